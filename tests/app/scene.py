@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from headgate.control.access.assignments import AssignRole
 from headgate.control.approvals.agreements import AddAccess, RequestAccess
 from headgate.control.identity.groups import ChangeMembership, CreateGroup
-from headgate.control.kernel.command import CommandError
+from headgate.control.kernel.errors import CommandError
 from headgate.control.resources.commands import CreateResource
 from headgate.facts.changes import Edge
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId

@@ -25,7 +25,8 @@ from headgate.app.maintenance import Housekeeping
 from headgate.app.spark import drivers as drivers_module
 from headgate.app.spark.drivers import Drivers, _Held  # pyright: ignore[reportPrivateUsage]
 from headgate.app.spark.service import SparkSide
-from headgate.control.kernel.ports import AuditRecord, StoreError
+from headgate.control.kernel.audit_records import AuditRecord
+from headgate.control.kernel.ports import StoreError
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.control.organizations import audit as audit_module
 from headgate.control.organizations.audit import Audit

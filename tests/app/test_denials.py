@@ -12,7 +12,7 @@ import pytest
 from headgate.app.spark.credentials import Knowing
 from headgate.app.spark.drivers import Drivers
 from headgate.control.identity.tokens import RevokeToken
-from headgate.control.kernel.ports import AuditFilter, AuditRecord
+from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.suspension import SuspendOrganization
 from headgate.endpoints.http.read_your_writes import Freshness

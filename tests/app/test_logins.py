@@ -20,7 +20,7 @@ from headgate.control.authentication.settings import Hashing, Limit, LoginSettin
 from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
 from headgate.control.deployment.break_glass import BreakGlass
 from headgate.control.identity.principals import AddPrincipal
-from headgate.control.kernel.command import MissingError, TakenError, UnknownCallerError
+from headgate.control.kernel.errors import MissingError, TakenError, UnknownCallerError
 from headgate.control.kernel.ports import DocumentConflictError
 from headgate.control.organizations.organization import Organizations
 from headgate.facts.caller import Caller

@@ -13,7 +13,7 @@ from headgate.app.deployment import over
 from headgate.app.spark.credentials import Knowing
 from headgate.app.spark.drivers import Drivers
 from headgate.control.catalog.tables import DropDatabase, RenameTable
-from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.errors import SuspendedError
 from headgate.control.organizations.organization import Organization
 from headgate.control.organizations.suspension import ResumeOrganization, SuspendOrganization
 from headgate.control.pipelines.clusters import EMBEDDED

@@ -9,8 +9,8 @@ import pytest
 
 from headgate.control.deployment.operators import add_operator
 from headgate.control.identity.principals import AddPrincipal
+from headgate.control.kernel.audit_records import AuditFilter
 from headgate.control.kernel.metadata import BY_ITSELF
-from headgate.control.kernel.ports import AuditFilter
 from headgate.control.organizations.commands import DEPLOYMENT
 from tests.app.api.test_organizations import asked, login
 from tests.app.serving import until

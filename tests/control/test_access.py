@@ -12,7 +12,8 @@ from headgate.control.approvals.agreements import (
 )
 from headgate.control.approvals.change_requests import ApproveChange, RejectChange, SubmitChange
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal, SignUp
-from headgate.control.kernel.command import Command, InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.kernel.command import Command, RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
 from headgate.control.resources.commands import DeleteResource, SetAttributes
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.control.worlds import ANN, BEN, EVE, FOUNDER, LAKE, ROOT, World, datamesh, request, resource, role

@@ -5,7 +5,8 @@ import pytest
 from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
 from headgate.control.access.roles import DefineRole
 from headgate.control.access.switches import ChangeSetting
-from headgate.control.kernel.command import InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.control.worlds import (
     ANN,

@@ -1,6 +1,6 @@
 """What the audit keeps of a decision."""
 
-from headgate.control.kernel.ports import REFUSED, AuditRecord, Denial
+from headgate.control.kernel.audit_records import REFUSED, AuditRecord, Denial
 from headgate.control.organizations.audit import LONGEST_ACTION, LONGEST_RESOURCE, Audit
 from headgate.control.organizations.organization import Organizations
 from headgate.facts.ids import PrincipalId, ResourceId

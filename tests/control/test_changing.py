@@ -4,7 +4,8 @@ import pytest
 
 from headgate.control.access.assignments import AssignRole
 from headgate.control.identity.principals import AddPrincipal
-from headgate.control.kernel.command import InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
 from headgate.control.pipelines.states import ChangeState, MoveToCluster
 from headgate.control.resources.changes import ChangeRelations, RenameResource
 from headgate.control.resources.commands import DeleteResource, SetAttributes

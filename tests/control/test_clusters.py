@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.control.pipelines.clusters import cluster_of
 from headgate.facts.changes import (
     AttributesSet,

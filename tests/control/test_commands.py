@@ -11,13 +11,12 @@ from headgate.control.connections.commands import CreateConnection, DeleteConnec
 from headgate.control.identity.groups import ChangeMembership, CreateGroup, RenameGroup
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
 from headgate.control.identity.tokens import IssueToken, RevokeToken
-from headgate.control.kernel.command import (
-    Command,
+from headgate.control.kernel.command import Command, RefusedError
+from headgate.control.kernel.errors import (
     CommandError,
     InvalidError,
     MissingError,
     NotEmptyError,
-    RefusedError,
     TakenError,
     UnknownCallerError,
 )

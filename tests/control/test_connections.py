@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from headgate.control.connections.commands import RESERVED_HEADERS, Folder, Http, PostgreSql, secret_of
-from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.errors import InvalidError
 
 SHOP = PostgreSql("db.example.org", 5432, "shop", "headgate")
 

@@ -8,7 +8,8 @@ from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.catalog.tables import CreateTable, DropTable, RenameTable
 from headgate.control.control import Control
 from headgate.control.identity.principals import RemovePrincipal
-from headgate.control.kernel.command import CommandError, MissingError, RefusedError, TakenError
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import CommandError, MissingError, TakenError
 from headgate.control.kernel.ports import Draft, Head, Pointer
 from headgate.control.pipelines.commands import SavePipeline
 from headgate.control.questions.by_name import Gate
@@ -176,7 +177,7 @@ def test_promise_7_who_edits_a_pipeline_lends_it_their_own_rights() -> None:
 def test_promise_5_the_gate_words_a_hidden_name_as_a_missing_one() -> None:
     """Asked by name through the gate, the texts for a hidden and a missing name differ in the name alone."""
     control, _ = controlled(assigned(MEMBER, "viewer", FLIGHTS))
-    gate = Gate(control, Wording(Names()))  # pyright: ignore[reportArgumentType]
+    gate = Gate(control, Wording(Names()))
 
     for hidden, missing in (
         (("lake", "secret", "salaries"), ("lake", "secret", "missing")),

@@ -5,7 +5,7 @@ import pytest
 from headgate.control.identity.directory import Directory
 from headgate.control.identity.groups import CreateGroup, RenameGroup
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal, RenameServicePrincipal
-from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.several import Several
 from headgate.facts.ids import GroupId, PrincipalId
 from tests.control.worlds import ANN, BEN, BOT, FOUNDER, World, nekt, y42

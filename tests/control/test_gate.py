@@ -28,7 +28,7 @@ class Names:
 
 
 def gate_of(control: Control) -> Gate:
-    return Gate(control, Wording(Names()), "https://headgate.example/api/v1/requests")  # pyright: ignore[reportArgumentType]
+    return Gate(control, Wording(Names()), "https://headgate.example/api/v1/requests")
 
 
 def gate(*changes: Change) -> Gate:

@@ -3,7 +3,8 @@
 import pytest
 
 from headgate.control.identity.principals import AddPrincipal
-from headgate.control.kernel.command import MissingError, RefusedError
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import MissingError
 from headgate.facts.changes import RoleAssigned
 from tests.control.worlds import ANN, ROOT, World, request, resource, role
 

@@ -10,7 +10,7 @@ from headgate.control import control as controls
 from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.control import Control
 from headgate.control.identity.directory import Directory
-from headgate.control.kernel.command import CommandError
+from headgate.control.kernel.errors import CommandError
 from headgate.control.kernel.ports import DocumentPut, Draft, Entry, Head, RevisionConflictError, StoreError
 from headgate.control.kernel.replay import ForkError
 from headgate.control.organizations.organization import Organizations

@@ -7,7 +7,7 @@ import pytest
 import headgate
 from headgate.control.kernel.display_names import alike
 from headgate.control.kernel.normalize import folded
-from headgate.control.text.normalization import LONGEST, normalized
+from headgate.control.text.scripts import LONGEST, normalized
 
 SOURCES = Path(headgate.__file__).parent
 

@@ -12,7 +12,8 @@ from headgate.control.identity.principals import (
     RenameServicePrincipal,
 )
 from headgate.control.identity.tokens import IssueToken
-from headgate.control.kernel.command import InvalidError, MissingError, RefusedError
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.control.organizations.organization_life import EndOrganization, RenameOrganization
 from headgate.facts.ids import PrincipalId, TokenId
 from tests.control.worlds import ANN, BOT, EVE, FOUNDER, World, datamesh, nekt, onehouse, role, y42

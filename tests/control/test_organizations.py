@@ -2,7 +2,8 @@ import pytest
 
 from headgate.control.control import Control
 from headgate.control.identity.principals import SignUp
-from headgate.control.kernel.command import Command, InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.kernel.command import Command, RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
 from headgate.control.organizations.commands import CreateDeployment, CreateOrganization, GovernProject
 from headgate.control.resources.commands import CreateResource, MoveResource
 from headgate.facts.caller import Caller

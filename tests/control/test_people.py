@@ -14,7 +14,8 @@ from headgate.control.identity.principals import (
     SignUp,
 )
 from headgate.control.identity.tokens import IssueToken
-from headgate.control.kernel.command import InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
 from headgate.control.organizations.commands import EVERYBODY
 from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, TokenId

@@ -10,7 +10,8 @@ from headgate.control.access.switches import ChangeSetting
 from headgate.control.connections.commands import CreateConnection, Folder
 from headgate.control.identity.principals import CreateServicePrincipal, DeleteServicePrincipal
 from headgate.control.identity.tokens import IssueToken
-from headgate.control.kernel.command import CommandError, InvalidError, MissingError, RefusedError, View
+from headgate.control.kernel.command import RefusedError, View
+from headgate.control.kernel.errors import CommandError, InvalidError, MissingError
 from headgate.control.pipelines.commands import DeletePipeline, SavePipeline
 from headgate.control.pipelines.requirements import lacking
 from headgate.control.pipelines.streams import AddStream

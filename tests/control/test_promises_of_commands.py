@@ -20,7 +20,8 @@ from headgate.control.approvals.agreements import (
 from headgate.control.identity.groups import ChangeMembership, CreateGroup, DeleteGroup
 from headgate.control.identity.principals import AddPrincipal, DeleteServicePrincipal, RemovePrincipal
 from headgate.control.identity.tokens import IssueToken
-from headgate.control.kernel.command import Command, CommandError
+from headgate.control.kernel.command import Command
+from headgate.control.kernel.errors import CommandError
 from headgate.control.resources.commands import CreateResource, DeleteResource, MoveResource, SetAttributes
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller

@@ -1,7 +1,7 @@
 import pytest
 
-from headgate.control.approvals.requests import ApproveRequest, FileRequest, RejectRequest
-from headgate.control.kernel.command import InvalidError, MissingError, TakenError
+from headgate.control.approvals.requests import ApproveRequest, FileRequest, RejectRequest, open_requests
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RunStarted
@@ -20,7 +20,11 @@ def filed(
 
 def waiting(world: World) -> dict[PrincipalId, tuple[RequestId, ...]]:
     """Return the requests that wait for somebody."""
-    return {who: found for who in (FOUNDER, ANN, BEN, EVE) if (found := world.control.waiting(Caller(who)))}
+    return {
+        who: found
+        for who in (FOUNDER, ANN, BEN, EVE)
+        if (found := tuple(open_requests(world.control.view(Caller(who)))))
+    }
 
 
 class TestAsking:

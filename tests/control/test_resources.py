@@ -4,7 +4,8 @@ import pytest
 
 from headgate.control.catalog.tables import CreateTable
 from headgate.control.connections.commands import CreateConnection, Folder
-from headgate.control.kernel.command import CommandError, InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import CommandError, InvalidError, MissingError, TakenError
 from headgate.control.kernel.ports import Pointer
 from headgate.control.resources.changes import RenameResource
 from headgate.control.resources.commands import CreateResource, DeleteResource, MoveResource, SetAttributes

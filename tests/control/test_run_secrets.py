@@ -2,10 +2,11 @@
 
 import pytest
 
-from headgate.control.authentication.authenticator import Identity, Presented, run_token
+from headgate.control.authentication.authenticator import Identity, run_token
 from headgate.control.control import Control
-from headgate.control.kernel.ports import Stores
+from headgate.control.identity.authenticated import Presented
 from headgate.control.kernel.run_queue import RunRow
+from headgate.control.kernel.stores import Stores
 from headgate.control.pipelines.runs import CancelRun, EndRun, StartRun, TakeOverRun
 from headgate.facts.ids import ResourceId, RunId
 from tests.fakes.runs import there

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from headgate.control.kernel.command import Command, InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.kernel.command import Command, RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
 from headgate.control.kernel.ports import RunConflictError
 from headgate.control.kernel.run_queue import RunRow, RunWanted
 from headgate.control.kernel.several import Several

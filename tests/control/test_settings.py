@@ -2,7 +2,8 @@ import pytest
 
 from headgate.control.access.roles import DefineRole, DeleteRole
 from headgate.control.access.switches import ChangeSetting
-from headgate.control.kernel.command import InvalidError, MissingError, RefusedError
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.facts.ids import ResourceId
 from tests.control.worlds import ANN, FOUNDER, ROOT, World, datamesh, nekt, onehouse, role, y42
 

@@ -1,5 +1,6 @@
 from headgate.control.identity.groups import ChangeMembership, CreateGroup
-from headgate.control.kernel.command import Command, InvalidError, RefusedError
+from headgate.control.kernel.command import Command, RefusedError
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.several import Several
 from headgate.facts.ids import GroupId
 from tests.control.worlds import ANN, BEN, FOUNDER, nekt, role

@@ -1,7 +1,8 @@
 """Streams of a source, added and switched."""
 
 from headgate.control.connections.commands import CreateConnection, Folder
-from headgate.control.kernel.command import InvalidError, MissingError, RefusedError
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.control.pipelines.commands import SavePipeline
 from headgate.control.pipelines.streams import AddStream, SwitchStream
 from headgate.facts.changes import Edge, RunStarted

@@ -1,7 +1,8 @@
 """Suspending an organization, and what is decided in it meanwhile."""
 
-from headgate.control.authentication.authenticator import Presented
-from headgate.control.kernel.command import MissingError, RefusedError, SuspendedError
+from headgate.control.identity.authenticated import Presented
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import MissingError, SuspendedError
 from headgate.control.organizations.organization_life import RenameOrganization
 from headgate.control.organizations.suspension import ResumeOrganization, SuspendOrganization
 from headgate.control.resources.commands import SetAttributes

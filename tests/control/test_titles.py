@@ -5,8 +5,8 @@ import pytest
 from headgate.control.identity.directory import Directory
 from headgate.control.identity.groups import CreateGroup
 from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
-from headgate.control.kernel.command import InvalidError
 from headgate.control.kernel.display_names import alike
+from headgate.control.kernel.errors import InvalidError
 from headgate.facts.ids import GroupId, PrincipalId
 from tests.control.worlds import FOUNDER, nekt
 

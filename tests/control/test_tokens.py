@@ -1,6 +1,7 @@
 from headgate.control.identity.groups import ChangeMembership
 from headgate.control.identity.tokens import IssueToken, RevokeToken, matches
-from headgate.control.kernel.command import InvalidError, MissingError, RefusedError, TakenError
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RunStarted
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId

@@ -4,7 +4,7 @@ import pytest
 
 from headgate.control.kernel.metadata import Outcome
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.resources.commands import document_kinds
+from headgate.control.resources.document_kinds import document_kinds
 from headgate.control.resources.versions import upcoming_version, version
 from headgate.facts.changes import OrganizationCreated, PrincipalAdded, ResourceCreated
 from headgate.facts.fold import fold

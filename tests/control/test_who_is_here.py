@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.control.access.visibility import knows_of, sees_everybody
-from headgate.control.kernel.command import InvalidError, MissingError, RefusedError
+from headgate.control.access.visibility import knows_of, meant, sees_everybody
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
@@ -62,14 +63,22 @@ class TestAName:
     def test_means_somebody_to_who_may_give_them_the_role(self) -> None:
         world = nekt()
 
-        assert world.control.meant(self.asked(FOUNDER, "raw"), ANN, "ann") == ANN
+        assert (
+            meant(world.control.view((self.asked(FOUNDER, "raw")).caller), self.asked(FOUNDER, "raw"), ANN, "ann")
+            == ANN
+        )
 
     def test_that_is_nobodys_is_missing_to_who_may_give_the_role_to_anybody(self) -> None:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"))
 
         with pytest.raises(MissingError, match="nobody is called `zoe`"):
-            world.control.meant(self.asked(ANN, "shop", "editor"), None, "zoe")
+            meant(
+                world.control.view((self.asked(ANN, "shop", "editor")).caller),
+                self.asked(ANN, "shop", "editor"),
+                None,
+                "zoe",
+            )
 
     @pytest.mark.parametrize(("begin", "place", "name"), [(nekt, "raw", "viewer"), (datamesh, "shop", "editor")])
     def test_says_nothing_to_anybody_else(self, begin: Callable[[], World], place: str, name: str) -> None:
@@ -80,18 +89,23 @@ class TestAName:
         refusals: list[str] = []
         for found in (ANN, None):
             with pytest.raises(RefusedError) as refusal:
-                world.control.meant(self.asked(EVE, place, name), found, "ann")
+                meant(
+                    world.control.view((self.asked(EVE, place, name)).caller),
+                    self.asked(EVE, place, name),
+                    found,
+                    "ann",
+                )
             refusals.append(f"{refusal.value} {refusal.value.explanation.decision.missing}")
 
         assert refusals[0] == refusals[1]
 
     def test_of_a_role_that_there_is_not_is_told_at_once(self) -> None:
         with pytest.raises(InvalidError, match="no role `king`"):
-            nekt().control.meant(self.asked(ANN, ROOT, "king"), None, "zoe")
+            meant(nekt().control.view(self.asked(ANN, ROOT, "king").caller), self.asked(ANN, ROOT, "king"), None, "zoe")
 
     def test_is_that_of_a_group_where_either_side_may_take_the_role(self) -> None:
         world = onehouse()
         world.do(role(CREW, "member", "project"), role(CREW, "user", "cluster"), role(EVE, "manager", CREW))
         asked = self.asked(EVE, "cluster", "user", "remove")
 
-        assert world.control.meant(asked, CREW, "crew") == CREW
+        assert meant(world.control.view((asked).caller), asked, CREW, "crew") == CREW

@@ -89,7 +89,7 @@ class TestTheFixOfARefusal:
         decision = Decision(allowed=False, revision=1, model="nekt", question=question)
         explained = Explanation(decision, discoverable=True, fixes=(Fix(MEMBER, (needed,)),))
 
-        wording = Wording(_Names())  # pyright: ignore[reportArgumentType]
+        wording = Wording(_Names())
 
         assert wording.refusal(FACTS, "table.select", ("lake", "raw", "flights"), explained).endswith(
             f"; it needs `viewer` on `lake.raw.flights`, which {named} can give"

@@ -10,7 +10,8 @@ from headgate.control.approvals.agreements import RequestAccess
 from headgate.control.control import Control
 from headgate.control.identity.groups import CreateGroup
 from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
-from headgate.control.kernel.command import Command, CommandError, Plan
+from headgate.control.kernel.command import Command, Plan
+from headgate.control.kernel.errors import CommandError
 from headgate.control.organizations.commands import CreateOrganization
 from headgate.control.resources.commands import CreateResource
 from headgate.decision.conditions import CONDITIONS

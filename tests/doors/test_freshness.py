@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.kernel.ports import AuditRecord, Draft, Stores
+from headgate.control.kernel.audit_records import AuditRecord
+from headgate.control.kernel.ports import Draft
+from headgate.control.kernel.stores import Stores
 from headgate.control.organizations.organization import Organizations
 from headgate.endpoints.http.read_your_writes import Freshness
 from headgate.facts.changes import Change

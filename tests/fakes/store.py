@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.kernel.ports import (
-    AuditFilter,
-    AuditRecord,
     Checkpoint,
     DocumentConflictError,
     DocumentPut,

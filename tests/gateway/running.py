@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from headgate.control.connections.commands import Entrance, NoEntranceError
-from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.errors import SuspendedError
 from headgate.control.organizations.organization import Organizations, SeveralOrganizationsError
 from headgate.endpoints.http.read_your_writes import Freshness
 from headgate.endpoints.internal.gateway import gateway_application

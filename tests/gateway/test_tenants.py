@@ -20,9 +20,8 @@ from headgate.endpoints.internal.gateway import gateway_application
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.spark.abandoned_sessions import AbandonedSessions
-from headgate.spark.authority import Credential
+from headgate.spark.authority import ORGANIZATION, Credential
 from headgate.spark.deciding_authority import DecidingAuthority, Known
-from headgate.spark.gateway.call_identity import ORGANIZATION
 from headgate.spark.gateway.remote_authority import RemoteAuthority
 from headgate.spark.gateway.rpcs import RPCS, SERVICE
 from headgate.spark.gateway.server import Gateway, GatewaySettings

@@ -13,8 +13,9 @@ from fastapi import FastAPI
 from pyiceberg.catalog.rest import RestCatalog
 
 from headgate.control.catalog.tables import PROPERTIES
+from headgate.control.kernel.audit_records import UNAUTHENTICATED, Denial
 from headgate.control.kernel.metadata import Call, Outcome
-from headgate.control.kernel.ports import UNAUTHENTICATED, Denial, DocumentPut, Draft, Pointer
+from headgate.control.kernel.ports import DocumentPut, Draft, Pointer
 from headgate.control.organizations.commands import ORGANIZATION
 from headgate.control.questions.by_name import Verdict
 from headgate.endpoints.iceberg_rest import iceberg_router

@@ -4,7 +4,7 @@ import pytest
 
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.pipelines.runs import EndRun, StartRun
-from headgate.control.resources.commands import STATE
+from headgate.control.resources.attributes import STATE
 from headgate.facts.changes import AttributesSet, PrincipalRemoved, RelationsSet, ResourceDeleted, RunAsSet
 from headgate.facts.ids import ResourceId
 from headgate.pipelines.scheduling.scheduler import FOLLOWED, Scheduler

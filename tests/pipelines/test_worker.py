@@ -14,7 +14,7 @@ from headgate.control.kernel.run_queue import CANCELLED, FAILED, QUEUED, REFUSED
 from headgate.control.organizations.organization import Organization
 from headgate.control.organizations.suspension import ResumeOrganization, SuspendOrganization
 from headgate.control.pipelines.runs import CancelRun, StartRun, WaitingError
-from headgate.control.resources.commands import STATE
+from headgate.control.resources.attributes import STATE
 from headgate.facts.caller import Caller
 from headgate.facts.changes import AttributesSet, PrincipalRemoved, RoleRevoked, RunStarted
 from headgate.facts.ids import ResourceId, RunId

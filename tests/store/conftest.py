@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.kernel.ports import Stores
+from headgate.control.kernel.stores import Stores
 from headgate.store import SqlStore, SqlStores, open_stores
 from tests.fakes.store import FakeStores
 from tests.store.samples import ROOT

@@ -15,7 +15,7 @@ from headgate.control.deployment.erasure import NAMING, OF_ONE, SAID, ForgetPrin
 from headgate.control.identity.groups import CreateGroup
 from headgate.control.identity.principals import AddPrincipal
 from headgate.control.identity.tokens import IssueToken
-from headgate.control.kernel.command import InvalidError, MissingError
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.control.kernel.metadata import Call
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.organizations.organization import Organization, Organizations

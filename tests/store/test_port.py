@@ -5,9 +5,8 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.kernel.ports import (
-    AuditFilter,
-    AuditRecord,
     Checkpoint,
     DocumentConflictError,
     DocumentPut,
@@ -21,8 +20,8 @@ from headgate.control.kernel.ports import (
     PointerMove,
     RevisionConflictError,
     Store,
-    Stores,
 )
+from headgate.control.kernel.stores import Stores
 from headgate.facts.ids import ResourceId, TokenId
 from headgate.store import SqlStores
 from tests.facts.samples import ANNA, BEN, LAKE

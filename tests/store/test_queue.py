@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.control.kernel.ports import Draft, Head, RunConflictError, Store, Stores
+from headgate.control.kernel.ports import Draft, Head, RunConflictError, Store
 from headgate.control.kernel.run_queue import RunPut, RunRow, RunWanted
+from headgate.control.kernel.stores import Stores
 from headgate.facts.ids import ResourceId, RunId
 from tests.facts.samples import ANNA
 from tests.store.samples import OTHER, ROOT

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headgate.app.http.lakes import file_parsers
 from headgate.control.catalog.tables import RegisterTable
-from headgate.control.kernel.command import CommandError
+from headgate.control.kernel.errors import CommandError
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.names import describe_new_name_fault
 from headgate.control.organizations.organization import Organization, Organizations

@@ -20,7 +20,8 @@ from headgate.control.deployment.bootstrap import Founding, begin_deployment, fo
 from headgate.control.identity.directory import Directory
 from headgate.control.identity.tokens import IssueToken, written
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.ports import DocumentPut, Store, Stores
+from headgate.control.kernel.ports import DocumentPut, Store
+from headgate.control.kernel.stores import Stores
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.commands import DEPLOYMENT, ORGANIZATION

@@ -61,7 +61,7 @@ def deployed(data: Path | None) -> Iterator["Deployment"]:
 
 def listed_organization(deployment: "Deployment", named: str) -> "ResourceId":
     """Return the id of the listed organization of this id or name. Raises `MissingError`, which may name those there are."""
-    from headgate.control.kernel.command import MissingError
+    from headgate.control.kernel.errors import MissingError
 
     organizations = deployment.organizations
     id = organizations.listed_id(named)
@@ -73,7 +73,7 @@ def listed_organization(deployment: "Deployment", named: str) -> "ResourceId":
 @contextmanager
 def refusals() -> Iterator[None]:
     """End with one sentence and exit code 1 where a command is refused, or the store or a file cannot be used."""
-    from headgate.control.kernel.command import CommandError
+    from headgate.control.kernel.errors import CommandError
     from headgate.control.kernel.ports import StoreError
 
     try:

@@ -31,7 +31,8 @@ from headgate.control.identity.principals import (
     SignUp,
 )
 from headgate.control.identity.tokens import IssueToken, RevokeToken
-from headgate.control.kernel.command import Command, InvalidError, Plan, View
+from headgate.control.kernel.command import Command, Plan, View
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.parsing import Entry, entry, first, text, word, words
 from headgate.control.organizations.commands import CreateOrganization
 from headgate.control.resources.commands import CreateResource, DeleteResource, MoveResource, SetAttributes

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from headgate.conformance.errors import ScenarioError
 from headgate.conformance.explain import told
 from headgate.conformance.language import Language
-from headgate.control.kernel.command import Command, CommandError, RefusedError, View, decided
+from headgate.control.kernel.command import Command, RefusedError, View, decided
+from headgate.control.kernel.errors import CommandError
 from headgate.control.kernel.log_follower import Start
 from headgate.control.kernel.parsing import Entry
 from headgate.decision.context import Models

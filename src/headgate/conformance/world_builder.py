@@ -8,7 +8,7 @@ from headgate.conformance.world import DEPLOYMENT, ROOTS, Log, World
 from headgate.control.kernel.log_follower import Start
 from headgate.control.kernel.parsing import Entry, Value, entry, first, items, text, word, words
 from headgate.control.questions.parsing import ROLE_WORDS, WORDS
-from headgate.control.resources.commands import implied
+from headgate.control.resources.implicit import implied
 from headgate.facts.changes import (
     Attributes,
     AttributesSet,

@@ -7,20 +7,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from headgate.control.access.visibility import meant, name_visibility
-from headgate.control.approvals.requests import open_requests
-from headgate.control.kernel.command import (
-    Command,
-    CommandError,
-    MissingError,
-    Plan,
-    RefusedError,
-    SuspendedError,
-    TakenError,
-    UnknownCallerError,
-    View,
-    decided,
-)
+from headgate.control.access.visibility import name_visibility
+from headgate.control.kernel.command import Command, Plan, RefusedError, View, decided
+from headgate.control.kernel.errors import CommandError, MissingError, SuspendedError, TakenError, UnknownCallerError
 from headgate.control.kernel.log_follower import LogFollower, Start
 from headgate.control.kernel.metadata import BY_ITSELF, Call, ChangedError, Outcome
 from headgate.control.kernel.metrics import Counts
@@ -48,7 +37,7 @@ from headgate.decision.types import Decision, Explanation, Missing, Question
 from headgate.facts import checkpoint
 from headgate.facts.caller import Caller
 from headgate.facts.fold import fold
-from headgate.facts.ids import RequestId, ResourceId, SubjectId
+from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import SUSPENDED, Snapshot
 from headgate.model.model import Model
 
@@ -196,15 +185,11 @@ class Control:
 
     def preview(self, command: Command, caller: Caller | None, call: Call = BY_ITSELF) -> Plan:
         """Decide a command and write nothing."""
-        return self._decided(command, replace(self._view(caller), is_preview=True), call)
+        return self._decided(command, replace(self.view(caller), is_preview=True), call)
 
     def consequences(self, plan: Plan) -> Consequences:
         """Return what would differ, and for whom, if this were written now."""
         return what_if(self._engine, plan.changes, self._clock())
-
-    def waiting(self, caller: Caller) -> tuple[RequestId, ...]:
-        """Return the requests that the caller could approve, at least in part."""
-        return tuple(open_requests(self._view(caller)))
 
     def ask(self, question: Question) -> Decision:
         """Answer a question on the newest facts."""
@@ -220,18 +205,15 @@ class Control:
     def require(self, question: Question) -> None:
         """Raise `RefusedError`, or `MissingError` for what is hidden, unless it is allowed on the newest facts."""
         with self._counted():
-            self._view(question.caller).require(question)
+            self.view(question.caller).require(question)
         self.counts.decided(allowed=True)
-
-    def meant(self, asked: Question, found: SubjectId | None, name: str) -> SubjectId:
-        """Return whom a name means in a question; see `headgate.control.access.visibility`."""
-        return meant(self._view(asked.caller), asked, found, name)
 
     def sees(self, caller: Caller, resource: ResourceId) -> bool:
         """Say whether the caller may discover the resource."""
         return self._engine.discoverable(caller, resource, self._clock())
 
-    def _view(self, caller: Caller | None) -> View:
+    def view(self, caller: Caller | None) -> View:
+        """Return what a command of the caller may look at, on the newest facts. Raises `UnknownCallerError`."""
         engine, now = self._engine, self._clock()
         missing = not_standing(engine.facts, caller, now) if caller is not None else None
         if missing is not None:
@@ -261,7 +243,7 @@ class Control:
 
     def _attempt(self, command: Command, caller: Caller | None, call: Call) -> Written | None:
         """Decide a command and write it; return None if the log has another head by now, which is taken over."""
-        view = self._view(caller)
+        view = self.view(caller)
         plan = self._decided(command, view, call)
         try:
             self._write(command, view, plan, call)

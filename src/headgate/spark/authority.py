@@ -6,6 +6,8 @@ from typing import Final, Protocol
 
 from headgate.facts.caller import Caller
 
+ORGANIZATION: Final = "x-headgate-organization"
+"""Names the organization, for those who are in several: `sc://localhost:<port>/;token=...;x-headgate-organization=...`."""
 STREAM: Final = "stream:"
 """How the operation of a streaming query begins: it goes on after the call that started it. Alone it stands for all."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.errors import SuspendedError
 from headgate.control.kernel.ports import LogRefusedError
 from headgate.control.organizations.organization import SeveralOrganizationsError
 from headgate.facts.caller import Caller

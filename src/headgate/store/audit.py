@@ -5,7 +5,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, insert, select
 
-from headgate.control.kernel.ports import AuditFilter, AuditRecord, Origin
+from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
+from headgate.control.kernel.ports import Origin
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.store.database import legible
 from headgate.store.tables import audit

@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import String, bindparam, cast, delete, func, select, union
 
-from headgate.control.kernel.ports import AuditFilter, AuditRecord, Head, Pointer, StoreError
+from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
+from headgate.control.kernel.ports import Head, Pointer, StoreError
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot

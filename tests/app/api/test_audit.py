@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from headgate.control.kernel.ports import AuditFilter, AuditRecord
+from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.suspension import SuspendOrganization
 from headgate.facts.ids import ResourceId

@@ -9,8 +9,8 @@ import pytest
 
 from headgate.control.deployment.operators import add_operator, remove_operator
 from headgate.control.identity.principals import AddPrincipal
+from headgate.control.kernel.audit_records import AuditFilter
 from headgate.control.kernel.metadata import BY_ITSELF
-from headgate.control.kernel.ports import AuditFilter
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import Organizations
 from headgate.decision.types import Question

@@ -5,7 +5,7 @@ import pytest
 from headgate.control.authentication.addresses import Addresses
 from headgate.control.authentication.errors import LoginError
 from headgate.control.authentication.federated import Outsider, Outsiders
-from headgate.control.kernel.command import InvalidError, TakenError
+from headgate.control.kernel.errors import InvalidError, TakenError
 from headgate.control.kernel.normalize import address, domain_name, look
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.ids import PrincipalId

@@ -1,7 +1,7 @@
 import pytest
 
 from headgate.control.deployment.break_glass import LONGEST, REASON, BreakGlass, break_glass
-from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.errors import InvalidError
 from headgate.facts.ids import PrincipalId
 from tests.control.worlds import ANN, FOUNDER, World, nekt, role
 

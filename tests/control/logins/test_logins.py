@@ -11,7 +11,8 @@ from headgate.control.authentication.errors import LoginError, TooOftenError
 from headgate.control.authentication.rate_limit import Throttle, origin_of
 from headgate.control.authentication.sessions import Started
 from headgate.control.authentication.settings import Hashing, Limit
-from headgate.control.kernel.command import InvalidError, MissingError, Plan, TakenError, UnknownCallerError, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError, UnknownCallerError
 from headgate.control.kernel.normalize import address, domain, folded, login_name, new_login_name
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.changes import PrincipalRemoved

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headgate.control.identity.tokens import RevokeToken
-from headgate.control.kernel.ports import AuditFilter
+from headgate.control.kernel.audit_records import AuditFilter
 from headgate.endpoints.authzen.fast_path import AtOnce
 from headgate.facts.ids import TokenId
 from tests.app.serving import until

@@ -8,7 +8,7 @@ import pytest
 
 from headgate.app.http.middleware import fronted
 from headgate.control.deployment.bootstrap import Founding, found
-from headgate.control.kernel.ports import AuditFilter
+from headgate.control.kernel.audit_records import AuditFilter
 from headgate.endpoints.authzen.discovery import WELL_KNOWN
 from headgate.endpoints.authzen.endpoints import ENDPOINTS
 from headgate.facts.ids import ResourceId

@@ -5,7 +5,7 @@ import pytest
 
 from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.identity.principals import RemovePrincipal
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from tests.control.logins.world import PASSWORD

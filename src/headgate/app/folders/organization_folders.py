@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.errors import InvalidError
 from headgate.facts.ids import ResourceId, is_folder_name
 
 ROOTS = ("warehouse", "checkpoints", "scratch")

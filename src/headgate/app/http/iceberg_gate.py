@@ -17,10 +17,12 @@ from headgate.control.catalog.tables import (
     is_view,
 )
 from headgate.control.identity.token_scope import replay_scope
-from headgate.control.kernel.command import Command, InvalidError, MissingError, NotEmptyError, RefusedError, TakenError
+from headgate.control.kernel.audit_records import Denial
+from headgate.control.kernel.command import Command, RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError, NotEmptyError, TakenError
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.metadata import Call, Outcome
-from headgate.control.kernel.ports import Denial, DocumentConflictError, DocumentPut, Pointer
+from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, Pointer
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.by_name import Verdict

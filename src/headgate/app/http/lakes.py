@@ -7,8 +7,8 @@ from functools import cache
 from headgate.app.http.iceberg_gate import LakeGate
 from headgate.app.settings.settings import Settings
 from headgate.control.authentication.authenticator import Identity
-from headgate.control.kernel.command import MissingError
-from headgate.control.kernel.ports import SUSPENDED, UNAUTHENTICATED
+from headgate.control.kernel.audit_records import SUSPENDED, UNAUTHENTICATED
+from headgate.control.kernel.errors import MissingError
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.endpoints.iceberg_rest.ports import Identified, Identify, Lake, SenderDeniedError, Sent

@@ -8,7 +8,8 @@ from fastapi import FastAPI, Request
 from starlette.types import ASGIApp, Scope
 
 from headgate.app.deployment import Deployment
-from headgate.control.authentication.authenticator import Identity, Presented
+from headgate.control.authentication.authenticator import Identity
+from headgate.control.identity.authenticated import Presented
 from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import Organizations

@@ -14,7 +14,7 @@ from headgate.app.settings.egress_file import read_egress_file
 from headgate.app.settings.schema import VARIABLES
 from headgate.app.settings.variable import CONFIG, FILE, FLAG_OFF, FLAG_ON, LAST_PORT, PREFIX, Kind, Variable
 from headgate.control.egress import EgressPolicy
-from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.normalize import domain_name
 from headgate.spark.driver.clusters import Clusters
 

@@ -4,9 +4,9 @@ from contextlib import suppress
 
 from headgate.app.deployment import Deployment
 from headgate.app.spark.drivers import Drivers
-from headgate.control.authentication.authenticator import Presented
-from headgate.control.kernel.command import SuspendedError
-from headgate.control.kernel.ports import Denial
+from headgate.control.identity.authenticated import Presented
+from headgate.control.kernel.audit_records import Denial
+from headgate.control.kernel.errors import SuspendedError
 from headgate.control.organizations.organization import Organization, SeveralOrganizationsError
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.endpoints.common.denials import recording_organization

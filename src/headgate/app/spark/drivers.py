@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 
-from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.errors import SuspendedError
 from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.control.pipelines.clusters import EMBEDDED

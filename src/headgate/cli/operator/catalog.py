@@ -72,7 +72,7 @@ def take(
 
 def _taking(deployment: "Deployment", named: str | None) -> "Organization":
     """Return the organization that takes the tables. With several and none named it ends with exit code 1."""
-    from headgate.control.kernel.command import InvalidError
+    from headgate.control.kernel.errors import InvalidError
 
     listed = deployment.organizations.listed
     with refusals():

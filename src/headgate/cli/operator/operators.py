@@ -35,7 +35,7 @@ def add(name: Login, data: Data = None) -> None:
 def remove(name: Login, data: Data = None) -> None:
     """Revoke the role from an operator, who stays a user of the deployment."""
     from headgate.control.deployment.operators import remove_operator
-    from headgate.control.kernel.command import MissingError
+    from headgate.control.kernel.errors import MissingError
     from headgate.control.kernel.metadata import Call
     from headgate.control.kernel.ports import Origin
 

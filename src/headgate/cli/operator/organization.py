@@ -66,7 +66,7 @@ def take(
     from headgate.app.deployment import is_model
     from headgate.app.http.lakes import warehouse_of
     from headgate.control.deployment.import_organization import adopt, adoptable
-    from headgate.control.kernel.command import InvalidError
+    from headgate.control.kernel.errors import InvalidError
     from headgate.control.organizations.commands import DEPLOYMENT
     from headgate.lake.pointed import location_of
     from headgate.lake.warehouse import may_adopt

@@ -147,7 +147,7 @@ def _in_both(
 
 def _require_in_data_folder(deployment: "Deployment", *, files: bool) -> None:
     """Raise `InvalidError` where the files that are to be removed lie in a bucket."""
-    from headgate.control.kernel.command import InvalidError
+    from headgate.control.kernel.errors import InvalidError
 
     bucket = deployment.settings.bucket
     if files and bucket is not None:

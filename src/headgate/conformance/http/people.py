@@ -12,7 +12,8 @@ from headgate.control.deployment.bootstrap import begin_deployment
 from headgate.control.identity.tokens import kept, written
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.parsing import text
-from headgate.control.kernel.ports import DocumentPut, Stores
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.kernel.stores import Stores
 from headgate.control.organizations.organization import Organizations
 from headgate.decision.context import Models
 from headgate.decision.engine.engine import Engine

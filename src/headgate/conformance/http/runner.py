@@ -27,7 +27,8 @@ from headgate.conformance.questions import Asked
 from headgate.conformance.world import World
 from headgate.control.authentication.authenticator import Identity
 from headgate.control.kernel.parsing import Entry, entry
-from headgate.control.kernel.ports import Draft, Head, Stores
+from headgate.control.kernel.ports import Draft, Head
+from headgate.control.kernel.stores import Stores
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.endpoints.common.context import Deployed

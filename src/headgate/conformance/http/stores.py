@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from headgate.control.kernel.ports import AuditFilter, AuditRecord, Head, Store, Stores
+from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
+from headgate.control.kernel.ports import Head, Store
+from headgate.control.kernel.stores import Stores
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.facts.ids import ResourceId

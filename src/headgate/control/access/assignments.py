@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from headgate.control.access.last_owner import keep_a_ruler
-from headgate.control.kernel.command import InvalidError, MissingError, Plan, TakenError, View
+from headgate.control.kernel.command import Plan, View, known_role
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
 from headgate.facts.changes import RoleAssigned, RoleRevoked
 from headgate.facts.ids import ResourceId, SubjectId
-from headgate.facts.snapshot import Assignment, Resource
+from headgate.facts.snapshot import Assignment
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,22 +92,6 @@ class ChangeRole:
         )
         keep_a_ruler(view, self.subject, *changes)
         return Plan(changes)
-
-
-def known_role(view: View, role: str, place: Resource, named: str | None = None) -> str:
-    """Return the name of the model that the role is of: the one that decides there, or that the deployment names.
-
-    Raises `InvalidError` for a role that it does not have.
-    """
-    model = view.model_for(place.type, place.id)
-    if named not in (None, model.name):
-        if view.caller is not None or named not in view.models:
-            raise InvalidError(f"roles there are of the access model `{model.name}`, not of `{named}`")
-        model = view.models[named]
-    if role not in model.roles and not (model.custom_roles and role in view.facts.custom_roles):
-        names = ", ".join(sorted(each.name for each in model.roles.values() if place.type in each.on))
-        raise InvalidError(f"the model `{model.name}` has no role `{role}`; on this there are {names or 'none'}")
-    return model.name
 
 
 def _held(view: View, subject: SubjectId, role: str, place: ResourceId, reason: str) -> Assignment | None:

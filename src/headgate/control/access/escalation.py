@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from headgate.control.kernel.command import InvalidError, View
+from headgate.control.kernel.command import View
+from headgate.control.kernel.errors import InvalidError
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Attributes, Change

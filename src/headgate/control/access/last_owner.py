@@ -1,6 +1,7 @@
 """Who may give every role of the organization; somebody always may, or it would belong to nobody."""
 
-from headgate.control.kernel.command import InvalidError, View
+from headgate.control.kernel.command import View
+from headgate.control.kernel.errors import InvalidError
 from headgate.facts.changes import Change
 from headgate.facts.ids import GroupId, PrincipalId, SubjectId
 from headgate.facts.snapshot import Assignment

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from headgate.control.kernel.command import InvalidError, MissingError, Plan, View
+from headgate.control.kernel.command import Plan, View
 from headgate.control.kernel.display_names import usable_title
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.decision.conditions import Case, holds
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError
 from headgate.facts.changes import SettingChanged
 from headgate.facts.ids import ResourceId
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
-from headgate.control.access.assignments import known_role
-from headgate.control.kernel.command import MissingError, View
+from headgate.control.kernel.command import View, known_role
+from headgate.control.kernel.errors import MissingError
 from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers
 from headgate.decision.types import Question

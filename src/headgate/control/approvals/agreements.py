@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from headgate.control.access.escalation import find_owners, is_approved_at_once
-from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.decision.tree import kind_of
 from headgate.facts.changes import AccessApproved, AccessDeleted, AccessEnded, AccessRequested, Change, RoleAssigned

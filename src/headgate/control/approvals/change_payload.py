@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headgate.control.catalog.tables import RenameTable
-from headgate.control.kernel.command import Command, InvalidError, require_new_name
+from headgate.control.kernel.command import Command, require_new_name
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.resources.changes import ChangeRelations, RenameResource
 from headgate.control.resources.commands import MoveResource, SetAttributes
 from headgate.control.resources.documents import ChangeDocument, Describe

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.control.kernel.command import InvalidError, MissingError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.decision.explain.explain import smallest_fixes
 from headgate.decision.types import Fix, Question

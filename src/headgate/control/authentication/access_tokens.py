@@ -5,9 +5,9 @@ One acts by way of the token that it was given for, with all that narrows that, 
 
 from dataclasses import dataclass
 
-from headgate.control.authentication.authenticator import Presented
 from headgate.control.authentication.errors import LoginError
 from headgate.control.authentication.secrets import ACCESS, made, read
+from headgate.control.identity.authenticated import Presented
 from headgate.control.identity.tokens import matches
 from headgate.control.identity.tokens import read as read_token
 from headgate.control.kernel.ids import new_id

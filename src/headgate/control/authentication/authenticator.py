@@ -2,26 +2,16 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from headgate.control.authentication.secrets import ACCESS
+from headgate.control.identity.authenticated import Presented
 from headgate.control.identity.tokens import PREFIX, matches, read
-from headgate.control.kernel.ports import Stores
+from headgate.control.kernel.stores import Stores
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.pipelines.runs import SECRET
-from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
+from headgate.facts.ids import PrincipalId, RunId
 
 _RUN_PREFIX = "hgr"
-
-
-@dataclass(frozen=True, slots=True)
-class Presented:
-    """Who presents a secret. `organization` is the only one where it is good; None for a login, which is good in all."""
-
-    principal: PrincipalId
-    organization: ResourceId | None
-    token: TokenId | None = None
-    run: RunId | None = None
 
 
 Logins = Callable[[str], PrincipalId | None]

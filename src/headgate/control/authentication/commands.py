@@ -6,7 +6,8 @@ from typing import Any
 
 from headgate.control.authentication.addresses import address_documents
 from headgate.control.identity.principals import SignUp
-from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.normalize import domain
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.ids import PrincipalId

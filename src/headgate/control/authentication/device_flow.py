@@ -12,7 +12,7 @@ from headgate.control.authentication.rate_limit import Throttle, origin_of
 from headgate.control.authentication.secrets import DEVICE, Credential, made, read
 from headgate.control.authentication.sessions import Session, Sessions, Started
 from headgate.control.authentication.settings import Limit, LoginSettings
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, Store
 
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"

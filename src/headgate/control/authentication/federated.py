@@ -7,7 +7,7 @@ from headgate.control.authentication.addresses import Addresses
 from headgate.control.authentication.commands import LinkSubject, RegisterUser
 from headgate.control.authentication.errors import LoginError
 from headgate.control.control import Control
-from headgate.control.kernel.command import TakenError
+from headgate.control.kernel.errors import TakenError
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.normalize import address, domain, domain_name
 from headgate.control.kernel.ports import DocumentConflictError, Store

@@ -7,7 +7,8 @@ from typing import Any, Final
 from headgate.control.authentication.secrets import INVITATION, made, read
 from headgate.control.identity.principals import AddPrincipal
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.control.kernel.command import InvalidError, MissingError, Plan, RefusedError, UnknownCallerError, View
+from headgate.control.kernel.command import Plan, RefusedError, View
+from headgate.control.kernel.errors import InvalidError, MissingError, UnknownCallerError
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.metadata import BY_ITSELF, Call
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut

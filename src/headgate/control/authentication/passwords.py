@@ -11,8 +11,8 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from headgate.control.authentication.errors import TooOftenError
 from headgate.control.authentication.settings import LoginSettings
-from headgate.control.kernel.command import InvalidError
-from headgate.control.text.normalization import normalized
+from headgate.control.kernel.errors import InvalidError
+from headgate.control.text.scripts import normalized
 
 _SOON = 1.0
 """Seconds; a turn does not take longer."""

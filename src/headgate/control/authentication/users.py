@@ -13,7 +13,7 @@ from headgate.control.authentication.rate_limit import Throttle, origin_of
 from headgate.control.authentication.sessions import Session, Sessions, Started
 from headgate.control.authentication.settings import LoginSettings
 from headgate.control.control import Control
-from headgate.control.kernel.command import InvalidError, MissingError, TakenError
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.normalize import address, folded, login_name, named_login, new_login_name
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, Store

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from headgate.control.resources.commands import KIND
+from headgate.control.resources.attributes import KIND
 from headgate.decision.evaluator import Answers
 from headgate.decision.run_scope import MAKING, TABLE_SERVICE
 from headgate.decision.types import Question

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from headgate.control.access.escalation import nothing_gained
-from headgate.control.kernel.command import InvalidError, MissingError, NotEmptyError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError, MissingError, NotEmptyError
 from headgate.control.kernel.ports import Pointer
-from headgate.control.resources.commands import KIND, CreateResource, DeleteResource
+from headgate.control.resources.attributes import KIND
+from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.facts.changes import Change, Edge, RelationsSet, ResourceRenamed
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource

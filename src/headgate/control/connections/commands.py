@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.facts.ids import ResourceId

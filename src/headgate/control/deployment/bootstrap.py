@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from headgate.control.control import Control
 from headgate.control.identity.principals import SignUp
-from headgate.control.kernel.command import TakenError
+from headgate.control.kernel.errors import TakenError
 from headgate.control.kernel.metadata import BY_ITSELF, Call
 from headgate.control.organizations.commands import (
     DEPLOYMENT,

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from headgate.control.authentication.settings import DAY
-from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.organizations.commands import of_founders
 from headgate.facts.changes import PrincipalAdded, RoleAssigned

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from headgate.control.access.visibility import nobody
 from headgate.control.authentication.addresses import ADDRESS, LOOK, Addresses
 from headgate.control.identity.principals import RemovePrincipal
-from headgate.control.kernel.command import InvalidError, MissingError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.control.kernel.normalize import named_login
 from headgate.control.kernel.ports import DocumentPut, Entry, Store
 from headgate.control.organizations.organization import Organization, Organizations

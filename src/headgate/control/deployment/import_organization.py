@@ -1,7 +1,7 @@
 """An organization that came from another deployment: its log is here, and the deployment gets to know it and its people."""
 
 from headgate.control.authentication.users import Logins
-from headgate.control.kernel.command import InvalidError, TakenError
+from headgate.control.kernel.errors import InvalidError, TakenError
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.control.resources.commands import CreateResource

@@ -2,7 +2,8 @@
 
 from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.control import Control
-from headgate.control.kernel.command import InvalidError, knows
+from headgate.control.kernel.command import knows
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.metadata import Call
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.decision.context import model_for

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from headgate.control.access.visibility import nobody
 from headgate.control.control import Control
-from headgate.control.kernel.command import MissingError
 from headgate.control.kernel.display_names import alike
+from headgate.control.kernel.errors import MissingError
 from headgate.control.kernel.ids import is_like_id
 from headgate.control.kernel.normalize import ascii_lower
 from headgate.control.kernel.ports import Store

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 
 from headgate.control.access.last_owner import keep_a_ruler
-from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.command import Plan, View
 from headgate.control.kernel.display_names import usable_title
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.resources.commands import makers
+from headgate.control.resources.implicit import makers
 from headgate.facts.changes import Attributes, GroupCreated, GroupDeleted, MemberAdded, MemberRemoved
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from headgate.control.access.assignments import known_role
 from headgate.control.access.last_owner import keep_a_ruler
 from headgate.control.access.visibility import knows_of
 from headgate.control.identity.tokens import erased
-from headgate.control.kernel.command import InvalidError, Plan, TakenError, View, knows
+from headgate.control.kernel.command import Plan, View, known_role, knows
 from headgate.control.kernel.display_names import usable_name_of_user, usable_title
+from headgate.control.kernel.errors import InvalidError, TakenError
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.resources.commands import makers
+from headgate.control.resources.implicit import makers
 from headgate.facts.changes import (
     AccessDeleted,
     Attributes,

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.control.kernel.command import InvalidError, MissingError, Plan, View, knows
+from headgate.control.kernel.command import Plan, View, knows
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.decision.context import model_for
 from headgate.decision.reference import ASSIGNING

@@ -6,6 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol
 
+from headgate.control.kernel.errors import CommandError, InvalidError, MissingError, TakenError
 from headgate.control.kernel.ids import describe_id_fault
 from headgate.control.kernel.names import describe_new_name_fault
 from headgate.control.kernel.ports import DocumentPut, Pointer
@@ -22,10 +23,6 @@ from headgate.facts.snapshot import NO_NAMES, Resource, Snapshot
 from headgate.model.model import Model
 
 
-class CommandError(Exception):
-    """A command cannot be accepted. Nothing was changed."""
-
-
 class RefusedError(CommandError):
     """The caller may not do this."""
 
@@ -39,37 +36,6 @@ class RefusedError(CommandError):
         """Why not, on the facts that it was decided on. Worked out when somebody wants to know: it can take a while."""
         view = self._view
         return explain(view.models, view.facts, self.question, view.now, view.engine)
-
-
-class UnknownCallerError(CommandError):
-    """The caller cannot act any more: the principal, token or run has ended."""
-
-
-class SuspendedError(CommandError):
-    """The organization is suspended, and the caller would act in it otherwise."""
-
-    def __init__(self) -> None:
-        super().__init__("this organization is suspended; ask the operator of this deployment")
-
-
-class TakenError(CommandError):
-    """There is something of that name already; `is_hidden` if the caller may not discover it."""
-
-    def __init__(self, message: str, *, is_hidden: bool = False) -> None:
-        super().__init__(message)
-        self.is_hidden = is_hidden
-
-
-class MissingError(CommandError):
-    """What the command names does not exist, or may not be seen by the caller."""
-
-
-class InvalidError(CommandError):
-    """An argument is not usable; the message says which and what would be."""
-
-
-class NotEmptyError(InvalidError):
-    """What would go still holds something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +224,22 @@ def require_new_name(name: str) -> None:
 def knows(model: Model, action: str) -> bool:
     """Say whether the model says of an action who may do it."""
     return bool(model.giving(action)) or action in model.needs
+
+
+def known_role(view: View, role: str, place: Resource, named: str | None = None) -> str:
+    """Return the name of the model that the role is of: the one that decides there, or that the deployment names.
+
+    Raises `InvalidError` for a role that it does not have.
+    """
+    model = view.model_for(place.type, place.id)
+    if named not in (None, model.name):
+        if view.caller is not None or named not in view.models:
+            raise InvalidError(f"roles there are of the access model `{model.name}`, not of `{named}`")
+        model = view.models[named]
+    if role not in model.roles and not (model.custom_roles and role in view.facts.custom_roles):
+        names = ", ".join(sorted(each.name for each in model.roles.values() if place.type in each.on))
+        raise InvalidError(f"the model `{model.name}` has no role `{role}`; on this there are {names or 'none'}")
+    return model.name
 
 
 def _missing(id: ResourceId) -> MissingError:

@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-from headgate.control.kernel.command import InvalidError, View
+from headgate.control.kernel.command import View
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ids import describe_id_fault
 from headgate.control.kernel.normalize import folded
 from headgate.control.text.scripts import describe_letter_fault, describe_likeness_fault, is_word_character, look

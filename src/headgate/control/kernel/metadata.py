@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from headgate.control.kernel.command import CommandError
+from headgate.control.kernel.errors import CommandError
 from headgate.control.kernel.ports import HERE, DocumentPut, Origin
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot

@@ -2,10 +2,9 @@
 
 import re
 
-from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ids import describe_id_fault
-from headgate.control.text.normalization import normalized
-from headgate.control.text.scripts import describe_letter_fault, describe_likeness_fault, is_word_character
+from headgate.control.text.scripts import describe_letter_fault, describe_likeness_fault, is_word_character, normalized
 
 _LONGEST = 100
 _ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")

@@ -1,11 +1,10 @@
 """What control asks of a store: logs that are appended at an expected revision, with their documents and pointers."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headgate.control.kernel.run_queue import Line, RunPut, RunRow, RunWanted
-from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.facts.changes import Change
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
 
@@ -254,111 +253,4 @@ class Store(Protocol):
 
     def lines(self, run: RunId, after: int = 0, limit: int = 1000) -> Sequence[Line]:
         """Return so many lines of a run's log at most, those above the number `after`, in order."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class AuditRecord:
-    """One decision that a caller got through a door: who asked what, and the answer. No secrets.
-
-    A call that came to no decision, as one without a known caller, has no principal or no action. `code` is why not.
-    `resource` is an id, or a full name as the caller wrote it: see `Denial`.
-    """
-
-    at: float
-    principal: PrincipalId | None
-    action: str
-    resource: str
-    allowed: bool
-    revision: int
-    model: str = ""
-    code: str = ""
-    origin: Origin = HERE
-
-
-REFUSED, NOT_FOUND = "refused", "not-found"
-"""Codes of a denial: the caller may discover the resource; the name is hidden from the caller or missing."""
-UNAUTHENTICATED, SUSPENDED = "unauthenticated", "suspended"
-"""Codes of a denial: the caller is unknown or has ended; its organization is suspended."""
-
-
-@dataclass(frozen=True, slots=True)
-class Denial:
-    """Why a call was denied, and which action on which resource it asked for, if it names them.
-
-    `resource` is an id. If the caller may not discover the resource, it is the full name as the caller wrote it, whether
-    such a resource exists or not.
-    """
-
-    code: str
-    action: str = ""
-    resource: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AuditFilter:
-    """Which records are wanted; None wants all. `since` and `until` are seconds since the epoch, `until` not included.
-
-    `resource` is one resource, or several ways in which records name it: by its id and by its full name.
-    """
-
-    principal: PrincipalId | None = None
-    action: str | None = None
-    resource: str | tuple[str, ...] | None = None
-    allowed: bool | None = None
-    door: str | None = None
-    request: str | None = None
-    since: float | None = None
-    until: float | None = None
-
-
-class Stores(Protocol):
-    """Every log of a deployment: its own, and one for each organization. A log goes by the id of its root."""
-
-    def moved(self) -> bool:
-        """Say whether another process may have written since this was asked last. A store that cannot tell says yes.
-
-        Then the newest revision has to be read before it is relied on.
-        """
-        ...
-
-    def check(self) -> None:
-        """Raise `StoreError` unless it can be read; where the last write failed, it has to take one again, too."""
-        ...
-
-    def log(self, root: ResourceId) -> Store:
-        """Return the store of a log, which need not have begun."""
-        ...
-
-    def logs(self) -> Sequence[ResourceId]:
-        """Return the roots of the logs that have begun."""
-        ...
-
-    def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, Head]:
-        """Return the newest revision and hash of each of these logs, in one read."""
-        ...
-
-    def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
-        """Return a document of any log with the root of that, for kinds whose ids nothing else has; None for none."""
-        ...
-
-    def audit(self, records: Sequence[tuple[ResourceId, AuditRecord]]) -> None:
-        """Keep records of the audit, each with the root of its log, in one write."""
-        ...
-
-    def audited(
-        self, root: ResourceId, wanted: AuditFilter, before: int | None = None, limit: int = 100
-    ) -> Sequence[tuple[int, AuditRecord]]:
-        """Return records of a log with their numbers, newest first, those below `before`, so many at most."""
-        ...
-
-    def listen(self, heard: Callable[[ResourceId, int], None], tasks: BackgroundTasks) -> Callable[[], None]:
-        """Call `heard` with root and revision when another process has written; return what ends that.
-
-        Some revisions are never told: nothing may rest on it.
-        """
-        ...
-
-    def close(self) -> None:
-        """Let go of the database."""
         ...

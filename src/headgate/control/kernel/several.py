@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from itertools import chain
 
-from headgate.control.kernel.command import Command, InvalidError, Plan, View
+from headgate.control.kernel.command import Command, Plan, View
+from headgate.control.kernel.errors import InvalidError
 
 
 @dataclass(frozen=True, slots=True)

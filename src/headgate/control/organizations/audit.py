@@ -6,7 +6,9 @@ import threading
 from dataclasses import replace
 from typing import Literal
 
-from headgate.control.kernel.ports import AuditRecord, Denial, Origin, StoreError, Stores
+from headgate.control.kernel.audit_records import AuditRecord, Denial
+from headgate.control.kernel.ports import Origin, StoreError
+from headgate.control.kernel.stores import Stores
 from headgate.control.kernel.supervision import BackgroundTasks, Heartbeat
 from headgate.control.organizations.organization import Organization
 from headgate.facts.caller import Caller

@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 
 from headgate.control.access.last_owner import ruling
-from headgate.control.kernel.command import InvalidError, Plan, TakenError, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError, TakenError
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.resources.commands import implied
+from headgate.control.resources.implicit import implied
 from headgate.facts.changes import (
     Attributes,
     AttributesSet,

@@ -7,13 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from headgate.control.authentication.authenticator import Presented
 from headgate.control.control import Control
+from headgate.control.identity.authenticated import Presented
 from headgate.control.identity.directory import Directory
 from headgate.control.identity.tokens import LAST_USE
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.control.kernel.log_follower import RETRY_SECONDS, Start
-from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, LogRefusedError, Store, StoreError, Stores
+from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, LogRefusedError, Store, StoreError
+from headgate.control.kernel.stores import Stores
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.questions.by_name import Gate
 from headgate.control.questions.messages import Wording

@@ -1,6 +1,6 @@
 """Clusters: which of the Sparks that operators have configured a pipeline's runs execute on."""
 
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.facts.changes import Attributes, Edge
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.control.identity.tokens import may_act_as, narrowed
-from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.pipelines.requirements import lacking
 from headgate.control.resources.commands import CreateResource, DeleteResource, asked_about

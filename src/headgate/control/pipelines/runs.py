@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headgate.control.identity.tokens import kept
-from headgate.control.kernel.command import InvalidError, MissingError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.run_queue import (
     CANCELLED,
@@ -23,7 +24,7 @@ from headgate.control.kernel.run_queue import (
     RunRow,
 )
 from headgate.control.pipelines.requirements import refusal
-from headgate.control.resources.commands import STATE
+from headgate.control.resources.attributes import STATE
 from headgate.decision.context import not_standing
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, RunEnded, RunStarted

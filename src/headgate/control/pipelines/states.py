@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunRow
 from headgate.control.pipelines.runs import QueueRun, queued_again
+from headgate.control.resources.attributes import STATE
 from headgate.control.resources.changes import MOVED_BY
-from headgate.control.resources.commands import STATE
 from headgate.facts.changes import Attributes, AttributesSet, Edge, RelationsSet
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource

@@ -5,7 +5,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headgate.control.kernel.command import MissingError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import MissingError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.pipelines.commands import not_running, run_by, use_connections
 from headgate.facts.changes import Change, Edge, Relations, RelationsSet, RunAsSet

@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 from headgate.control.catalog.table_services import served
 from headgate.control.control import Control
+from headgate.control.kernel.audit_records import NOT_FOUND, REFUSED, Denial
 from headgate.control.kernel.names import TYPES, Supposed, below, named, supposed
-from headgate.control.kernel.ports import NOT_FOUND, REFUSED, Denial
 from headgate.control.questions.messages import Wording, asking
 from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers

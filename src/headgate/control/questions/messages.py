@@ -1,20 +1,28 @@
 """Refusals in words: one text for every door, and the same text for a hidden name and a missing one."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from headgate.control.access.visibility import HYPOTHETICAL_USER
-from headgate.control.identity.directory import Directory
 from headgate.decision.types import Explanation, Missing, Needed
 from headgate.facts.caller import Caller
-from headgate.facts.ids import ResourceId
+from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot
+
+
+class SubjectNames(Protocol):
+    """The names of principals and groups."""
+
+    def name(self, subject: SubjectId) -> str:
+        """Return the name, or the id where there is none."""
+        ...
 
 
 class Wording:
     """Writes explanations for people."""
 
-    def __init__(self, directory: Directory) -> None:
-        self._directory = directory
+    def __init__(self, names: SubjectNames) -> None:
+        self._names = names
 
     def hidden(self, names: Sequence[str]) -> str:
         """Return the refusal for a name that is hidden or missing."""
@@ -35,7 +43,7 @@ class Wording:
 
     def caller(self, caller: Caller) -> str:
         """Return who is asking, by name."""
-        return self._directory.name(caller.principal)
+        return self._names.name(caller.principal)
 
     def _fix(self, explained: Explanation, facts: Snapshot) -> str:
         """Return the first fix as the end of a sentence, or that there is none; empty if nobody may be told."""
@@ -45,7 +53,7 @@ class Wording:
         return f"; {NO_FIX}" if explained.discoverable else ""
 
     def _needed(self, facts: Snapshot, needed: Needed) -> str:
-        who = _either([self._directory.name(each) for each in needed.approvers if each != HYPOTHETICAL_USER])
+        who = _either([self._names.name(each) for each in needed.approvers if each != HYPOTHETICAL_USER])
         return f"`{needed.role}` on `{called(facts, needed.resource)}`, which {who} can give"
 
 

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headgate.control.access.escalation import may_lend, nothing_gained
-from headgate.control.kernel.command import InvalidError, Plan, View
-from headgate.control.resources.commands import asked_about, more_than_a_resource
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError
+from headgate.control.resources.commands import asked_about
+from headgate.control.resources.generic_types import more_than_a_resource
 from headgate.facts.changes import Edge, Relations, RelationsSet, ResourceRenamed
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource

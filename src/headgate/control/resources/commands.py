@@ -10,8 +10,13 @@ from headgate.control.access.escalation import (
     require_adding_access,
     require_adding_access_of_owners,
 )
-from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
+from headgate.control.resources.attributes import KIND, STATE
+from headgate.control.resources.document_kinds import document_kinds
+from headgate.control.resources.generic_types import more_than_a_resource
+from headgate.control.resources.implicit import implied, makers
 from headgate.facts.changes import (
     Attributes,
     AttributesSet,
@@ -22,36 +27,10 @@ from headgate.facts.changes import (
     ResourceCreated,
     ResourceDeleted,
     ResourceRenamed,
-    RoleAssigned,
 )
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource
 from headgate.model.model import Model
-
-_OTHERWISE: Mapping[str, str] = {
-    "group": "group",
-    "service_principal": "service principal",
-    "token": "token",
-    "access": "access",
-    "change_request": "change request",
-}
-"""Types that are more than a resource, and whose commands make and change them."""
-
-_DOCUMENTS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("source", "integration", "query", "history", "destination", "saved_query"), ("pipeline",)),
-    **dict.fromkeys(("stream_capture", "table_service"), ("pipeline",)),
-    "visualization": ("pipeline", "shown"),
-}
-"""The kinds of documents that a type has, where it is not one that is called as the type is."""
-
-DESCRIPTION = "description"
-"""The kind of document that describes a resource of any type."""
-
-KIND = "kind"
-"""The attribute that tells what a resource is among those of its type; without it, it is what the type is called."""
-
-STATE = "state"
-"""The attribute that actions of its own change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,33 +177,12 @@ class SetAttributes:
         return Plan((change,))
 
 
-def implied(model: Model, parent: ResourceId, type: str) -> Iterator[ResourceCreated]:
-    """Yield what a model puts implicitly below a resource of a type: one of each implicit type, under a derived id."""
-    for each in model.types.values():
-        if each.implicit and type in each.parents:
-            id = ResourceId(f"{parent}/{each.name}")
-            yield ResourceCreated(id, each.name, parent, each.name)
-            yield from implied(model, id, each.name)
-
-
-def makers(view: View, resource: ResourceId, type: str, model: Model) -> Iterator[RoleAssigned]:
-    """Yield what who makes a resource of a type is assigned on it; nothing for the deployment itself."""
-    for creator in model.creators:
-        if view.actor is not None and type in creator.types:
-            yield RoleAssigned(view.actor, creator.role, resource, model.name, view.actor)
-
-
 def asked_about(model: Model) -> frozenset[str]:
     """Return the relations that the model's needs are about, and only they: what they may name, the model has said."""
     needed = {role.relation for ways in model.needs.values() for way in ways for role in way.roles if role.relation}
     along = {rule.along for rule in model.spread}
     opening = {each.relation for each in (*model.bridges, *model.named_in)}
     return frozenset(needed - along - opening - set(model.lineage))
-
-
-def document_kinds(type: str) -> tuple[str, ...]:
-    """Return the kinds of documents that a resource of a type may have, under its id."""
-    return (*_DOCUMENTS.get(type, (type,)), DESCRIPTION)
 
 
 def _erased(resource: Resource) -> Iterator[DocumentPut]:
@@ -234,12 +192,6 @@ def _erased(resource: Resource) -> Iterator[DocumentPut]:
 
 def _on(resource: Resource) -> Mapping[str, tuple[ResourceId, ...]]:
     return {relation: tuple(edge.target for edge in edges) for relation, edges in resource.relations.items()}
-
-
-def more_than_a_resource(type: str) -> None:
-    """Raise `InvalidError` for a type that has commands of its own."""
-    if type in _OTHERWISE:
-        raise InvalidError(f"a `{type}` is not only a resource; there are commands for {_OTHERWISE[type]}s")
 
 
 def _may_lie(model: Model, type: str, parent: Resource) -> None:

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.control.kernel.command import InvalidError, Plan, View
+from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.resources.commands import DESCRIPTION, more_than_a_resource
+from headgate.control.resources.document_kinds import DESCRIPTION
+from headgate.control.resources.generic_types import more_than_a_resource
 from headgate.facts.ids import ResourceId
 
 DOCUMENTED = (

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol, cast
 
 from headgate.control.kernel.metadata import MayKnow, Outcome, no_name
-from headgate.control.resources.commands import document_kinds
+from headgate.control.resources.document_kinds import document_kinds
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Agreement, ChangeRequest, Request, Snapshot
 

@@ -8,10 +8,10 @@ never compared with others here: a refusal would reveal them.
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, Literal
 
-from headgate.control.text.normalization import normalized
-
+LONGEST: Final = 2048
+"""In characters. Normalizing takes the square of the number of marks in a row, in C, where nothing else of the process runs."""
 _HAN: Final = "CJK"
 _JAPANESE: Final = frozenset({_HAN, "HIRAGANA", "KATAKANA"})
 _SETS: Final = (_JAPANESE, frozenset({_HAN, "HANGUL"}), frozenset({_HAN, "BOPOMOFO"}))
@@ -101,6 +101,11 @@ other recommended scripts that are written from left to right.
 From confusables.txt of Unicode 17.0. Left out are Cyrillic U+0433, U+0448 and U+0431 and Greek U+03C3: in upright type
 readers tell them from r, w, 6 and o, and they are all that keeps many a word from being refused.
 """
+
+
+def normalized(text: str, form: Literal["NFC", "NFKC"] = "NFKC") -> str:
+    """Return a text in a normal form (UAX 15); a longer one than `LONGEST`, which is no name, as it is."""
+    return text if len(text) > LONGEST else unicodedata.normalize(form, text)
 
 
 def describe_letter_fault(text: str) -> str | None:

@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 
 from headgate.control.authentication.errors import LoginError, TooOftenError
 from headgate.control.authentication.services import Entrance
-from headgate.control.kernel.ports import Denial
+from headgate.control.kernel.audit_records import Denial
 from headgate.endpoints.auth import devices, invitations, oauth, sessions
 from headgate.endpoints.auth.oauth import OAuthError, on_oauth
 from headgate.endpoints.auth.oidc import routes as oidc

@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from headgate.control.authentication.errors import LoginError, TooOftenError
 from headgate.control.authentication.services import Entrance
 from headgate.control.authentication.sessions import Session
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.endpoints.auth.dependencies import Enters, Own, Told
 from headgate.endpoints.auth.oauth import Form
 from headgate.endpoints.common.cookies import csrf, in_cookie, remember, require_own_origin, require_own_page

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from headgate.control.authentication.invitations import Invitation, Withdraw, missing_invitation
 from headgate.control.authentication.services import Entrance
-from headgate.control.kernel.command import TakenError
+from headgate.control.kernel.errors import TakenError
 from headgate.control.kernel.ports import DocumentConflictError
 from headgate.endpoints.auth.dependencies import Enters, Told, session
 from headgate.endpoints.auth.sessions import LoggedIn, Name, Secret, entered

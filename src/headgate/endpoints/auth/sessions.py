@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.authentication.sessions import Session, Started
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.endpoints.auth.dependencies import Enters, Own, Told
 from headgate.endpoints.common.cookies import csrf, in_cookie, presented, put, remember, require_own_origin
 from headgate.endpoints.common.lookup import Text

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from headgate.control.kernel.ports import Denial
+from headgate.control.kernel.audit_records import Denial
 from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Decision
 from headgate.endpoints.authzen.evaluation import Answered, evaluate, evaluate_many

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from headgate.control.kernel.audit_records import Denial
 from headgate.control.kernel.parsing import UnreadableError
-from headgate.control.kernel.ports import Denial
 from headgate.control.questions.parsing import question
 from headgate.decision.types import Decision, Question
 from headgate.endpoints.authzen import messages

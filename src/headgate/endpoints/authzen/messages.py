@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from headgate.control.kernel.ports import REFUSED, Denial
+from headgate.control.kernel.audit_records import REFUSED, Denial
 from headgate.facts.ids import ResourceId
 
 JSON = "application/json"

@@ -11,7 +11,8 @@ import anyio.to_thread
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.control.kernel.ports import UNAUTHENTICATED, AuditRecord, Denial, Origin, StoreError
+from headgate.control.kernel.audit_records import UNAUTHENTICATED, AuditRecord, Denial
+from headgate.control.kernel.ports import Origin, StoreError
 from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Decision
 from headgate.endpoints.authzen.discovery import WELL_KNOWN, configuration

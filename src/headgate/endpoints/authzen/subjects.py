@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.control.organizations.organization import Organization
 from headgate.decision.evaluator import Answers
 from headgate.decision.types import Question

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.pipelines.clusters import CONFIGURED
 from headgate.endpoints.common.context import Services
 from headgate.facts.changes import Relations

@@ -7,11 +7,12 @@ from typing import Annotated, Any, Protocol
 import anyio.to_thread
 from fastapi import Depends, Request
 
-from headgate.control.authentication.authenticator import Identity, Presented
+from headgate.control.authentication.authenticator import Identity
 from headgate.control.connections.vault import NO_VAULT, Vault
 from headgate.control.control import Control
+from headgate.control.identity.authenticated import Presented
 from headgate.control.identity.directory import Directory
-from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.errors import SuspendedError
 from headgate.control.kernel.ports import Store
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization, Organizations, SeveralOrganizationsError

@@ -4,8 +4,9 @@ from contextlib import suppress
 
 from starlette.types import Scope
 
-from headgate.control.kernel.command import MissingError
-from headgate.control.kernel.ports import Denial, StoreError
+from headgate.control.kernel.audit_records import Denial
+from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.endpoints.common.scope import ADDRESSED, CALLER, ORGANIZATION, REQUEST, ROUTE

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request, Response
 
-from headgate.control.authentication.authenticator import Presented
+from headgate.control.identity.authenticated import Presented
 from headgate.endpoints.common.context import Deployed, Everything, Secret, Services
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.scope import CALLER

@@ -9,7 +9,7 @@ from fastapi import Depends, Query
 
 from headgate.control.control import Control
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.control.questions.messages import hidden
 from headgate.decision.evaluator import Answers
 from headgate.endpoints.common.context import By, Uses

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from headgate.control.kernel.command import MissingError
-from headgate.control.resources.commands import implied
+from headgate.control.kernel.errors import MissingError
+from headgate.control.resources.implicit import implied
 from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers
 from headgate.decision.types import Question

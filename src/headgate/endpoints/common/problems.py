@@ -12,18 +12,19 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from headgate.control.kernel.command import (
+from headgate.control.kernel.audit_records import Denial
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import (
     CommandError,
     InvalidError,
     MissingError,
     NotEmptyError,
-    RefusedError,
     SuspendedError,
     TakenError,
     UnknownCallerError,
 )
 from headgate.control.kernel.metadata import ChangedError
-from headgate.control.kernel.ports import Denial, StoreError
+from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.messages import asked, called
 from headgate.control.text.error_text import REFUSED

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Literal
 
+from headgate.control.access import visibility
 from headgate.control.access.visibility import is_resource_only, known_to, knows_of
-from headgate.control.kernel.command import MissingError, TakenError
+from headgate.control.kernel.errors import MissingError, TakenError
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import Services
 from headgate.endpoints.common.evaluation_time import Moment
@@ -44,7 +45,7 @@ def meant(services: Services, asked: Question, name: str) -> SubjectId:
             found = resource(services, asked.caller, name)
         except MissingError:
             found = None
-    return services.control.meant(asked, found, name)
+    return visibility.meant(services.control.view(asked.caller), asked, found, name)
 
 
 def require_free(write: Write, name: str, own: str | None = None) -> None:

@@ -1,6 +1,6 @@
 """Resources of certain types, by their ids or names."""
 
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.endpoints.common.context import Services
 from headgate.endpoints.common.lookup import called
 from headgate.facts.caller import Caller

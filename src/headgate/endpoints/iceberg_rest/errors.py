@@ -10,7 +10,8 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
-from headgate.control.kernel.ports import Denial, StoreError
+from headgate.control.kernel.audit_records import Denial
+from headgate.control.kernel.ports import StoreError
 from headgate.control.questions.by_name import Verdict
 from headgate.control.text.quoted_text import shorten_quotes
 from headgate.endpoints.common.problems import NO_STORE, RETRY_AFTER, ProblemError

@@ -6,8 +6,9 @@ from typing import Any, Protocol
 
 from starlette.types import Scope
 
+from headgate.control.kernel.audit_records import Denial
 from headgate.control.kernel.metadata import Call
-from headgate.control.kernel.ports import Denial, Pointer
+from headgate.control.kernel.ports import Pointer
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.by_name import Verdict
 from headgate.facts.caller import Caller

@@ -11,10 +11,11 @@ from urllib.parse import unquote_plus
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
-from headgate.control.kernel.command import SuspendedError
+from headgate.control.kernel.audit_records import SUSPENDED, Denial
+from headgate.control.kernel.errors import SuspendedError
 from headgate.control.kernel.metadata import Call
 from headgate.control.kernel.names import usable
-from headgate.control.kernel.ports import SUSPENDED, Denial, DocumentPut, Origin
+from headgate.control.kernel.ports import DocumentPut, Origin
 from headgate.control.organizations.organization import SeveralOrganizationsError
 from headgate.control.questions.by_name import Verdict
 from headgate.endpoints.common.scope import ADDRESSED, ORGANIZATION, REQUEST

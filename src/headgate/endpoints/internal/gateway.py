@@ -12,8 +12,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from headgate.control.kernel.command import SuspendedError
-from headgate.control.kernel.ports import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial, StoreError
+from headgate.control.kernel.audit_records import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial
+from headgate.control.kernel.errors import SuspendedError
+from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.organization import SeveralOrganizationsError
 from headgate.endpoints.http.read_your_writes import Fresh, Freshness
 from headgate.spark.authority import Admission, Credential, NobodyError, NotServedError, Report

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.control.questions.by_name import Gate
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Attributes, Edge, Relations

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from headgate.control.authentication.authenticator import run_token
-from headgate.control.kernel.command import CommandError, MissingError
+from headgate.control.kernel.errors import CommandError, MissingError
 from headgate.control.kernel.ports import RunConflictError
 from headgate.control.kernel.run_queue import FAILED, RUNNING, RunPut, RunRow
 from headgate.control.organizations.organization import Organization

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.requirements import refused
 from headgate.control.pipelines.states import cleaned

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from headgate.control.kernel.command import CommandError
+from headgate.control.kernel.errors import CommandError
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.ports import Head, LogRefusedError, RunConflictError, StoreError
 from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunWanted

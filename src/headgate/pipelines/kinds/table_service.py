@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from headgate.control.resources.commands import KIND as ATTRIBUTE
+from headgate.control.resources.attributes import KIND as ATTRIBUTE
 from headgate.pipelines.connections.targets import http_of
 from headgate.pipelines.definitions.context import Execution
 from headgate.pipelines.definitions.declared_io import Touches

@@ -10,11 +10,11 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from headgate.control.control import Control
-from headgate.control.kernel.command import CommandError
+from headgate.control.kernel.errors import CommandError
 from headgate.control.kernel.ports import DocumentPut, RunConflictError, Store
 from headgate.control.kernel.run_queue import QUEUED, RunWanted
 from headgate.control.pipelines.runs import QueueRun
-from headgate.control.resources.commands import STATE
+from headgate.control.resources.attributes import STATE
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
     AttributesSet,

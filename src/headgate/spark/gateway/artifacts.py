@@ -9,11 +9,10 @@ from typing import Any, Final
 from headgate.spark.gateway.arrow_rows import is_arrow
 from headgate.spark.gateway.artifact_names import MAX_ARTIFACTS, PREFIX
 from headgate.spark.gateway.errors import InvalidRequestError, RefusedError
-from headgate.spark.gateway.policy.schemas import check_schema
+from headgate.spark.gateway.policy.schemas import MAX_SCHEMA_BYTES, check_schema
 from headgate.spark.gateway.protos import base
 
 MAX_ARTIFACT_BYTES: Final = 128 * 1024 * 1024
-MAX_SCHEMA_BYTES: Final = 4 * 1024 * 1024
 _CHUNK_BYTES: Final = 1024 * 1024
 _CONTROLS: Final = frozenset(map(chr, (*range(9), 11, 12, *range(14, 32), 127)))
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from headgate.facts.caller import Caller
-from headgate.spark.authority import Credential
+from headgate.spark.authority import ORGANIZATION, Credential
 from headgate.spark.gateway.errors import InvalidRequestError, RefusedError, UnauthenticatedError
 
-ORGANIZATION: Final = "x-headgate-organization"
-"""Names the organization, for those who are in several: `sc://localhost:<port>/;token=...;x-headgate-organization=...`."""
 _SCHEME: Final = "bearer "
 _RUN: Final = "run-"
 _ID: Final = re.compile(r"[A-Za-z0-9_.@-]+")

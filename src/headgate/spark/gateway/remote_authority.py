@@ -5,9 +5,8 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from headgate.spark.authority import Admission, Credential, Endpoint, Opened, Report, Running, Verdicts
+from headgate.spark.authority import ORGANIZATION, Admission, Credential, Endpoint, Opened, Report, Running, Verdicts
 from headgate.spark.authority_messages import Authenticate, Close, Decide, MayTouch, Open, path_of
-from headgate.spark.gateway.call_identity import ORGANIZATION
 from headgate.spark.gateway.errors import (
     ExhaustedError,
     InvalidRequestError,

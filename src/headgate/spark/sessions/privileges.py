@@ -8,8 +8,8 @@ from typing import Annotated, Final, Literal, Protocol
 from pydantic import BaseModel, Field
 
 from headgate.control.connections.commands import Entrance
+from headgate.control.kernel.audit_records import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial
 from headgate.control.kernel.names import named
-from headgate.control.kernel.ports import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.messages import reason
 from headgate.decision.context import not_standing

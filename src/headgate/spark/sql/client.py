@@ -11,10 +11,9 @@ from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.connect.shell.progress import ProgressHandler
 
-from headgate.spark.authority import Credential
+from headgate.spark.authority import ORGANIZATION, Credential
 from headgate.spark.connect_address import connect_address
 from headgate.spark.driver.answers import CheckedAnswers
-from headgate.spark.gateway.call_identity import ORGANIZATION
 from headgate.spark.sql.client_sessions import ClientSessions
 from headgate.spark.sql.execution import Follow, OperationIds, SparkReading, told
 from headgate.spark.sql.statements import Reading, Wanted

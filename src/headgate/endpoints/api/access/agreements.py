@@ -16,7 +16,7 @@ from headgate.control.approvals.agreements import (
     RequestAccess,
     TerminateAccess,
 )
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.control.kernel.ids import new_id
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import By, Services, Uses

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field, JsonValue
 
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.control.kernel.parsing import UnreadableError
 from headgate.control.questions.parsing import question
 from headgate.decision.explain.explain import explain, smallest_fixes

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.approvals.requests import ApproveRequest, FileRequest, RejectRequest
+from headgate.control.approvals.requests import ApproveRequest, FileRequest, RejectRequest, open_requests
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.control.kernel.ids import new_id
 from headgate.endpoints.common.context import By, Services, Uses
 from headgate.endpoints.common.evaluation_time import Present
@@ -126,7 +126,7 @@ def reject_request(request: Called, write: Writes) -> dict[str, Any]:
 
 def requests_for(services: Services, caller: Caller) -> Iterator[dict[str, Any]]:
     """Yield the caller's own requests, and those that wait for them."""
-    known, waiting = services.control.snapshot.requests, set(services.control.waiting(caller))
+    known, waiting = services.control.snapshot.requests, set(open_requests(services.control.view(caller)))
     found = {id: each for id, each in known.items() if id in waiting or _is_shown(services, caller, each)}
     documents = services.store.documents(_KIND, list(found))
     for id, each in found.items():

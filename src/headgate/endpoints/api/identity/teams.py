@@ -7,7 +7,8 @@ from pydantic import BaseModel, Field
 
 from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
 from headgate.control.approvals.change_payload import proposed
-from headgate.control.kernel.command import Command, MissingError
+from headgate.control.kernel.command import Command
+from headgate.control.kernel.errors import MissingError
 from headgate.control.kernel.ids import new_id
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.decision.types import Question

@@ -10,7 +10,7 @@ from headgate.control.access.visibility import knows_of
 from headgate.control.identity import tokens
 from headgate.control.identity.token_scope import is_narrowed
 from headgate.control.identity.tokens import LAST_USE, IssueToken, RevokeToken
-from headgate.control.kernel.command import InvalidError, MissingError
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.control.kernel.ids import new_id
 from headgate.endpoints.common.context import By, Services, Uses
 from headgate.endpoints.common.lookup import Text, resource, written

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
-from headgate.control.kernel.command import TakenError
+from headgate.control.kernel.errors import TakenError
 from headgate.endpoints.api.identity.me import Held, held
 from headgate.endpoints.auth.dependencies import Enters
 from headgate.endpoints.common.context import By, Services, Uses

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, BeforeValidator, Field
 
-from headgate.control.kernel.ports import AuditFilter, AuditRecord, Entry, Ground
+from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
+from headgate.control.kernel.ports import Entry, Ground
 from headgate.endpoints.common.context import By, Services, Uses
 from headgate.endpoints.common.evaluation_time import NEWEST, Asking, Moment, seconds
 from headgate.endpoints.common.lookup import full_name, require, seen

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.run_queue import FAILED, REFUSED, RunWanted
 from headgate.control.pipelines.commands import KINDS

@@ -6,7 +6,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from headgate.control.kernel.command import InvalidError, MissingError
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.decision.types import Question
 from headgate.endpoints.api.pipelines.select_checks import rows_for
 from headgate.endpoints.api.resources.resources import readable

@@ -2,7 +2,7 @@
 
 from headgate.control.connections.commands import CONNECTION
 from headgate.control.egress.policy import SETTING
-from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.errors import InvalidError
 from headgate.endpoints.common.context import Services
 from headgate.facts.changes import Relations
 from headgate.pipelines.connections.path_access import CONNECTIONS

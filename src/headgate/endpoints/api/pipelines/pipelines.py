@@ -8,14 +8,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query, Response
 from pydantic import BaseModel
 
-from headgate.control.kernel.command import InvalidError, MissingError, require_new_name
+from headgate.control.kernel.command import require_new_name
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.ports import RunConflictError
 from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunWanted
 from headgate.control.pipelines.commands import DeletePipeline, SavePipeline
 from headgate.control.pipelines.states import STATES, ChangeState, MoveToCluster
 from headgate.control.pipelines.streams import AddStream, SwitchStream
-from headgate.control.resources.commands import STATE
+from headgate.control.resources.attributes import STATE
 from headgate.control.resources.versions import version
 from headgate.endpoints.api.pipelines.charts import require_chart
 from headgate.endpoints.api.pipelines.egress_checks import require_egress

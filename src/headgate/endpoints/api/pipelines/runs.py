@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from headgate.control.kernel.command import MissingError, knows
+from headgate.control.kernel.command import knows
+from headgate.control.kernel.errors import MissingError
 from headgate.control.kernel.ports import RunConflictError, Store
 from headgate.control.kernel.run_queue import Line, RunRow, RunWanted
 from headgate.control.pipelines.runs import CancelRun

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.errors import InvalidError
 from headgate.endpoints.common.context import Services
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.questions.messages import asked
 from headgate.control.text.error_text import REFUSED, mask
 from headgate.endpoints.common.context import Services

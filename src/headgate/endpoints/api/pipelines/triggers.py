@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field
 
-from headgate.control.kernel.command import InvalidError
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.run_queue import ENDED, QUEUED, RunWanted
 from headgate.control.kernel.several import Several

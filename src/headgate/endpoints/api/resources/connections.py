@@ -19,7 +19,7 @@ from headgate.control.connections.commands import (
 )
 from headgate.control.connections.vault import VaultError
 from headgate.control.connections.vault_rotation import reseal_new_secret
-from headgate.control.kernel.command import InvalidError, MissingError
+from headgate.control.kernel.errors import InvalidError, MissingError
 from headgate.control.kernel.ids import new_id
 from headgate.endpoints.api.resources.resources import Line, list_resources, readable
 from headgate.endpoints.common.context import By, Services, Uses

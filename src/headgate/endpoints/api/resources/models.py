@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.control.organizations.models_in_force import in_force
 from headgate.endpoints.common.context import Uses
 from headgate.endpoints.common.paging import Pages, page

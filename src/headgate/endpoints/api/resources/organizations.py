@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from headgate.control.deployment.bootstrap import Founding, found, preview_founding
 from headgate.control.deployment.break_glass import break_glass
-from headgate.control.kernel.command import MissingError, TakenError
+from headgate.control.kernel.errors import MissingError, TakenError
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import Organization

@@ -9,7 +9,8 @@ from pydantic import BaseModel, Field
 from headgate.control.approvals.change_payload import proposed
 from headgate.control.kernel.command import knows
 from headgate.control.kernel.ids import new_id
-from headgate.control.resources.commands import DESCRIPTION, CreateResource, DeleteResource
+from headgate.control.resources.commands import CreateResource, DeleteResource
+from headgate.control.resources.document_kinds import DESCRIPTION
 from headgate.control.resources.documents import DOCUMENTED, ChangeDocument, Describe
 from headgate.decision.context import model_for
 from headgate.decision.types import Question

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from headgate.control.kernel.command import MissingError
+from headgate.control.kernel.errors import MissingError
 from headgate.endpoints.api.sql.arrow import Stream
 from headgate.endpoints.api.sql.pages import Page
 from headgate.endpoints.api.sql.schemas import ARROW, PAGE, ROWS, RowTooLargeError, ShownStatement, Statement

@@ -8,6 +8,7 @@ from typing import Any, Final
 from headgate.spark.gateway.errors import RefusedError
 from headgate.spark.gateway.policy.options import METADATA_KEYS
 
+MAX_SCHEMA_BYTES: Final = 4 * 1024 * 1024
 _DEFAULTS: Final = frozenset({"CURRENT_DEFAULT", "EXISTS_DEFAULT"})
 """The keys under which metadata holds the SQL text of a column's default."""
 _OF_USER_DEFINED: Final = frozenset({"class", "pyClass", "serializedClass"})

@@ -7,8 +7,8 @@ from typing import Any, Final
 from google.protobuf.descriptor import FieldDescriptor
 
 from headgate.spark.gateway.artifact_names import MAX_ARTIFACTS
-from headgate.spark.gateway.artifacts import MAX_SCHEMA_BYTES
 from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.policy.schemas import MAX_SCHEMA_BYTES
 
 _SHORT: Final = 2048
 """PySpark holds its `client_type` to this length too."""

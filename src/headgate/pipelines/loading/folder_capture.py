@@ -21,6 +21,7 @@ from headgate.control.text.error_text import REFUSED, raw_words
 from headgate.pipelines.connections.egress import AllowedFolder
 from headgate.pipelines.connections.targets import folder_of
 from headgate.pipelines.definitions.context import Execution
+from headgate.pipelines.definitions.stream_capture import StreamCaptureDefinition
 from headgate.pipelines.errors import failure
 from headgate.pipelines.files.bounds import require_short_lines
 from headgate.pipelines.files.csv_headers import require_one_header
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from headgate.pipelines.kinds.stream_capture import StreamCaptureDefinition
-
 _LOOK: Final = 1
 """Seconds between two questions whether a batch is done, or the run has to end."""
 _MOST_TOLD: Final = 100
@@ -42,7 +41,7 @@ _MOST_TOLD: Final = 100
 _UNREADABLE: Final = ("FAILED_READ_FILE", "MALFORMED_RECORD", "CANNOT_READ_FILE_FOOTER", "CANNOT_READ_FOOTER")
 
 
-def capture(definition: "StreamCaptureDefinition", execution: Execution) -> None:
+def capture(definition: StreamCaptureDefinition, execution: Execution) -> None:
     """Take files in until the run has to end, or once. Raises `LoadError` or `EndedError`, or what Spark raises."""
     name = definition.connection or definition.source or ""
     each = Capture(definition, execution, lambda: folder_of(execution.place(name), name))
@@ -59,7 +58,7 @@ class Capture:
     """One attempt at a folder and a table. `connected` decides again at each call and returns the folder of the connection."""
 
     def __init__(
-        self, definition: "StreamCaptureDefinition", execution: Execution, connected: Callable[[], AllowedFolder]
+        self, definition: StreamCaptureDefinition, execution: Execution, connected: Callable[[], AllowedFolder]
     ) -> None:
         self._definition = definition
         self._execution = execution

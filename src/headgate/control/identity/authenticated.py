@@ -1,0 +1,15 @@
+"""Who presents a secret, and where it is good."""
+
+from dataclasses import dataclass
+
+from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """Who presents a secret. `organization` is the only one where it is good; None for a login, which is good in all."""
+
+    principal: PrincipalId
+    organization: ResourceId | None
+    token: TokenId | None = None
+    run: RunId | None = None

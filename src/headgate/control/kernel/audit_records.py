@@ -1,0 +1,61 @@
+"""Records of the audit, and what is asked of them."""
+
+from dataclasses import dataclass
+
+from headgate.control.kernel.ports import HERE, Origin
+from headgate.facts.ids import PrincipalId
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """One decision that a caller got through a door: who asked what, and the answer. No secrets.
+
+    A call that came to no decision, as one without a known caller, has no principal or no action. `code` is why not.
+    `resource` is an id, or a full name as the caller wrote it: see `Denial`.
+    """
+
+    at: float
+    principal: PrincipalId | None
+    action: str
+    resource: str
+    allowed: bool
+    revision: int
+    model: str = ""
+    code: str = ""
+    origin: Origin = HERE
+
+
+REFUSED, NOT_FOUND = "refused", "not-found"
+"""Codes of a denial: the caller may discover the resource; the name is hidden from the caller or missing."""
+UNAUTHENTICATED, SUSPENDED = "unauthenticated", "suspended"
+"""Codes of a denial: the caller is unknown or has ended; its organization is suspended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Why a call was denied, and which action on which resource it asked for, if it names them.
+
+    `resource` is an id. If the caller may not discover the resource, it is the full name as the caller wrote it, whether
+    such a resource exists or not.
+    """
+
+    code: str
+    action: str = ""
+    resource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """Which records are wanted; None wants all. `since` and `until` are seconds since the epoch, `until` not included.
+
+    `resource` is one resource, or several ways in which records name it: by its id and by its full name.
+    """
+
+    principal: PrincipalId | None = None
+    action: str | None = None
+    resource: str | tuple[str, ...] | None = None
+    allowed: bool | None = None
+    door: str | None = None
+    request: str | None = None
+    since: float | None = None
+    until: float | None = None

@@ -1,0 +1,7 @@
+"""Attributes of resources that have a meaning of their own."""
+
+KIND = "kind"
+"""The attribute that tells what a resource is among those of its type; without it, it is what the type is called."""
+
+STATE = "state"
+"""The attribute that actions of its own change."""
