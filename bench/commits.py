@@ -31,7 +31,7 @@ from pyiceberg.types import LongType, NestedField
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.lake.rest_world import World, served
+from tests.lake.catalog_harness import World, served
 
 MANIFESTS, APPENDS = 200, 30
 COLUMNS = range(1, 11)

@@ -25,16 +25,31 @@ SPARK_TIMEOUT = 300
 SOAK_TIMEOUT = 3600
 """Seconds; `tools/soak` says which part took longer than it should."""
 _COST = ("spark", "soak")
-_AT_DOORS = ("app", "bench", "cli", "doors", "model", "repo", "scenarios", "store", "survival")
-"""The folders whose tests without Spark are in one half."""
-_ON_SPARK_AT_DOORS = frozenset(("bypass", "pipelines", "survival", "test_story.py"))
-"""The folders and files whose tests on Spark are in that half too, so that both take alike."""
+_OUTER = frozenset(
+    (
+        "app",
+        "bench",
+        "cli",
+        "compatibility",
+        "endpoints",
+        "journeys",
+        "model",
+        "promises",
+        "repo",
+        "scenarios",
+        "store",
+        "survival",
+    )
+)
+"""The folders whose tests without Spark are in the outer half."""
+_OUTER_ON_SPARK = frozenset(("bypass", "pipelines", "survival", "test_story.py"))
+"""The folders and files whose tests on Spark are in the outer half, so that both halves take equally long."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--update`, which writes what is generated instead of comparing it."""
     parser.addoption("--update", action="store_true", help="write generated files anew instead of comparing them")
-    parser.addoption("--half", choices=("doors", "rest"), help="only one half of the tests: the two run side by side")
+    parser.addoption("--half", choices=("outer", "inner"), help="only one half of the tests: the two run side by side")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -126,8 +141,8 @@ def _toolchain() -> Toolchain | str:
 def _half(item: pytest.Item) -> str:
     parts = item.path.relative_to(item.config.rootpath / "tests").parts
     if item.get_closest_marker("spark") is None:
-        return "doors" if parts[0] in _AT_DOORS else "rest"
-    return "rest" if _ON_SPARK_AT_DOORS.isdisjoint(parts) else "doors"
+        return "outer" if parts[0] in _OUTER else "inner"
+    return "inner" if _OUTER_ON_SPARK.isdisjoint(parts) else "outer"
 
 
 def _cost(item: pytest.Item) -> int:

@@ -9,9 +9,9 @@ from headgate.control.deployment.operators import add_operator
 from headgate.control.kernel.metadata import BY_ITSELF
 from headgate.control.kernel.run_queue import RunPut, RunRow
 from headgate.facts.ids import ResourceId, RunId
-from tests.app.api.test_organizations import login
-from tests.app.prepared import Asked
-from tests.app.world import Place, World
+from tests.app.deployment_harness import Place, World
+from tests.app.route_requests import Asked
+from tests.endpoints.api.resources.test_organizations import login
 
 _NUMBERS = count()
 

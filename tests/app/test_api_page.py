@@ -10,7 +10,7 @@ from headgate.app.api_page import api_page
 from headgate.app.deployment import over
 from headgate.endpoints.common.route_metadata import NEEDS, OWN, PUBLIC
 from headgate.store import open_stores
-from tests.app.world import World, settings_in
+from tests.app.deployment_harness import World, settings_in
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 METHODS = ("get", "post", "put", "patch", "delete")

@@ -45,11 +45,11 @@ from headgate.spark.gateway.process import supervisor as process_module
 from headgate.spark.gateway.process.config import Told
 from headgate.spark.gateway.process.supervisor import GatewayProcess, GatewayState
 from headgate.spark.process_supervisor import Supervisor
-from tests.app.world import World, world_in
-from tests.doors.http.asking import asks
-from tests.doors.http.test_tls import issue
+from tests.app.deployment_harness import World, world_in
+from tests.endpoints.http.asgi_client import asks
+from tests.endpoints.http.test_tls import issue
 from tests.fakes.store import FakeStores
-from tests.pipelines.working import QUICK, Clock, Work, lasting, opened, queued, row, runs, until, worker
+from tests.pipelines.fake_worker import QUICK, Clock, Work, lasting, opened, queued, row, runs, until, worker
 from tests.threads import served
 
 COVERED: Final = {
@@ -66,10 +66,10 @@ COVERED: Final = {
     "watch of the certificate": "test_a_renewed_certificate_is_read",
     "answers for the gateway": "test_the_end_of_the_answers_for_the_gateway_is_shown",
     "revocation watch of the gateway": "test_a_gateway_that_reports_nothing_is_shown",
-    "release of abandoned sessions": "tests/gateway/test_abandoned_sessions.py",
-    "database relay": "tests/spark/test_database_relay.py",
-    "revocation watch": "tests/gateway/test_watch.py",
-    "watch of the revocation watch": "tests/gateway/test_watch.py",
+    "release of abandoned sessions": "tests/spark/test_abandoned_sessions.py",
+    "database relay": "tests/spark/driver/test_database_relay.py",
+    "revocation watch": "tests/spark/gateway/test_revocation_watch.py",
+    "watch of the revocation watch": "tests/spark/gateway/test_revocation_watch.py",
 }
 """What ends each task, by its name."""
 

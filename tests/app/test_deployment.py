@@ -9,8 +9,8 @@ import pytest
 
 from headgate.app.deployment import open_deployment
 from headgate.control.kernel.ports import StoreError
-from tests.app.serving import HEADGATE
-from tests.app.world import settings_in, world_in
+from tests.app.deployment_harness import settings_in, world_in
+from tests.app.server_process import HEADGATE
 from tests.store.tampering import rehash
 
 

@@ -26,7 +26,7 @@ from headgate.lake import warehouse
 from headgate.lake.containment import path_of
 from headgate.lake.errors import RuleError
 from headgate.lake.pointed import location_of
-from tests.app.world import World, settings_in, world_in
+from tests.app.deployment_harness import World, settings_in, world_in
 from tests.lake.hostile_manifest_lists import crashing
 from tests.threads import served
 

@@ -11,7 +11,7 @@ import pytest
 
 from headgate.app.settings.settings import Settings, SettingsError
 from headgate.app.worker import WorkerApart
-from tests.app.world import settings_in
+from tests.app.deployment_harness import settings_in
 
 
 def apart(settings: Settings) -> WorkerApart:

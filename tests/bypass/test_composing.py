@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bypass.composing import Part, Statement, compose, grammar, shrink
-from tests.bypass.opening import UNNAMED, Opening
+from tests.bypass.opened_files import UNNAMED, Opening
+from tests.bypass.statement_generator import Part, Statement, compose, grammar, shrink
 from tests.conftest import IN_CI
 
 SALARIES = Part("SELECT {k} AS k, {v} AS v FROM {t} LIMIT 0", (), "lake.secret.salaries")

@@ -11,8 +11,8 @@ from typing import cast
 
 import pytest
 
-from tests.bypass.composing import Part, Statement, compose, grammar, shrink
-from tests.bypass.opening import Opening
+from tests.bypass.opened_files import Opening
+from tests.bypass.statement_generator import Part, Statement, compose, grammar, shrink
 from tests.conftest import IN_CI
 from tests.soak import LOGS, count
 from tools.bypass_corpus.cases import Case

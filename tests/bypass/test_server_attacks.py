@@ -22,9 +22,9 @@ from headgate.spark.gateway.protos import base
 from headgate.spark.sql.client import connect
 from headgate.spark.sql.statements import DRIVER_LOST, NOT_CONNECTED
 from headgate.spark.toolchain.prepare import Toolchain
-from tests.app.serving import Serving, serving, until
-from tests.app.test_sql_on_spark import Person
-from tests.gateway.raw_client import Client
+from tests.app.server_process import Serving, serving, until
+from tests.journeys.test_sql_on_spark import Person
+from tests.spark.gateway.raw_client import Client
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
 

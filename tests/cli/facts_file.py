@@ -1,4 +1,4 @@
-"""The small world of `tests/fakes/world.py` as a facts file of four entries."""
+"""The small world of `tests/fakes/small_organization.py` as a facts file of four entries."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from headgate.control.kernel.ports import Entry
 from headgate.facts.changes import Change, RunAsSet
 from headgate.facts.encoding import write_history
-from tests.fakes.world import CREW, DELAYS, FLIGHTS, MEMBER, OTHER, PEOPLE, RAW, THINGS, assigned
+from tests.fakes.small_organization import CREW, DELAYS, FLIGHTS, MEMBER, OTHER, PEOPLE, RAW, THINGS, assigned
 
 GRANTS: tuple[Change, ...] = (
     assigned(MEMBER, "viewer", RAW),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.identity.world import World
+from tests.endpoints.auth.auth_harness import World
 from tests.threads import served
 
 

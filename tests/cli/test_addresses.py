@@ -12,7 +12,7 @@ from headgate.cli.addresses import addressed_organization, base, deployment_addr
 from headgate.cli.errors import ApiError
 from headgate.control.identity.principals import AddPrincipal
 from headgate.facts.ids import PrincipalId
-from tests.app.world import World, world_in
+from tests.app.deployment_harness import World, world_in
 
 PASSWORD = "correct horse battery"  # noqa: S105 (of nobody)
 

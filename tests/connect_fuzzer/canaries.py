@@ -9,7 +9,7 @@ from typing import Self
 
 import pytest
 
-from tests.bypass.opening import Opening
+from tests.bypass.opened_files import Opening
 from tests.conftest import IN_CI
 
 

@@ -8,7 +8,7 @@ import grpc
 from headgate.endpoints.http.metrics import Figures, Metrics
 from tests.connect_fuzzer.mutation import Mutant
 from tests.connect_fuzzer.scene import Trouble
-from tests.gateway.hostile_client import Answer
+from tests.spark.gateway.hostile_client import Answer
 
 
 @dataclass

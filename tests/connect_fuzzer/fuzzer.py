@@ -19,7 +19,7 @@ from tests.connect_fuzzer.canaries import Canaries
 from tests.connect_fuzzer.health import Health, Running
 from tests.connect_fuzzer.mutation import Mutant, regression, shrink_candidates
 from tests.connect_fuzzer.scene import Trouble
-from tests.gateway.hostile_client import Answer, RawClient, bearer
+from tests.spark.gateway.hostile_client import Answer, RawClient, bearer
 
 WORKERS: Final = 4
 _CALL_SECONDS: Final = 10.0

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 import httpx
 
-from tests.app.serving import Serving
+from tests.app.server_process import Serving
 
 FIGURES: Final[Mapping[str, Sequence[str]]] = {
     "driver_starts": ("headgate_spark_driver_starts_total",),

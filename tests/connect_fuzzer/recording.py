@@ -20,7 +20,7 @@ from pyspark.sql.connect.client import DefaultChannelBuilder
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.spark.gateway.rpcs import RPCS
-from tests.app.serving import serving
+from tests.app.server_process import serving
 from tests.connect_fuzzer.dictionary import cases
 from tests.connect_fuzzer.messages import ANY, RECORDED, Request, line, name_of, pairs, walk
 from tests.connect_fuzzer.scene import Scene

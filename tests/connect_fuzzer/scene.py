@@ -18,9 +18,9 @@ from pyspark.sql.connect.session import SparkSession
 from headgate.spark.gateway.protos import base
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN
 from headgate.spark.sql.client import connect
-from tests.app.serving import Serving, until
-from tests.app.test_sql_on_spark import Person
-from tests.gateway.hostile_client import RawClient, bearer
+from tests.app.server_process import Serving, until
+from tests.journeys.test_sql_on_spark import Person
+from tests.spark.gateway.hostile_client import RawClient, bearer
 
 _TABLES: Final = {
     "raw.flights": "SELECT '{m}' AS carrier, {n} AS flight, '{m}' AS dest, {n} AS year FROM range(40)",

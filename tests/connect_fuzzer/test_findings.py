@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN
-from tests.app.serving import until
+from tests.app.server_process import until
 from tests.connect_fuzzer.canaries import Canaries, watched
 from tests.connect_fuzzer.fake_server import FakeAttacker, FakeServer, FakeWork
 from tests.connect_fuzzer.fuzzer import Finding, Fuzzer, Oracle, Patience, Report
 from tests.connect_fuzzer.health import FIGURES, Health, processor_seconds
 from tests.connect_fuzzer.mutation import Mutant
 from tests.connect_fuzzer.scene import Trouble, forms, read_salaries
-from tests.gateway.hostile_client import Answer
+from tests.spark.gateway.hostile_client import Answer
 
 ORACLE = Oracle({b"marked17": "marked rows"})
 NUMBER = 2**61 + 17

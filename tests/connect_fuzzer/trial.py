@@ -12,7 +12,7 @@ import pytest
 
 from headgate.sandbox import Level
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, EXECUTE_PLAN
-from tests.app.serving import HEADGATE, serving
+from tests.app.server_process import HEADGATE, serving
 from tests.connect_fuzzer.canaries import Canaries, watched
 from tests.connect_fuzzer.dictionary import requests, texts, values
 from tests.connect_fuzzer.fuzzer import Attacker, Finding, Fuzzer, Oracle, Report

@@ -15,7 +15,7 @@ from headgate.facts.fold import fold
 from headgate.facts.history import history
 from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
-from tests.fakes.world import FLIGHTS, MEMBER, NEKT, PEOPLE, PROJECT, RAW, ROOT, THINGS, assigned
+from tests.fakes.small_organization import FLIGHTS, MEMBER, NEKT, PEOPLE, PROJECT, RAW, ROOT, THINGS, assigned
 
 LATER = replace(NEKT, hash="later", roles={**NEKT.roles, "viewer": replace(NEKT.roles["viewer"], actions=frozenset())})
 OTHER = replace(NEKT, name="other", hash="o")

@@ -19,7 +19,18 @@ from headgate.facts.changes import (
 )
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.model.model import Term
-from tests.fakes.world import DATAMESH, FLIGHTS, LAKE, MEMBER, NOW, OTHER, PROJECT, ROOT, assigned, snapshot
+from tests.fakes.small_organization import (
+    DATAMESH,
+    FLIGHTS,
+    LAKE,
+    MEMBER,
+    NOW,
+    OTHER,
+    PROJECT,
+    ROOT,
+    assigned,
+    snapshot,
+)
 
 ACCESS, REQUEST = ResourceId("access"), ResourceId("request")
 REQUESTED = (

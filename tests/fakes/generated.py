@@ -20,7 +20,7 @@ from headgate.facts.changes import (
 from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
 from headgate.facts.snapshot import Snapshot
-from tests.fakes.world import (
+from tests.fakes.small_organization import (
     ACTIONS,
     ADMIN,
     ALL,

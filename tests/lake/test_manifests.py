@@ -32,8 +32,8 @@ from tests.avro_files import (
     record,
     text,
 )
+from tests.lake.catalog_harness import World, served
 from tests.lake.file_parsers import PARSERS
-from tests.lake.rest_world import World, served
 
 SCHEMA = Schema(NestedField(1, "d", LongType()))
 LENGTH_BEYOND_THE_BLOCK = avro(LIST, 1, number(1 << 30) + b"x" * 40)

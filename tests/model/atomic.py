@@ -11,7 +11,7 @@ _HEAD = """\
 # One role for each action, called like it, assignable on the types that the action is asked on and on all above, and `root`,
 # which assigns every role. Roles spread down, and who makes something gets nothing: with it a test grants one action and
 # nothing else, also on what is not there yet.
-# Generated from actions.yaml and the trees of the shipped models: pytest tests/model/test_atomic.py --update
+# Generated from actions.yaml and the trees of the shipped models: pytest tests/scenarios/test_atomic_model.py --update
 
 model: atomic
 version: 1

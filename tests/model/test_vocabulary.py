@@ -7,7 +7,7 @@ import pytest
 
 from headgate.model.diagnostics import ModelError
 from headgate.model.vocabulary import MODELS, load_actions
-from tests.fakes.world import ACTIONS
+from tests.fakes.small_organization import ACTIONS
 
 ROW = "nekt: see, y42: [discover, read_config], onehouse: '-', datamesh: '-', spark: DESCRIBE TABLE"
 

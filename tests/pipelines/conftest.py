@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from headgate.spark.toolchain.prepare import Toolchain
-from tests.pipelines.by_hand import ByHand, by_hand
-from tests.pipelines.dropping import Drop
+from tests.pipelines.drop_folder import Drop
+from tests.pipelines.spark_deployment import ByHand, by_hand
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ from headgate.pipelines.execution.attempt import Attempt, Stop
 from headgate.pipelines.execution.worker import Worker, WorkerSettings
 from headgate.pipelines.scheduling.scheduler import Scheduler
 from headgate.store import open_stores
-from tests.fakes.world import ROOT
-from tests.pipelines.working import opened
+from tests.fakes.small_organization import ROOT
+from tests.pipelines.fake_worker import opened
 
 _LEASE = 60.0
 _ENDS_WITHIN = 60.0

@@ -44,7 +44,7 @@ def test_no_process_that_serves_loads_what_rewrites_manifests() -> None:
 def test_no_module_of_the_lake_calls_what_reads_manifests() -> None:
     found = {
         f"{file}: {node.attr}"
-        for folder in ("lake", "doors/iceberg_rest")
+        for folder in ("lake", "endpoints/iceberg_rest")
         for file in (SOURCES / folder).rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text("utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in METHODS

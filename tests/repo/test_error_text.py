@@ -14,7 +14,7 @@ NEAR_SPARK = ("pipelines", "spark")
 """Where an error of any class may be one of Spark's."""
 TEXT = ("str", "repr", "format")
 LOGGED = {
-    "spark/driver.py": "what keeps a driver from starting: for the operator, and masked by the gateway",
+    "spark/driver/driver.py": "what keeps a driver from starting: for the operator, and masked by the gateway",
 }
 
 

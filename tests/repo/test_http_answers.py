@@ -19,9 +19,9 @@ CLIENTS = (
 OF_CONNECTIONS = {"base_address.py", "http_answers.py", "pinned_http.py", "watched_sockets.py"}
 """The modules of `pipelines` that carry out requests to the hosts of connections."""
 REVIEWED = {
-    "pipelines/lineage_sending.py": "posts to the receiver that the operator's setting names",
-    "doors/identity/oidc/documents.py": "asks the identity provider that the operator's setting names",
-    "app/scenarios.py": "asks a server that it has started itself",
+    "pipelines/lineage/emitter.py": "posts to the receiver that the operator's setting names",
+    "endpoints/auth/oidc/provider_metadata.py": "asks the identity provider that the operator's setting names",
+    "conformance/http/runner.py": "asks a server that it has started itself",
 }
 """Modules outside the command line that ask no connection's host, with what they ask."""
 UNBOUNDED = {"read", "json", "text", "content", "iter_bytes", "iter_text", "iter_lines", "Client", "AsyncClient"}
@@ -65,7 +65,7 @@ def test_no_module_of_connections_reads_an_answer_without_a_bound() -> None:
     }
 
     assert {each for each in used if each[1] in UNBOUNDED} == set()
-    assert {name for name, attribute in used if attribute == "iter_raw"} == {"pipelines/http_answers.py"}
+    assert {name for name, attribute in used if attribute == "iter_raw"} == {"pipelines/connections/http_answers.py"}
 
 
 def test_no_module_but_the_reader_opens_sockets_to_a_connections_host() -> None:
@@ -75,4 +75,4 @@ def test_no_module_but_the_reader_opens_sockets_to_a_connections_host() -> None:
     }
     found = {name for name, tree in trees() if transports & set(imported(tree))}
 
-    assert found == {"pipelines/http_answers.py"}
+    assert found == {"pipelines/connections/http_answers.py"}

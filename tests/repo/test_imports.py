@@ -54,7 +54,9 @@ class TestContract:
             pytest.param("decision/__init__.py", "import time", "headgate.decision", id="a clock in a pure room"),
             pytest.param("model/__init__.py", "import os", "headgate.model", id="the environment in a pure room"),
             pytest.param("facts/__init__.py", "import sqlalchemy", "headgate.facts", id="a database in a pure room"),
-            pytest.param("doors/__init__.py", "import headgate.store", "headgate.endpoints", id="a door to the store"),
+            pytest.param(
+                "endpoints/__init__.py", "import headgate.store", "headgate.endpoints", id="a door to the store"
+            ),
             pytest.param("lake/__init__.py", "import sqlalchemy", "headgate.lake", id="SQL outside the store"),
         ],
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.serving import serving
+from tests.app.server_process import serving
 from tests.repo.sessions import BLOCK, ran, session
 
 README = Path(__file__).resolve().parents[2] / "README.md"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from headgate.spark.toolchain.prepare import Toolchain
-from tests.spark.guard_world import World, everything_to_the_admin, world
+from tests.spark.guard.driver_harness import World, everything_to_the_admin, world
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import httpx
 from headgate.app.deployment import Deployment
 from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import PrincipalId, ResourceId
-from tests.app.world import Place
+from tests.app.deployment_harness import Place
 from tests.survival.replica import machine, replica, serve
 
 WITHIN = 30.0

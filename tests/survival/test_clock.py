@@ -13,7 +13,7 @@ from headgate.control.resources.commands import CreateResource
 from headgate.decision.types import Question
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.store import SqlStore, open_stores
-from tests.app.world import Place
+from tests.app.deployment_harness import Place
 from tests.survival.replica import settings_of
 
 START = 1_000_000.0

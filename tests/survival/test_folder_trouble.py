@@ -13,10 +13,10 @@ import pytest
 from headgate.app.deployment import open_deployment
 from headgate.endpoints.http.probes import READY_FOR
 from headgate.store import SqlStore
-from tests.app.serving import until
+from tests.app.server_process import until
 from tests.soak import count
 from tests.survival.client import Client, http
-from tests.survival.racing import in_log
+from tests.survival.concurrent_clients import in_log
 from tests.survival.replica import settings_of
 from tests.survival.replicas import Facts, facts_in, process
 

@@ -9,7 +9,7 @@ from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers
 from headgate.facts.changes import RoleRevoked
 from headgate.facts.snapshot import Snapshot
-from tests.fakes import world
+from tests.fakes import small_organization
 from tests.fakes.store import FakeStores
 
 
@@ -28,17 +28,19 @@ class SlowEngine:
 
 def test_is_as_new_as_whoever_asks_for_it_when_that_is_later_than_what_was_read_for_another() -> None:
     stores, slow = FakeStores(shared=True), SlowEngine()
-    stores.log(world.ROOT).write(*world.PEOPLE, *world.THINGS)
-    organizations = Organizations(stores, world.MODELS, lambda: world.NOW, slow)
+    stores.log(small_organization.ROOT).write(*small_organization.PEOPLE, *small_organization.THINGS)
+    organizations = Organizations(stores, small_organization.MODELS, lambda: small_organization.NOW, slow)
 
     def newest() -> int:
         organizations.refresh()
-        return organizations.open(world.ROOT).control.snapshot.revision
+        return organizations.open(small_organization.ROOT).control.snapshot.revision
 
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(newest)
         slow.beginning.wait()
-        stores.log(world.ROOT).write(RoleRevoked(world.ADMIN, "admin", world.ROOT))
+        stores.log(small_organization.ROOT).write(
+            RoleRevoked(small_organization.ADMIN, "admin", small_organization.ROOT)
+        )
         second = threads.submit(newest)
         # Long enough for the second one to have looked which logs are open.
         threading.Event().wait(0.2)

@@ -13,7 +13,7 @@ from headgate.app.deployment import open_deployment
 from headgate.store import SqlStore
 from tests.soak import count
 from tests.survival.client import Client, http
-from tests.survival.racing import Race, in_log
+from tests.survival.concurrent_clients import Race, in_log
 from tests.survival.replica import replica, settings_of
 from tests.survival.replicas import Facts, facts_in, two
 

@@ -15,8 +15,8 @@ from headgate.control.kernel.run_queue import ENDED, SUCCEEDED
 from headgate.spark.sql.client import connect
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.soak import count
+from tests.survival.processes import Workshop, settings_of
 from tests.survival.replicas import WITHIN
-from tests.survival.workshop import Workshop, settings_of
 
 KILLS = ("worker", "driver", "worker", "server", "worker")
 SOAK_KILLS = 17

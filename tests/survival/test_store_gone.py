@@ -15,13 +15,13 @@ import pytest
 from headgate.app.deployment import open_deployment
 from headgate.endpoints.http.probes import READY_FOR
 from headgate.store import SqlStore, postgresql
-from tests.app.serving import until
+from tests.app.server_process import until
 from tests.soak import count
 from tests.survival.client import Client, http
-from tests.survival.racing import Told, in_log
+from tests.survival.concurrent_clients import Told, in_log
+from tests.survival.postgres_faults import TROUBLES, OwnServer, read_only
 from tests.survival.replica import machine, replica, settings_of
 from tests.survival.replicas import Facts, facts_in
-from tests.survival.trouble import TROUBLES, OwnServer, read_only
 
 SOAK_ROUNDS = 5
 SEARCHED = {

@@ -7,7 +7,7 @@ import pytest
 
 from headgate.cli.demo.data import DemoError
 from headgate.cli.demo.people import PARTS, Person, RefusedError
-from tests.app.world import World, world_in
+from tests.app.deployment_harness import World, world_in
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from headgate.cli.demo.people import PARTS, Person
 from headgate.cli.demo.world import end_runs
 from headgate.facts.ids import ResourceId, RunId
-from tests.app.world import World, world_in
+from tests.app.deployment_harness import World, world_in
 from tests.fakes.runs import begin
 
 QUERY = {"kind": "query", "name": "delays", "inputs": ["lake.raw.a"], "into": "lake.raw.b", "sql": "SELECT 1"}

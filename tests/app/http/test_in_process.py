@@ -1,0 +1,103 @@
+"""What must survive: signals, deaths, a second server, a port in use; with a real driver."""
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.app.server_process import HEADGATE, Serving, is_alive, serving, until
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("serving") / "data"
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Serving]:
+    with serving(folder) as running:
+        running.until_ready()
+        yield running
+
+
+def headgate(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(HEADGATE), *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+def one(server: Serving, folder: Path) -> object:
+    """What a statement of the owner returns, over HTTP."""
+    token = (folder / "owner.token").read_text(encoding="utf-8").strip()
+    answer = httpx.post(
+        f"{server.url}/api/v1/sql",
+        json={"statement": "SELECT 1 AS one"},
+        headers={"authorization": f"Bearer {token}"},
+        timeout=120,
+        trust_env=False,
+    )
+    return answer.json().get("rows")
+
+
+class TestWhileItServes:
+    def test_a_second_server_on_the_folder_refuses(self, server: Serving, folder: Path) -> None:
+        second = headgate("serve", "--data", str(folder), "--api-port", "0", "--spark-port", "0")
+
+        assert second.returncode == 1
+        assert str(server.process.pid) in second.stderr
+        assert second.stderr.count("\n") == 1
+
+    def test_a_port_in_use_is_one_sentence(self, tmp_path: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+
+            refused = headgate("serve", "--data", str(tmp_path / "other"), "--api-port", str(port))
+
+        assert refused.returncode == 1
+        assert str(port) in refused.stderr
+        assert refused.stderr.count("\n") == 1
+
+    def test_the_spark_port_in_use_is_one_sentence_and_leaves_no_jvm(self, tmp_path: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+
+            refused = headgate("serve", "--data", str(tmp_path / "o"), "--api-port", "0", "--spark-port", str(port))
+
+        assert refused.returncode == 1
+        assert str(port) in refused.stderr
+        assert refused.stderr.count("\n") == 1
+
+    def test_the_death_of_the_driver_is_said_and_mended(self, server: Serving, folder: Path) -> None:
+        jvm = server.jvm()
+        assert one(server, folder) == [[1]]
+
+        os.kill(jvm, signal.SIGKILL)
+        # Other lines may come first: the log of a request is written after its answer.
+        server.until_printed("the Spark driver ended")
+        server.until_ready()
+
+        assert server.jvm() != jvm
+        # The token's session ended with the driver; the first statement already runs in a new one.
+        assert one(server, folder) == [[1]]
+
+
+class TestTheEnd:
+    """After the others: it ends the module's server."""
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+    def test_leaves_no_jvm_and_can_be_started_again(self, server: Serving, folder: Path, number: int) -> None:
+        if server.process.poll() is not None:
+            again = Serving(folder)
+            again.until_ready()
+            server = again
+        jvm = server.jvm()
+
+        code = server.end(number)
+
+        assert code == (0 if number == signal.SIGINT else -signal.SIGKILL)
+        until(lambda: not is_alive(jvm), server.failure("the JVM outlived its parent"))

@@ -1,0 +1,165 @@
+"""What operators write about clusters: read as it is meant, or refused with what would be right."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from headgate.app.doctor.clusters import clusters
+from headgate.app.settings.settings import SettingsError, default_settings
+from headgate.spark.driver import standalone_master
+from headgate.spark.driver.clusters import Cluster
+
+
+def written(folder: Path, text: str) -> dict[str, str]:
+    """Write the file, and return the environment that names it."""
+    file = folder / "clusters.toml"
+    file.write_text(text, encoding="utf-8")
+    return {"HEADGATE_CLUSTERS": str(file)}
+
+
+class TestTheFile:
+    def test_describes_clusters_beside_the_embedded_one(self, tmp_path: Path) -> None:
+        environ = written(
+            tmp_path,
+            '[big]\nmaster = "spark://one:7077,two:7077"\nsecret_file = "/run/s"\nhost = "10.0.0.1"\nat_once = 9\n'
+            'conf = {"spark.executor.memory" = "4g"}\n[embedded]\nmemory = "2g"\n',
+        )
+
+        found = default_settings(environ).clusters
+
+        assert found.names == ("big", "embedded")
+        assert found.find("big") == Cluster(
+            "big",
+            "spark://one:7077,two:7077",
+            at_once=9,
+            host="10.0.0.1",
+            secret_file=Path("/run/s"),
+            conf={"spark.executor.memory": "4g"},
+        )
+        assert (found.find("embedded"), found.at_once("big"), found.at_once("nosuch")) == (
+            Cluster("embedded", memory="2g"),
+            9,
+            0,
+        )
+
+    def test_is_not_needed_for_the_embedded_one(self) -> None:
+        found = default_settings({}).clusters
+
+        assert (found.names, found.at_once("embedded")) == (("embedded",), 4)
+
+    @pytest.mark.parametrize(
+        ("text", "wrong"),
+        [
+            ("[big", "can be read"),
+            ('[big]\nmastr = "yarn"', "`big.mastr`"),
+            ('[big]\nmaster = "mesos://x"', "`big.master`"),
+            ('[big]\nmaster = "spark://x"', "`big.master`"),
+            ('[big]\nmaster = "spark://x:7077"', "needs `secret_file`"),
+            ('[big]\nmaster = "yarn"\nsecret_file = "/s"', "is for a standalone master"),
+            ('[big]\nmaster = "local[4]"', "`embedded` is the one with a `local` master"),
+            ('[embedded]\nmaster = "yarn"', "`embedded` is the one with a `local` master"),
+            ('[big]\nmaster = "yarn"\nmemory = "lots"', "`big.memory`"),
+            ('[big]\nmaster = "yarn"\nat_once = 0', "`big.at_once`"),
+            ('[embedded]\nconf = {"spark.sql.extensions" = ""}', "`spark.sql.extensions` is not one of the keys"),
+            ('[embedded]\nconf = {"spark.jars" = "/x.jar"}', "`spark.jars` is not one of the keys"),
+            ('[embedded]\nconf = {"spark.plugins" = "x.Y"}', "`spark.plugins` is not one of the keys"),
+            ('[embedded]\nconf = {"spark.authenticate" = "false"}', "`spark.authenticate` is not one of the keys"),
+        ],
+    )
+    def test_is_refused_with_what_is_wrong(self, tmp_path: Path, text: str, wrong: str) -> None:
+        with pytest.raises(SettingsError, match="HEADGATE_CLUSTERS") as raised:
+            default_settings(written(tmp_path, text))
+
+        assert wrong in str(raised.value)
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[int]:
+    """Answer one client with this; yield the port."""
+    asked: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(10)
+
+        def serve() -> None:
+            client, _ = listening.accept()
+            with client:
+                asked.append(client.recv(1000))
+                client.sendall(answer)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield int(listening.getsockname()[1])
+        thread.join(10)
+    assert [each.startswith(b"GET /v1/submissions/status/") for each in asked] == [True]
+
+
+class TestACheckup:
+    """`headgate doctor` looks at the clusters too."""
+
+    def found(self, folder: Path, table: str) -> list[tuple[str, str]]:
+        """Return what is found about a cluster: how it is, and what was seen."""
+        settings = default_settings(written(folder, table), folder=folder / "data")
+        return [(each.state, each.seen) for each in clusters(settings, {}, 0.0)]
+
+    def test_says_that_a_master_answers(self, tmp_path: Path) -> None:
+        secret = tmp_path / "secret"
+        secret.touch(0o600)
+        with socket.create_server(("127.0.0.1", 0)) as master:
+            url = f"spark://127.0.0.1:{master.getsockname()[1]}"
+
+            found = self.found(tmp_path, f'[big]\nmaster = "{url}"\nsecret_file = "{secret}"')
+
+        assert found == [("ok", f"on `{url}`, 4 runs at once")]
+
+    def test_says_what_is_wrong_with_one(self, tmp_path: Path) -> None:
+        secret = tmp_path / "secret"
+        secret.touch(0o644)
+
+        found = self.found(tmp_path, f'[big]\nmaster = "spark://no.invalid:7077"\nsecret_file = "{secret}"')
+
+        assert found == [
+            (
+                "warn",
+                "no master of the cluster `big` answers at no.invalid:7077; start it, or correct where it is",
+            ),
+            ("warn", f"`{secret}` can be read by other users of this machine"),
+            ("warn", "its executors look for the driver at `127.0.0.1`, which on another machine is that machine"),
+        ]
+
+    @pytest.mark.parametrize(
+        ("answer", "warnings"),
+        [
+            (b'HTTP/1.1 200 OK\r\n\r\n{"action": "SubmissionStatusResponse", "serverSparkVersion": "4.1.4"}', 1),
+            (b"HTTP/1.1 403 Forbidden\r\n\r\n", 0),
+        ],
+    )
+    def test_doctor_warns_of_a_master_that_runs_unauthenticated_code(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, warnings: int
+    ) -> None:
+        secret = tmp_path / "secret"
+        secret.touch(0o600)
+        with socket.create_server(("127.0.0.1", 0)) as master, answering(answer) as rest:
+            monkeypatch.setattr(standalone_master, "REST_PORT", rest)
+            url = f"spark://127.0.0.1:{master.getsockname()[1]}"
+
+            found = self.found(tmp_path, f'[big]\nmaster = "{url}"\nsecret_file = "{secret}"')
+
+        assert sum("runs what anyone sends" in seen for _, seen in found) == warnings
+
+    def test_misses_the_files_that_are_named(self, tmp_path: Path) -> None:
+        found = self.found(tmp_path, '[big]\nmaster = "yarn"\nhost = "10.0.0.1"\nhadoop = "/no/such"')
+
+        assert found == [("ok", "on `yarn`, 4 runs at once"), ("fail", "`/no/such` is not there")]
+
+
+def test_the_example_of_the_page_can_be_used(tmp_path: Path) -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "operate" / "clusters.md"
+    example = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+
+    found = default_settings(written(tmp_path, example)).clusters
+
+    assert found.names == ("embedded", "hadoop", "kubernetes", "nightly")

@@ -1,0 +1,161 @@
+"""Drivers come up when somebody first comes to them, go when nobody does, and say what keeps them from serving."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+
+import pytest
+
+from headgate.app.deployment import Deployment, open_deployment
+from headgate.app.spark.drivers import Drivers
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.spark.driver.clusters import Cluster, Clusters
+from headgate.spark.driver.driver import DriverError, DriverState
+from tests.app.deployment_harness import World, settings_in
+
+BIG = Cluster("big", "spark://one:7077", idle_seconds=60)
+
+
+class FakeDriver:
+    """Starts at once, unless it has a reason not to."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.state = DriverState.STOPPED
+        self.key = b"key of " + name.encode()
+        self.generation = 0
+        self.trouble = ""
+        self.fails = ""
+        self.is_answering = True
+        self.hangs = 0
+
+    @property
+    def ready(self) -> bool:
+        return self.state is DriverState.SERVING
+
+    async def start(self) -> None:
+        self.generation += 1
+        self.trouble = self.fails
+        if self.fails:
+            self.state = DriverState.DOWN
+            raise DriverError(self.fails)
+        self.state = DriverState.SERVING
+
+    async def stop(self) -> None:
+        self.state = DriverState.STOPPED
+
+
+class Scene:
+    """The drivers of a deployment, at a time that the test says."""
+
+    def __init__(self, deployment: Deployment, others: tuple[str, ...] = ()) -> None:
+        self.deployment = deployment
+        self.now = 1000.0
+        self.home = deployment.home
+        self.made = list[FakeDriver]()
+        clusters = Clusters(Cluster(EMBEDDED), BIG)
+        self.drivers = Drivers(deployment.organizations, deployment.home, others, clusters, lambda: self.now)
+
+    def make(self, organization: Organization, cluster: Cluster) -> FakeDriver:
+        self.made.append(FakeDriver(f"{organization.id}@{cluster.name}"))
+        return self.made[-1]
+
+    async def comes(self, cluster: str = "big") -> FakeDriver:
+        """Somebody comes to the home organization's driver there."""
+        driver, why_not = self.drivers.of(self.home, cluster)
+        assert isinstance(driver, FakeDriver), why_not
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return driver
+
+    def play(self, story: Callable[[], Coroutine[None, None, None]]) -> None:
+        """Tell a story between the beginning and the end of the drivers."""
+
+        async def whole() -> None:
+            await self.drivers.begin(self.make)  # pyright: ignore[reportArgumentType] (a fake with what is asked of it)
+            await story()
+            await self.drivers.end()
+
+        asyncio.run(whole())
+        assert {each.state for each in self.made} == {DriverState.STOPPED}
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    deployment = open_deployment(settings_in(tmp_path))
+    yield Scene(deployment)
+    deployment.close()
+
+
+def test_another_organization_has_one_by_its_id_and_never_by_its_name(scene: Scene) -> None:
+    place = World(scene.deployment).organization("acme", "nekt")
+
+    assert Scene(scene.deployment, (place.opened.id,)).drivers.serves(place.opened)
+    assert Scene(scene.deployment, ("*",)).drivers.serves(place.opened)
+    assert not Scene(scene.deployment, ("acme",)).drivers.serves(place.opened)
+
+
+def test_each_cluster_has_one_with_a_key_of_its_own(scene: Scene) -> None:
+    async def story() -> None:
+        big, embedded = await scene.comes(), await scene.comes(EMBEDDED)
+        assert (big.ready, embedded.ready, len(scene.made)) == (True, True, 2)
+        assert await scene.comes() is big
+        assert scene.drivers.key(scene.home.id, "big") == big.key != scene.drivers.key(scene.home.id, EMBEDDED)
+        assert scene.drivers.figures["drivers"] == {embedded.name: 1.0, big.name: 1.0}
+
+    scene.play(story)
+
+
+def test_one_that_does_not_answer_counts_as_one_that_does_not_serve(scene: Scene) -> None:
+    async def story() -> None:
+        big = await scene.comes()
+        big.is_answering, big.hangs = False, 1
+        assert (scene.drivers.figures["drivers"][big.name], scene.drivers.figures["driver_hangs"][big.name]) == (
+            0.0,
+            1.0,
+        )
+
+    scene.play(story)
+
+
+def test_there_is_none_on_a_cluster_that_nobody_has_described(scene: Scene) -> None:
+    driver, why_not = scene.drivers.of(scene.home, "nosuch")
+
+    assert (driver, why_not) == (None, "there is no cluster `nosuch` here; HEADGATE_CLUSTERS describes those that are")
+
+
+def test_one_that_nobody_comes_to_ends_and_the_next_who_comes_starts_it_again(scene: Scene) -> None:
+    async def story() -> None:
+        big = await scene.comes()
+        scene.now += 59
+        await scene.comes()
+        scene.now += 59
+        await scene.drivers.end_unused()
+        assert big.ready
+
+        scene.now += 2
+        await scene.drivers.end_unused()
+        embedded = await scene.comes(EMBEDDED)
+        assert (big.ready, embedded.ready) == (False, True)
+
+        assert await scene.comes() is big
+        assert (big.ready, big.generation) == (True, 2)
+
+    scene.play(story)
+
+
+def test_one_that_does_not_start_says_why_and_is_tried_again_after_a_while(scene: Scene) -> None:
+    async def story() -> None:
+        big = await scene.comes()
+        big.fails = "no master answers"
+        scene.now += 61
+        await scene.drivers.end_unused()
+        assert (await scene.comes()).trouble == "no master answers"
+        assert (await scene.comes()).generation == 2
+
+        big.fails = ""
+        scene.now += 6
+        assert (await scene.comes()).ready
+
+    scene.play(story)

@@ -1,0 +1,81 @@
+"""`headgate invitation`, against a server."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headgate.cli import app
+from tests.app.deployment_harness import World, world_in
+
+PASSWORD = "correct horse battery"  # noqa: S105 (of this test)
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_in(tmp_path_factory.mktemp("invitations")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command with a token, or with the session that the command line keeps."""
+
+    def headgate(*words: str, token: str = "", typed: str = "") -> Result:
+        monkeypatch.setenv("HEADGATE_URL", str(world.http.base_url).rstrip("/"))
+        monkeypatch.setenv("HEADGATE_TOKEN", token)
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+        return CliRunner().invoke(app, list(words), input=typed)
+
+    return headgate
+
+
+def invite(world: World, run: Run, *options: str) -> str:
+    created = run("invitation", "create", *options, token=world.tokens["owner"])
+    assert created.exit_code == 0, created.output
+    return created.stdout.strip()
+
+
+def test_a_user_of_the_deployment_joins_by_an_invitation(world: World, run: Run) -> None:
+    user = world.deployment.entrance.logins.register("ann", login="ann", password=PASSWORD)
+    assert run("login", "ann", "--password-stdin", typed=PASSWORD).exit_code == 0
+    assert world.deployment.organizations.of(user) == ()
+
+    joined = run("invitation", "accept", invite(world, run, "--role", "admin"))
+
+    assert joined.stdout == "you are in the organization `main` now\n"
+    assert {each.role for each in world.control.snapshot.assigned_on(world.opened.id) if each.subject == user} == {
+        "admin"
+    }
+
+
+def test_a_new_user_joins_by_an_invitation_once(world: World, run: Run) -> None:
+    invitation = invite(world, run)
+
+    first, second = (
+        run("invitation", "accept", invitation, "--login", name, "--password-stdin", typed=PASSWORD)
+        for name in ("ben", "eve")
+    )
+
+    assert first.stdout.startswith("ben is in the organization `main` now, and logged in; the session is kept in ")
+    assert second.exit_code == 1
+    assert [each.name for each in world.deployment.entrance.logins.users() if each.login == "eve"] == []
+
+
+def test_a_new_user_that_joins_is_logged_in_with_one_session(world: World, run: Run) -> None:
+    run("invitation", "accept", invite(world, run), "--login", "kay", "--password-stdin", typed=PASSWORD)
+
+    assert run("me").stdout.startswith("kay ")
+    sessions = world.deployment.entrance.logins.sessions
+    assert len(list(sessions.of(world.deployment.entrance.logins.user_of("kay").principal))) == 1
+
+
+def test_an_invitation_that_is_withdrawn_lets_no_user_join(world: World, run: Run) -> None:
+    invitation, owner = invite(world, run), world.tokens["owner"]
+    (listed,) = [line for line in run("invitation", "list", token=owner).stdout.splitlines() if "member" in line]
+
+    assert run("invitation", "withdraw", listed.split()[0], token=owner).exit_code == 0
+
+    assert run("invitation", "accept", invitation, "--login", "kim", "--password-stdin", typed=PASSWORD).exit_code == 1

@@ -1,0 +1,295 @@
+"""`headgate login` and `logout`, against the doors of logins."""
+
+import json
+import re
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner, Result
+
+from headgate.cli import app, passwords
+from headgate.cli.api import login
+from headgate.cli.client import ApiError, call
+from headgate.cli.session_file import forget, keep, kept_session
+from headgate.control.authentication.sessions import Session
+from headgate.control.authentication.settings import Limit
+from tests.cli.logins import serve_logins, use_deployment
+from tests.control.authentication.auth_services_harness import HOME, PASSWORD
+from tests.endpoints.auth.auth_harness import World
+from tests.threads import served
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with serve_logins() as served:
+        yield served
+
+
+@pytest.fixture
+def home(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home, on a machine that is not the deployment's."""
+    use_deployment(monkeypatch, world.url, tmp_path)
+    return tmp_path
+
+
+def run(*words: str, stdin: str = "", url: str | None = None) -> Result:
+    return CliRunner().invoke(app, list(words), input=stdin, env={"HEADGATE_URL": url} if url else {})
+
+
+def log_in(password: str = PASSWORD) -> Result:
+    return run("login", "ann", "--password-stdin", stdin=f"{password}\n")
+
+
+def owner_token(home: Path) -> Path:
+    """Return the file of an owner's token in the data folder of this machine."""
+    token = home / ".headgate" / "owner.token"
+    token.parent.mkdir()
+    token.write_text("hgt.owner.token")
+    return token
+
+
+class TestLoggingIn:
+    def test_makes_the_commands_that_follow_ones_own(self, world: World, home: Path) -> None:
+        with pytest.raises(ApiError, match="headgate login"):
+            call("GET", "/me")
+        assert log_in().exit_code == 0
+
+        assert call("GET", "/me")["principal"] == world.ann
+
+    def test_keeps_the_session_where_nobody_else_reads_it(self, home: Path) -> None:
+        log_in()
+
+        file = home / "headgate" / "sessions.json"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+        assert PASSWORD not in file.read_text()
+
+    @pytest.mark.parametrize(("words", "typed"), [(("--password",), f"ann\n{PASSWORD}\n"), (("ann",), f"{PASSWORD}\n")])
+    def test_asks_for_what_was_not_said(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], typed: str
+    ) -> None:
+        monkeypatch.setattr(passwords, "has_terminal", lambda: True)
+
+        result = run("login", *words, stdin=typed)
+
+        assert result.exit_code == 0, result.output
+        assert PASSWORD not in result.output
+
+    @pytest.mark.parametrize("words", [("ann",), ("ann", "--password"), ("--password",)])
+    def test_with_a_password_and_no_terminal_names_the_option(self, home: Path, words: tuple[str, ...]) -> None:
+        result = run("login", *words)
+
+        assert result.exit_code == 2
+        assert result.stderr == "headgate: there is no terminal to ask for the password; use `--password-stdin`\n"
+
+    def test_with_a_password_from_the_standard_input_needs_a_name(self, home: Path) -> None:
+        result = run("login", "--password-stdin", stdin=f"{PASSWORD}\n")
+
+        assert "`--password-stdin` needs a login name" in str(result.exception)
+
+    def test_with_a_wrong_password_says_so_and_keeps_nothing(self, world: World, home: Path) -> None:
+        result = log_in("a wrong password")
+
+        assert isinstance(result.exception, ApiError)
+        assert "the login name or the password is wrong" in str(result.exception)
+        assert kept_session(world.url, {"XDG_CONFIG_HOME": str(home)}) is None
+
+    def test_that_fails_says_which_credential_commands_use(self, home: Path) -> None:
+        assert str(log_in("a wrong password").exception).endswith("; no command has a credential now")
+
+        token = owner_token(home)
+
+        assert str(log_in("a wrong password").exception).endswith(f"; commands now use the owner's token in `{token}`")
+
+    def test_refuses_an_empty_name(self, home: Path) -> None:
+        assert "the login name is empty" in str(run("login", "", "--password-stdin", stdin="x\n").exception)
+
+    def test_after_too_many_attempts_says_how_long_to_wait(self, home: Path) -> None:
+        world = World(tries_of_name=Limit(1, 900.0))
+        with served(world.app) as url:
+            first, second = (run("login", "ann", "--password-stdin", stdin="x", url=url) for _ in range(2))
+        world.audit.close()
+
+        assert "the login name or the password is wrong" in str(first.exception)
+        assert "there were too many attempts; try again in 15 minutes" in str(second.exception)
+
+    def test_ends_the_session_that_it_replaces(self, world: World, home: Path) -> None:
+        log_in()
+        former = kept_session(world.url, {"XDG_CONFIG_HOME": str(home)})
+        assert former is not None
+
+        assert log_in().exit_code == 0
+
+        assert world.entrance.logins.principal_of(former) is None
+        assert call("GET", "/me")["principal"] == world.ann
+
+    def test_succeeds_where_the_former_session_cannot_be_ended(
+        self, world: World, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        log_in()
+
+        def post(url: str, **more: Any) -> httpx.Response:
+            if url.endswith("/logout"):
+                raise httpx.ConnectError("refused")
+            return httpx.request("POST", url, **more)
+
+        monkeypatch.setattr(login.httpx, "post", post)
+
+        assert log_in().exit_code == 0
+        assert call("GET", "/me")["principal"] == world.ann
+
+    def test_says_that_a_token_in_the_environment_goes_before_the_session(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HEADGATE_TOKEN", "hgt.some.token")
+
+        assert log_in().output.endswith("; unset HEADGATE_TOKEN to use it\n")
+
+    def test_is_found_at_every_spelling_and_organization_of_the_deployment(
+        self, world: World, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        log_in()
+        monkeypatch.setenv("HEADGATE_URL", f"{world.url.replace('127.0.0.1', 'localhost')}/o/acme")
+
+        assert call("GET", "/me")["principal"] == world.ann
+
+    def test_by_a_browser_waits_until_somebody_lets_it_in(self, world: World, home: Path) -> None:
+        answering = threading.Thread(target=_answer, args=(world,), kwargs={"allow": True})
+        answering.start()
+        result = run("login")
+        answering.join()
+
+        assert result.exit_code == 0, result.output
+        assert re.search(
+            rf"open {world.url}/oauth2/device\?user_code=\S+ and let the code \S{{4}}-\S{{4}} in", result.output
+        )
+        assert call("GET", "/me")["principal"] == world.ann
+
+    def test_by_a_browser_ends_when_it_is_kept_out(self, world: World, home: Path) -> None:
+        answering = threading.Thread(target=_answer, args=(world,), kwargs={"allow": False})
+        answering.start()
+        result = run("login")
+        answering.join()
+
+        assert "not let in" in str(result.exception)
+
+
+def _answer(world: World, *, allow: bool) -> None:
+    """Enter the code that a device shows, somewhere else."""
+    store = world.organizations.deployment.store
+    while not (codes := store.documents("device")):
+        time.sleep(0.01)
+    world.entrance.devices.answer(next(iter(codes)), _session(world), world.now, allow=allow)
+
+
+def _session(world: World) -> Session:
+    return world.entrance.logins.log_in("ann", PASSWORD, HOME).session
+
+
+class TestLoggingOut:
+    def test_ends_the_session_there_and_here(self, world: World, home: Path) -> None:
+        log_in()
+        session = kept_session(world.url, {"XDG_CONFIG_HOME": str(home)})
+        assert session is not None
+
+        assert "logged out" in run("logout").output
+        assert world.entrance.logins.principal_of(session) is None
+        assert run("logout").output == "there is no session to end; no command has a credential now\n"
+
+    @pytest.mark.parametrize(
+        "address", ["http://192.0.2.1:1", "https://headgate.example", "http://localhost.example:1"]
+    )
+    def test_the_owners_token_is_sent_to_this_machine_only(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch, address: str
+    ) -> None:
+        owner_token(home)
+        monkeypatch.setenv("HEADGATE_URL", address)
+
+        said = run("me")
+
+        assert said.exit_code == 1
+        assert "is sent to this machine only" in str(said.exception)
+
+    def test_says_which_credential_commands_use(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        token = owner_token(home)
+        log_in()
+        assert run("logout").output == f"logged out; commands now use the owner's token in `{token}`\n"
+
+        log_in()
+        token.unlink()
+        assert run("logout").output == "logged out; no command has a credential now\n"
+
+        monkeypatch.setenv("HEADGATE_TOKEN", "hgt.some.token")
+        assert run("logout").output == "there is no session to end; commands now use the token in HEADGATE_TOKEN\n"
+
+    def test_is_possible_when_it_has_ended_there(self, world: World, home: Path) -> None:
+        log_in()
+        for each in world.entrance.logins.sessions.of(world.ann):
+            world.entrance.logins.sessions.end(world.ann, each.id)
+
+        assert run("logout").exit_code == 0
+
+
+class TestKeptSessions:
+    def test_are_of_their_address_until_they_end(self, tmp_path: Path) -> None:
+        home = {"XDG_CONFIG_HOME": str(tmp_path)}
+        keep("https://one", "a", time.time() + 60, home)
+        keep("https://two", "b", time.time() - 1, home)
+
+        assert kept_session("https://one", home) == "a"
+        assert kept_session("https://two", home) is None
+        assert kept_session("https://three", home) is None
+        forget("https://one", home)
+        assert kept_session("https://one", home) is None
+
+    @pytest.mark.parametrize(
+        ("address", "same"),
+        [
+            ("http://127.0.0.1:28020", "http://localhost:28020/o/acme"),
+            ("http://localhost:28020/o/acme", "http://[::1]:28020"),
+            ("http://[::1]:28020", "http://127.0.0.1:28020"),
+            ("https://one.example/lake/o/acme", "https://ONE.example:443/lake"),
+        ],
+    )
+    def test_are_one_for_every_spelling_and_organization_of_a_deployment(
+        self, tmp_path: Path, address: str, same: str
+    ) -> None:
+        home = {"XDG_CONFIG_HOME": str(tmp_path)}
+        file = keep(address, "a", time.time() + 60, home)
+
+        assert kept_session(same, home) == "a"
+        keep(same, "b", time.time() + 60, home)
+        assert len(json.loads(file.read_text())) == 1
+        forget(address, home)
+        assert kept_session(same, home) is None
+
+    @pytest.mark.parametrize("other", ["https://localhost:28020", "http://localhost:28021", "http://127.0.0.2:28020"])
+    def test_of_another_scheme_port_or_host_are_others(self, tmp_path: Path, other: str) -> None:
+        home = {"XDG_CONFIG_HOME": str(tmp_path)}
+        keep("http://localhost:28020", "a", time.time() + 60, home)
+
+        assert kept_session(other, home) is None
+
+    def test_of_an_organization_that_an_earlier_version_kept_are_found(self, tmp_path: Path) -> None:
+        home = {"XDG_CONFIG_HOME": str(tmp_path)}
+        file = keep("https://one", "a", time.time() + 60, home)
+        kept = {"https://one/o/acme": {"session": "b", "ends": time.time() + 90}}
+        file.write_text(json.dumps({**json.loads(file.read_text()), **kept}))
+
+        assert kept_session("https://one", home) == "b"
+
+    @pytest.mark.parametrize("content", ["", "[]", "{", "\x00"])
+    def test_that_are_damaged_are_none(self, tmp_path: Path, content: str) -> None:
+        home = {"XDG_CONFIG_HOME": str(tmp_path)}
+        file = keep("https://one", "a", time.time() + 60, home)
+        file.write_text(content)
+
+        assert kept_session("https://one", home) is None
+        keep("https://one", "b", time.time() + 60, home)
+        assert json.loads(file.read_text())["https://one"]["session"] == "b"

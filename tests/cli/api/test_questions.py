@@ -1,0 +1,74 @@
+"""`headgate why`, against a server, and what `headgate status` says of one."""
+
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from headgate.cli import app
+from headgate.cli.api.questions import describe_health
+from tests.app.deployment_harness import World, world_in
+
+Ask = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_in(tmp_path_factory.mktemp("questions")) as opened:
+        opened.add("vic")
+        opened.give("vic", "viewer", "lake.raw")
+        opened.add("sam")
+        yield opened
+
+
+@pytest.fixture
+def why(world: World, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    monkeypatch.setenv("HEADGATE_URL", str(world.http.base_url).rstrip("/"))
+    monkeypatch.setenv("HEADGATE_TOKEN", world.tokens["owner"])
+
+    def ask(*words: str) -> str:
+        done = CliRunner().invoke(app, ["why", *words])
+        return f"{done.exit_code} {done.output}{done.exception or ''}"
+
+    return ask
+
+
+def test_an_action_that_does_not_exist_is_an_error(why: Ask) -> None:
+    assert (
+        why("database.descrive", "lake.raw")
+        == "1 there is no action `database.descrive`; did you mean `database.describe`?"
+    )
+
+
+def test_an_action_on_another_type_is_an_error(why: Ask) -> None:
+    assert why("table.select", "lake.raw", "--for", "vic").endswith("`lake.raw` has the type database")
+
+
+def test_a_denial_tells_what_is_missing(why: Ask) -> None:
+    told = why("database.create_table", "lake.raw", "--for", "vic")
+
+    assert told.startswith("0 ")
+    assert "  vic does not hold `editor` on `lake.raw`\n" in told
+
+
+def test_a_denial_tells_that_the_subject_may_not_see_the_resource(why: Ask) -> None:
+    assert "  sam may not see `lake.raw`\n" in why("database.describe", "lake.raw", "--for", "sam")
+
+
+def test_an_allow_tells_the_way(why: Ask) -> None:
+    assert "vic was assigned viewer on lake.raw" in why("database.describe", "lake.raw", "--for", "vic")
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("http://127.0.0.1:8020", "sc://localhost:15002"),
+        ("http://[::1]:8020", "sc://localhost:15002"),
+        ("https://lake.example.org", "sc://lake.example.org:15002/;use_ssl=true"),
+    ],
+)
+def test_the_status_shows_an_address_to_which_pyspark_sends_a_token(url: str, address: str) -> None:
+    health = {"api": "ok", "spark": "ok", "spark_port": 15002}
+
+    assert describe_health(health, httpx.URL(url)) == f"api ok, spark ok at {address}"

@@ -1,0 +1,79 @@
+"""`headgate api`, against a server."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import headgate.cli
+from headgate.cli import app
+from tests.app.deployment_harness import World, world_in
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_in(tmp_path_factory.mktemp("anything")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("HEADGATE_URL", str(world.http.base_url).rstrip("/"))
+    monkeypatch.setenv("HEADGATE_TOKEN", world.tokens["owner"])
+    return lambda *words: CliRunner().invoke(app, ["api", *words])
+
+
+@pytest.mark.parametrize("path", ["/api/v1/me", "api/v1/me"])
+def test_a_path_needs_no_leading_slash(run: Run, path: str) -> None:
+    done = run("GET", path)
+
+    assert done.exit_code == 0, done.output
+    assert '"name": "owner"' in done.stdout
+
+
+def test_a_path_that_is_not_served_is_one_sentence(run: Run) -> None:
+    done = run("GET", "nothing")
+
+    assert done.exit_code == 1
+    assert "`GET /nothing` is not served" in done.stderr
+
+
+def test_a_method_that_does_not_exist_is_refused_before_anything_is_sent(run: Run) -> None:
+    done = run("BLA", "/api/v1/me")
+
+    assert done.exit_code == 2
+    assert "`BLA` is not an HTTP method; write one of GET, POST, PUT, PATCH, DELETE" in done.stderr
+
+
+def test_a_method_may_be_in_lower_case(run: Run) -> None:
+    assert run("get", "/api/v1/me").exit_code == 0
+
+
+def test_a_fault_of_a_form_names_the_field(run: Run) -> None:
+    done = run("POST", "/api/v1/databases", "title=x")
+
+    assert done.exit_code == 1
+    assert "body.name: the field is missing; add it" in done.stderr
+
+
+def test_an_address_that_cannot_be_used_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEADGATE_URL", "http://localhost:port")
+    monkeypatch.setenv("HEADGATE_TOKEN", "x")
+    monkeypatch.setattr("sys.argv", ["headgate", "api", "GET", "/api/v1/me"])
+
+    with pytest.raises(SystemExit) as ended:
+        headgate.cli.main()
+
+    assert ended.value.code == 1
+    assert "check HEADGATE_URL" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_field_with_a_number_that_is_not_finite_is_refused(run: Run) -> None:
+    done = run("POST", "/api/v1/tokens", "days:=NaN")
+
+    assert done.exit_code == 2
+    assert "`NaN` behind `days:=` is not JSON" in done.stderr

@@ -1,0 +1,123 @@
+"""`headgate sql`: a statement's rows in the form that is wanted, and its end."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner, Result
+
+from headgate.cli import app
+from headgate.cli.client import ApiError
+from headgate.endpoints.api.sql.schemas import PAGE
+from headgate.spark.sql.statement_store import KeptStatements
+from headgate.spark.sql.statements import SqlLimits, StatementError
+from tests.app.deployment_harness import World, world_in
+from tests.fakes.statements import FakeSpark
+
+Run = Callable[..., Result]
+ROWS = pa.RecordBatch.from_pydict({"n": [1, 2], "word": ["a,b", None]})
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_in(tmp_path_factory.mktemp("cli")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("HEADGATE_URL", str(world.http.base_url).rstrip("/"))
+    monkeypatch.setenv("HEADGATE_TOKEN", world.tokens["owner"])
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def headgate(spark: FakeSpark, *words: str) -> Result:
+        statements = KeptStatements(spark, SqlLimits())
+        world.app.state.deployed = replace(world.app.state.deployed, statements=statements)
+        return CliRunner().invoke(app, ["sql", *words])
+
+    return headgate
+
+
+class TestRows:
+    def test_are_a_table(self, run: Run) -> None:
+        done = run(FakeSpark(ROWS), "SELECT 1")
+
+        assert [line.split() for line in done.stdout.splitlines()] == [["n", "word"], ["1", "a,b"], ["2"]]
+
+    def test_are_objects_line_by_line(self, run: Run) -> None:
+        done = run(FakeSpark(ROWS), "SELECT 1", "--format", "json")
+
+        assert [json.loads(line) for line in done.stdout.splitlines()] == [
+            {"n": 1, "word": "a,b"},
+            {"n": 2, "word": None},
+        ]
+
+    def test_are_lines_of_csv(self, run: Run) -> None:
+        assert run(FakeSpark(ROWS), "SELECT 1", "--format", "csv").stdout == 'n,word\n1,"a,b"\n2,\n'
+
+    def test_are_an_arrow_stream_in_a_file(self, run: Run, tmp_path: Path) -> None:
+        file = tmp_path / "rows.arrow"
+
+        assert run(FakeSpark(ROWS), "SELECT 1", "--format", "arrow", "--output", str(file)).exit_code == 0
+
+        assert pa.ipc.open_stream(file.read_bytes()).read_all().to_pylist() == ROWS.to_pylist()
+
+    def test_of_a_stream_need_a_file(self, run: Run) -> None:
+        assert isinstance(run(FakeSpark(), "SELECT 1", "--format", "arrow").exception, ApiError)
+
+    def test_that_are_left_out_are_told_of(self, run: Run) -> None:
+        done = run(FakeSpark(ROWS), "SELECT 1", "--limit", "1", "--format", "csv")
+
+        assert done.stdout == 'n,word\n1,"a,b"\n'
+
+    def test_come_in_parts_if_they_are_many(self, run: Run) -> None:
+        spark = FakeSpark(pa.RecordBatch.from_pydict({"n": list(range(PAGE + 3))}))
+
+        done = run(spark, "SELECT 1", "--limit", str(PAGE + 3), "--format", "csv")
+
+        assert done.stdout.splitlines()[-1] == str(PAGE + 2)
+        assert len(done.stdout.splitlines()) == PAGE + 4
+        assert spark.last.why == "its caller ended it"
+
+
+class TestAStatement:
+    def test_rows_that_are_too_large_for_one_answer_are_fetched_in_parts(self, run: Run) -> None:
+        texts = [letter * 7_000_000 for letter in "abcde"]
+        spark = FakeSpark(pa.RecordBatch.from_pydict({"text": texts}))
+
+        done = run(spark, "SELECT 1", "--format", "csv")
+
+        assert done.stdout.splitlines() == ["text", *texts]
+
+    def test_takes_values_by_name(self, run: Run) -> None:
+        spark = FakeSpark()
+
+        run(spark, "SELECT :a", "--param", "a=1", "--param", "b=x y", "--param", "c=null", "--param", "d=[1]")
+
+        assert spark.last.wanted.parameters == {"a": 1, "b": "x y", "c": None, "d": "[1]"}
+
+    def test_that_is_slow_is_waited_for(self, run: Run) -> None:
+        spark = FakeSpark(ROWS, slow=1.5)
+
+        assert run(spark, "SELECT 1", "--format", "csv").stdout.startswith("n,word\n1,")
+
+    @pytest.mark.parametrize("slow", [0.0, 1.0])
+    def test_that_fails_says_why(self, run: Run, slow: float) -> None:
+        done = run(FakeSpark(error=StatementError("not allowed", "42501", None), slow=slow), "SELECT 1")
+
+        assert isinstance(done.exception, ApiError)
+        assert str(done.exception) == "not allowed"
+
+    def test_whose_parameter_has_no_value_is_not_sent(self, run: Run) -> None:
+        spark = FakeSpark()
+
+        assert isinstance(run(spark, "SELECT :a", "--param", "a").exception, ApiError)
+        assert spark.begun == []
+
+    def test_without_a_result_prints_nothing(self, run: Run) -> None:
+        nothing = pa.RecordBatch.from_arrays([], names=[])
+
+        assert run(FakeSpark(nothing), "CREATE TABLE t (n INT)").stdout == ""

@@ -1,0 +1,91 @@
+"""`headgate model check`, `fmt` and `docs` on files."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headgate.cli import app
+
+SMALL = (Path(__file__).parents[2] / "model" / "small.yaml").read_text()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "small.yaml"
+    file.write_text(SMALL)
+    return file
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, ["model", *map(str, words)])
+
+
+class TestCheck:
+    def test_finds_nothing_in_a_model_without_mistakes(self, file: Path) -> None:
+        result = run("check", file)
+
+        assert (result.exit_code, result.output) == (0, "1 checked, 0 errors, 0 warnings\n")
+
+    def test_says_every_error_at_its_place_and_exits_with_1(self, file: Path) -> None:
+        file.write_text(SMALL.replace("newcomer: member", "newcomer: guest"))
+
+        result = run("check", file)
+
+        assert result.exit_code == 1
+        assert f"{file}:125:11: error HG-M202: unknown role `guest`\n" in result.output
+
+    def test_exits_with_0_for_warnings(self, file: Path) -> None:
+        file.write_text(SMALL.replace("setting.strict is false, ", ""))
+
+        result = run("check", file)
+
+        assert result.exit_code == 0
+        assert result.output.endswith("1 checked, 0 errors, 1 warnings\n")
+
+    def test_exits_with_2_for_a_file_that_is_not_there(self, tmp_path: Path) -> None:
+        assert run("check", tmp_path / "none.yaml").exit_code == 2
+
+
+class TestFmt:
+    def test_leaves_a_file_in_the_layout_alone(self, file: Path) -> None:
+        run("fmt", file)
+        before = file.read_text()
+
+        assert (run("fmt", file).output, run("fmt", "--check", file).exit_code) == ("", 0)
+        assert file.read_text() == before
+
+    def test_lays_a_file_out(self, file: Path) -> None:
+        file.write_text("model:   small\nversion: 1   # one\n")
+
+        result = run("fmt", file)
+
+        assert (result.exit_code, result.output) == (0, f"{file} is laid out anew\n")
+        assert file.read_text() == "model: small\nversion: 1   # one\n"
+
+    def test_only_says_so_when_it_is_to_check(self, file: Path) -> None:
+        file.write_text("model:   small\n")
+
+        result = run("fmt", "--check", file)
+
+        assert (result.exit_code, result.output) == (1, f"{file} is not in the layout\n")
+        assert file.read_text() == "model:   small\n"
+
+    def test_refuses_what_is_no_plain_yaml(self, file: Path) -> None:
+        file.write_text("model: [small\n")
+
+        assert run("fmt", file).exit_code == 2
+        assert file.read_text() == "model: [small\n"
+
+
+class TestDocs:
+    def test_draws_the_page_of_a_file(self, file: Path, tmp_path: Path) -> None:
+        page = tmp_path / "small.md"
+
+        assert run("docs", file, "--to", page).exit_code == 0
+        assert page.read_text().startswith("# The model `small`\n")
+
+    def test_says_what_is_wrong_with_a_file(self, file: Path) -> None:
+        file.write_text("model: small\n")
+
+        assert run("docs", file).exit_code == 1

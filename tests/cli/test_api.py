@@ -1,0 +1,121 @@
+"""The commands for who is here and what is where, against a server."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headgate.cli import app
+from headgate.cli.client import ApiError
+from tests.app.deployment_harness import World, world_in
+
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_in(tmp_path_factory.mktemp("cli")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
+    def headgate(*words: str, model: str = "") -> str:
+        place = world.organization(f"of-{model}", model) if model and f"of-{model}" not in known else None
+        if place:
+            known[f"of-{model}"] = place.tokens["owner"]
+        address = f"{str(world.http.base_url).rstrip('/')}{f'/o/of-{model}' if model else ''}"
+        monkeypatch.setenv("HEADGATE_URL", address)
+        monkeypatch.setenv("HEADGATE_TOKEN", known.get(f"of-{model}", world.tokens["owner"]))
+        monkeypatch.setenv("COLUMNS", "200")
+        done = CliRunner().invoke(app, list(words))
+        assert done.exit_code == 0, (done.output, done.exception)
+        return done.output
+
+    known: dict[str, str] = {}
+    return headgate
+
+
+def test_somebody_comes_gets_roles_and_a_token_and_goes(run: Run) -> None:
+    assert "vic is in the organization as member" in run("user", "add", "vic")
+    run("group", "create", "the crew")
+    run("group", "add", "the crew", "vic")
+    assert "the crew" in run("group", "list")
+    run("grant", "viewer", "lake.raw", "--to", "the crew")
+    assert "the crew" in run("assignments")
+    run("revoke", "viewer", "lake.raw", "--from", "the crew")
+    token = run("token", "issue", "--for", "vic", "--label", "ci", "--days", "1").strip()
+    assert token.startswith("hgt.")
+    listed = next(line for line in run("token", "list", "--of", "vic").splitlines() if " ci " in line)
+    assert re.search(r"ci +20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\+00:00", listed)
+    run("token", "revoke", token.split(".")[1])
+    run("user", "remove", "vic")
+    assert "vic" not in run("user", "list")
+
+
+def test_a_program_comes_and_goes(run: Run) -> None:
+    run("service-principal", "create", "robot", "--role", "member")
+    assert "robot" in run("service-principal", "list")
+    run("service-principal", "delete", "robot")
+
+
+def test_the_tree_its_roles_and_settings(run: Run) -> None:
+    def mesh(*words: str) -> str:
+        return run(*words, model="datamesh")
+
+    mesh("team", "create", "sales", "--domain")
+    assert "sales.shop" in mesh("team", "create", "shop", "--under", "sales")
+    mesh("team", "add", "sales.shop", "owner", "--role", "editor")
+    mesh("team", "remove", "sales.shop", "owner")
+    assert "sales.shop" in mesh("team", "list")
+    mesh("role", "define", "lead", "TEAM_EDIT", "TEAM_ADD")
+    assert "lead" in mesh("role", "list")
+    mesh("role", "delete", "lead")
+    mesh("setting", "set", "change_process", "true")
+    assert "true" in mesh("setting", "list")
+
+
+def test_a_project(run: Run) -> None:
+    run("project", "create", "one", model="onehouse")
+    assert "one" in run("project", "list", model="onehouse")
+
+
+def test_connections_are_made_shown_and_given_new_secrets(run: Run, tmp_path: Path) -> None:
+    password, headers = tmp_path / "password", tmp_path / "headers"
+    password.write_text("open sesame\n")
+    headers.write_text("Authorization: Bearer x:y\n\nX-Team: ours\n")
+    shop = ("--postgresql", "[::1]:5433/shop", "--user", "headgate", "--password-file", str(password))
+
+    assert "warning" not in run("connection", "create", "drop", str(tmp_path))
+    missing = run("connection", "create", "later", str(tmp_path / "later"))
+    assert f"warning: there is no folder `{tmp_path / 'later'}` on the server's machine yet" in missing
+    run("connection", "create", "shop", *shop)
+    run("connection", "create", "api", "--http", "https://api.example.org/v1", "--header-file", str(headers))
+
+    assert all(name in run("connection", "list") for name in ("drop", "shop", "api"))
+    shown = run("connection", "show", "shop")
+    assert all(word in shown for word in ("::1", "5433", "headgate"))
+    assert "sesame" not in shown
+    assert "has a new secret" in run("connection", "secret", "shop", "--password-file", str(password))
+    assert "has a new secret" in run("connection", "secret", "api", "--header-file", str(headers))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "give a folder, `--postgresql` or `--http`: one of them"),
+        (("/drop", "--http", "https://x"), "give a folder, `--postgresql` or `--http`: one of them"),
+        (("drop",), "`drop` is relative"),
+        (("--postgresql", "db/shop"), "say with `--user`"),
+        (("--postgresql", "db", "--user", "u"), "write it as HOST:PORT/NAME"),
+        (("--postgresql", "db:x/shop", "--user", "u"), "write it as HOST:PORT/NAME"),
+        (("--http", "https://x", "--header-file", "no-such-file"), "cannot be read"),
+    ],
+)
+def test_a_connection_that_is_said_wrongly_is_not_made(words: tuple[str, ...], said: str) -> None:
+    done = CliRunner().invoke(app, ["connection", "create", "odd", *words])
+
+    assert isinstance(done.exception, ApiError)
+    assert said in str(done.exception)

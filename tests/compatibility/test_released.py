@@ -1,0 +1,245 @@
+"""A data folder and exports that an earlier version wrote: they open, verify and answer as they did."""
+
+import hashlib
+import json
+import shutil
+import sqlite3
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pyiceberg.catalog.rest import RestCatalog
+from typer.testing import CliRunner
+
+from headgate.app.deployment import Deployment, open_deployment
+from headgate.app.settings.settings import Settings
+from headgate.cli import app
+from headgate.control.kernel.run_queue import RunWanted
+from headgate.control.organizations.organization import Organization
+from headgate.decision.types import Question
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.lake.relocation import Relocation
+from tests.app.deployment_harness import World, settings_in
+from tests.threads import served
+
+RELEASED = sorted((Path(__file__).parent / "released").glob("*.tar.gz"))
+PASSWORD = "correct horse battery"  # noqa: S105 (that of the users in the data folder)
+
+
+@dataclass(frozen=True)
+class Released:
+    """What an archive holds, in a folder of the test's: `data`, and `answers.json` with what that version answered."""
+
+    folder: Path
+    former: str
+    """Where that version had it, as exported files still say."""
+
+    @property
+    def answers(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = json.loads((self.folder / "answers.json").read_text(encoding="utf-8"))
+        return found
+
+    @property
+    def organizations(self) -> Mapping[str, Any]:
+        """The answers by the ids of organizations."""
+        found: Mapping[str, Any] = self.answers["organizations"]
+        return found
+
+
+@pytest.fixture(scope="module", params=RELEASED, ids=lambda file: file.name.partition(".")[0])
+def unpacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Released:
+    """The archive, unpacked; every path in it says where it is now."""
+    folder = tmp_path_factory.mktemp("released")
+    with tarfile.open(request.param) as archive:
+        archive.extractall(folder, filter="data")
+    (found,) = folder.iterdir()
+    released = Released(found, f"/tmp/{found.name}")  # noqa: S108 (a text in the files)
+    _move_paths(
+        found / "data", Relocation(f"file://{released.former}/data/warehouse", f"file://{found}/data/warehouse")
+    )
+    return released
+
+
+@pytest.fixture
+def released(unpacked: Released, tmp_path: Path) -> Iterator[Released]:
+    """A copy that a test may change; it lies where its paths say."""
+    kept = tmp_path / "kept"
+    shutil.copytree(unpacked.folder, kept, symlinks=True)
+    yield unpacked
+    shutil.rmtree(unpacked.folder)
+    shutil.move(kept, unpacked.folder)
+
+
+def _move_paths(data: Path, relocation: Relocation) -> None:
+    with closing(sqlite3.connect(data / "headgate.db")) as database, database:
+        for column in ("metadata_location", "previous_location"):
+            database.execute(
+                f"UPDATE pointers SET {column} = replace({column}, ?, ?)",
+                (relocation.old, relocation.new),
+            )
+    deletes, sizes = list((data / "warehouse").rglob("*-deletes.parquet")), dict[str, int]()
+    for file in deletes:
+        file.write_bytes(relocation.position_deletes(file.read_bytes()))
+        sizes[f"file://{file}"] = file.stat().st_size
+    lengths = dict[str, int]()
+    for file in sorted((data / "warehouse").rglob("*.avro"), key=lambda each: each.name.startswith("snap-")):
+        moved = relocation.manifest_list if file.name.startswith("snap-") else relocation.manifest
+        file.write_bytes(moved(file.read_bytes(), lengths if file.name.startswith("snap-") else sizes))
+        lengths[f"file://{file}"] = file.stat().st_size
+    for file in (data / "warehouse").rglob("*.metadata.json"):
+        file.write_bytes(relocation.metadata(file.read_bytes()))
+
+
+@pytest.fixture
+def deployment(released: Released) -> Iterator[Deployment]:
+    opened = open_deployment(settings_in(released.folder))
+    yield opened
+    opened.close()
+
+
+def run(*words: str | Path) -> Any:
+    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "400", "HEADGATE_SPARK": "0"})
+
+
+def require_as_it_was(organization: Organization, said: Mapping[str, Any]) -> None:
+    """Every question has the answer that the earlier version gave."""
+    facts, control = organization.control.snapshot, organization.control
+    counts = [len(each) for each in (facts.principals, facts.resources, facts.groups, facts.tokens)]
+    assert (facts.revision, facts.model, counts) == (said["revision"], said["model"], said["counts"])
+    asked = [Question(Caller(PrincipalId(p)), action, ResourceId(on)) for p, action, on, _ in said["decisions"]]
+    assert [control.ask(each).allowed for each in asked] == [allowed for *_, allowed in said["decisions"]]
+    assert sum(allowed for *_, allowed in said["decisions"]) > 5
+    tables = sorted(".".join(facts.full_name(each.table)) for each in organization.store.pointers())
+    assert tables == said["tables"]
+    assert sorted(f"{row.pipeline} {row.state}" for row in organization.store.runs(RunWanted())) == said["runs"]
+
+
+def require_tokens(deployment: Deployment, id: str, said: Mapping[str, Any]) -> None:
+    """Every token is good in its organization."""
+    for token in said["tokens"].values():
+        presented = deployment.identity.authenticate(token)
+        assert presented is not None
+        assert presented.organization == id
+        assert deployment.organizations.open(ResourceId(id)).caller(presented) is not None
+
+
+def require_rows_as_they_were(found: Mapping[tuple[str, str], list[int]], released: Released) -> None:
+    """Every table has the rows that the earlier version read."""
+    assert found["main", "lake.flights.t"] == found["acme-nekt", "lake.flights.t"]
+    for name, rows in released.answers["rows"].items():
+        assert found["main", name] == rows
+
+
+class TestADataFolder:
+    def test_of_an_earlier_version_answers_as_it_did(self, released: Released, deployment: Deployment) -> None:
+        for id, said in released.organizations.items():
+            organization = deployment.organizations.find(said["name"])
+            assert organization.id == id
+            require_as_it_was(organization, said)
+        assert {said["model"] for said in released.organizations.values()} == {"nekt", "y42", "onehouse", "datamesh"}
+
+    def test_of_an_earlier_version_keeps_its_tokens_and_logins(
+        self, released: Released, deployment: Deployment
+    ) -> None:
+        for id, said in released.organizations.items():
+            require_tokens(deployment, id, said)
+        login = deployment.entrance.logins.log_in("ann", PASSWORD, {})
+        assert deployment.entrance.logins.principal_of(login.secret) is not None
+
+    def test_of_an_earlier_version_verifies(self, released: Released) -> None:
+        result = run("log", "verify", "--data", released.folder / "data")
+
+        assert result.exit_code == 0, result.output
+
+    def test_of_an_earlier_version_has_its_rows_before_and_after_its_tables_are_moved(self, released: Released) -> None:
+        settings = settings_in(released.folder)
+        before = _rows(settings, released)
+        moved = run("warehouse", "move", "--data", released.folder / "data")
+
+        assert moved.exit_code == 0, moved.output
+        assert "7 were moved, 0 were not" in moved.output
+        assert _rows(settings, released) == before
+        require_rows_as_they_were(before, released)
+
+
+class TestAnExport:
+    @pytest.fixture
+    def imported(self, released: Released, tmp_path: Path) -> Settings:
+        """A deployment that began with the home organization of the former one and took in the others."""
+        settings = settings_in(tmp_path / "new")
+        for said in released.organizations.values():
+            file, files = _export(released, said["name"]), released.folder / "data" / "warehouse"
+            words = ("--name", said["name"], "--files", files, "--data", settings.folder)
+            taken = run("organization", "import", file, *words)
+            assert taken.exit_code == 0, taken.output
+        return settings
+
+    def test_an_imported_export_answers_as_before(self, released: Released, imported: Settings) -> None:
+        with closing(open_deployment(imported)) as deployment:
+            assert deployment.home.id == "organization"
+            for id, said in released.organizations.items():
+                require_as_it_was(deployment.organizations.find(id), said)
+                require_tokens(deployment, id, said)
+
+        assert run("log", "verify", "--data", imported.folder).exit_code == 0
+
+    def test_an_imported_export_keeps_runs_and_pipelines(self, released: Released, imported: Settings) -> None:
+        with (
+            closing(open_deployment(settings_in(released.folder))) as former,
+            closing(open_deployment(imported)) as deployment,
+        ):
+            runs, pipelines = _kept(deployment.home)
+
+            assert (runs, pipelines) == _kept(former.home)
+            assert [len(lines) for _, lines in runs] == [2, 2]
+            assert [each["sql"] for each in pipelines] == [
+                "SELECT part, sum(n) AS total FROM lake.flights.t GROUP BY part"
+            ]
+
+    def test_an_imported_export_keeps_its_rows(self, released: Released, imported: Settings) -> None:
+        imported.owner_token.write_text(released.organizations["organization"]["tokens"]["owner"], encoding="utf-8")
+
+        require_rows_as_they_were(_rows(imported, released), released)
+
+
+def _export(released: Released, name: str) -> Path:
+    """Return the file of an organization whose tables lie where they are now."""
+    file = released.folder / f"{name}.jsonl"
+    *lines, _ = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    former, now = f"{released.former}/data/warehouse", f"{released.folder}/data/warehouse"
+    moved = [line.replace(former, now) if line.startswith('{"pointer":') else line for line in lines]
+    end = {"end": {"lines": len(moved), "sha256": hashlib.sha256("".join(moved).encode()).hexdigest()}}
+    file.write_text("".join((*moved, json.dumps(end))), encoding="utf-8")
+    return file
+
+
+def _kept(organization: Organization) -> tuple[list[Any], list[Mapping[str, Any]]]:
+    """Return the runs of an organization with their lines, and its pipelines."""
+    store = organization.store
+    runs = [(row, store.lines(row.run)) for row in store.runs(RunWanted())]
+    return runs, list(store.documents("pipeline").values())
+
+
+def _rows(settings: Settings, released: Released) -> dict[tuple[str, str], list[int]]:
+    """Return the values of `n` of every table, as a client of the catalog reads them."""
+    deployment, found = open_deployment(settings), dict[tuple[str, str], list[int]]()
+    try:
+        world = World(deployment)
+        with served(world.app) as address, world.http:
+            world.http.base_url = httpx.URL(address)
+            for id, said in released.organizations.items():
+                token = said["tokens"]["owner"]
+                catalog = RestCatalog("any", uri=f"{address}/o/{id}/iceberg", token=token)
+                for name in said["tables"]:
+                    if name not in ("lake.flights.seen", "lake.trusted.totals"):
+                        rows = catalog.load_table(name.removeprefix("lake.")).scan().to_arrow()
+                        found[said["name"], name] = sorted(rows.column("n").to_pylist())
+    finally:
+        deployment.close()
+    return found

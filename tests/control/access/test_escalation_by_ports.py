@@ -1,0 +1,52 @@
+"""An output port serves tables to whoever an agreement names: only who may give that away makes a port that does."""
+
+import pytest
+
+from headgate.control.identity.principals import AddPrincipal
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import MissingError
+from headgate.facts.changes import RoleAssigned
+from tests.control.organization_harness import ANN, ROOT, World, request, resource, role
+
+PORT = resource("port", "output_port", "product", serves="table")
+
+
+@pytest.fixture
+def world() -> World:
+    """Onehouse's tables beside Data Mesh Manager's teams: ann is a project member, and an editor of the product's team."""
+    world = World("onehouse", tree="datamesh")
+    world.do(AddPrincipal(ANN, "ann", "member"), resource("project", "project", ROOT), role(ANN, "member", "project"))
+    world.do(
+        resource("lake", "lake", "project"), resource("one", "database", "lake"), resource("table", "table", "one")
+    )
+    world.do(resource("shop", "team", ROOT), resource("product", "data_product", ROOT, owner="shop"))
+    world.store.write(RoleAssigned(ANN, "member", ROOT, "datamesh"))
+    world.reopen()
+    world.do(role(ANN, "editor", "shop"))
+    return world
+
+
+def test_who_may_give_a_table_away_makes_a_port_that_serves_it(world: World) -> None:
+    world.do(role(ANN, "MANAGE", "table"), role(ANN, "DESCRIBE", "table"))
+
+    world.do(PORT, request("access", "shop"), by=ANN)
+
+    assert world.may(ANN, "table.select", "table")
+
+
+def test_who_may_only_see_or_read_a_table_does_not(world: World) -> None:
+    for privilege in ("DESCRIBE", "SELECT"):
+        world.do(role(ANN, privilege, "table"))
+
+        world.refuse(PORT, RefusedError, by=ANN)
+
+
+def test_of_a_table_that_may_not_be_known_nothing_is_said(world: World) -> None:
+    world.refuse(PORT, MissingError, "no `table` that you may see", by=ANN)
+    world.refuse(resource("port", "output_port", "product", serves="it"), MissingError, "no `it` that you", by=ANN)
+
+
+def test_what_the_deployment_says_holds(world: World) -> None:
+    world.do(PORT, request("access", "shop"))
+
+    assert world.may(ANN, "table.select", "table")

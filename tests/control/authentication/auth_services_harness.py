@@ -1,0 +1,38 @@
+"""A deployment with its own log and its logins, over a store in memory, with a clock that stands until it is set."""
+
+from dataclasses import replace
+from typing import Any
+
+from headgate.control.authentication.settings import Hashing, LoginSettings
+from headgate.control.authentication.users import Logins
+from headgate.control.control import Control
+from headgate.control.organizations.commands import DEPLOYMENT, CreateDeployment
+from headgate.facts.ids import PrincipalId
+from tests.control.organization_harness import MODELS
+from tests.fakes.store import FakeStores
+
+FAST = Hashing(time=1, memory=8, lanes=1)
+PASSWORD = "correct horse battery"  # noqa: S105 (everybody knows this one)
+HOME = {"address": "192.0.2.1", "agent": "a test"}
+
+
+class Deployment:
+    """The deployment's log, and its logins; `replica` is another process on the same store."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.now = 1_000.0
+        self.settings = replace(LoginSettings(hashing=FAST), **settings)
+        self.stores = FakeStores()
+        self.store = self.stores.log(DEPLOYMENT)
+        self.control = self.opened()
+        self.control.execute(CreateDeployment("nekt"), None)
+        self.logins = self.replica(self.control)
+
+    def opened(self) -> Control:
+        return Control(self.store, MODELS, lambda: self.now)
+
+    def replica(self, control: Control | None = None) -> Logins:
+        return Logins(control or self.opened(), self.store, self.settings)
+
+    def user(self, name: str, **more: Any) -> PrincipalId:
+        return self.logins.register(name, password=PASSWORD, **more)

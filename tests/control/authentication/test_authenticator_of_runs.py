@@ -1,0 +1,80 @@
+"""Secrets of runs: good while an attempt is under way, for whichever process asks, and not a moment longer."""
+
+import pytest
+
+from headgate.control.authentication.authenticator import Identity, run_token
+from headgate.control.control import Control
+from headgate.control.identity.authenticated import Presented
+from headgate.control.kernel.run_queue import RunRow
+from headgate.control.kernel.stores import Stores
+from headgate.control.pipelines.runs import CancelRun, EndRun, StartRun, TakeOverRun
+from headgate.facts.ids import ResourceId, RunId
+from tests.fakes.runs import there
+from tests.fakes.small_organization import ADMIN, DELAYS, MODELS, PEOPLE, THINGS
+from tests.fakes.store import FakeStores
+
+ROOT, RUN = ResourceId("organization"), RunId("run.of-1")
+
+
+class Attempts:
+    """One run of `admin`'s pipeline in a store that two processes share, with a clock that is set."""
+
+    def __init__(self) -> None:
+        self.stores = FakeStores()
+        self.store = self.stores.log(ROOT)
+        self.store.write(*PEOPLE, *THINGS)
+        self.now = 1000.0
+        self.control = Control(self.store, MODELS, lambda: self.now)
+        self.store.queue[RUN] = RunRow(RUN, DELAYS, "queued", "manual", None, 1.0, 1.0)
+
+    def begin(self, secret: str) -> str:
+        self.control.execute(StartRun(there(self.store, RUN), "w", self.now + 20, secret), None)
+        return run_token(RUN, secret)
+
+
+def known(stores: Stores, token: str) -> Presented | None:
+    """Return whom another process takes the token for, which has never seen it."""
+    return Identity(stores, lambda _: None).authenticate(token)
+
+
+def test_a_secret_is_the_run_as_principals_in_every_process() -> None:
+    attempts = Attempts()
+    token = attempts.begin("s1")
+
+    assert known(attempts.stores, token) == Presented(ADMIN, ROOT, run=RUN)
+    assert Identity(attempts.stores, lambda _: None).remembered(token) is None
+
+
+@pytest.mark.parametrize(
+    "token", ["hgr", "hgr.", "hgr.run.of-1", "hgr.run.of-1.", "hgr.run.of-1.other", "hgr.other.s1", "hgr..s1"]
+)
+def test_another_secret_is_nobodys(token: str) -> None:
+    attempts = Attempts()
+    attempts.begin("s1")
+
+    assert known(attempts.stores, token) is None
+
+
+def test_a_secret_ends_with_its_attempt_at_once_where_it_was_known_before() -> None:
+    attempts = Attempts()
+    identity = Identity(attempts.stores, lambda _: None)
+    for end in (
+        lambda: EndRun(there(attempts.store, RUN), "queued"),
+        lambda: TakeOverRun(there(attempts.store, RUN)),
+        lambda: CancelRun(there(attempts.store, RUN)),
+    ):
+        token = attempts.begin(f"s{attempts.now:.0f}")
+        assert identity.authenticate(token)
+        attempts.now += 30
+        attempts.control.execute(end(), None)
+        assert identity.authenticate(token) is None
+
+
+def test_who_takes_a_run_over_makes_the_former_attempts_secret_worthless() -> None:
+    attempts = Attempts()
+    former = attempts.begin("s1")
+    attempts.now += 30
+    attempts.control.execute(TakeOverRun(there(attempts.store, RUN)), None)
+    newer = attempts.begin("s2")
+
+    assert (known(attempts.stores, former), known(attempts.stores, newer)) == (None, Presented(ADMIN, ROOT, run=RUN))

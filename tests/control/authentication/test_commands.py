@@ -1,0 +1,430 @@
+"""What commands refuse. Each row: who asks, what, and the refusal."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from headgate.control.access.assignments import AssignRole, RevokeRole
+from headgate.control.catalog.tables import CreateTable, DropDatabase, DropTable, RenameTable
+from headgate.control.connections.commands import CreateConnection, DeleteConnection, Folder
+from headgate.control.identity.groups import ChangeMembership, CreateGroup, RenameGroup
+from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
+from headgate.control.identity.tokens import IssueToken, RevokeToken
+from headgate.control.kernel.command import Command, RefusedError
+from headgate.control.kernel.errors import (
+    CommandError,
+    InvalidError,
+    MissingError,
+    NotEmptyError,
+    TakenError,
+    UnknownCallerError,
+)
+from headgate.control.kernel.ports import Pointer
+from headgate.control.kernel.run_queue import RunRow
+from headgate.control.organizations.commands import CreateOrganization
+from headgate.control.pipelines.commands import DeletePipeline, SavePipeline
+from headgate.control.pipelines.runs import EndRun, QueueRun, StartRun
+from headgate.control.resources.commands import CreateResource
+from headgate.facts.caller import Caller
+from headgate.facts.changes import (
+    Change,
+    Edge,
+    PrincipalRemoved,
+    Relations,
+    ResourceDeleted,
+    RunStarted,
+    TokenIssued,
+)
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, RunId, TokenId
+from tests.fakes.small_organization import (
+    ADMIN,
+    ALL,
+    CREW,
+    DELAYS,
+    DELAYS_RELATIONS,
+    FLIGHTS,
+    LAKE,
+    LOAD,
+    LOAD_RELATIONS,
+    MEMBER,
+    NOW,
+    OTHER,
+    OWNER,
+    PLACE,
+    PLANES,
+    PROJECT,
+    RAW,
+    ROOT,
+    SALARIES,
+    SECRET,
+    STRANGER,
+    assigned,
+    controlled,
+    edges,
+)
+
+NEW = ResourceId("new")
+NEWCOMER = PrincipalId("newcomer")
+TOKEN, RUN = TokenId("token"), RunId("run")
+EDITOR = assigned(MEMBER, "editor", RAW)
+MANAGER = assigned(MEMBER, "manager", RAW)
+LENT = assigned(MEMBER, "connection_user", PLACE)
+ADMINS_RUN = RunStarted(RUN, LOAD, ADMIN)
+AS_RUN = Caller(ADMIN, run=RUN)
+QUEUED = RunRow(RUN, LOAD, "queued", "manual", OWNER, 1.0, 1.0)
+RUNNING = replace(QUEUED, state="running", attempt=1, worker="w", lease=2.0)
+
+
+def _table(title: str, database: ResourceId = RAW, id: ResourceId = NEW) -> CreateTable:
+    return CreateTable(database, id, title, Pointer(id, f"file:///w/{title}"))
+
+
+def _save(relations: Relations, kind: str = "query", pipeline: ResourceId = NEW, title: str = "new") -> SavePipeline:
+    return SavePipeline(pipeline, PROJECT, kind, title, relations, {})
+
+
+def _token(principal: PrincipalId, ends: float | None = None, id: TokenId = TOKEN) -> IssueToken:
+    return IssueToken(id, "secret", principal, "", ends)
+
+
+Row = tuple[tuple[Change, ...], Caller | PrincipalId | None, Command, type[CommandError]]
+
+REFUSALS: Mapping[str, Row] = {
+    # Assignments
+    "a member gives nothing": ((EDITOR,), MEMBER, AssignRole(OTHER, "viewer", RAW), RefusedError),
+    "a manager gives no manager": ((MANAGER,), MEMBER, AssignRole(OTHER, "manager", RAW), RefusedError),
+    "a manager takes no manager": (
+        (MANAGER, assigned(OTHER, "manager", RAW)),
+        MEMBER,
+        RevokeRole(OTHER, "manager", RAW),
+        RefusedError,
+    ),
+    "a table's manager decides nothing on its database": (
+        (assigned(MEMBER, "manager", FLIGHTS),),
+        MEMBER,
+        AssignRole(OTHER, "viewer", RAW),
+        RefusedError,
+    ),
+    "an admin makes no owner": ((), ADMIN, AssignRole(MEMBER, "owner", ROOT), RefusedError),
+    "an admin unmakes no owner": ((), ADMIN, RevokeRole(OWNER, "owner", ROOT), RefusedError),
+    "a group holds no organization role": ((), OWNER, AssignRole(ALL, "admin", ROOT), RefusedError),
+    "nobody outside the organization is given anything": (
+        (),
+        OWNER,
+        AssignRole(STRANGER, "viewer", RAW),
+        RefusedError,
+    ),
+    "a role is assigned where the model puts it": ((), OWNER, AssignRole(MEMBER, "owner", RAW), RefusedError),
+    "pipelines take no assignments": ((), OWNER, AssignRole(MEMBER, "viewer", LOAD), RefusedError),
+    "a role has to exist": ((), OWNER, AssignRole(MEMBER, "lord", RAW), InvalidError),
+    "a subject has to exist": ((), OWNER, AssignRole(NEWCOMER, "viewer", RAW), MissingError),
+    "what is taken has to be held": ((), OWNER, RevokeRole(MEMBER, "viewer", RAW), MissingError),
+    "an assignment does not end before it begins": (
+        (),
+        OWNER,
+        AssignRole(MEMBER, "viewer", RAW, NOW),
+        InvalidError,
+    ),
+    "the last owner stays": ((), OWNER, RevokeRole(OWNER, "owner", ROOT), InvalidError),
+    "the last owner stays though another one has an end": (
+        (assigned(ADMIN, "owner", ROOT, NOW + 1),),
+        OWNER,
+        RevokeRole(OWNER, "owner", ROOT),
+        InvalidError,
+    ),
+    "the last owner gets no end": ((), OWNER, AssignRole(OWNER, "owner", ROOT, NOW + 1), InvalidError),
+    "nothing is assigned on a hidden table": ((), MEMBER, AssignRole(MEMBER, "viewer", SALARIES), MissingError),
+    # People and groups
+    "a member adds nobody": ((), MEMBER, AddPrincipal(NEWCOMER, "n", "member"), RefusedError),
+    "an admin adds no owner": ((), ADMIN, AddPrincipal(NEWCOMER, "n", "owner"), RefusedError),
+    "a newcomer gets a role of the organization": (
+        (),
+        ADMIN,
+        AddPrincipal(NEWCOMER, "n", "viewer"),
+        RefusedError,
+    ),
+    "a newcomer gets a role that exists": ((), None, AddPrincipal(NEWCOMER, "n", "lord"), InvalidError),
+    "nobody is added twice": ((), ADMIN, AddPrincipal(MEMBER, "m", "member"), TakenError),
+    "no newcomer has a group's id": ((), ADMIN, AddPrincipal(PrincipalId(ALL), "n", "member"), TakenError),
+    "a member removes nobody": ((), MEMBER, RemovePrincipal(OTHER), RefusedError),
+    "an admin removes no owner": ((), ADMIN, RemovePrincipal(OWNER), RefusedError),
+    "nobody removes themselves": ((), OWNER, RemovePrincipal(OWNER), InvalidError),
+    "who is removed has to be there": ((), OWNER, RemovePrincipal(NEWCOMER), MissingError),
+    "an owner with an end does not remove the last one": (
+        (assigned(ADMIN, "owner", ROOT, NOW + 1),),
+        ADMIN,
+        RemovePrincipal(OWNER),
+        InvalidError,
+    ),
+    "a member makes no group": ((), MEMBER, CreateGroup(GroupId("new"), "new"), RefusedError),
+    "no group has somebody's id": ((), ADMIN, CreateGroup(GroupId(OWNER), "new"), TakenError),
+    "a hidden group is as missing": ((), MEMBER, ChangeMembership(CREW, MEMBER, member=True), MissingError),
+    "nobody changes All": ((), OWNER, ChangeMembership(ALL, MEMBER, member=False), RefusedError),
+    "nobody renames All": ((), OWNER, RenameGroup(ALL, "everybody"), RefusedError),
+    "a group has to exist": ((), OWNER, RenameGroup(GroupId("gone"), "new"), MissingError),
+    "a new member of a group has to exist": ((), OWNER, ChangeMembership(CREW, NEWCOMER, member=True), RefusedError),
+    # Tokens
+    "nobody makes another's token": ((), MEMBER, _token(OTHER), RefusedError),
+    "an admin makes no owner's token": ((), ADMIN, _token(OWNER), RefusedError),
+    "a run makes no token": ((ADMINS_RUN,), AS_RUN, _token(ADMIN), InvalidError),
+    "a token does not end before it begins": ((), MEMBER, _token(MEMBER, NOW), InvalidError),
+    "a token's id is new": ((TokenIssued(TOKEN, OWNER),), MEMBER, _token(MEMBER), TakenError),
+    "a token that ends makes none that does not": (
+        (TokenIssued(TOKEN, MEMBER, NOW + 1),),
+        Caller(MEMBER, TOKEN),
+        _token(MEMBER, id=TokenId("longer")),
+        InvalidError,
+    ),
+    "nobody ends another's token": ((TokenIssued(TOKEN, OWNER),), MEMBER, RevokeToken(TOKEN), RefusedError),
+    "an admin ends no owner's token": ((TokenIssued(TOKEN, OWNER),), ADMIN, RevokeToken(TOKEN), RefusedError),
+    "a token has to exist": ((), OWNER, RevokeToken(TOKEN), MissingError),
+    "a token of somebody who left is nobody": (
+        (TokenIssued(TOKEN, MEMBER), PrincipalRemoved(MEMBER)),
+        Caller(MEMBER, TOKEN),
+        _table("t"),
+        UnknownCallerError,
+    ),
+    "another's token is nobody": ((TokenIssued(TOKEN, OWNER),), Caller(MEMBER, TOKEN), _table("t"), UnknownCallerError),
+    # Databases and tables
+    "a manager makes no database": ((MANAGER,), MEMBER, CreateResource(NEW, "database", LAKE, "new"), RefusedError),
+    "a viewer makes no table": ((assigned(MEMBER, "viewer", RAW),), MEMBER, _table("new"), RefusedError),
+    "a table's editor makes no table": ((assigned(MEMBER, "editor", FLIGHTS),), MEMBER, _table("new"), RefusedError),
+    "a table's name is free": ((), OWNER, _table("flights"), TakenError),
+    "a table's id is new": ((EDITOR,), MEMBER, _table("new", id=SALARIES), TakenError),
+    "a table is not made over the organization": ((EDITOR,), MEMBER, _table("new", id=ROOT), TakenError),
+    "no table is made in a hidden database": ((EDITOR,), MEMBER, _table("new", SECRET), MissingError),
+    "no table is made in a table": ((), OWNER, _table("new", FLIGHTS), RefusedError),
+    "an editor drops no table": ((EDITOR,), MEMBER, DropTable(FLIGHTS), RefusedError),
+    "no hidden table is dropped": ((MANAGER,), MEMBER, DropTable(SALARIES), MissingError),
+    "no missing table is dropped": ((), OWNER, DropTable(NEW), MissingError),
+    "a database with tables is not dropped": ((), OWNER, DropDatabase(RAW), NotEmptyError),
+    "an editor renames no table": ((EDITOR,), MEMBER, RenameTable(FLIGHTS, RAW, "new"), RefusedError),
+    "no table moves into a hidden database": ((MANAGER,), MEMBER, RenameTable(FLIGHTS, SECRET, "new"), MissingError),
+    "no table moves into a database of viewers": (
+        (MANAGER, assigned(MEMBER, "viewer", SECRET)),
+        MEMBER,
+        RenameTable(FLIGHTS, SECRET, "new"),
+        RefusedError,
+    ),
+    # Connections
+    "a member makes no connection": (
+        (EDITOR,),
+        MEMBER,
+        CreateConnection(NEW, PROJECT, "new", Folder("/data")),
+        RefusedError,
+    ),
+    "a connection's folder is absolute": (
+        (),
+        ADMIN,
+        CreateConnection(NEW, PROJECT, "new", Folder("data")),
+        InvalidError,
+    ),
+    "who is lent a connection does not delete it": ((LENT,), MEMBER, DeleteConnection(PLACE), RefusedError),
+    "no hidden connection is deleted": ((), MEMBER, DeleteConnection(PLACE), MissingError),
+    # Pipelines and runs
+    "a viewer makes no query": (
+        (assigned(MEMBER, "viewer", RAW),),
+        MEMBER,
+        _save(DELAYS_RELATIONS),
+        RefusedError,
+    ),
+    "a query needs a layer that it writes to": ((), OWNER, _save({"inputs": edges(FLIGHTS)}), RefusedError),
+    "a query reads what its maker may edit": (
+        (EDITOR, assigned(MEMBER, "viewer", SECRET)),
+        MEMBER,
+        _save({**DELAYS_RELATIONS, "inputs": edges(SALARIES)}),
+        RefusedError,
+    ),
+    "an editor of its tables lets no query write a new one": (
+        (assigned(MEMBER, "editor", FLIGHTS), assigned(MEMBER, "editor", PLANES)),
+        MEMBER,
+        _save({**DELAYS_RELATIONS, "outputs": edges(RAW)}, "query", DELAYS),
+        RefusedError,
+    ),
+    "an editor of its tables lets no query read another": (
+        (EDITOR, assigned(MEMBER, "viewer", SALARIES)),
+        MEMBER,
+        _save({**DELAYS_RELATIONS, "inputs": edges(SALARIES)}, "query", DELAYS),
+        RefusedError,
+    ),
+    "a query names no hidden table": (
+        (EDITOR,),
+        MEMBER,
+        _save({**DELAYS_RELATIONS, "inputs": edges(SALARIES)}),
+        MissingError,
+    ),
+    "a query names no missing table": (
+        (EDITOR,),
+        MEMBER,
+        _save({**DELAYS_RELATIONS, "inputs": edges(NEW)}),
+        MissingError,
+    ),
+    "no pipeline reads a pipeline": ((), OWNER, _save({**DELAYS_RELATIONS, "inputs": edges(DELAYS)}), MissingError),
+    "a relation has to exist": ((), OWNER, _save({**DELAYS_RELATIONS, "friends": edges(FLIGHTS)}), InvalidError),
+    "a source needs the connection to be lent": (
+        (EDITOR,),
+        MEMBER,
+        _save(LOAD_RELATIONS, "source"),
+        MissingError,
+    ),
+    "an editor takes over no source without its connection": (
+        (EDITOR,),
+        MEMBER,
+        _save(LOAD_RELATIONS, "source", LOAD),
+        MissingError,
+    ),
+    "a pipeline does not change its kind": ((), OWNER, _save(DELAYS_RELATIONS, "query", LOAD), MissingError),
+    "a pipeline is of a known kind": ((), OWNER, _save(DELAYS_RELATIONS, "dream"), InvalidError),
+    "a pipeline is saved by somebody": ((), None, _save(DELAYS_RELATIONS), InvalidError),
+    "a pipeline's name is free": ((), OWNER, _save(DELAYS_RELATIONS, title="load"), TakenError),
+    "an editor deletes no pipeline": ((EDITOR,), MEMBER, DeletePipeline(DELAYS), RefusedError),
+    "a viewer starts no run": ((assigned(MEMBER, "viewer", RAW),), MEMBER, QueueRun(RUN, DELAYS), RefusedError),
+    "no hidden pipeline is run": ((), MEMBER, QueueRun(RUN, DELAYS), MissingError),
+    "one table without access hides the pipeline": (
+        (assigned(MEMBER, "manager", FLIGHTS),),
+        MEMBER,
+        QueueRun(RUN, DELAYS),
+        MissingError,
+    ),
+    "nobody puts another definition under a run": (
+        (RunStarted(RunId("first"), DELAYS, ADMIN),),
+        OWNER,
+        _save(DELAYS_RELATIONS, "query", DELAYS),
+        InvalidError,
+    ),
+    "a run's id is new": ((ADMINS_RUN,), OWNER, QueueRun(RUN, DELAYS), TakenError),
+    "nobody begins a run but the deployment": ((), OWNER, StartRun(QUEUED, "w", 2.0, "secret"), InvalidError),
+    "nobody ends a run but the deployment": ((ADMINS_RUN,), OWNER, EndRun(RUNNING, "failed"), InvalidError),
+    "an ended run is nobody": ((), AS_RUN, _table("flights"), UnknownCallerError),
+    "a run does not act for another": ((ADMINS_RUN,), Caller(OWNER, run=RUN), DropTable(PLANES), UnknownCallerError),
+    "a run makes the declared table only": ((ADMINS_RUN,), AS_RUN, _table("more"), InvalidError),
+    "a run makes no table elsewhere": ((ADMINS_RUN,), AS_RUN, _table("flights", SECRET), MissingError),
+    "a run drops nothing": ((ADMINS_RUN,), AS_RUN, DropTable(FLIGHTS), RefusedError),
+    "a run renames nothing": ((ADMINS_RUN,), AS_RUN, RenameTable(FLIGHTS, RAW, "new"), RefusedError),
+    "a run gives nothing": ((ADMINS_RUN,), AS_RUN, AssignRole(MEMBER, "viewer", FLIGHTS), RefusedError),
+    "a run adds nobody": ((ADMINS_RUN,), AS_RUN, AddPrincipal(NEWCOMER, "n", "member"), RefusedError),
+    "a run saves no pipeline": ((ADMINS_RUN,), AS_RUN, _save({"output_layers": edges(RAW)}, "source"), RefusedError),
+    "a run starts no run": ((ADMINS_RUN,), AS_RUN, QueueRun(RunId("second"), DELAYS), MissingError),
+    # The organization
+    "an organization is made by the deployment": ((), OWNER, CreateOrganization(OWNER, "o", "nekt"), InvalidError),
+    "there is one organization": ((), None, CreateOrganization(OWNER, "o", "nekt"), TakenError),
+}
+
+
+@pytest.mark.parametrize(("given", "who", "command", "error"), REFUSALS.values(), ids=REFUSALS.keys())
+def test_it_is_refused_and_nothing_is_written(
+    given: tuple[Change, ...], who: Caller | PrincipalId | None, command: Command, error: type[CommandError]
+) -> None:
+    control, store = controlled(*given)
+    caller = Caller(PrincipalId(who)) if isinstance(who, str) else who
+
+    with pytest.raises(CommandError) as refusal:
+        control.execute(command, caller)
+    assert type(refusal.value) is error, refusal.value
+    assert store.head().revision == 1
+    assert store.bodies == {}
+    assert control.snapshot.revision == 1
+
+
+ALLOWED: Mapping[str, tuple[tuple[Change, ...], Caller | PrincipalId | None, Command]] = {
+    "a manager gives editor": ((MANAGER,), MEMBER, AssignRole(OTHER, "editor", FLIGHTS)),
+    "a manager gives to a group": ((MANAGER,), MEMBER, AssignRole(ALL, "viewer", RAW)),
+    "an admin gives manager": ((), ADMIN, AssignRole(OTHER, "manager", RAW)),
+    "an owner makes an owner": ((), OWNER, AssignRole(ADMIN, "owner", ROOT)),
+    "an owner leaves when there is another": (
+        (assigned(ADMIN, "owner", ROOT),),
+        OWNER,
+        RevokeRole(OWNER, "owner", ROOT),
+    ),
+    "an admin adds a member": ((), ADMIN, AddPrincipal(NEWCOMER, "n", "member")),
+    "an admin removes a member": ((), ADMIN, RemovePrincipal(MEMBER)),
+    "an owner removes an owner": ((assigned(ADMIN, "owner", ROOT),), OWNER, RemovePrincipal(ADMIN)),
+    "an admin changes a group": ((), ADMIN, ChangeMembership(CREW, MEMBER, member=True)),
+    "an admin renames a group": ((), ADMIN, RenameGroup(CREW, "new")),
+    "everybody makes their own token": ((), MEMBER, _token(MEMBER)),
+    "an admin makes a member's token": ((), ADMIN, _token(MEMBER)),
+    "a token that ends makes one that ends sooner": (
+        (TokenIssued(TOKEN, MEMBER, NOW + 2),),
+        Caller(MEMBER, TOKEN),
+        _token(MEMBER, NOW + 1, TokenId("shorter")),
+    ),
+    "everybody ends their own token": ((TokenIssued(TOKEN, MEMBER),), MEMBER, RevokeToken(TOKEN)),
+    "an editor makes a table": ((EDITOR,), MEMBER, _table("new")),
+    "a manager drops a table": ((MANAGER,), MEMBER, DropTable(FLIGHTS)),
+    "a manager renames a table": ((MANAGER,), MEMBER, RenameTable(FLIGHTS, RAW, "new")),
+    "an editor makes a query": ((EDITOR,), MEMBER, _save(DELAYS_RELATIONS)),
+    "an editor who is lent the connection makes a source": (
+        (EDITOR, LENT),
+        MEMBER,
+        _save(LOAD_RELATIONS, "source"),
+    ),
+    "an editor changes a query": ((EDITOR,), MEMBER, _save(DELAYS_RELATIONS, "query", DELAYS)),
+    "an editor of every table that a query writes and reads changes it": (
+        (assigned(MEMBER, "editor", FLIGHTS), assigned(MEMBER, "editor", PLANES)),
+        MEMBER,
+        _save(DELAYS_RELATIONS, "query", DELAYS),
+    ),
+    "an editor runs a source without being lent its connection": ((EDITOR,), MEMBER, QueueRun(RUN, LOAD)),
+    "an owner deletes a pipeline whose table is gone": ((ResourceDeleted(FLIGHTS),), OWNER, DeletePipeline(DELAYS)),
+}
+
+
+@pytest.mark.parametrize(("given", "who", "command"), ALLOWED.values(), ids=ALLOWED.keys())
+def test_it_is_accepted_at_the_next_revision(
+    given: tuple[Change, ...], who: Caller | PrincipalId | None, command: Command
+) -> None:
+    control, store = controlled(*given)
+    caller = Caller(PrincipalId(who)) if isinstance(who, str) else who
+
+    assert control.execute(command, caller).revision == store.head().revision == 2
+    assert store.log[-1].command == command.name
+    assert store.log[-1].actor == (caller.principal if caller else None)
+
+
+@pytest.mark.parametrize("name", ["", " ", "a.b", "a/b", "..", "a*", "`a`", "a ", "a\n", "\u202ea", "x" * 256])
+def test_a_name_that_could_be_misread_is_no_name(name: str) -> None:
+    control, _ = controlled()
+
+    with pytest.raises(InvalidError, match="cannot be a name"):
+        control.execute(_table(name), Caller(OWNER))
+
+
+def test_a_hidden_and_a_missing_id_are_refused_in_the_same_words() -> None:
+    control, _ = controlled(EDITOR)
+    texts: list[str] = []
+    for id in (SALARIES, ResourceId("missing")):
+        with pytest.raises(MissingError) as refusal:
+            control.execute(DropTable(id), Caller(MEMBER))
+        texts.append(str(refusal.value).replace(id, "it"))
+
+    assert texts[0] == texts[1] == "there is no `it` that you may see"
+
+
+def test_a_run_makes_its_declared_table_again_and_the_pipeline_touches_it() -> None:
+    control, _ = controlled(ADMINS_RUN, ResourceDeleted(FLIGHTS))
+
+    after = control.execute(_table("flights"), AS_RUN)
+    assert [edge.target for edge in after.resources[LOAD].edges("outputs")] == [PLANES, NEW]
+
+
+def test_a_run_that_makes_one_of_two_lost_tables_does_not_open_the_pipeline_to_who_sees_that_one() -> None:
+    control, _ = controlled(
+        ADMINS_RUN, ResourceDeleted(FLIGHTS), ResourceDeleted(PLANES), assigned(MEMBER, "viewer", ResourceId("files"))
+    )
+    other = ResourceId("other-new")
+
+    control.execute(_table("flights"), AS_RUN)
+    control.execute(AssignRole(MEMBER, "viewer", NEW), Caller(OWNER))
+    assert not control.sees(Caller(MEMBER), LOAD)
+    after = control.execute(_table("planes", id=other), AS_RUN)
+    assert [edge.target for edge in after.resources[LOAD].edges("outputs")] == [NEW, other]
+
+
+def test_edges_that_share_a_target_count_if_one_is_enabled() -> None:
+    both = {**DELAYS_RELATIONS, "inputs": (Edge(FLIGHTS, enabled=False), Edge(FLIGHTS))}
+    control, _ = controlled(EDITOR)
+
+    control.execute(_save(both), Caller(MEMBER))
+    control.execute(RevokeRole(MEMBER, "editor", RAW), Caller(OWNER))
+    assert not control.sees(Caller(MEMBER), NEW)

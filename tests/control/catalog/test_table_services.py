@@ -1,0 +1,98 @@
+"""What the run of a table service may do, decided anew each time by what making the service needs (MODELS 3.5)."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from headgate.control.access.assignments import RevokeRole
+from headgate.control.identity.directory import Directory
+from headgate.control.pipelines.commands import SavePipeline
+from headgate.control.questions.by_name import Gate
+from headgate.control.questions.messages import Wording
+from headgate.decision.reference import decide
+from headgate.decision.types import Question
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId, RunId
+from tests.control.organization_harness import ANN, MODELS, World, onehouse, resource, role
+from tests.fakes.runs import begin
+
+RUN = RunId("run")
+CALLER = Caller(ANN, run=RUN)
+TABLE, OTHER = ("lake", "one", "table"), ("lake", "one", "other")
+REWRITE, EXPIRE = "rewrite_data_files", "expire_snapshots"
+
+
+@dataclass
+class Running:
+    """A service of `table` runs as ann, who uses the cluster and holds one privilege on `table`, another on `other`."""
+
+    world: World
+    gate: Gate
+
+    def may(self, *, procedure: str = REWRITE, table: tuple[str, ...] = TABLE, arguments: tuple[str, ...] = ()) -> bool:
+        return self.gate.may_serve(CALLER, table, procedure, ("table", *arguments))
+
+
+def running(kind: str = "compaction", privilege: str = "ALTER") -> Running:
+    world = onehouse()
+    world.do(resource("other", "table", "one", services_cluster="cluster"), role(ANN, "user", "cluster"))
+    world.do(role(ANN, privilege, "table"), role(ANN, "ALL", "other"))
+    attributes = {"kind": (kind,)}
+    id, table = ResourceId("service"), ResourceId("table")
+    world.do(SavePipeline(id, table, "table_service", "service", {}, {}, attributes), by=ANN)
+    begin(world.control, world.store, RUN, id)
+    directory = Directory(world.control, world.store)
+    return Running(world, Gate(world.control, Wording(directory)))
+
+
+class TestARun:
+    def test_calls_its_procedure_for_its_table_with_no_more_than_its_maker_needs(self) -> None:
+        run = running()
+
+        assert run.may(arguments=("options",))
+        assert run.gate.serves(CALLER, TABLE)
+        assert run.gate.discover(CALLER, TABLE).allowed
+
+    @pytest.mark.parametrize(
+        "other",
+        [{"procedure": EXPIRE}, {"table": OTHER}, {"arguments": ("where",)}, {"arguments": ("strategy",)}],
+        ids=str,
+    )
+    def test_calls_no_other_and_for_no_other(self, other: dict[str, object]) -> None:
+        assert not running().may(**other)  # pyright: ignore[reportArgumentType]
+
+    def test_has_no_action_on_data_whatever_its_principal_holds(self) -> None:
+        run = running(privilege="ALL")
+        actions = ("select", "insert", "update", "delete_rows", "alter", "drop", "describe")
+
+        for name in (TABLE, OTHER):
+            assert not any(run.gate.check(CALLER, f"table.{each}", name).allowed for each in actions)
+        assert not run.gate.discover(CALLER, OTHER).discoverable
+
+    def test_may_nothing_once_its_principal_has_lost_the_right(self) -> None:
+        for lost in (RevokeRole(ANN, "ALTER", ResourceId("table")), RevokeRole(ANN, "user", ResourceId("cluster"))):
+            run = running()
+
+            run.world.do(lost)
+
+            assert not run.may()
+            assert not run.gate.discover(CALLER, TABLE).allowed
+
+    def test_of_metadata_sync_works_on_no_files(self) -> None:
+        assert not any(running("metasync", "SELECT").may(procedure=each) for each in (REWRITE, EXPIRE))
+
+    def test_is_decided_alike_by_the_engine_and_the_reference(self) -> None:
+        run = running()
+        for kind in ("compaction", "metasync", "unheard of"):
+            for table in ("table", "other"):
+                question = Question(CALLER, "table.create_table_service", ResourceId(table), given={"kind": (kind,)})
+                decided = decide(MODELS, run.world.facts, question, run.world.now).allowed
+
+                assert run.world.control.ask(question).allowed == decided == ((kind, table) == ("compaction", "table"))
+
+
+def test_a_person_serves_no_table() -> None:
+    run = running(privilege="ALL")
+
+    assert not run.gate.serves(Caller(ANN), TABLE)
+    assert not run.gate.may_serve(Caller(ANN), TABLE, REWRITE, ("table",))

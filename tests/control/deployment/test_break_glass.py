@@ -1,0 +1,57 @@
+import pytest
+
+from headgate.control.deployment.break_glass import LONGEST, REASON, BreakGlass, break_glass
+from headgate.control.kernel.errors import InvalidError
+from headgate.facts.ids import PrincipalId
+from tests.control.organization_harness import ANN, FOUNDER, World, nekt, role
+
+ZOE = PrincipalId("zoe")
+
+
+def test_somebody_has_the_founders_role_until_it_ends() -> None:
+    world = nekt()
+    world.do(BreakGlass(ANN, "ann", 1_060.0))
+
+    assert world.may(ANN, "organization.manage_users", "organization")
+    assert break_glass(world.facts, world.now) == 1_060.0
+    world.now = 1_060.0
+    assert not world.may(ANN, "organization.manage_users", "organization")
+    assert break_glass(world.facts, world.now) is None
+
+
+@pytest.mark.parametrize("model", ["nekt", "y42", "onehouse", "datamesh"])
+def test_somebody_who_was_not_in_the_organization_is(model: str) -> None:
+    world = World(model)
+    world.do(BreakGlass(ZOE, "zoe", 1_060.0))
+
+    assert world.store.bodies["principal", ZOE] == {"name": "zoe"}
+    assert world.roles(ZOE, "organization") == world.roles(FOUNDER, "organization")
+
+
+def test_what_somebody_held_before_stays() -> None:
+    world = nekt()
+    world.do(role(ANN, "owner"), BreakGlass(ANN, "ann", 1_060.0))
+
+    world.now = 2_000.0
+    assert world.may(ANN, "organization.manage_users", "organization")
+
+
+def test_the_latest_end_is_the_one_that_is_announced() -> None:
+    world = nekt()
+    world.do(BreakGlass(ANN, "ann", 1_060.0), BreakGlass(ZOE, "zoe", 1_030.0))
+
+    assert break_glass(world.facts, world.now) == 1_060.0
+    reasons = {reason for _, _, reason in world.facts.assignments[ANN]}
+    assert reasons == {"", REASON}
+
+
+def test_only_the_deployment_breaks_it_and_not_for_long() -> None:
+    world = nekt()
+
+    world.refuse(BreakGlass(ANN, "ann", 1_060.0), InvalidError, by=FOUNDER)
+    for ends in (1_000.0, 1_000.0 + LONGEST + 1):
+        world.refuse(BreakGlass(ANN, "ann", ends), InvalidError)
+
+
+def test_nothing_is_broken_before_there_is_anything() -> None:
+    assert break_glass(nekt().facts, 0.0) is None

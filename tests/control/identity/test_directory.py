@@ -1,0 +1,101 @@
+from collections.abc import Callable
+
+import pytest
+
+from headgate.control.identity.directory import Directory
+from headgate.control.identity.groups import CreateGroup, RenameGroup
+from headgate.control.identity.principals import AddPrincipal, RemovePrincipal, RenameServicePrincipal
+from headgate.control.kernel.errors import InvalidError
+from headgate.control.kernel.several import Several
+from headgate.facts.ids import GroupId, PrincipalId
+from tests.control.organization_harness import ANN, BEN, BOT, FOUNDER, World, nekt, y42
+
+CLUB = GroupId("club")
+
+
+def directory(world: World) -> Directory:
+    return Directory(world.control, world.store)
+
+
+def test_a_name_follows_who_comes_goes_and_is_renamed() -> None:
+    world = nekt()
+    names = directory(world)
+    assert names.find("ann@acme.com") == ANN
+
+    world.do(AddPrincipal(PrincipalId("new"), "Zoë", "member"), CreateGroup(CLUB, "club"))
+    assert names.find("zoë") == "new"
+    world.do(RenameGroup(CLUB, "the club"), RemovePrincipal(ANN))
+    assert names.find("the club") == CLUB
+    assert names.find("ann@acme.com") is None
+    assert names.name(ANN) == "ann"
+    assert names.name(CLUB) == "the club"
+
+
+@pytest.mark.parametrize("change_case", [str.lower, str.upper])
+def test_an_id_is_the_id_of_a_removed_user_and_no_name_of_another(change_case: Callable[[str], str]) -> None:
+    world = nekt()
+    removed = PrincipalId("p_" + "0f" * 16)
+    imposter = change_case(removed)
+    world.do(AddPrincipal(removed, "Zo\xeb", "member"), RemovePrincipal(removed))
+
+    world.refuse(AddPrincipal(PrincipalId("new"), imposter, "member"), InvalidError, "like an id", by=FOUNDER)
+    # The deployment, and an earlier version, may have called a user so.
+    world.do(AddPrincipal(PrincipalId("new"), imposter, "member"))
+
+    assert directory(world).find(imposter) is None
+
+
+def test_a_program_that_is_changed_is_found_by_its_new_name() -> None:
+    world = y42()
+    names = directory(world)
+    assert names.find("the bot") == BOT
+
+    world.do(Several((RenameServicePrincipal(BOT, "android"),), "service_principal.change"), by=FOUNDER)
+
+    assert names.find("android") == BOT
+    assert names.is_free("the bot")
+
+
+def test_a_name_that_two_have_is_nobodys_and_not_free() -> None:
+    world = nekt()
+    names = directory(world)
+    for id in ("one", "two"):
+        world.do(AddPrincipal(PrincipalId(id), "Sam", "member"))
+
+    assert names.find("sam") is None
+    assert not names.is_free("SAM")
+    world.do(RemovePrincipal(PrincipalId("one")))
+    assert names.find("sam") == "two"
+
+
+def test_a_name_that_only_looks_like_another_is_not_that_one() -> None:
+    world = nekt()
+    names = directory(world)
+    world.do(AddPrincipal(PrincipalId("new"), "fiona", "member"))
+
+    assert names.find("FIONA") == "new"
+    assert names.find("\ufb01ona") is None
+    assert not names.is_free("\ufb01ona")
+
+
+def test_an_id_comes_before_a_name() -> None:
+    world = nekt()
+    world.do(AddPrincipal(PrincipalId("new"), "ben", "member"))
+
+    assert directory(world).find("ben") == BEN
+    assert directory(world).find("All") == "All"
+
+
+def test_what_it_took_over_is_what_there_is_to_read() -> None:
+    world = nekt()
+    names = directory(world)
+    for number in range(5):
+        world.do(AddPrincipal(PrincipalId(f"p{number}"), f"user {number}", "member"))
+        names.find("nobody")
+        if number % 2:
+            world.do(RemovePrincipal(PrincipalId(f"p{number // 2}")))
+
+    fresh = directory(world)
+    ids = (*world.facts.principals, *world.facts.groups)
+    assert {id: names.name(id) for id in ids} == {id: fresh.name(id) for id in ids}
+    assert [names.find(f"user {each}") for each in range(5)] == [fresh.find(f"user {each}") for each in range(5)]

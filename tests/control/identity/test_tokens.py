@@ -1,0 +1,140 @@
+from headgate.control.identity.groups import ChangeMembership
+from headgate.control.identity.tokens import IssueToken, RevokeToken, matches
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
+from headgate.facts.caller import Caller
+from headgate.facts.changes import RunStarted
+from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
+from tests.control.organization_harness import ANN, BEN, BOT, CREW, EVE, FOUNDER, nekt, onehouse, role
+
+T, U = TokenId("t"), TokenId("u")
+
+
+def token(
+    principal: PrincipalId,
+    id: TokenId = T,
+    *,
+    ends: float | None = None,
+    only: tuple[str, ...] | None = None,
+    actions: tuple[str, ...] | None = None,
+    parent: str | None = None,
+    replaces: TokenId | None = None,
+) -> IssueToken:
+    places = None if only is None else tuple(map(ResourceId, only))
+    return IssueToken(
+        id, "s3cret", principal, "", ends, places, actions, ResourceId(parent) if parent else None, replaces
+    )
+
+
+class TestOnesOwn:
+    def test_everybody_makes_and_ends_their_own(self) -> None:
+        world = nekt()
+
+        facts = world.do(token(ANN, ends=2_000.0), by=ANN)
+        assert facts.tokens[T].ends == 2_000.0
+        assert "s3cret" not in repr(world.store.log)
+        assert matches(world.store.bodies["token", T], "s3cret")
+        world.do(RevokeToken(T), by=ANN)
+        assert ("token", T) not in world.store.bodies
+
+    def test_a_narrowed_one_does_no_more_than_it_lists(self) -> None:
+        world = nekt()
+        world.do(role(ANN, "editor", "raw"))
+        world.do(token(ANN, only=("flights",), actions=("table.select",)), by=ANN)
+        narrowed = Caller(ANN, T)
+
+        world.do(role(ANN, "owner"))
+        world.refuse(token(ANN, U), InvalidError, "narrowed", by=narrowed)
+        world.do(token(ANN, U), by=ANN)
+        world.refuse(RevokeToken(U), InvalidError, "narrowed", by=narrowed)
+        assert world.do(RevokeToken(T), by=narrowed)
+
+    def test_it_lists_nothing_that_one_may_not_see(self) -> None:
+        for place in ("salaries", "nowhere"):
+            nekt().refuse(token(ANN, only=(place,)), MissingError, f"no `{place}` that you may see", by=ANN)
+
+    def test_one_that_ends_makes_none_that_lasts_longer(self) -> None:
+        world = nekt()
+        world.do(token(ANN, ends=2_000.0))
+
+        for ends in (None, 2_001.0):
+            world.refuse(token(ANN, U, ends=ends), InvalidError, "end no later", by=Caller(ANN, T))
+        assert world.do(token(ANN, U, ends=2_000.0), by=Caller(ANN, T))
+
+    def test_it_has_an_end_to_come_and_an_id_of_its_own(self) -> None:
+        nekt().refuse(token(ANN, ends=1_000.0), InvalidError, by=ANN)
+        nekt().refuse(token(ANN, TokenId("crew")), TakenError, by=ANN)
+
+    def test_one_that_replaces_another_ends_it(self) -> None:
+        world = nekt()
+        world.do(token(ANN), by=ANN)
+
+        facts = world.do(token(ANN, U, replaces=T), by=ANN)
+        assert set(facts.tokens) == {U}
+
+    def test_it_replaces_a_token_of_the_same_principal(self) -> None:
+        world = nekt()
+        world.do(token(BEN))
+
+        world.refuse(token(ANN, U, replaces=T), MissingError, by=ANN)
+        world.refuse(token(ANN, U, replaces=TokenId("gone")), MissingError, by=ANN)
+
+    def test_a_run_makes_and_ends_none(self) -> None:
+        world = nekt()
+        world.do(token(ANN))
+        world.store.write(RunStarted(RunId("run"), ResourceId("flights"), ANN))
+        world.do(role(BEN, "viewer", "raw"))
+        run = Caller(ANN, run=RunId("run"))
+
+        world.refuse(token(ANN, U), InvalidError, by=run)
+        world.refuse(RevokeToken(T), InvalidError, by=run)
+
+
+class TestAnothers:
+    def test_to_act_as_somebody_one_has_to_be_able_to_give_all_that_they_hold(self) -> None:
+        world = nekt()
+        world.do(role(ANN, "admin"), role(BEN, "owner"))
+
+        world.refuse(token(BEN), RefusedError, by=ANN)
+        world.refuse(token(ANN), RefusedError, by=EVE)
+        assert world.do(token(EVE), by=ANN)
+
+    def test_what_they_hold_elsewhere_and_through_groups_counts(self) -> None:
+        world = onehouse()
+        world.do(role(EVE, "admin", "project"))
+        world.refuse(token(EVE), RefusedError, by=FOUNDER)
+
+        other = nekt()
+        other.do(role(ANN, "admin"), ChangeMembership(CREW, EVE, member=True), role(CREW, "manager", "raw"))
+        plan = other.preview(token(EVE), by=ANN)
+        assert ("manager", CREW) in {(each.question.role, each.question.subject) for each in plan.decisions}
+
+    def test_those_of_a_service_principal_are_for_whom_the_model_says(self) -> None:
+        world = onehouse()
+        world.refuse(token(BOT), MissingError, by=FOUNDER)
+
+        world.do(role(ANN, "user", BOT), role(BEN, "manager", BOT))
+        facts = world.do(token(BOT), by=ANN)
+        assert facts.resources[ResourceId(T)].parent == BOT
+        world.refuse(RevokeToken(T), MissingError, by=ANN)
+        assert world.do(RevokeToken(T), by=BEN)
+
+    def test_one_of_a_project_is_for_its_admins(self) -> None:
+        world = onehouse()
+        world.do(role(BEN, "admin", "project"))
+
+        world.refuse(token(ANN, parent="project"), RefusedError, by=ANN)
+        facts = world.do(token(BEN, parent="project"), by=BEN)
+        assert facts.resources[ResourceId(T)].parent == "project"
+
+    def test_only_who_could_remove_them_ends_theirs(self) -> None:
+        world = nekt()
+        world.do(role(ANN, "admin"), token(FOUNDER), token(BEN, U))
+
+        world.refuse(RevokeToken(T), RefusedError, by=ANN)
+        world.refuse(RevokeToken(U), RefusedError, by=EVE)
+        assert world.do(RevokeToken(U), by=ANN)
+
+    def test_principal_and_token_have_to_be_there(self) -> None:
+        nekt().refuse(token(PrincipalId("nobody")), MissingError, by=FOUNDER)
+        nekt().refuse(RevokeToken(T), MissingError, by=FOUNDER)

@@ -1,0 +1,280 @@
+"""A log that loses its newest entries under a running server: nothing is answered or written with what was lost."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from headgate.control import control as controls
+from headgate.control.access.assignments import AssignRole, RevokeRole
+from headgate.control.control import Control
+from headgate.control.identity.directory import Directory
+from headgate.control.kernel.errors import CommandError
+from headgate.control.kernel.ports import DocumentPut, Draft, Entry, Head, RevisionConflictError, StoreError
+from headgate.control.kernel.replay import ForkError
+from headgate.control.organizations.organization import Organizations
+from headgate.decision.types import Question
+from headgate.facts.caller import Caller
+from headgate.facts.changes import OrganizationCreated, PrincipalAdded
+from headgate.facts.ids import PrincipalId, ResourceId
+from tests.fakes.small_organization import (
+    FLIGHTS,
+    MEMBER,
+    MODELS,
+    NOW,
+    OTHER,
+    OWNER,
+    PEOPLE,
+    RAW,
+    ROOT,
+    SALARIES,
+    SECRET,
+    THINGS,
+    assigned,
+    controlled,
+)
+from tests.fakes.store import FakeStore, FakeStores
+
+SEES = Question(Caller(MEMBER), "table.select", FLIGHTS)
+LATER = NOW + 61.0
+
+
+def _given() -> tuple[Control, FakeStore]:
+    """A control that knows of a role which was assigned in a second entry."""
+    control, store = controlled()
+    control.execute(AssignRole(MEMBER, "viewer", RAW), Caller(OWNER))
+    assert control.ask(SEES).allowed
+    return control, store
+
+
+def _elsewhere(store: FakeStore) -> Control:
+    """Another replica on the same store."""
+    return Control(store, MODELS, lambda: NOW)
+
+
+class TestALostEntry:
+    def test_a_lost_entry_is_not_answered_with_after_the_log_is_read(self) -> None:
+        control, store = _given()
+        store.log.pop()
+
+        control.catch_up(store.head())
+
+        assert not control.ask(SEES).allowed
+        assert control.snapshot.revision == 1
+
+    def test_a_write_behind_a_lost_entry_is_decided_again_on_what_is_there(self) -> None:
+        control, store = _given()
+        store.log.pop()
+
+        after = control.execute(AssignRole(OTHER, "viewer", SECRET), Caller(OWNER))
+
+        assert after.revision == store.head().revision == 2
+        assert not control.ask(SEES).allowed
+        assert control.ask(Question(Caller(OTHER), "table.select", SALARIES)).allowed
+
+    def test_a_right_that_a_lost_entry_gave_carries_no_write(self) -> None:
+        control, store = controlled()
+        control.execute(AssignRole(MEMBER, "manager", RAW), Caller(OWNER))
+        store.log.pop()
+
+        with pytest.raises(CommandError):
+            control.execute(AssignRole(OTHER, "viewer", RAW), Caller(MEMBER))
+
+        assert store.head().revision == 1
+
+    def test_a_revoke_that_replaced_a_lost_entry_is_obeyed(self) -> None:
+        control, store = controlled(assigned(MEMBER, "viewer", RAW))
+        control.execute(AssignRole(OTHER, "viewer", RAW), Caller(OWNER))
+        store.log.pop()
+
+        _elsewhere(store).execute(RevokeRole(MEMBER, "viewer", RAW), Caller(OWNER))
+        assert store.head().revision == control.snapshot.revision
+        control.catch_up(store.head())
+
+        assert not control.ask(SEES).allowed
+
+    def test_a_revoke_that_replaced_a_lost_entry_is_obeyed_after_later_entries(self) -> None:
+        control, store = controlled(assigned(MEMBER, "viewer", RAW))
+        control.execute(AssignRole(OTHER, "viewer", RAW), Caller(OWNER))
+        store.log.pop()
+
+        elsewhere = _elsewhere(store)
+        elsewhere.execute(RevokeRole(MEMBER, "viewer", RAW), Caller(OWNER))
+        elsewhere.execute(AssignRole(OTHER, "viewer", SECRET), Caller(OWNER))
+        control.catch_up()
+
+        assert control.snapshot == elsewhere.snapshot
+
+    def test_a_lost_entry_is_logged_with_both_revisions(self, caplog: pytest.LogCaptureFixture) -> None:
+        control, store = _given()
+        store.log.pop()
+
+        with caplog.at_level(logging.WARNING):
+            control.catch_up()
+
+        [record] = caplog.records
+        assert record.levelno == logging.WARNING
+        assert f"`{ROOT}` has lost acknowledged entries: revision 2" in record.getMessage()
+        assert "up to revision 1" in record.getMessage()
+
+    def test_a_past_answer_is_not_given_from_a_lost_entry(self) -> None:
+        control, store = _given()
+        assert control.past(2).answers.check(SEES, NOW).allowed
+        store.log.pop()
+        _elsewhere(store).execute(AssignRole(OTHER, "viewer", RAW), Caller(OWNER))
+
+        control.catch_up()
+
+        assert not control.past(2).answers.check(SEES, NOW).allowed
+
+    def test_no_checkpoint_is_written_of_a_lost_entry(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(controls, "EVERY", 1)
+        control, store = _given()
+        store.log.pop()
+        _elsewhere(store).execute(AssignRole(OTHER, "viewer", RAW), Caller(OWNER))
+
+        control.keep()
+
+        assert store.kept == []
+
+    def test_no_name_is_found_by_a_lost_entry(self) -> None:
+        control, store = controlled()
+        directory, ann = Directory(control, store), PrincipalId("ann")
+        store.append(
+            store.head(),
+            Draft(NOW, None, "add", (PrincipalAdded(ann, "user"),), (DocumentPut("principal", ann, {"name": "Ann"}),)),
+        )
+        control.catch_up()
+        assert directory.find("Ann") == ann
+
+        store.log.pop()
+        store.put_document(DocumentPut("principal", ann, {"name": "Anna"}))
+        store.write(PrincipalAdded(ann, "user"))
+        control.catch_up()
+
+        assert directory.find("Ann") is None
+        assert directory.find("Anna") == ann
+
+    def test_a_lost_entry_changes_the_position(self) -> None:
+        control, store = _given()
+        before = control.position
+        store.log.pop()
+        control.catch_up()
+
+        assert control.position != before
+        assert control.is_at(store.head())
+
+
+class TestALogThatCannotBeRead:
+    def test_questions_are_refused_until_the_log_can_be_read_again(self) -> None:
+        now = [NOW]
+        store = FakeStore()
+        store.write(*PEOPLE, *THINGS)
+        control = Control(store, MODELS, lambda: now[0])
+        [entry] = store.log
+        store.log = [replace(entry, hash="another"), replace(entry, revision=2, previous_hash="neither")]
+
+        for _ in range(2):
+            with pytest.raises(StoreError, match="does not follow"):
+                control.catch_up()
+            with pytest.raises(StoreError, match="cannot be read"):
+                control.ask(SEES)
+            with pytest.raises(StoreError, match="cannot be read"):
+                control.execute(AssignRole(MEMBER, "viewer", RAW), None)
+            assert control.is_refused
+
+        store.log, now[0] = [entry], LATER
+        control.catch_up()
+        assert not control.ask(SEES).allowed
+
+    def test_a_log_that_could_not_be_read_for_a_moment_is_read_at_the_next_question(self) -> None:
+        control, store = _given()
+        store.log.pop()
+        entries, store.entries = store.entries, _unusable
+
+        with pytest.raises(StoreError, match="gone"):
+            control.catch_up()
+        assert control.is_refused
+
+        store.entries = entries
+        control.catch_up(store.head())
+        assert not control.ask(SEES).allowed
+
+    def test_a_log_of_which_an_entry_does_not_follow_is_not_opened(self) -> None:
+        _, store = _given()
+        del store.log[0]
+
+        with pytest.raises(ForkError, match="revision 2 of the log does not follow"):
+            _elsewhere(store)
+
+    def test_a_log_that_begins_with_another_model_is_refused(self) -> None:
+        control, store = _given()
+        store.log.clear()
+        store.write(OrganizationCreated(ROOT, "nekt", "another"))
+
+        with pytest.raises(StoreError, match="start Headgate again"):
+            control.catch_up()
+
+
+def _unusable(after: int = 0) -> Iterator[Entry]:
+    raise StoreError(f"the store is gone {after}")
+
+
+def test_a_write_that_the_store_never_takes_ends_with_an_error() -> None:
+    class Stuck(FakeStore):
+        def append(self, expected: Head, draft: Draft) -> Head:
+            if draft.command == "elsewhere":
+                return super().append(expected, draft)
+            raise RevisionConflictError
+
+    store = Stuck()
+    store.write(*PEOPLE, *THINGS)
+    control = _elsewhere(store)
+
+    with pytest.raises(StoreError, match="headgate log verify"):
+        control.execute(AssignRole(MEMBER, "viewer", RAW), Caller(OWNER))
+
+    assert not control.is_refused
+    assert control.counts.appends == 0
+
+
+class TestTheOrganizations:
+    def _two(self) -> tuple[Organizations, FakeStores, ResourceId]:
+        stores, beta = FakeStores(shared=True), ResourceId("beta")
+        for root in (ROOT, beta):
+            stores.log(root).write(*PEOPLE, *THINGS)
+        organizations = Organizations(stores, MODELS, lambda: NOW)
+        for root in (ROOT, beta):
+            organizations.open(root)
+        return organizations, stores, beta
+
+    def test_organizations_beside_one_whose_log_cannot_be_read_are_answered(self) -> None:
+        organizations, stores, beta = self._two()
+        stores.log(beta).entries = _unusable
+        for root in (ROOT, beta):
+            stores.log(root).write(assigned(MEMBER, "viewer", RAW))
+
+        organizations.refresh()
+
+        assert organizations.open(ROOT).control.ask(SEES).allowed
+        assert [each.id for each in organizations.readable()] == [ROOT]
+        assert organizations.at_hand(beta) is None
+        assert organizations.behind()
+        with pytest.raises(StoreError, match="gone"):
+            organizations.open(beta)
+        organizations.keep()
+
+    def test_organizations_are_behind_when_an_entry_was_replaced(self) -> None:
+        organizations, stores, beta = self._two()
+        stores.log(beta).write(assigned(MEMBER, "viewer", RAW))
+        organizations.refresh()
+        assert not organizations.behind()
+
+        stores.log(beta).log.pop()
+        stores.log(beta).write(assigned(OTHER, "viewer", RAW))
+
+        assert organizations.behind()
+        organizations.refresh()
+        assert not organizations.behind()
+        assert not organizations.open(beta).control.ask(SEES).allowed

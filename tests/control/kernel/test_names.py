@@ -1,0 +1,106 @@
+"""From a name to what is asked about: a name of the wrong kind is a missing one."""
+
+import pytest
+
+from headgate.control.kernel.names import below, named, supposed
+from headgate.decision.evaluator import Reference
+from headgate.facts.ids import ResourceId
+from tests.fakes.small_organization import (
+    FILES,
+    FLIGHTS,
+    LAKE,
+    MODELS,
+    PLACE,
+    PLANES,
+    RAW,
+    SALARIES,
+    allows,
+    assigned,
+    snapshot,
+)
+from tests.fakes.small_organization import MEMBER as VIEWER
+
+
+@pytest.mark.parametrize(
+    ("names", "id"),
+    [
+        (("lake",), LAKE),
+        (("lake", "raw"), RAW),
+        (("lake", "raw", "flights"), FLIGHTS),
+        (("place",), PLACE),
+    ],
+)
+def test_a_name_that_exists_is_its_resource(names: tuple[str, ...], id: str) -> None:
+    found = named(snapshot(), names)
+
+    assert found is not None
+    assert found.id == id
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        *((), ("missing",), ("missing", "raw"), ("load", "raw"), ("place", "raw", "t")),
+        *(
+            ("lake", "missing"),
+            ("lake", "raw", "missing"),
+            ("lake", "raw", "files"),
+            ("lake", "raw", "flights", "files"),
+        ),
+    ],
+)
+def test_any_other_name_is_missing(names: tuple[str, ...]) -> None:
+    assert named(snapshot(), names) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "above"),
+    [
+        (("lake", "missing"), "database", LAKE),
+        (("lake", "system"), "database", LAKE),
+        (("lake", "missing", "t"), "table", LAKE),
+        (("lake", "raw", "missing"), "table", RAW),
+        (("lake", "raw", "files"), "table", RAW),
+        (("lake", "raw", "flights"), "table", RAW),
+        (("lake", "raw"), "database", LAKE),
+    ],
+)
+def test_what_would_lie_there_is_asked_about_whether_something_does_or_not(
+    names: tuple[str, ...], kind: str, above: str
+) -> None:
+    would = supposed(Reference(MODELS, snapshot()), names)
+
+    assert would is not None
+    assert (would.resource.type, would.above) == (kind, above)
+    assert would.resource.id not in snapshot().resources
+
+
+def test_a_volume_is_no_table_of_its_name() -> None:
+    would = supposed(Reference(MODELS, snapshot(assigned(VIEWER, "viewer", FILES))), ("lake", "raw", "files"))
+
+    assert would is not None
+    assert not allows(would.answers.facts, VIEWER, "table.select", would.resource.id)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        (),
+        ("missing",),
+        ("place",),
+        ("missing", "raw"),
+        ("load", "raw"),
+        ("place", "raw", "t"),
+        ("lake", "raw", "t", "u"),
+    ],
+)
+def test_below_what_is_no_lake_nothing_can_lie(names: tuple[str, ...]) -> None:
+    assert supposed(Reference(MODELS, snapshot()), names) is None
+
+
+@pytest.mark.parametrize(
+    ("above", "type", "found"),
+    [(RAW, "table", {FLIGHTS, PLANES}), (LAKE, "table", {FLIGHTS, PLANES, SALARIES}), (RAW, "volume", {FILES})],
+)
+def test_what_lies_below_a_place_is_found_at_any_depth(above: ResourceId, type: str, found: set[ResourceId]) -> None:
+    assert set(below(snapshot(), above, type)) == found

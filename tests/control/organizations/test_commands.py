@@ -1,0 +1,143 @@
+import pytest
+
+from headgate.control.control import Control
+from headgate.control.identity.principals import SignUp
+from headgate.control.kernel.command import Command, RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
+from headgate.control.organizations.commands import CreateDeployment, CreateOrganization, GovernProject
+from headgate.control.resources.commands import CreateResource, MoveResource
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+from tests.control.organization_harness import ANN, BEN, EVE, FOUNDER, MODELS, ROOT, World, onehouse, resource, role
+from tests.fakes.store import FakeStore
+
+DEPLOYMENT = ResourceId("deployment")
+
+
+class TestBeginning:
+    @pytest.mark.parametrize(
+        ("model", "founding"),
+        [("nekt", "owner"), ("y42", "administrator"), ("onehouse", "admin"), ("datamesh", "owner")],
+    )
+    def test_who_founds_an_organization_rules_it_under_whatever_model(self, model: str, founding: str) -> None:
+        world = World(model)
+
+        assert world.roles(FOUNDER, ROOT) == {founding}
+        assert world.facts.model_hash == MODELS[model].hash
+
+    def test_a_log_begins_once_and_by_the_deployment(self) -> None:
+        commands: tuple[Command, ...] = (CreateOrganization(FOUNDER, "f", "nekt"), CreateDeployment("onehouse"))
+        for command in commands:
+            World("nekt").refuse(command, TakenError)
+            World("nekt").refuse(command, InvalidError, by=FOUNDER)
+
+    def test_its_model_is_in_force(self) -> None:
+        control = Control(FakeStore(), MODELS, lambda: 0.0)
+
+        for command in (CreateOrganization(FOUNDER, "f", "dream"), CreateOrganization(FOUNDER, "f", "nekt", "dream")):
+            with pytest.raises(InvalidError, match="no access model `dream` in force"):
+                control.execute(command, None)
+
+    def test_the_ownership_tree_has_a_model_beside_the_home_model(self) -> None:
+        world = World("nekt", tree="datamesh")
+
+        world.do(resource("shop", "team", ROOT), role("founder", "owner", "shop"))
+        assert world.facts.assignments[FOUNDER][("owner", ResourceId("shop"), "")].model == "datamesh"
+
+
+class TestInTheDeployment:
+    def with_people(self) -> Control:
+        control = Control(FakeStore(), MODELS, lambda: 0.0)
+        control.execute(CreateDeployment("onehouse"), None)
+        for id, domain in ((ANN, "acme.com"), (BEN, "new.org")):
+            control.execute(SignUp(id, id, {"domain": (domain,)}), None)
+        return control
+
+    def account(self, id: str, domain: str) -> CreateResource:
+        return CreateResource(ResourceId(id), "organization", DEPLOYMENT, id, attributes={"domain": (domain,)})
+
+    def test_who_signs_up_there_has_no_role(self) -> None:
+        assert not self.with_people().snapshot.assignments
+
+    def test_somebody_makes_the_first_organization_of_their_domain(self) -> None:
+        control = self.with_people()
+
+        facts = control.execute(self.account("acme", "acme.com"), Caller(ANN))
+        assert facts.resources[ResourceId("acme")].type == "organization"
+        assert not facts.assignments  # who holds what in it, its own log says
+        for id, domain, who in (("more", "acme.com", ANN), ("other", "acme.com", BEN)):
+            with pytest.raises(RefusedError):
+                control.execute(self.account(id, domain), Caller(who))
+
+
+class TestGoverning:
+    def test_another_model_decides_in_the_project_from_then_on(self) -> None:
+        world = onehouse()
+        world.do(role(ANN, "SELECT", "table"))
+        assert world.may(ANN, "table.select", "table")
+
+        facts = world.do(GovernProject(ResourceId("project"), "nekt"))
+        assert facts.governing(ResourceId("table"))[0] == "nekt"
+        assert not world.may(ANN, "table.select", "table")
+
+    def test_what_that_has_implicitly_is_made_unless_it_is_there(self) -> None:
+        world = World("onehouse")
+        world.do(resource("new", "project", ROOT))
+
+        facts = world.do(GovernProject(ResourceId("new"), "nekt"))
+        assert set(facts.children[ResourceId("new")].values()) == {"new/lake"}
+        again = world.do(GovernProject(ResourceId("new"), "nekt"))
+        assert set(again.children[ResourceId("new")].values()) == {"new/lake"}
+
+    def test_the_deployment_says_so_for_a_project_and_a_model_in_force(self) -> None:
+        onehouse().refuse(GovernProject(ResourceId("project"), "nekt"), InvalidError, by=FOUNDER)
+        onehouse().refuse(GovernProject(ResourceId("project"), "dream"), InvalidError, "`dream` in force")
+        onehouse().refuse(GovernProject(ROOT, "nekt"), MissingError)
+
+    def test_nothing_moves_to_where_another_model_decides(self) -> None:
+        world = onehouse()
+        world.do(resource("other", "project", ROOT), GovernProject(ResourceId("other"), "nekt"))
+
+        move = MoveResource(ResourceId("one"), ResourceId("other/lake"))
+        world.refuse(move, InvalidError, "another access model")
+
+
+class TestControl:
+    def test_it_returns_the_facts_of_any_revision(self) -> None:
+        world = onehouse()
+        before = world.facts
+        world.do(role(ANN, "SELECT", "table"))
+
+        assert world.control.as_of(before.revision) == before
+        assert world.control.as_of(world.facts.revision) is world.facts
+        assert world.control.as_of(0).organization is None
+        with pytest.raises(MissingError, match="no revision"):
+            world.control.as_of(world.facts.revision + 1)
+
+    def test_an_accepted_command_says_what_allowed_it(self) -> None:
+        world = onehouse()
+        world.do(role(ANN, "MANAGE", "one"))
+
+        plan = world.preview(role(BEN, "SELECT", "table"), by=ANN)
+        assert [(each.allowed, each.question.action, each.revision) for each in plan.decisions] == [
+            (True, "assignment.add", world.facts.revision)
+        ]
+        assert world.preview(role(BEN, "SELECT", "table")).decisions == ()
+
+    def test_a_refused_one_says_why_when_asked(self) -> None:
+        world = onehouse()
+        world.do(role(ANN, "DESCRIBE", "table"))
+
+        with pytest.raises(RefusedError) as refusal:
+            world.do(role(BEN, "SELECT", "table"), by=ANN)
+        explained = refusal.value.explanation
+        assert not explained.decision.allowed
+        assert explained.decision.missing is not None
+        assert explained.decision.missing.code == "not-grantor"
+
+    def test_a_preview_writes_nothing(self) -> None:
+        world = onehouse()
+        head = world.store.head()
+
+        assert world.preview(role(EVE, "member", "project")).changes
+        assert world.store.head() == head

@@ -1,0 +1,352 @@
+"""Saving pipelines: what it needs under each model, and whose rights their runs use from then on."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headgate.control.access.assignments import RevokeRole
+from headgate.control.access.switches import ChangeSetting
+from headgate.control.connections.commands import CreateConnection, Folder
+from headgate.control.identity.principals import CreateServicePrincipal, DeleteServicePrincipal
+from headgate.control.identity.tokens import IssueToken
+from headgate.control.kernel.command import RefusedError, View
+from headgate.control.kernel.errors import CommandError, InvalidError, MissingError
+from headgate.control.pipelines.commands import DeletePipeline, SavePipeline
+from headgate.control.pipelines.requirements import lacking
+from headgate.control.pipelines.streams import AddStream
+from headgate.control.resources.commands import DeleteResource
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Edge, Relations, RunStarted
+from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
+from tests.control.organization_harness import (
+    ANN,
+    BEN,
+    BOT,
+    EVE,
+    FOUNDER,
+    PROJECT,
+    World,
+    edges,
+    nekt,
+    onehouse,
+    resource,
+    role,
+    y42,
+)
+
+FILES, NEW = ResourceId("files"), ResourceId("new")
+CAPTURE, TOKEN = ResourceId("capture"), TokenId("token")
+
+
+def save(kind: str = "query", place: str = PROJECT, id: ResourceId = NEW, **more: Any) -> SavePipeline:
+    """Of the given relations: each is what it names."""
+    run_as, attributes = more.pop("run_as", None), more.pop("attributes", {})
+    relations: Relations = {name: edges(each) if isinstance(each, str) else each for name, each in more.items()}
+    return SavePipeline(id, ResourceId(place), kind, id, relations, {"v": 1}, attributes, run_as)
+
+
+def missing(database: str, name: str) -> dict[str, Any]:
+    """A table that is to be made."""
+    edge = Edge(ResourceId(database), name=name)
+    return {"output_layers": (edge,), "outputs": (edge,)}
+
+
+def lacks(world: World, who: PrincipalId, pipeline: ResourceId = NEW) -> list[str]:
+    view = View(world.control.answers, None, world.now)
+    return list(lacking(view, world.facts.resources[pipeline], Caller(who)))
+
+
+class TestUnderNekt:
+    """1.5: what making a pipeline needs, and that changing it is decided on it as it is and as it would be."""
+
+    @pytest.mark.parametrize(
+        ("kind", "relations", "levels"),
+        [
+            ("source", missing("raw", "made"), {"raw": "editor"}),
+            ("query", {**missing("raw", "made"), "inputs": "salaries"}, {"raw": "editor", "salaries": "editor"}),
+            ("history", {**missing("raw", "made"), "inputs": "salaries"}, {"raw": "editor", "salaries": "editor"}),
+            ("destination", {"inputs": "salaries"}, {"salaries": "editor"}),
+            ("visualization", {"inputs": "salaries"}, {"salaries": "editor"}),
+            ("saved_query", {"inputs": "salaries"}, {"salaries": "viewer"}),
+        ],
+    )
+    def test_making_one_needs_each_level_that_the_model_names(
+        self, kind: str, relations: dict[str, Any], levels: dict[str, str]
+    ) -> None:
+        world, new = nekt(), save(kind, **relations)
+        for place, level in levels.items():
+            with pytest.raises((RefusedError, MissingError)):
+                world.do(new, by=ANN)
+            world.do(role(ANN, level, place))
+
+        world.do(new, by=ANN)
+
+        assert world.facts.run_as[NEW] == ANN
+        assert lacks(world, ANN) == []
+
+    def test_an_edit_is_decided_on_what_it_touches_now_and_then(self) -> None:
+        world = nekt()
+        world.do(role(ANN, "editor", "raw"), role(BEN, "editor", "raw"), role(BEN, "editor", "salaries"))
+        world.do(save(inputs="flights", **missing("raw", "made")), by=ANN)
+        wider = save(inputs=edges("flights", "salaries"), **missing("raw", "made"))
+
+        world.refuse(wider, MissingError, "salaries", by=ANN)
+        world.do(role(ANN, "viewer", "salaries"))
+        world.refuse(wider, RefusedError, "edit", by=ANN)
+        world.do(wider, by=BEN)
+
+        assert world.facts.run_as[NEW] == BEN
+        world.refuse(save(inputs="flights", **missing("raw", "made")), RefusedError, "edit", by=ANN)
+
+    def test_it_stays_of_its_kind_and_at_rest(self) -> None:
+        world = nekt()
+        world.do(save("destination", inputs="flights"), by=FOUNDER)
+
+        world.refuse(save("visualization", inputs="flights"), MissingError, by=FOUNDER)
+        world.store.write(RunStarted(RunId("run"), NEW, FOUNDER))
+        world.reopen()
+        world.refuse(save("destination", inputs="flights"), InvalidError, "running", by=FOUNDER)
+
+    @pytest.mark.parametrize(
+        ("command", "error"),
+        [
+            (save("notebook", inputs="flights"), "not a kind"),
+            (save(owner="flights"), "no relation `owner`"),
+            (save(inputs="raw"), "no `raw`"),
+        ],
+    )
+    def test_it_names_what_such_a_pipeline_can_touch(self, command: SavePipeline, error: str) -> None:
+        with pytest.raises(CommandError, match=error):
+            nekt().do(command, by=FOUNDER)
+
+    def test_its_document_goes_with_it(self) -> None:
+        world = nekt()
+        for kind in ("destination", "visualization", "history"):
+            world.do(save(kind, inputs="flights", **(missing("raw", "made") if kind == "history" else {})), by=FOUNDER)
+            assert world.store.document("pipeline", NEW) == {"v": 1}
+            world.do(DeletePipeline(NEW), by=FOUNDER)
+            assert world.store.document("pipeline", NEW) is None
+
+
+class TestConnections:
+    """Design, section 6: who saves a pipeline that declares one, and its run-as, both need to use it."""
+
+    def test_making_and_changing_it_need_the_use(self) -> None:
+        world = nekt()
+        world.do(CreateConnection(FILES, PROJECT, "files", Folder("/files")), by=FOUNDER)
+        world.do(role(ANN, "editor", "raw"))
+        load = save("source", connections="files", **missing("raw", "made"))
+
+        world.refuse(load, MissingError, "files", by=ANN)
+        world.do(role(ANN, "connection_user", "files"))
+        world.do(load, by=ANN)
+        world.do(RevokeRole(ANN, "connection_user", FILES))
+
+        assert lacks(world, ANN) == ["`connection.use` on `files`: it does not hold any role that gives it"]
+        world.refuse(load, MissingError, "files", by=ANN)
+
+    def test_one_that_is_used_by_way_of_a_source_counts(self) -> None:
+        world = _capturing()
+        world.do(role(ANN, "user", "cluster"), role(ANN, "CREATE_TABLE", "one"), role(ANN, "viewer", "feed"))
+        capture = save("stream_capture", "project", **_captured())
+
+        world.refuse(capture, MissingError, "files", by=ANN)
+        world.do(role(ANN, "connection_user", "files"))
+        world.do(capture, by=ANN)
+        world.do(RevokeRole(ANN, "connection_user", FILES))
+
+        assert [each.partition(":")[0] for each in lacks(world, ANN)] == ["`connection.use` on `files`"]
+
+
+def _capturing() -> World:
+    """Onehouse, with the founder's connection `files` and source `feed`."""
+    world = onehouse()
+    world.do(role(FOUNDER, "admin", "project"))
+    world.do(CreateConnection(FILES, ResourceId("project"), "files", Folder("/files")), by=FOUNDER)
+    world.do(save("source", "project", ResourceId("feed"), connections="files"), by=FOUNDER)
+    return world
+
+
+def _captured(**more: str) -> dict[str, Any]:
+    return {"cluster": "cluster", "target": "one", "source": "feed", **missing("one", "made"), **more}
+
+
+class TestUnderOnehouse:
+    """3.5: who may make what, and what its runs then need."""
+
+    def test_a_source_is_made_by_any_member_of_the_project(self) -> None:
+        world, source = onehouse(), save("source", "project")
+
+        world.refuse(source, RefusedError, "create_source", by=EVE)
+        world.do(source, by=ANN)
+
+        assert world.roles(ANN, NEW) == {"manager"}
+        assert lacks(world, ANN) == []
+
+    def test_a_stream_capture_needs_its_cluster_and_its_target(self) -> None:
+        world, capture = _capturing(), save("stream_capture", "project", **_captured())
+        world.do(role(ANN, "connection_user", "files"), role(ANN, "viewer", "feed"))
+        world.do(role(ANN, "viewer", "cluster"), role(ANN, "DESCRIBE", "one"))
+
+        world.refuse(capture, RefusedError, "create_stream_capture", by=ANN)
+        world.do(role(ANN, "user", "cluster"))
+        world.refuse(capture, RefusedError, "create_stream_capture", by=ANN)
+        world.do(role(ANN, "CREATE_TABLE", "one"))
+        world.do(capture, by=ANN)
+        assert lacks(world, ANN) == []
+
+        world.do(RevokeRole(ANN, "user", ResourceId("cluster")))
+        assert [each.partition(":")[0] for each in lacks(world, ANN)] == [
+            "`project.create_stream_capture` on `project`"
+        ]
+
+    def test_with_source_roles_it_needs_its_source_too(self) -> None:
+        world, capture = _capturing(), save("stream_capture", "project", **_captured())
+        world.do(role(ANN, "connection_user", "files"), role(ANN, "viewer", "feed"))
+        world.do(role(ANN, "user", "cluster"), role(ANN, "CREATE_TABLE", "one"))
+        world.do(ChangeSetting(ResourceId("project"), "source_roles", "true"))
+
+        world.refuse(capture, RefusedError, "create_stream_capture", by=ANN)
+        world.do(role(ANN, "user", "feed"))
+        world.do(capture, by=ANN)
+
+    def test_what_an_edit_names_anew_needs_what_making_it_so_needs(self) -> None:
+        world = _capturing()
+        world.do(resource("other", "cluster", "project"))
+        world.do(save("stream_capture", "project", **_captured()), by=FOUNDER)
+        world.do(role(ANN, "editor", NEW), role(ANN, "connection_user", "files"), role(ANN, "viewer", "feed"))
+        world.do(role(ANN, "viewer", "cluster"), role(ANN, "viewer", "other"), role(ANN, "DESCRIBE", "one"))
+
+        world.do(save("stream_capture", "project", **_captured()), by=ANN)
+        moved = save("stream_capture", "project", **_captured(cluster="other"))
+        world.refuse(moved, RefusedError, "move_to_cluster", by=ANN)
+        world.do(role(ANN, "user", "other"))
+        world.refuse(moved, RefusedError, "create_stream_capture", by=ANN)
+        world.do(role(ANN, "CREATE_TABLE", "one"))
+        world.do(moved, by=ANN)
+
+    @pytest.mark.parametrize(("kind", "privilege"), [("compaction", "ALTER"), ("metasync", "SELECT")])
+    def test_a_table_service_needs_the_cluster_of_its_table_and_a_privilege(self, kind: str, privilege: str) -> None:
+        world, service = onehouse(), save("table_service", "table", attributes={"kind": (kind,)})
+        world.do(role(ANN, "DESCRIBE", "table"))
+
+        world.refuse(service, RefusedError, "create_table_service", by=ANN)
+        world.do(role(ANN, "user", "cluster"))
+        world.refuse(service, RefusedError, "create_table_service", by=ANN)
+        world.do(role(ANN, privilege, "table"))
+        world.do(service, by=ANN)
+        assert lacks(world, ANN) == []
+
+        world.do(RevokeRole(ANN, privilege, ResourceId("table")))
+        assert [each.partition(":")[0] for each in lacks(world, ANN)] == [
+            "`table.create_table_service` on `lake.one.table`"
+        ]
+
+    def test_a_table_service_does_not_become_another_without_what_that_needs(self) -> None:
+        world = onehouse()
+        world.do(role(FOUNDER, "admin", "project"))
+        world.do(save("table_service", "table", attributes={"kind": ("metasync",)}), by=FOUNDER)
+        world.do(role(ANN, "DESCRIBE", "table"), role(ANN, "user", "cluster"), role(ANN, "SELECT", "table"))
+
+        world.do(save("table_service", "table", attributes={"kind": ("metasync",)}), by=ANN)
+        world.refuse(save("table_service", "table", attributes={"kind": ("compaction",)}), RefusedError, by=ANN)
+
+
+class TestUnderY42:
+    """2.5: making one needs to create a child; what its runs touch is their run-as's to be allowed."""
+
+    def test_an_editor_of_the_module_makes_it(self) -> None:
+        world, model = y42(), save("query", "module")
+        world.do(role(ANN, "viewer", "module"))
+
+        world.refuse(model, RefusedError, "create_query", by=ANN)
+        world.refuse(save("history", "module"), InvalidError, "no access model", by=FOUNDER)
+        world.do(role(ANN, "editor", "module"))
+        world.do(model, save("integration", "module", ResourceId("feed")), by=ANN)
+        world.do(model, by=ANN)
+
+        world.do(RevokeRole(ANN, "editor", ResourceId("module")))
+        world.refuse(model, RefusedError, "edit", by=ANN)
+
+
+class TestServicePrincipals:
+    def _world(self) -> World:
+        world = nekt()
+        world.do(CreateServicePrincipal(BOT, "the bot", "member"), role(ANN, "editor", "raw"))
+        return world
+
+    def test_its_runs_use_the_rights_of_one_that_its_author_may_act_as(self) -> None:
+        world = self._world()
+        bots = save(inputs="flights", run_as=BOT, **missing("raw", "made"))
+
+        world.refuse(bots, RefusedError, "manage_users", by=ANN)
+        world.refuse(bots, InvalidError, "may not do `table.select` on `lake.raw.flights`", by=FOUNDER)
+        world.do(role(BOT, "editor", "raw"))
+        world.do(bots, by=FOUNDER)
+
+        assert world.facts.run_as[NEW] == BOT
+        world.refuse(bots, RefusedError, "manage_users", by=ANN)
+        world.do(save(inputs="flights", **missing("raw", "made")), by=ANN)
+        assert world.facts.run_as[NEW] == ANN
+
+    def test_nobody_elses_rights_can_be_used(self) -> None:
+        world = self._world()
+        world.do(role(BEN, "editor", "raw"))
+
+        for who in (BEN, PrincipalId("nobody")):
+            world.refuse(
+                save(inputs="flights", run_as=who, **missing("raw", "made")),
+                InvalidError,
+                "service principal",
+                by=FOUNDER,
+            )
+        world.do(save(inputs="flights", run_as=FOUNDER, **missing("raw", "made")), by=FOUNDER)
+
+    def test_a_stream_that_is_added_leaves_the_runs_to_it_and_needs_to_act_as_it(self) -> None:
+        world = self._world()
+        world.do(role(BOT, "editor", "raw"))
+        world.do(save("source", run_as=BOT, **missing("raw", "made")), by=FOUNDER)
+        add = AddStream(NEW, missing("raw", "more"), {"v": 2})
+
+        world.refuse(add, RefusedError, "manage_users", by=ANN)
+        world.do(add, by=FOUNDER)
+
+        assert world.facts.run_as[NEW] == BOT
+
+    def test_the_user_of_one_may_let_it_run_under_onehouse(self) -> None:
+        world = onehouse()
+        world.do(role(BOT, "member", "project"), role(ANN, "user", BOT))
+        world.do(save("source", "project", run_as=BOT), by=ANN)
+        assert world.facts.run_as[NEW] == BOT
+
+        world.do(DeleteServicePrincipal(BOT))
+        world.refuse(save("source", "project", run_as=BOT), InvalidError, "service principal", by=ANN)
+        world.do(save("source", "project"), by=ANN)
+        assert world.facts.run_as[NEW] == ANN
+
+
+class TestANarrowedToken:
+    def test_saves_what_it_may_touch_itself_and_no_more(self) -> None:
+        """Or whoever has one would have the runs do what it may not."""
+        world = onehouse()
+        world.do(role(ANN, "user", "cluster"), role(ANN, "ALL", "lake"))
+        world.do(save("source", "project"), by=ANN)
+        capture = save("stream_capture", "project", id=CAPTURE, source="new", cluster="cluster", target="one")
+        wider = replace(capture, relations={**capture.relations, "outputs": edges("table")})
+        world.do(capture, by=ANN)
+        seen = tuple(f"{type}.describe" for type in ("source", "cluster", "database", "table", "stream_capture"))
+        world.do(IssueToken(TOKEN, "s", ANN, actions=(*seen, "stream_capture.edit")), by=ANN)
+
+        world.refuse(wider, InvalidError, "the narrowed token that you use may not", by=Caller(ANN, TOKEN))
+        world.do(wider, by=ANN)
+
+
+def test_what_is_gone_is_lacked_where_the_model_asks_about_it() -> None:
+    world = _capturing()
+    world.do(save("stream_capture", "project", **_captured()), by=FOUNDER)
+    assert lacks(world, FOUNDER) == []
+
+    world.do(DeleteResource(ResourceId("cluster")), by=FOUNDER)
+
+    assert len(lacks(world, FOUNDER)) == 1

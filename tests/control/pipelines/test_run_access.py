@@ -1,0 +1,52 @@
+"""What runs were allowed is kept, each thing once."""
+
+from headgate.control.identity.directory import Directory
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.run_access import Touched, allowed, read_by
+from headgate.control.questions.by_name import Gate
+from headgate.control.questions.messages import Wording
+from headgate.facts.ids import ResourceId, RunId
+from tests.control.organization_harness import LAKE, ROOT, nekt, resource
+
+RUN = RunId("run")
+FLIGHTS, SALARIES = ResourceId("flights"), ResourceId("salaries")
+
+
+def organization() -> Organization:
+    world = nekt()
+    world.do(resource("trips", "table", "raw"))
+    directory = Directory(world.control, world.store)
+    wording = Wording(directory)
+    return Organization(ROOT, world.store, world.control, directory, wording, Gate(world.control, wording))
+
+
+def test_what_was_allowed_is_kept_by_resource_and_run() -> None:
+    main, touched = organization(), Touched()
+
+    touched.note(main, RUN, [("table.select", ("lake", "raw", "flights")), ("table.insert", ("lake", "raw", "trips"))])
+    touched.note(main, RUN, [("table.describe", ("lake", "raw", "flights"))])
+    touched.note(main, RunId("other"), [("table.select", ("lake", "secret", "salaries"))])
+
+    assert allowed(main.store, RUN) == {
+        FLIGHTS: {"table.select", "table.describe"},
+        ResourceId("trips"): {"table.insert"},
+    }
+    assert read_by(main, RUN) == {"lake.raw.flights"}
+    assert read_by(main, RunId("other")) == {"lake.secret.salaries"}
+    assert read_by(main, RunId("none")) == frozenset()
+
+
+def test_what_another_server_kept_is_not_lost() -> None:
+    main, asked = organization(), [("table.select", ("lake", "raw", "flights"))]
+    Touched().note(main, RUN, asked)
+    Touched().note(main, RUN, [("table.select", ("lake", "secret", "salaries"))])
+
+    assert set(allowed(main.store, RUN)) == {FLIGHTS, SALARIES}
+
+
+def test_a_name_of_nothing_is_nothing_and_what_is_gone_has_no_name() -> None:
+    main, touched = organization(), Touched()
+    touched.note(main, RUN, [("table.select", ("lake", "raw", "nothing")), ("lake.describe", ("lake",))])
+
+    assert allowed(main.store, RUN) == {LAKE: {"lake.describe"}}
+    assert read_by(main, RUN) == frozenset()

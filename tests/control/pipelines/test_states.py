@@ -1,0 +1,53 @@
+"""States of what runs until it is stopped."""
+
+import pytest
+
+from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunWanted
+from headgate.control.pipelines.runs import SECRET, WaitingError
+from headgate.control.pipelines.states import ChangeState, cleaned
+from headgate.facts.changes import ResourceCreated, RunAsSet
+from headgate.facts.ids import ResourceId, RunId
+from tests.control.pipelines.test_runs import RUN, Queue, start
+from tests.fakes.small_organization import ADMIN, FLIGHTS, PROJECT, edges
+
+LATE = ResourceId("late")
+
+
+class TestAStreamCapture:
+    """Its run goes on until it is stopped: who pauses it stops that, and it waits in the queue until it is resumed."""
+
+    @pytest.fixture
+    def queue(self) -> Queue:
+        capture = ResourceCreated(LATE, "stream_capture", PROJECT, LATE, ADMIN, {"outputs": edges(FLIGHTS)})
+        return Queue((capture, RunAsSet(LATE, ADMIN)))
+
+    def change(self, queue: Queue, verb: str, run: RunId = RUN) -> None:
+        rows = tuple(queue.store.runs(RunWanted(LATE, (QUEUED, RUNNING))))
+        queue.control.execute(ChangeState(LATE, verb, rows, run), None)
+
+    def test_stops_while_it_is_paused_and_goes_on_as_the_same_run(self, queue: Queue) -> None:
+        queue.do(start(queue.queued(LATE)))
+
+        self.change(queue, "pause")
+        paused = queue.row
+        queue.refused(start(paused), WaitingError, "paused")
+        self.change(queue, "resume", RunId("another"))
+
+        assert (paused.state, paused.why, paused.lease) == ("queued", "stopped by `pause`", None)
+        assert queue.store.document(SECRET, RUN) is None
+        assert queue.store.run(RunId("another")) is None
+        assert queue.do(start(queue.row)).attempt == 2
+
+    def test_begins_where_no_run_of_it_is_there(self, queue: Queue) -> None:
+        self.change(queue, "resume")
+
+        assert (queue.row.state, queue.row.pipeline) == ("queued", LATE)
+
+    def test_counts_how_often_it_begins_anew(self, queue: Queue) -> None:
+        queue.do(start(queue.queued(LATE)))
+
+        for _ in range(2):
+            self.change(queue, "clean_and_restart")
+
+        assert queue.row.state == "queued"
+        assert cleaned(queue.control.snapshot.resources[LATE]) == 2

@@ -1,0 +1,207 @@
+"""Questions by name: what is hidden and what is missing is answered alike, unless nothing there is hidden."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from headgate.control.control import Control
+from headgate.control.questions.by_name import Gate, Verdict
+from headgate.control.questions.messages import Wording, asked
+from headgate.facts.caller import Caller
+from headgate.facts.changes import AttributesSet, Change
+from headgate.facts.ids import ResourceId, SubjectId
+from headgate.model.model import Spread, Term
+from tests.fakes.generated import few
+from tests.fakes.small_organization import (
+    FLIGHTS,
+    LAKE,
+    MEMBER,
+    NEKT,
+    NOW,
+    RAW,
+    ROOT,
+    SECRET,
+    STRANGER,
+    assigned,
+    controlled,
+)
+
+WHO = Caller(MEMBER)
+TABLE, DATABASE = "table.select", "database.describe"
+
+
+class Names:
+    """Everybody is called as their id is."""
+
+    def name(self, subject: SubjectId) -> str:
+        return subject
+
+
+def gate_of(control: Control) -> Gate:
+    return Gate(control, Wording(Names()), "https://headgate.example/api/v1/requests")
+
+
+def gate(*changes: Change) -> Gate:
+    control, _ = controlled(*changes)
+    return gate_of(control)
+
+
+def said(verdict: Verdict, name: str) -> tuple[bool, bool, str]:
+    """Everything that a verdict tells, with the name taken out."""
+    return verdict.allowed, verdict.discoverable, verdict.message.replace(name, "NAME")
+
+
+NOBODYS: tuple[Change, ...] = ()
+READER_OF_RAW = (assigned(MEMBER, "viewer", RAW),)
+READER_OF_ONE = (assigned(MEMBER, "viewer", FLIGHTS),)
+ADMIN_OF_ALL = (assigned(MEMBER, "admin", ROOT),)
+
+
+class TestAHiddenNameAndAMissingOne:
+    @pytest.mark.parametrize("held", [NOBODYS, READER_OF_RAW, READER_OF_ONE], ids=["nothing", "raw", "one"])
+    @pytest.mark.parametrize("action", ["table.select", "table.insert", "table.drop", "table.describe", "unheard"])
+    @pytest.mark.parametrize("missing", ["lake.secret.nosuch", "lake.nosuch.salaries"])
+    def test_of_a_table_are_refused_alike(self, held: tuple[Change, ...], action: str, missing: str) -> None:
+        asked_of = gate(*held)
+        hidden = "lake.secret.salaries"
+
+        told = [said(asked_of.check(WHO, action, name.split(".")), name) for name in (hidden, missing)]
+
+        assert told[0] == told[1]
+        assert told[0][:2] == (False, False)
+
+    @pytest.mark.parametrize("held", [NOBODYS, READER_OF_RAW, READER_OF_ONE], ids=["nothing", "raw", "one"])
+    @pytest.mark.parametrize("action", ["database.describe", "database.create_table", "database.drop", "unheard"])
+    @pytest.mark.parametrize("missing", ["lake.nosuch", "lake.system"])
+    def test_of_a_database_are_refused_alike(self, held: tuple[Change, ...], action: str, missing: str) -> None:
+        asked_of = gate(*held)
+
+        told = [said(asked_of.check(WHO, action, name.split(".")), name) for name in ("lake.secret", missing)]
+
+        assert told[0] == told[1]
+        assert told[0][:2] == (False, False)
+
+    def test_beside_what_is_known_are_refused_alike(self) -> None:
+        asked_of = gate(*READER_OF_ONE)
+
+        told = [said(asked_of.check(WHO, TABLE, ("lake", "raw", name)), f"lake.raw.{name}") for name in ("planes", "x")]
+
+        assert told[0] == told[1]
+        assert told[0][:2] == (False, False)
+
+    @pytest.mark.parametrize("names", [("other", "raw", "t"), ("other",), ("lake", "raw", "flights", "files")])
+    def test_read_as_what_cannot_be_a_name_at_all(self, names: tuple[str, ...]) -> None:
+        asked_of = gate()
+        hidden = said(asked_of.check(WHO, TABLE, ("lake", "secret", "salaries")), "lake.secret.salaries")
+
+        assert said(asked_of.check(WHO, TABLE, names), ".".join(names)) == hidden
+
+    @pytest.mark.parametrize("hidden", [("lake", "secret", "salaries"), ("lake", "secret")])
+    def test_are_discovered_alike(self, hidden: tuple[str, ...]) -> None:
+        asked_of, missing = gate(*READER_OF_RAW), ("lake", "nosuch", "salaries")[: len(hidden)]
+
+        told = [said(asked_of.discover(WHO, names), ".".join(names)) for names in (hidden, missing)]
+
+        assert told[0] == told[1]
+        assert told[0][:2] == (False, False)
+
+
+class TestAMissingNameIsAllowed:
+    """Then Spark says that there is no such thing."""
+
+    @pytest.mark.parametrize(
+        ("held", "action", "name"),
+        [
+            (READER_OF_RAW, "table.select", "lake.raw.nosuch"),
+            (READER_OF_RAW, "table.select", "lake.raw.files"),
+            (ADMIN_OF_ALL, "table.select", "lake.secret.nosuch"),
+            (ADMIN_OF_ALL, "table.select", "lake.nosuch.t"),
+            (ADMIN_OF_ALL, "database.describe", "lake.nosuch"),
+            (ADMIN_OF_ALL, "database.describe", "lake.system"),
+        ],
+    )
+    def test_to_who_could_do_it_there_and_from_whom_nothing_there_is_hidden(
+        self, held: tuple[Change, ...], action: str, name: str
+    ) -> None:
+        verdict = gate(*held).check(WHO, action, name.split("."))
+
+        assert verdict.allowed
+        assert verdict.resource is None
+        assert gate(*held).discover(WHO, name.split(".")).allowed
+
+    def test_not_to_who_may_do_something_else_there(self) -> None:
+        asked_of = gate(*READER_OF_RAW)
+
+        assert asked_of.check(WHO, TABLE, ("lake", "raw", "nosuch")).allowed
+        refused = asked_of.check(WHO, "table.insert", ("lake", "raw", "nosuch"))
+
+        assert not refused.allowed
+        assert "there is no `lake.raw.nosuch` that you may see" in refused.message
+
+    def test_not_where_the_model_hides_a_single_table(self) -> None:
+        """Of a database in which something is hidden by what it is, every name that is not seen is a hidden one."""
+        hiding = Spread(
+            frozenset({"viewer"}), frozenset({"database"}), when=(Term("self", "kept", ("yes",), negated=True),)
+        )
+        model = replace(NEKT, spread=(hiding,))
+        kept = AttributesSet(FLIGHTS, {"kept": ("yes",)})
+        _, store = controlled(*READER_OF_RAW, kept)
+        asked_of = gate_of(Control(store, {NEKT.name: model}, lambda: NOW))
+
+        told = [
+            said(asked_of.check(WHO, TABLE, ("lake", "raw", name)), f"lake.raw.{name}") for name in ("flights", "x")
+        ]
+
+        assert asked_of.check(WHO, TABLE, ("lake", "raw", "planes")).allowed
+        assert told[0] == told[1]
+        assert told[0][:2] == (False, False)
+
+
+class TestARefusal:
+    @pytest.mark.parametrize("name", ["lake.secret.salaries", "lake.nosuch.t", "lake.raw.flights"])
+    def test_ends_with_where_to_ask_for_access(self, name: str) -> None:
+        verdict = gate(*READER_OF_ONE).check(WHO, "table.insert", name.split("."))
+
+        text, link = asked(verdict.message)
+
+        assert link == f"https://headgate.example/api/v1/requests?action=table.insert&resource={name}"
+        assert verdict.message == f"{text}. To ask for access: {link}"
+
+    def test_says_what_is_missing_to_who_may_know_it(self) -> None:
+        text, _ = asked(gate(*READER_OF_ONE).check(WHO, "table.insert", ("lake", "raw", "flights")).message)
+
+        assert text.startswith("`table.insert` on `lake.raw.flights` is not allowed: you do not hold `editor`")
+        assert "which owner" in text or "admin" in text
+
+    def test_of_a_person_who_is_nobody_here_says_nothing(self) -> None:
+        told = said(gate().check(Caller(STRANGER), TABLE, ("lake", "raw", "flights")), "lake.raw.flights")
+
+        assert told[:2] == (False, False)
+
+    @pytest.mark.parametrize("text", ["no link. To ask for access: ", "nothing", ""])
+    def test_without_a_link_is_left_as_it_is(self, text: str) -> None:
+        assert asked(text) == (text, None)
+
+
+@few
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(("viewer", "editor", "manager")), st.sampled_from((LAKE, RAW, SECRET, FLIGHTS)))
+    ),
+    st.sampled_from(("lake.raw.flights", "lake.raw.planes", "lake.secret.salaries", "lake.raw", "lake.secret")),
+    st.sampled_from(("table.select", "table.insert", "table.drop", "database.describe", "database.create_table")),
+)
+def test_what_is_hidden_is_never_told_from_what_is_missing(
+    held: list[tuple[str, ResourceId]], name: str, action: str
+) -> None:
+    """Whatever somebody holds: a name that is hidden from them is answered as one beside it that is missing."""
+    roles = [assigned(MEMBER, role, place) for role, place in held]
+    asked_of, hidden = gate(*roles), name.split(".")
+    assume(not asked_of.discover(WHO, hidden).allowed)
+    missing = [*hidden[:-1], "nosuch"]
+
+    told = [said(asked_of.check(WHO, action, names), ".".join(names)) for names in (hidden, missing)]
+
+    assert told[0] == told[1]

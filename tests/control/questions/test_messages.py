@@ -1,0 +1,96 @@
+"""Refusals in words: for every code and every condition of a shipped model there is a sentence."""
+
+from collections.abc import Iterator
+from importlib.resources import files
+
+import pytest
+
+from headgate.control.access.visibility import HYPOTHETICAL_USER
+from headgate.control.questions.messages import Wording, reason
+from headgate.decision.conditions import CONDITIONS
+from headgate.decision.types import Decision, Explanation, Fix, Missing, Needed, Question
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, SubjectId
+from headgate.model.describe import condition
+from headgate.model.load import load_model
+from headgate.model.model import Model, Term
+from tests.fakes.small_organization import ACTIONS, FLIGHTS, MEMBER, snapshot
+
+FACTS = snapshot()
+SHIPPED = sorted(path.name for path in (files("headgate.model") / "models").iterdir())
+
+
+def shipped(name: str) -> Model:
+    return load_model((files("headgate.model") / "models" / name).read_text(), ACTIONS, name, CONDITIONS)
+
+
+def terms(model: Model) -> Iterator[Term]:
+    for alternatives in model.needs.values():
+        for each in alternatives:
+            yield from each.when
+
+
+class TestAReason:
+    @pytest.mark.parametrize("name", SHIPPED)
+    def test_is_a_sentence_for_each_named_condition_of_a_shipped_model(self, name: str) -> None:
+        missing = {condition(term).replace("`", "") for term in terms(shipped(name)) if term.root == "named"}
+
+        assert [what for what in missing if "`" in reason(FACTS, Missing("condition", FLIGHTS, what=what))] == []
+
+    def test_repeats_any_other_condition_as_the_model_writes_it(self) -> None:
+        missing = Missing("condition", FLIGHTS, what="self.name is not {x}")
+
+        assert reason(FACTS, missing) == "the access model asks that `self.name is not {x}`, and that is not so"
+
+    def test_names_the_weakest_role_and_where_it_is_lacking(self) -> None:
+        missing = Missing("no-role", FLIGHTS, ("editor", "manager"))
+
+        assert reason(FACTS, missing) == "you do not hold `editor` on `lake.raw.flights`"
+        assert reason(FACTS, missing, "vic") == "vic does not hold `editor` on `lake.raw.flights`"
+
+    def test_says_what_it_is_lacking_on_even_if_that_is_nowhere(self) -> None:
+        assert reason(FACTS, Missing("no-role", None, ("editor",))) == "you do not hold `editor` on what is named"
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            *("no-principal", "no-token", "no-run", "suspended", "not-declared", "no-resource", "unknown-action"),
+            *("no-role", "narrowed", "no-subject", "not-assignable", "not-grantor"),
+        ],
+    )
+    def test_is_there_for_every_code(self, code: str) -> None:
+        text = reason(FACTS, Missing(code))
+
+        assert text == text.strip(" .")
+        assert "{" not in text
+
+
+class _Names:
+    """Everybody is called as their id is."""
+
+    def name(self, subject: SubjectId) -> str:
+        return subject
+
+
+class TestTheFixOfARefusal:
+    @pytest.mark.parametrize(
+        ("approvers", "named"),
+        [
+            ((HYPOTHETICAL_USER, "ann"), "ann"),
+            (("ann", HYPOTHETICAL_USER, "ben"), "ann or ben"),
+            ((HYPOTHETICAL_USER,), "an owner or admin"),
+        ],
+    )
+    def test_names_no_hypothetical_user_as_the_one_who_can_give_a_role(
+        self, approvers: tuple[str, ...], named: str
+    ) -> None:
+        question = Question(Caller(MEMBER), "table.select", FLIGHTS)
+        needed = Needed("viewer", FLIGHTS, tuple(map(PrincipalId, approvers)))
+        decision = Decision(allowed=False, revision=1, model="nekt", question=question)
+        explained = Explanation(decision, discoverable=True, fixes=(Fix(MEMBER, (needed,)),))
+
+        wording = Wording(_Names())
+
+        assert wording.refusal(FACTS, "table.select", ("lake", "raw", "flights"), explained).endswith(
+            f"; it needs `viewer` on `lake.raw.flights`, which {named} can give"
+        )

@@ -1,0 +1,177 @@
+"""Renaming, relating, describing and switching resources."""
+
+import pytest
+
+from headgate.control.access.assignments import AssignRole
+from headgate.control.identity.principals import AddPrincipal
+from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
+from headgate.control.pipelines.states import ChangeState, MoveToCluster
+from headgate.control.resources.changes import ChangeRelations, RenameResource
+from headgate.control.resources.commands import DeleteResource, SetAttributes
+from headgate.control.resources.documents import ChangeDocument, Describe
+from headgate.facts.changes import Edge
+from headgate.facts.ids import ResourceId
+from tests.control.organization_harness import (
+    ANN,
+    BEN,
+    EVE,
+    LAKE,
+    PROJECT,
+    ROOT,
+    World,
+    datamesh,
+    edges,
+    nekt,
+    onehouse,
+    resource,
+    role,
+)
+
+
+def id(name: str) -> ResourceId:
+    return ResourceId(name)
+
+
+def of(world: World, name: str, relation: str) -> list[str]:
+    """Return what a relation of a resource names."""
+    return [edge.target for edge in world.facts.resources[id(name)].relations.get(relation, ())]
+
+
+class TestRenaming:
+    def test_needs_to_edit_it(self) -> None:
+        world = nekt()
+        world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
+
+        world.refuse(RenameResource(id("raw"), "rough"), RefusedError, by=BEN)
+        world.refuse(RenameResource(id("raw"), "rough"), MissingError, by=EVE)
+        world.do(RenameResource(id("raw"), "rough"), by=ANN)
+
+        assert world.facts.resources[id("raw")].name == "rough"
+        assert world.roles(ANN, "raw") == {"editor"}
+
+    def test_gives_only_a_name_that_is_free_and_usable(self) -> None:
+        world = nekt()
+
+        world.refuse(RenameResource(id("raw"), "secret"), TakenError)
+        world.refuse(RenameResource(id("raw"), "a.b"), InvalidError)
+
+    def test_is_for_tables_a_matter_of_its_own(self) -> None:
+        nekt().refuse(RenameResource(id("flights"), "planes"), InvalidError)
+
+    def test_nobody_gains_what_a_name_gives(self) -> None:
+        world = datamesh()
+        world.do(role(ANN, "owner", "shop"))
+
+        world.refuse(RenameResource(id("shop"), "Governance Group"), InvalidError, by=ANN)
+
+
+class TestRelations:
+    def notebook(self) -> World:
+        world = nekt()
+        world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
+        world.do(resource("book", "notebook", PROJECT, inputs="flights", output_layers="raw"))
+        return world
+
+    def test_are_changed_by_who_may_edit_before_and_after(self) -> None:
+        world = self.notebook()
+        world.do(resource("delays", "table", "raw"))
+        change = ChangeRelations(id("book"), {"inputs": edges("delays")})
+
+        world.refuse(change, RefusedError, by=BEN)
+        world.do(change, by=ANN)
+
+        assert of(world, "book", "inputs") == ["delays"]
+        assert of(world, "book", "output_layers") == ["raw"]
+
+    def test_name_nothing_that_is_hidden(self) -> None:
+        world = self.notebook()
+
+        for hidden in ("salaries", "nothing"):
+            world.refuse(ChangeRelations(id("book"), {"inputs": edges(hidden)}), MissingError, by=ANN)
+
+    def test_what_was_off_counts_as_new_when_it_is_switched_on(self) -> None:
+        world = self.notebook()
+        off = (Edge(id("salaries"), enabled=False),)
+        world.do(ChangeRelations(id("book"), {"inputs": off}))
+
+        world.refuse(ChangeRelations(id("book"), {"inputs": edges("salaries")}), MissingError, by=ANN)
+
+    def test_a_port_opens_only_what_one_may_give(self) -> None:
+        world = World("nekt", tree="datamesh")
+        world.do(AddPrincipal(ANN, "ann", "member"), AssignRole(ANN, "member", ROOT, reason="tree", model="datamesh"))
+        world.do(resource("raw", "database", LAKE), resource("flights", "table", "raw"), role(ANN, "viewer", "raw"))
+        world.do(resource("shop", "team", ROOT), role(ANN, "owner", "shop"))
+        world.do(resource("product", "data_product", ROOT, owner="shop"), resource("port", "output_port", "product"))
+        opens = ChangeRelations(id("port"), {"serves": edges("flights")})
+
+        world.refuse(opens, RefusedError, "assignment.add", by=ANN)
+        world.do(role(ANN, "manager", "raw"))
+        world.do(opens, by=ANN)
+
+        assert of(world, "port", "serves") == ["flights"]
+
+    def test_where_it_belongs_is_changed_by_moving_it(self) -> None:
+        world = datamesh()
+
+        world.refuse(ChangeRelations(id("product"), {"owner": edges("web")}), InvalidError, "move it instead")
+
+    def test_a_cluster_is_changed_by_moving_there(self) -> None:
+        world = onehouse()
+
+        world.refuse(ChangeRelations(id("table"), {"services_cluster": edges("cluster")}), InvalidError)
+
+
+class TestDescribing:
+    def test_needs_the_description_s_own_action_where_there_is_one(self) -> None:
+        world = nekt()
+        world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
+
+        world.refuse(Describe(id("raw"), "from outside"), RefusedError, by=BEN)
+        world.do(Describe(id("raw"), "from outside"), by=ANN)
+
+        assert world.store.document("description", "raw") == {"text": "from outside"}
+        world.do(DeleteResource(id("raw")))
+        assert world.store.document("description", "raw") is None
+
+    def test_a_document_is_for_what_has_one(self) -> None:
+        world = datamesh()
+        world.do(role(ANN, "owner", "shop"))
+
+        world.refuse(ChangeDocument(id("product"), {"status": "live"}), RefusedError, by=BEN)
+        world.do(ChangeDocument(id("product"), {"status": "live"}), by=ANN)
+        world.refuse(ChangeDocument(id("shop"), {"a": 1}), InvalidError)
+
+        assert world.store.document("data_product", "product") == {"status": "live"}
+
+
+class TestStates:
+    @pytest.mark.parametrize(("verb", "state"), [("deactivate", "inactive"), ("activate", "active")])
+    def test_are_changed_by_the_action_of_that_name(self, verb: str, state: str) -> None:
+        world = nekt()
+        world.do(resource("book", "notebook", PROJECT, inputs="flights", output_layers="raw"))
+        world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
+
+        world.refuse(ChangeState(id("book"), verb), RefusedError, by=BEN)
+        world.do(ChangeState(id("book"), verb), by=ANN)
+
+        assert world.facts.resources[id("book")].attributes["state"] == (state,)
+
+    def test_an_unknown_one_and_one_by_editing_are_refused(self) -> None:
+        world = nekt()
+        world.do(resource("book", "notebook", PROJECT, inputs="flights", output_layers="raw"))
+        world.do(role(ANN, "editor", "raw"))
+
+        world.refuse(ChangeState(id("book"), "explode"), InvalidError)
+        world.refuse(ChangeState(id("book"), "pause"), RefusedError, by=ANN)
+        world.refuse(SetAttributes(id("book"), {"state": ("active",)}), InvalidError, by=ANN)
+
+    def test_moving_to_a_cluster_asks_about_the_cluster(self) -> None:
+        world = onehouse()
+        world.do(resource("other", "cluster", "project"), role(ANN, "ALL", "table"))
+
+        world.refuse(MoveToCluster(id("table"), id("other")), RefusedError, by=ANN)
+        world.do(role(ANN, "user", "other"))
+        world.do(MoveToCluster(id("table"), id("other")), by=ANN)
+
+        assert of(world, "table", "services_cluster") == ["other"]

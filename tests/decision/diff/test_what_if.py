@@ -1,0 +1,297 @@
+"""What would follow from changes, and what differs between two states: all of it, and nothing else."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headgate.decision.context import Models
+from headgate.decision.diff import impact
+from headgate.decision.diff.compare import Moment, effects
+from headgate.decision.diff.difference import difference
+from headgate.decision.diff.results import Ability, Consequences, Effect, Flip
+from headgate.decision.diff.what_if import what_if
+from headgate.decision.engine.engine import Engine
+from headgate.decision.evaluator import Answers, Reference
+from headgate.decision.reference import decide
+from headgate.decision.types import Decision, Question
+from headgate.facts.caller import Caller
+from headgate.facts.changes import (
+    AttributesSet,
+    Change,
+    Edge,
+    MemberAdded,
+    PrincipalRemoved,
+    RelationsSet,
+    ResourceCreated,
+    ResourceDeleted,
+    RoleRevoked,
+    RunAsSet,
+)
+from headgate.facts.fold import fold
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Snapshot
+from headgate.model.model import Model
+from tests.fakes.generated_histories import BEGUN, histories
+from tests.fakes.generated_histories import NOW as TIMES
+from tests.fakes.generated_models import model_sets
+from tests.fakes.small_organization import (
+    ADMIN,
+    CREW,
+    DELAYS,
+    FLIGHTS,
+    LAKE,
+    LOAD,
+    MEMBER,
+    MODELS,
+    NEKT,
+    NOW,
+    OTHER,
+    PLANES,
+    RAW,
+    SALARIES,
+    assigned,
+    edges,
+    snapshot,
+)
+
+several = settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
+
+
+def asked(answers: Answers, now: float) -> Mapping[tuple[str, Ability, str], bool]:
+    """Every decision there is, asked one by one."""
+    facts, models = answers.facts, answers.models
+    found: dict[tuple[str, Ability, str], bool] = {}
+    for id, resource in facts.resources.items():
+        for ability in every_ability(models, facts, resource.type):
+            for who in facts.principals:
+                subject = who if ability.role else None
+                question = Question(Caller(who), ability.action, id, role=ability.role or None, subject=subject)
+                found[who, ability, id] = answers.check(question, now).allowed
+    return found
+
+
+def every_ability(models: Mapping[str, Model], facts: Snapshot, type: str) -> Iterator[Ability]:
+    yield from {Ability(action) for model in models.values() for action in model.actions_on(type)}
+    roles = {role for model in models.values() for role in model.roles} | set(facts.custom_roles)
+    for role in sorted(roles):
+        yield Ability("assignment.add", role)
+        yield Ability("assignment.remove", role)
+
+
+def differing(before: Answers, after: Answers, now: float) -> set[Flip]:
+    """What is answered otherwise; what is not there is denied."""
+    was, will_be = asked(before, now), asked(after, now)
+    return {
+        Flip(who, ability, id, allowed=will_be.get((who, ability, id), False))  # type: ignore[arg-type]
+        for who, ability, id in was.keys() | will_be.keys()
+        if was.get((who, ability, id), False) != will_be.get((who, ability, id), False)
+    }
+
+
+def state(batches: Sequence[Sequence[Change]]) -> Snapshot:
+    return fold(BEGUN, (change for batch in batches for change in batch), 1)
+
+
+@pytest.mark.timeout(600)
+@several
+@given(model_sets(), histories(), st.sampled_from(TIMES))
+def test_what_would_follow_is_what_differs_when_everything_is_asked(
+    models: Mapping[str, Model], batches: list[list[Change]], now: float
+) -> None:
+    facts, changes = state(batches[:-1]), batches[-1]
+    before, after = Reference(models, facts), Reference(models, fold(facts, changes, 2))
+
+    assert set(what_if(Engine(models, facts), changes, now).flips()) == differing(before, after, now)
+
+
+@pytest.mark.timeout(600)
+@several
+@given(model_sets(), histories(), st.sampled_from(TIMES), st.sampled_from(("engine", "reference")))
+def test_asking_who_may_finds_what_asking_about_each_finds(
+    models: Mapping[str, Model], batches: list[list[Change]], now: float, which: str
+) -> None:
+    facts, changes = state(batches[:-1]), batches[-1]
+    start = Engine if which == "engine" else Reference
+    sides = Moment(start(models, facts), now), Moment(start(models, fold(facts, changes, 2)), now)
+
+    assert effects(*sides, (impact.EVERYTHING,), few=0) == effects(*sides, (impact.EVERYTHING,), few=1000)
+
+
+def test_every_change_says_what_it_can_concern() -> None:
+    assert impact._SCOPES.keys() == set(get_args(Change))
+
+
+class Counting:
+    """Answers as the reference does, and notes who and what was asked about."""
+
+    def __init__(self, models: Models, facts: Snapshot, asked: list[Question] | None = None) -> None:
+        self.models, self.facts = models, facts
+        self.asked = [] if asked is None else asked
+
+    def check(self, question: Question, now: float) -> Decision:
+        self.asked.append(question)
+        return decide(self.models, self.facts, question, now)
+
+    def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Counting":
+        return Counting(self.models, facts, self.asked)
+
+
+def test_nobody_and_nothing_else_is_asked_about() -> None:
+    answers = Counting(MODELS, snapshot())
+
+    what_if(answers, (assigned(MEMBER, "editor", FLIGHTS),), NOW)  # type: ignore[arg-type]
+
+    # The admin is who the two pipelines run as.
+    assert {question.caller.principal for question in answers.asked} == {MEMBER, ADMIN}
+    theirs = {question.resource for question in answers.asked if question.caller.principal == MEMBER}
+    assert theirs == {FLIGHTS, RAW, LAKE, LOAD, DELAYS}
+
+
+def foreseen(facts: Snapshot, *changes: Change) -> Consequences:
+    return what_if(Engine(MODELS, facts), changes, NOW)
+
+
+def on(consequences: Consequences, who: PrincipalId, place: ResourceId) -> Effect:
+    [found] = [each for each in consequences.effects if (each.principal, each.resource) == (who, place)]
+    return found
+
+
+class TestWhatSomebodyGains:
+    def test_is_said_in_actions_and_by_the_roles_before_and_after(self) -> None:
+        facts = snapshot(assigned(MEMBER, "viewer", FLIGHTS))
+
+        found = on(foreseen(facts, assigned(MEMBER, "editor", FLIGHTS)), MEMBER, FLIGHTS)
+
+        assert (found.before, found.after) == ("viewer", "editor")
+        assert found.lost == ()
+        assert Ability("table.insert") in found.gained
+        assert Ability("table.select") not in found.gained
+
+    def test_may_be_what_they_can_assign(self) -> None:
+        found = on(foreseen(snapshot(), assigned(MEMBER, "manager", FLIGHTS)), MEMBER, FLIGHTS)
+
+        assert Ability("assignment.add", "editor") in found.gained
+        assert Ability("assignment.add", "manager") not in found.gained
+
+    def test_comes_through_a_group_too(self) -> None:
+        facts = snapshot(assigned(CREW, "viewer", RAW))
+
+        found = foreseen(facts, MemberAdded(CREW, OTHER))
+
+        assert {each.principal for each in found.effects} == {OTHER}
+        assert {each.resource for each in found.effects} == {
+            LAKE,
+            RAW,
+            FLIGHTS,
+            PLANES,
+            ResourceId("files"),
+            LOAD,
+            DELAYS,
+        }
+
+    def test_is_nothing_where_nothing_changes(self) -> None:
+        facts = snapshot(assigned(MEMBER, "manager", RAW))
+
+        assert foreseen(facts, assigned(MEMBER, "viewer", FLIGHTS)) == Consequences((), ())
+
+    def test_is_lost_again_when_it_is_taken_back(self) -> None:
+        change = assigned(MEMBER, "editor", RAW)
+        gained = {replace(flip, allowed=False) for flip in foreseen(snapshot(), change).flips()}
+
+        lost = foreseen(snapshot(change), RoleRevoked(MEMBER, "editor", RAW)).flips()
+
+        assert set(lost) == gained
+
+
+class TestAPipeline:
+    def test_breaks_when_its_run_as_principal_loses_what_it_declares(self) -> None:
+        facts = snapshot(assigned(OTHER, "editor", RAW), RunAsSet(DELAYS, OTHER))
+
+        [effect] = foreseen(facts, RoleRevoked(OTHER, "editor", RAW), assigned(OTHER, "editor", PLANES)).pipelines
+
+        assert effect.breaks
+        assert (effect.pipeline, effect.run_as) == (DELAYS, OTHER)
+        assert Flip(OTHER, Ability("table.select"), FLIGHTS, allowed=False) in effect.lost
+        assert {flip.resource for flip in effect.lost} == {FLIGHTS, RAW}
+
+    def test_does_not_break_when_somebody_else_loses_it(self) -> None:
+        facts = snapshot(assigned(OTHER, "editor", RAW))
+
+        assert foreseen(facts, RoleRevoked(OTHER, "editor", RAW)).pipelines == ()
+
+    def test_without_a_run_as_principal_breaks_for_whoever_could_use_it(self) -> None:
+        query = ResourceCreated(ResourceId("q"), "query", ResourceId("project"), "q", None, {"inputs": edges(SALARIES)})
+        facts = snapshot(query, assigned(OTHER, "viewer", SALARIES))
+
+        [effect] = foreseen(facts, RoleRevoked(OTHER, "viewer", SALARIES)).pipelines
+
+        assert (effect.pipeline, effect.run_as, effect.breaks) == (query.resource, None, True)
+        assert Flip(OTHER, Ability("query.describe"), query.resource, allowed=False) in effect.lost
+
+    def test_breaks_when_what_it_touches_goes(self) -> None:
+        effects = foreseen(snapshot(), ResourceDeleted(FLIGHTS)).pipelines
+
+        assert {effect.pipeline for effect in effects if effect.breaks} == {LOAD, DELAYS}
+
+    def test_breaks_when_its_run_as_principal_leaves(self) -> None:
+        effects = foreseen(snapshot(), PrincipalRemoved(ADMIN)).pipelines
+
+        assert {effect.pipeline for effect in effects if effect.breaks} == {LOAD, DELAYS}
+
+    def test_breaks_when_it_is_to_touch_what_its_run_as_principal_may_not(self) -> None:
+        facts = snapshot(assigned(OTHER, "editor", RAW), RunAsSet(DELAYS, OTHER))
+        wider = {**facts.resources[DELAYS].relations, "inputs": edges(FLIGHTS, SALARIES)}
+
+        effects = foreseen(facts, RelationsSet(DELAYS, wider)).pipelines
+
+        assert [{flip.resource for flip in effect.lost} for effect in effects if effect.breaks] == [{SALARIES}]
+
+    def test_opens_when_a_stream_that_closed_it_is_switched_off(self) -> None:
+        facts = snapshot(assigned(MEMBER, "viewer", PLANES))
+        off = {**facts.resources[LOAD].relations, "outputs": (Edge(FLIGHTS, enabled=False), *edges(PLANES))}
+
+        [effect] = foreseen(facts, RelationsSet(LOAD, off)).pipelines
+
+        assert effect.opens
+        assert not effect.breaks
+        assert Flip(MEMBER, Ability("source.describe"), LOAD, allowed=True) in effect.gained
+
+    def test_is_left_alone_by_a_change_that_decides_nothing(self) -> None:
+        assert foreseen(snapshot(), AttributesSet(FLIGHTS, {"color": ("red",)})) == Consequences((), ())
+
+
+class TestTheDifference:
+    def test_of_two_revisions_is_what_followed_from_the_changes_between(self) -> None:
+        facts, changes = snapshot(assigned(MEMBER, "viewer", RAW)), (assigned(MEMBER, "editor", FLIGHTS),)
+        later = Engine(MODELS, fold(facts, changes, 2))
+
+        found = difference(Moment(Engine(MODELS, facts), NOW), Moment(later, NOW))
+
+        assert found == foreseen(facts, *changes)
+
+    def test_of_two_models_is_what_they_decide_otherwise(self) -> None:
+        facts = snapshot(assigned(MEMBER, "viewer", RAW))
+        viewer = replace(NEKT.roles["viewer"], actions=NEKT.roles["viewer"].actions - {"volume.read"})
+        stricter = {NEKT.name: replace(NEKT, roles={**NEKT.roles, "viewer": viewer})}
+
+        found = difference(Moment(Engine(MODELS, facts), NOW), Moment(Engine(stricter, facts), NOW))
+
+        assert set(found.flips()) == {Flip(MEMBER, Ability("volume.read"), ResourceId("files"), allowed=False)}
+
+    def test_of_two_times_is_what_has_ended_between_them(self) -> None:
+        answers = Engine(MODELS, snapshot(assigned(MEMBER, "viewer", SALARIES, ends=NOW + 5)))
+
+        found = difference(Moment(answers, NOW), Moment(answers, NOW + 5))
+
+        assert Flip(MEMBER, Ability("table.select"), SALARIES, allowed=False) in set(found.flips())
+        assert not any(flip.allowed for flip in found.flips())

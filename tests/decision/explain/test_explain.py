@@ -1,0 +1,331 @@
+"""Why, and why not: every way of an allow, and the smallest fix of a deny, under each shipped model."""
+
+from collections.abc import Mapping
+from importlib.resources import files
+
+import pytest
+
+from headgate.decision.conditions import CONDITIONS
+from headgate.decision.explain.explain import explain, smallest_fixes
+from headgate.decision.types import Explanation, Fix, Missing, Path, Question
+from headgate.facts.caller import Caller
+from headgate.facts.changes import (
+    AccessApproved,
+    AccessRequested,
+    Change,
+    CustomRoleDefined,
+    Edge,
+    GroupCreated,
+    MemberAdded,
+    OrganizationCreated,
+    PrincipalAdded,
+    ResourceCreated,
+    RoleAssigned,
+    SettingChanged,
+    TokenIssued,
+)
+from headgate.facts.fold import fold
+from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId, TokenId
+from headgate.facts.snapshot import Snapshot
+from headgate.model.load import load_model
+from headgate.model.model import Model
+from tests.fakes.small_organization import (
+    ACTIONS,
+    ADMIN,
+    CREW,
+    DELAYS,
+    FLIGHTS,
+    MEMBER,
+    MODELS,
+    NOW,
+    OTHER,
+    OWNER,
+    PLANES,
+    RAW,
+    ROOT,
+    SALARIES,
+    SECRET,
+    STRANGER,
+    assigned,
+    snapshot,
+)
+
+Fixes = list[set[tuple[str, ResourceId]]]
+
+
+def fixes(action: str, resource: ResourceId, *held: tuple[str, ResourceId], who: PrincipalId = MEMBER) -> Fixes:
+    """The fixes for somebody who holds these roles."""
+    facts = snapshot(*(assigned(who, role, place) for role, place in held))
+    return [pairs(fix) for fix in explain(MODELS, facts, Question(Caller(who), action, resource), NOW).fixes]
+
+
+def pairs(fix: Fix) -> set[tuple[str, ResourceId]]:
+    return {(each.role, each.resource) for each in fix.assignments}
+
+
+class TestTheSmallestFix:
+    def test_is_on_the_table_and_not_on_its_layer(self) -> None:
+        assert fixes("table.insert", FLIGHTS, ("viewer", RAW)) == [{("editor", FLIGHTS)}]
+
+    def test_of_a_pipeline_is_on_everything_it_touches(self) -> None:
+        assert fixes("query.trigger", DELAYS, ("viewer", RAW)) == [{("editor", FLIGHTS), ("editor", PLANES)}]
+
+    def test_leaves_out_what_is_held(self) -> None:
+        held = ("viewer", RAW), ("editor", FLIGHTS)
+
+        assert fixes("query.trigger", DELAYS, *held) == [{("editor", PLANES)}]
+
+    def test_is_not_told_to_who_may_not_know(self) -> None:
+        assert fixes("table.select", SALARIES) == []
+
+    def test_is_told_to_who_sees_only_the_layer(self) -> None:
+        assert fixes("database.create_table", SECRET, ("viewer", SALARIES)) == [{("editor", SECRET)}]
+
+    def test_begins_with_the_role_that_the_others_stand_on(self) -> None:
+        question = Question(Caller(STRANGER), "table.select", FLIGHTS)
+
+        [fix] = smallest_fixes(MODELS, snapshot(), question, NOW)
+
+        assert [(each.role, each.resource) for each in fix.assignments] == [("member", ROOT), ("viewer", FLIGHTS)]
+        assert all(each.approvers == (ADMIN, OWNER) for each in fix.assignments)
+
+    def test_is_only_what_others_stand_on_where_they_are_held_already(self) -> None:
+        facts = snapshot(assigned(STRANGER, "viewer", FLIGHTS))
+
+        [fix] = smallest_fixes(MODELS, facts, Question(Caller(STRANGER), "table.select", FLIGHTS), NOW)
+
+        assert pairs(fix) == {("member", ROOT)}
+
+    def test_covers_what_the_question_names_too(self) -> None:
+        facts = snapshot(assigned(MEMBER, "viewer", RAW), assigned(MEMBER, "viewer", SECRET))
+        on = {"inputs": (FLIGHTS, SALARIES), "output_layers": (RAW,)}
+        question = Question(Caller(MEMBER), "project.create_query", ResourceId("project"), on)
+
+        [fix] = explain(MODELS, facts, question, NOW).fixes
+
+        # The role on the layer is the one that also covers its table.
+        assert pairs(fix) == {("editor", RAW), ("editor", SALARIES)}
+
+    def test_of_an_assignment_is_for_whom_it_is_meant_if_they_are_not_in_the_organization(self) -> None:
+        question = Question(Caller(ADMIN), "assignment.add", FLIGHTS, role="viewer", subject=STRANGER)
+
+        [fix] = explain(MODELS, snapshot(), question, NOW).fixes
+
+        assert (fix.subject, pairs(fix)) == (STRANGER, {("member", ROOT)})
+
+    def test_of_an_assignment_is_what_lets_one_assign(self) -> None:
+        facts = snapshot(assigned(MEMBER, "viewer", FLIGHTS))
+        question = Question(Caller(MEMBER), "assignment.add", FLIGHTS, role="viewer", subject=OTHER)
+
+        [fix] = explain(MODELS, facts, question, NOW).fixes
+
+        assert pairs(fix) == {("manager", FLIGHTS)}
+
+    def test_is_none_for_what_is_allowed(self) -> None:
+        facts = snapshot(assigned(MEMBER, "viewer", FLIGHTS))
+
+        assert smallest_fixes(MODELS, facts, Question(Caller(MEMBER), "table.select", FLIGHTS), NOW) == ()
+
+    @pytest.mark.parametrize(("action", "code"), [("group.delete", "condition"), ("group.unheard", "unknown-action")])
+    def test_is_none_where_no_assignment_helps(self, action: str, code: str) -> None:
+        found = explain(MODELS, snapshot(), Question(Caller(OWNER), action, ResourceId("All")), NOW)
+
+        assert found.fixes == ()
+        assert found.decision.missing is not None
+        assert found.decision.missing.code == code
+
+    def test_is_none_for_a_token_that_is_narrowed(self) -> None:
+        token = TokenIssued(TokenId("t"), MEMBER, None, (PLANES,))
+        facts = snapshot(token, assigned(MEMBER, "viewer", RAW))
+
+        assert smallest_fixes(MODELS, facts, Question(Caller(MEMBER, token.token), "table.select", FLIGHTS), NOW) == ()
+
+
+class TestAnAllow:
+    def test_names_every_way_that_leads_to_it(self) -> None:
+        grants = (assigned(CREW, "viewer", RAW), assigned(MEMBER, "viewer", FLIGHTS))
+        facts = snapshot(MemberAdded(CREW, MEMBER), *grants)
+
+        paths = explain(MODELS, facts, Question(Caller(MEMBER), "table.select", FLIGHTS), NOW).decision.paths
+
+        assert set(paths) == {Path("viewer", CREW, "viewer", RAW), Path("viewer", MEMBER, "viewer", FLIGHTS)}
+
+    def test_of_a_pipeline_names_each_of_the_weakest(self) -> None:
+        facts = snapshot(assigned(MEMBER, "viewer", RAW))
+
+        paths = explain(MODELS, facts, Question(Caller(MEMBER), "query.describe", DELAYS), NOW).decision.paths
+
+        assert {path.weakest for path in paths} == {FLIGHTS, PLANES}
+
+    def test_of_a_pipeline_names_no_stronger_one(self) -> None:
+        facts = snapshot(assigned(MEMBER, "viewer", RAW), assigned(MEMBER, "editor", FLIGHTS))
+
+        paths = explain(MODELS, facts, Question(Caller(MEMBER), "query.describe", DELAYS), NOW).decision.paths
+
+        assert {path.weakest for path in paths} == {PLANES}
+
+
+class TestToSomebodyWhoMayNotKnow:
+    def test_it_says_what_it_says_of_what_does_not_exist(self) -> None:
+        hidden = explain(MODELS, snapshot(), Question(Caller(MEMBER), "table.select", SALARIES), NOW)
+
+        assert hidden.decision.missing == Missing("no-resource", SALARIES)
+        assert not hidden.discoverable
+
+    def test_it_gives_the_reason_where_everybody_knows_the_place(self) -> None:
+        for place, action in (
+            (ROOT, "organization.see_settings"),
+            (ResourceId("project"), "project.create_connection"),
+        ):
+            found = explain(MODELS, snapshot(), Question(Caller(MEMBER), action, place), NOW)
+
+            assert found.decision.missing is not None
+            assert found.decision.missing.code == "no-role"
+            assert found.fixes == ()
+
+
+def shipped(name: str) -> Model:
+    text = (files("headgate.model") / "models" / f"{name}.yaml").read_text(encoding="utf-8")
+    return load_model(text, ACTIONS, f"{name}.yaml", CONDITIONS)
+
+
+ORG, ANN, BEN, CAT = ResourceId("org"), PrincipalId("ann"), PrincipalId("ben"), PrincipalId("cat")
+
+
+def organization(model: str, *more: Change) -> Snapshot:
+    """An organization of Ann, Ben and Cat under a model."""
+    people = (PrincipalAdded(who, "user") for who in (ANN, BEN, CAT))
+    return fold(Snapshot(), (OrganizationCreated(ORG, model, ""), *people, *more), 1)
+
+
+def made(id: str, type: str, parent: str, **relations: str) -> ResourceCreated:
+    edges = {name: (Edge(ResourceId(target)),) for name, target in relations.items()}
+    return ResourceCreated(ResourceId(id), type, ResourceId(parent), id, None, edges)
+
+
+def role(subject: SubjectId, name: str, place: str, model: str, reason: str = "") -> RoleAssigned:
+    return RoleAssigned(subject, name, ResourceId(place), model, reason=reason)
+
+
+def told(models: Mapping[str, Model], facts: Snapshot, who: PrincipalId, action: str, place: str) -> Explanation:
+    return explain(models, facts, Question(Caller(who), action, ResourceId(place)), NOW)
+
+
+class TestUnderOnehouse:
+    MODELS = {"onehouse": shipped("onehouse")}  # noqa: RUF012 (a model in force, not a default)
+    THINGS = (
+        made("p", "project", "org"),
+        made("c", "cluster", "p"),
+        made("l", "lake", "p"),
+        made("d", "database", "l"),
+        made("t", "table", "d", services_cluster="c"),
+        role(ANN, "admin", "p", "onehouse"),
+    )
+
+    def test_who_is_not_in_the_project_needs_a_role_on_it_besides(self) -> None:
+        facts = organization("onehouse", *self.THINGS)
+        question = Question(Caller(BEN), "table.select", ResourceId("t"))
+
+        [fix] = smallest_fixes(self.MODELS, facts, question, NOW)
+
+        assert [(each.role, each.resource) for each in fix.assignments] == [("member", "p"), ("SELECT", "t")]
+
+    def test_a_role_that_sleeps_for_want_of_one_on_the_project_is_only_woken(self) -> None:
+        facts = organization("onehouse", *self.THINGS, role(BEN, "SELECT", "d", "onehouse"))
+
+        [fix] = smallest_fixes(self.MODELS, facts, Question(Caller(BEN), "table.select", ResourceId("t")), NOW)
+
+        assert pairs(fix) == {("member", "p")}
+
+    def test_each_place_gets_the_role_that_is_needed_there(self) -> None:
+        grants = (role(BEN, "member", "p", "onehouse"), role(BEN, "DESCRIBE", "l", "onehouse"))
+        facts = organization("onehouse", *self.THINGS, *grants, role(BEN, "viewer", "c", "onehouse"))
+        given = {"kind": ("compaction",)}
+        question = Question(Caller(BEN), "table.create_table_service", ResourceId("t"), given=given)
+
+        [fix] = explain(self.MODELS, facts, question, NOW).fixes
+
+        assert pairs(fix) == {("ALTER", "t"), ("user", "c")}
+
+    def test_privileges_that_reach_the_row_are_told_apart_by_what_else_they_give(self) -> None:
+        facts = organization(
+            "onehouse", *self.THINGS, role(BEN, "member", "p", "onehouse"), role(BEN, "DESCRIBE", "t", "onehouse")
+        )
+
+        [fix] = told(self.MODELS, facts, BEN, "table.select", "t").fixes
+
+        assert pairs(fix) == {("SELECT", "t")}
+
+    def test_a_grant_to_a_group_takes_a_right_on_the_group_too(self) -> None:
+        crew = GroupId("crew")
+        grants = (role(BEN, "member", "p", "onehouse"), role(BEN, "manager", "c", "onehouse"))
+        in_project = role(crew, "member", "p", "onehouse")
+        account = role(CAT, "manager", "crew", "onehouse")
+        knows = role(BEN, "member", "crew", "onehouse")
+        facts = organization("onehouse", *self.THINGS, GroupCreated(crew), *grants, in_project, account, knows)
+        question = Question(Caller(BEN), "assignment.add", ResourceId("c"), role="viewer", subject=crew)
+
+        [fix] = explain(self.MODELS, facts, question, NOW).fixes
+
+        assert pairs(fix) == {("manager", "crew")}
+        assert fix.assignments[0].approvers == (CAT,)
+
+
+class TestUnderDataMeshManager:
+    MODELS = {"datamesh": shipped("datamesh")}  # noqa: RUF012 (a model in force, not a default)
+    THINGS = (
+        made("team", "team", "org"),
+        made("product", "data_product", "org", owner="team"),
+        made("port", "output_port", "product"),
+        *(role(who, "member", "org", "datamesh") for who in (BEN, CAT)),
+        role(ANN, "owner", "org", "datamesh"),
+        role(CAT, "owner", "team", "datamesh"),
+    )
+
+    def test_it_is_a_role_in_the_team_that_owns_the_thing(self) -> None:
+        facts = organization("datamesh", *self.THINGS)
+
+        [fix] = told(self.MODELS, facts, BEN, "data_product.edit", "product").fixes
+
+        assert pairs(fix) == {("editor", "team")}
+        assert fix.assignments[0].approvers == (ANN, CAT)
+
+    def test_a_custom_role_can_be_the_smallest(self) -> None:
+        custom = (
+            CustomRoleDefined("scribe", ("RESOURCES_EDIT",)),
+            SettingChanged(ORG, "role_mode", "custom"),
+            CustomRoleDefined("owner", ("TEAM_MEMBER_ADD",)),
+        )
+        facts = organization("datamesh", *self.THINGS, *custom)
+
+        [fix] = told(self.MODELS, facts, BEN, "data_product.edit", "product").fixes
+
+        assert pairs(fix) == {("scribe", "team")}
+
+    def test_an_access_that_is_decided_already_is_not_approved_by_any_role(self) -> None:
+        filed = AccessRequested(ResourceId("access"), ResourceId("port"), BEN, BEN)
+        facts = organization("datamesh", *self.THINGS, filed)
+        approved = fold(facts, (AccessApproved(filed.access, NOW, None),), 2)
+
+        assert pairs(*told(self.MODELS, facts, BEN, "access.approve", "access").fixes) == {("approver", "team")}
+        assert told(self.MODELS, approved, BEN, "access.approve", "access").fixes == ()
+
+
+class TestUnderY42:
+    MODELS = {"y42": shipped("y42")}  # noqa: RUF012 (a model in force, not a default)
+
+    def test_it_is_on_the_asset_and_not_on_its_space(self) -> None:
+        things = (
+            made("space", "project", "org"),
+            made("m", "module", "space"),
+            made("i", "integration", "m"),
+            made("t", "table", "i"),
+            role(ANN, "administrator", "org", "y42"),
+            role(BEN, "guest", "org", "y42"),
+            role(BEN, "guest", "space", "y42"),
+        )
+        facts = organization("y42", *things)
+
+        [fix] = told(self.MODELS, facts, BEN, "table.select", "t").fixes
+
+        assert pairs(fix) == {("viewer", "t")}

@@ -1,0 +1,63 @@
+"""An agreement of the ownership tree gives read on the tables that its port serves, by every way to ask."""
+
+import pytest
+
+from headgate.control.kernel.log_follower import Start
+from headgate.decision.engine.engine import Engine
+from headgate.decision.evaluator import Answers, Reference
+from headgate.decision.types import Question
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Change, GovernedBy, RelationsSet, ResourceCreated, RoleAssigned
+from headgate.facts.ids import PrincipalId, ResourceId
+from tests.fakes.small_organization import DATAMESH, FLIGHTS, MEMBER, MODELS, NOW, OTHER, PLANES, ROOT, edges, snapshot
+
+PRODUCT, PORT, OFFLINE = ResourceId("product"), ResourceId("port"), ResourceId("offline")
+AGREED: tuple[Change, ...] = (
+    GovernedBy(ROOT, DATAMESH.name, DATAMESH.hash),
+    ResourceCreated(PRODUCT, "data_product", ROOT, "product"),
+    ResourceCreated(OFFLINE, "output_port", PRODUCT, "offline", None, {"serves": edges(FLIGHTS)}),
+    ResourceCreated(PORT, "output_port", PRODUCT, "port", None, {"serves": edges(FLIGHTS)}),
+    RoleAssigned(MEMBER, "member", ROOT, DATAMESH.name, None),
+    RoleAssigned(OTHER, "member", ROOT, DATAMESH.name, None),
+    RoleAssigned(MEMBER, "consumer", PORT, DATAMESH.name, None),
+)
+"""The member is a consumer of one of two ports that serve the flights."""
+
+
+@pytest.fixture(params=[Reference, Engine], ids=["reference", "engine"])
+def start(request: pytest.FixtureRequest) -> Start:
+    return request.param
+
+
+def asking(start: Start, *more: Change) -> Answers:
+    return start({**MODELS, DATAMESH.name: DATAMESH}, snapshot(*AGREED, *more))
+
+
+def may(answers: Answers, who: PrincipalId, action: str, resource: ResourceId) -> bool:
+    return answers.check(Question(Caller(who), action, resource), NOW).allowed
+
+
+def test_it_gives_its_consumer_read_on_what_the_port_serves_and_nothing_else(start: Start) -> None:
+    answers = asking(start)
+
+    assert may(answers, MEMBER, "table.select", FLIGHTS)
+    assert not may(answers, OTHER, "table.select", FLIGHTS)
+    assert not may(answers, MEMBER, "table.select", PLANES)
+    assert not may(answers, MEMBER, "table.delete_rows", FLIGHTS)
+
+
+def test_lists_say_the_same(start: Start) -> None:
+    answers = asking(start)
+
+    assert answers.which(Caller(MEMBER), "table.select", NOW) == (FLIGHTS,)
+    assert answers.which(Caller(OTHER), "table.select", NOW) == ()
+    assert MEMBER in answers.who("table.select", FLIGHTS, NOW)
+    assert OTHER not in answers.who("table.select", FLIGHTS, NOW)
+    assert MEMBER not in answers.who("table.select", PLANES, NOW)
+
+
+def test_it_follows_the_port_to_another_table(start: Start) -> None:
+    answers = asking(start, RelationsSet(PORT, {"serves": edges(PLANES)}))
+
+    assert may(answers, MEMBER, "table.select", PLANES)
+    assert not may(answers, MEMBER, "table.select", FLIGHTS)

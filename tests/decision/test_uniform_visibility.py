@@ -1,0 +1,40 @@
+"""Whether a model tells two tables of one database apart, other than by what is assigned on them."""
+
+from dataclasses import replace
+
+import pytest
+
+from headgate.decision.uniform_visibility import alike
+from headgate.model.model import Alternative, Model, RoleAt, Setting, Spread, Term
+from tests.fakes.small_organization import DATAMESH, NEKT, ONEHOUSE, Y42
+
+
+def with_spread(term: Term) -> Model:
+    rule = Spread(frozenset({"member"}), frozenset({"database"}), when=(term,))
+    return replace(NEKT, spread=(*NEKT.spread, rule))
+
+
+@pytest.mark.parametrize("model", [NEKT, Y42, ONEHOUSE, DATAMESH], ids=lambda model: model.name)
+@pytest.mark.parametrize("type", ["database", "table"])
+def test_no_shipped_model_does(model: Model, type: str) -> None:
+    assert alike(model, type)
+
+
+@pytest.mark.parametrize("root", ["self", "parent", "named"])
+def test_a_model_does_whose_spread_looks_at_them(root: str) -> None:
+    assert not alike(with_spread(Term(root, "kept", ("open",))), "table")
+
+
+@pytest.mark.parametrize(("on", "same"), [("organization", True), ("database", False), ("table", False)])
+def test_a_model_does_with_a_switch_on_each_of_them(on: str, same: bool) -> None:  # noqa: FBT001
+    model = with_spread(Term("setting", "open", ("yes",)))
+
+    known = {**NEKT.settings, "open": Setting("open", on, ("yes", "no"), "yes")}
+
+    assert alike(replace(model, settings=known), "table") is same
+
+
+def test_a_model_does_that_asks_more_where_a_relation_leads_somewhere() -> None:
+    more = Alternative((), (RoleAt("self", None, "viewer"), RoleAt("self", "inputs", "viewer", optional=True)))
+
+    assert not alike(replace(NEKT, needs={**NEKT.needs, "table.select": (more,)}), "table")

@@ -1,0 +1,149 @@
+"""Questions over HTTP: for oneself, about others, why, who, where, and what if."""
+
+from typing import Any
+
+import pytest
+
+from tests.app.deployment_harness import Place
+from tests.endpoints.conftest import Make
+
+SEE = {"action": "database.describe", "resource": "lake.raw"}
+
+
+@pytest.fixture
+def acme(make: Make) -> Place:
+    """An organization of `nekt` with the database `raw`, which ed may edit, and `secret`; vic is a member."""
+    place = make()
+    for name in ("raw", "secret"):
+        assert place.call("owner", "POST", "/databases", {"name": name}).status_code == 201
+    place.add("vic")
+    place.add("ed")
+    place.give("ed", "editor", "lake.raw")
+    return place
+
+
+def names(answer: Any) -> list[str]:
+    """Return the names in a list."""
+    assert answer.status_code == 200, answer.text
+    return [each["name"] for each in answer.json()["items"]]
+
+
+class TestAsking:
+    def test_is_for_oneself_about_what_one_may_see(self, acme: Place) -> None:
+        answer = acme.call("ed", "POST", "/questions", SEE)
+
+        assert answer.json()["allowed"] is True
+        assert answer.json()["revision"] == acme.control.snapshot.revision
+        assert acme.call("vic", "POST", "/questions", SEE).status_code == 404
+        assert not acme.call("ed", "POST", "/questions", {**SEE, "action": "database.drop"}).json()["allowed"]
+
+    def test_about_others_needs_to_be_allowed(self, acme: Place) -> None:
+        for path in ("/questions", "/questions/explain"):
+            assert acme.call("ed", "POST", path, {**SEE, "subject": "vic"}).status_code == 403
+            assert acme.call("ed", "POST", path, {**SEE, "subject": "nobody"}).status_code == 403
+            assert acme.call("owner", "POST", path, {**SEE, "subject": "nobody"}).status_code == 404
+            assert acme.call("owner", "POST", path, {**SEE, "subject": "ed"}).json()["allowed"] is True
+
+    def test_takes_what_else_a_call_says(self, acme: Place) -> None:
+        vic = acme.caller("vic").principal
+        give = {"action": "assignment.add", "resource": "lake.raw", "properties": {"role": "viewer", "to": vic}}
+
+        assert acme.call("owner", "POST", "/questions", give).json()["allowed"]
+        assert not acme.call("ed", "POST", "/questions", {**give, "properties": {"role": "manager", "to": vic}}).json()[
+            "allowed"
+        ]
+        assert acme.call("ed", "POST", "/questions", {**give, "properties": {"role": ["a"]}}).status_code == 422
+
+    def test_is_as_of_the_past_and_at_least_as_new(self, acme: Place) -> None:
+        before = acme.control.snapshot.revision
+        acme.give("vic", "viewer", "lake.raw")
+        asked = {**SEE, "subject": "vic"}
+
+        assert acme.call("owner", "POST", "/questions", asked, at_least=before + 1).json()["allowed"] is True
+        assert acme.call("owner", "POST", "/questions", asked, as_of=before).json()["allowed"] is False
+        assert acme.call("owner", "POST", "/questions", asked, as_of="2999-01-01T00:00:00Z").json()["allowed"] is True
+        not_yet = acme.call("owner", "POST", "/questions", asked, at_least=before + 10)
+        assert (not_yet.status_code, not_yet.json()["title"]) == (409, "not yet")
+
+
+class TestWhy:
+    def test_a_refusal_comes_with_what_would_mend_it(self, acme: Place) -> None:
+        acme.give("vic", "viewer", "lake.raw")
+
+        answer = acme.call("vic", "POST", "/questions/explain", {**SEE, "action": "database.alter"}).json()
+
+        assert answer["fixes"] == [
+            {"assignments": [{"role": "editor", "resource": "lake.raw", "approvers": ["owner"]}]}
+        ]
+
+    def test_an_allow_comes_with_the_ways_that_lead_to_it(self, acme: Place) -> None:
+        answer = acme.call("ed", "POST", "/questions/explain", SEE).json()
+
+        ways = {(each["assigned"], each["on"], each["subject"]) for each in answer["because"]}
+        assert ways == {("editor", "lake.raw", "ed")}
+
+
+class TestWhoAndWhere:
+    def test_who_is_for_who_may_ask(self, acme: Place) -> None:
+        asked = {"action": "database.alter", "resource": "lake.raw"}
+
+        assert names(acme.call("owner", "POST", "/questions/who", asked)) == ["ed", "owner"]
+        assert names(acme.call("owner", "GET", "/resources/lake.raw/who", action="database.alter")) == ["ed", "owner"]
+        assert acme.call("ed", "POST", "/questions/who", asked).status_code == 403
+        assert acme.call("ed", "GET", "/resources/lake.raw/who", action="database.alter").status_code == 403
+
+    def test_who_may_give_a_role_is_said_with_the_role(self, acme: Place) -> None:
+        vic = acme.caller("vic").principal
+        asked = {"action": "assignment.add", "resource": "lake.raw", "properties": {"role": "viewer", "to": vic}}
+        acme.add("max")
+        acme.give("max", "manager", "lake.raw")
+
+        assert names(acme.call("owner", "POST", "/questions/who", asked)) == ["max", "owner"]
+
+    def test_where_leaves_out_what_the_caller_may_not_see(self, acme: Place) -> None:
+        asked = {"action": "database.describe"}
+
+        assert names(acme.call("ed", "POST", "/questions/which", asked)) == ["lake.raw"]
+        assert names(acme.call("owner", "POST", "/questions/which", {**asked, "subject": "ed"})) == ["lake.raw"]
+        assert acme.call("ed", "POST", "/questions/which", {**asked, "subject": "owner"}).status_code == 403
+        assert names(acme.call("ed", "POST", "/questions/which", {**asked, "properties": {"name": "x"}})) == [
+            "lake.raw"
+        ]
+
+
+class TestWhatIf:
+    def test_tells_who_gains_and_writes_nothing(self, acme: Place) -> None:
+        before = acme.control.snapshot.revision
+        steps = [
+            {"assign": {"subject": "vic", "role": "viewer", "resource": "lake.raw"}},
+            {"revoke": {"subject": "ed", "role": "editor", "resource": "lake.raw"}},
+        ]
+
+        answer = acme.call("owner", "POST", "/questions/what-if", {"steps": steps}).json()
+
+        found = {(each["name"], bool(each["gained"]), bool(each["lost"])) for each in answer["items"]}
+        assert found >= {("vic", True, False), ("ed", False, True)}
+        assert acme.control.snapshot.revision == before
+
+    def test_takes_its_steps_one_after_another(self, acme: Place) -> None:
+        steps = [
+            {"create": {"type": "database", "parent": "lake", "name": "new"}},
+            {"change": {"resource": "lake.raw", "name": "rough"}},
+            {"delete": "lake.secret"},
+        ]
+
+        assert acme.call("owner", "POST", "/questions/what-if", {"steps": steps}).status_code == 200
+        assert acme.call("ed", "POST", "/questions/what-if", {"steps": steps}).status_code == 403
+
+    @pytest.mark.parametrize(
+        "steps",
+        [
+            [],
+            [{}],
+            [{"delete": "lake.raw", "revoke": {"subject": "ed", "role": "editor", "resource": "lake.raw"}}],
+            [{"assign": {"subject": "vic", "role": "king", "resource": "lake.raw"}}],
+            [{"fly": 1}],
+        ],
+    )
+    def test_a_step_that_is_none_is_refused(self, acme: Place, steps: list[Any]) -> None:
+        assert acme.call("owner", "POST", "/questions/what-if", {"steps": steps}).status_code == 422

@@ -1,0 +1,204 @@
+from typing import Any
+
+import pytest
+
+from tests.app.deployment_harness import Place, World
+from tests.endpoints.conftest import Make
+
+MODELS = ("nekt", "y42", "onehouse", "datamesh")
+
+
+def users(place: Place, who: str = "owner", **query: Any) -> list[str]:
+    found = place.call(who, "GET", "/users", **query)
+    assert found.status_code == 200, found.text
+    return [each["name"] for each in found.json()["items"]]
+
+
+class TestWhoIsHere:
+    @pytest.mark.parametrize("model", MODELS)
+    def test_is_for_who_rules_the_organization(self, make: Make, model: str) -> None:
+        acme = make(model)
+        acme.add("vic")
+
+        assert users(acme) == ["owner", "vic"]
+
+    @pytest.mark.parametrize("model", ["nekt", "onehouse", "datamesh"])
+    def test_anybody_else_sees_themselves(self, make: Make, model: str) -> None:
+        acme = make(model)
+        acme.add("vic")
+        acme.add("sam")
+
+        assert users(acme, "vic") == ["vic"]
+        hidden, missing = (acme.call("vic", "GET", f"/users/{name}") for name in ("sam", "nobody"))
+        assert hidden.status_code == missing.status_code == 404
+        assert hidden.text.replace("sam", "X") == missing.text.replace("nobody", "X")
+
+    def test_is_searched_sorted_and_paged(self, make: Make) -> None:
+        acme = make()
+        for name in ("cat", "ann", "ben"):
+            acme.add(name)
+
+        first = acme.call("owner", "GET", "/users", limit=2, sort="-name").json()
+
+        assert [each["name"] for each in first["items"]] == ["owner", "cat"]
+        assert users(acme, cursor=first["next"], sort="-name") == ["ben", "ann"]
+        assert users(acme, q="AN") == ["ann"]
+        assert acme.call("owner", "GET", "/users", sort="secret").status_code == 422
+
+    def test_is_told_as_of_the_past(self, make: Make) -> None:
+        acme = make()
+        before = acme.control.snapshot.revision
+        acme.add("vic")
+
+        assert users(acme, as_of=before) == ["owner"]
+        assert acme.call("vic", "GET", "/users", as_of=before).status_code == 403
+
+    def test_one_is_told_by_id_or_name_with_what_is_held(self, make: Make) -> None:
+        acme = make()
+        id = acme.add("vic")
+
+        found = acme.call("owner", "GET", "/users/vic")
+
+        assert found.json() == acme.call("vic", "GET", f"/users/{id}").json()
+        assert found.json()["held"] == [
+            {
+                "role": "member",
+                "resource": "organization",
+                "resource_id": acme.opened.id,
+                "starts": None,
+                "ends": None,
+                "reason": "",
+            }
+        ]
+        assert found.headers["etag"] == f'"{found.json()["version"]}"'
+
+
+class TestAdding:
+    @pytest.mark.parametrize("model", MODELS)
+    def test_somebody_new_is_a_user_of_the_deployment_too(self, world: World, make: Make, model: str) -> None:
+        acme = make(model)
+
+        added = acme.call("owner", "POST", "/users", {"name": "vic"})
+
+        assert added.status_code == 201, added.text
+        assert users(acme) == ["owner", "vic"]
+        assert world.deployment.entrance.logins.user(added.json()["id"]) is not None
+
+    @pytest.mark.parametrize("field", ["login", "email"])
+    @pytest.mark.parametrize("query", [{}, {"dry_run": True}])
+    def test_a_user_of_the_deployment_is_neither_added_nor_looked_up(
+        self, world: World, make: Make, field: str, query: dict[str, bool]
+    ) -> None:
+        acme, logins = make(), world.deployment.entrance.logins
+        mine = f"pat-{field}-{len(query)}@acme.com"
+        pat = logins.register("Pat", login=mine, email=mine, verified=True)
+
+        taken, free = (
+            acme.call("owner", "POST", "/users", {"name": "pat", field: value}, **query)
+            for value in (mine, "sam@acme.com")
+        )
+
+        assert taken.status_code == free.status_code == 422
+        assert taken.json()["detail"] == free.json()["detail"]
+        assert users(acme) == ["owner"]
+        assert world.deployment.organizations.of(pat) == ()
+
+    def test_a_new_user_has_no_address_that_an_administrator_answers_for(self, world: World, make: Make) -> None:
+        acme = make()
+
+        id = acme.call("owner", "POST", "/users", {"name": "kim@example.com"}).json()["id"]
+
+        user = world.deployment.entrance.logins.user(id)
+        assert user is not None
+        assert (user.login, user.email) == (None, None)
+        assert not world.deployment.entrance.logins.addresses.is_like_another("kim@example.com")
+
+    def test_a_dry_run_writes_nothing_anywhere(self, world: World, make: Make) -> None:
+        acme = make()
+        before = (acme.control.snapshot, world.deployment.organizations.deployment.control.snapshot)
+
+        answer = acme.call("owner", "POST", "/users", {"name": "vic"}, dry_run=True)
+
+        assert answer.status_code == 200
+        assert [each["change"] for each in answer.json()["changes"]] == ["PrincipalAdded", "RoleAssigned"]
+        assert before == (acme.control.snapshot, world.deployment.organizations.deployment.control.snapshot)
+
+    def test_who_may_not_hears_so_and_nobody_is_made(self, world: World, make: Make) -> None:
+        acme = make()
+        acme.add("vic")
+        before = world.deployment.organizations.deployment.control.snapshot
+
+        assert acme.call("vic", "POST", "/users", {"name": "sam"}).status_code == 403
+        assert acme.call("vic", "POST", "/users", {"name": "owner"}).status_code == 403
+        assert world.deployment.organizations.deployment.control.snapshot is before
+
+    def test_a_name_is_taken_once_however_it_is_spelled(self, make: Make) -> None:
+        acme = make()
+        acme.add("vic")
+
+        assert acme.call("owner", "POST", "/users", {"name": "VIC"}).status_code == 409
+        for name in ("a/b", "", "x" * 300, "a\nb", " a", None):
+            assert acme.call("owner", "POST", "/users", {"name": name}).status_code == 422
+
+    def test_a_repeated_request_adds_one(self, make: Make) -> None:
+        acme = make()
+
+        first, again = (
+            acme.send("owner", "POST", "/users", {"name": "vic"}, {"idempotency-key": "k"}) for _ in range(2)
+        )
+
+        assert first.json() == again.json()
+        assert users(acme) == ["owner", "vic"]
+
+    def test_a_model_whose_users_come_into_a_project(self, make: Make) -> None:
+        acme = make("onehouse")
+        acme.call("owner", "POST", "/projects", {"name": "one"})
+
+        assert acme.call("owner", "POST", "/users", {"name": "sam", "place": "one"}).status_code == 201
+
+        held = acme.call("owner", "GET", "/users/sam").json()["held"]
+        assert [(each["role"], each["resource"]) for each in held] == [("member", "one")]
+
+
+class TestRemoving:
+    @pytest.mark.parametrize("model", MODELS)
+    def test_ends_what_somebody_had(self, make: Make, model: str) -> None:
+        acme = make(model)
+        acme.add("vic")
+
+        gone = acme.call("owner", "DELETE", "/users/vic")
+
+        assert gone.status_code == 200, gone.text
+        assert acme.call("vic", "GET", "/me").status_code == 401
+        assert users(acme) == ["owner"]
+
+    def test_is_for_who_manages_users_and_leaves_a_ruler(self, make: Make) -> None:
+        acme = make()
+        acme.add("vic")
+        acme.add("sam")
+
+        assert acme.call("vic", "DELETE", "/users/sam").status_code == 404
+        assert acme.call("vic", "DELETE", "/users/vic").status_code == 403
+        assert acme.call("owner", "DELETE", "/users/owner").status_code == 422
+
+    def test_of_another_version_is_a_conflict(self, make: Make) -> None:
+        acme = make()
+        acme.add("vic")
+        version = acme.call("owner", "GET", "/users/vic").headers["etag"]
+
+        assert acme.send("owner", "DELETE", "/users/vic", None, {"if-match": '"other"'}).status_code == 412
+        assert acme.send("owner", "DELETE", "/users/vic", None, {"if-match": version}).status_code == 200
+
+
+class TestMe:
+    @pytest.mark.parametrize("model", MODELS)
+    def test_says_who_and_where(self, make: Make, model: str) -> None:
+        acme = make(model)
+        vic = acme.add("vic")
+
+        me = acme.call("vic", "GET", "/me").json()
+
+        assert (me["name"], me["principal"], me["kind"]) == ("vic", vic, "user")
+        assert me["organization"]["id"] == acme.opened.id
+        assert [each["role"] for each in me["roles"]] == ["member"]
+        assert me["break_glass"] is None

@@ -1,0 +1,370 @@
+"""Charts over HTTP: what runs have kept and what is asked anew, for who may read what it is of."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.questions.messages import asking
+from headgate.control.text.error_text import REFUSED
+from headgate.facts.ids import ResourceId, RunId
+from headgate.pipelines.definitions.chart import MOST_BYTES, MOST_DRAWN_ROWS
+from headgate.pipelines.writing.cached_rows import keeper
+from headgate.spark.sql.statement_store import KeptStatements
+from headgate.spark.sql.statements import SqlLimits, StatementError, Wanted
+from headgate.untrusted_input.blocking_pool import CHART_LIMITS, BlockingPool
+from headgate.untrusted_input.purposes import CHARTS
+from tests.app.deployment_harness import World, world_in
+from tests.fakes.statements import FakeSpark
+
+ROWS = {"columns": [["car<b>", "string"], ["n.of[0]", "bigint"]], "rows": [["<script>alert(1)</script>", 3], [None, 4]]}
+CHART = {"type": "bar", "x": "car<b>", "y": "n.of[0]", "title": "</text><script>"}
+PLAN = "== Analyzed Logical Plan ==\nSubqueryAlias lake.{0}\n\n== Optimized Logical Plan ==\n"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Two tables; vic may see `raw.t`, ed may edit it, and only the owner knows of `secret.s`."""
+    with world_in(tmp_path_factory.mktemp("charts")) as opened:
+        for database, table in (("raw", "t"), ("secret", "s")):
+            body = {"type": "table", "parent": f"lake.{database}", "name": table}
+            assert opened.call("owner", "POST", "/resources", body).status_code == 201
+        for name, role in (("vic", "viewer"), ("ed", "editor")):
+            opened.add(name)
+            opened.give(name, role, "lake.raw.t")
+        opened.add("sam")
+        yield opened
+
+
+def definition(kind: str, name: str, table: str = "raw.t", **more: Any) -> dict[str, Any]:
+    """A SELECT of everything in a table."""
+    inputs = {"inputs": [f"lake.{table}"], "sql": f"SELECT * FROM lake.{table}"}
+    return {"kind": kind, "name": name, **inputs, "chart": CHART, **more}
+
+
+def save(world: World, saved: dict[str, Any], by: str = "ed") -> httpx.Response:
+    """Save a definition."""
+    answer: httpx.Response = world.call(by, "PUT", f"/pipelines/{saved['name']}", saved)
+    return answer
+
+
+def refusals(world: World, path: str, *who: str) -> set[int]:
+    """The codes that these people get."""
+    return {world.call(each, "GET", f"/pipelines/{path}").status_code for each in who}
+
+
+class TestAVisualization:
+    @pytest.fixture
+    def shown(self, world: World) -> str:
+        """A visualization of `raw.t` by ed, whose run has kept rows."""
+        assert save(world, definition("visualization", "cars")).status_code == 200
+        self.keep(world)
+        return "cars"
+
+    @staticmethod
+    def keep(world: World) -> None:
+        """Keep rows as a run of it does."""
+        id = world.call("owner", "GET", "/pipelines/cars").json()["id"]
+        keeper(world.control, world.opened.store, RunId("run_1"), id)({**ROWS, "cut": False})
+
+    def test_shows_the_rows_of_its_last_run_to_who_may_see_it(self, world: World, shown: str) -> None:
+        answer = world.call("vic", "GET", f"/pipelines/{shown}/rows").json()
+
+        assert (answer["rows"], answer["run"]) == (ROWS["rows"], "run_1")
+        assert refusals(world, f"{shown}/rows", "sam") == {404}
+
+    def test_is_a_picture_in_which_nothing_runs(self, world: World, shown: str) -> None:
+        answer = world.call("vic", "GET", f"/pipelines/{shown}/chart.svg")
+
+        assert answer.headers["content-type"] == "image/svg+xml"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert "<script" not in answer.text
+        assert "&lt;script&gt;" in answer.text
+        assert refusals(world, f"{shown}/chart.svg", "sam") == {404}
+
+    def test_does_not_show_what_it_was_read_from_before(self, world: World, shown: str) -> None:
+        assert save(world, definition("visualization", shown, "secret.s"), "owner").status_code == 200
+        self.keep(world)
+        assert save(world, definition("visualization", shown), "owner").status_code == 200
+
+        assert refusals(world, f"{shown}/rows", "vic", "ed") == {404}
+        assert world.call("owner", "GET", f"/pipelines/{shown}/rows").json()["rows"] == ROWS["rows"]
+
+    def test_takes_its_rows_along_when_it_goes(self, world: World, shown: str) -> None:
+        id = world.call("owner", "GET", f"/pipelines/{shown}").json()["id"]
+        world.call("owner", "DELETE", f"/pipelines/{shown}")
+
+        assert world.opened.store.document("shown", id) is None
+
+    def test_says_when_the_rows_have_no_such_column(self, world: World, shown: str) -> None:
+        save(world, definition("visualization", shown, chart={"type": "line", "x": "nosuch", "y": "n.of[0]"}))
+
+        answer = world.call("vic", "GET", f"/pipelines/{shown}/chart.svg")
+
+        assert answer.status_code == 409
+        assert "no column `nosuch`" in answer.json()["detail"]
+
+    def test_without_a_run_has_no_rows(self, world: World) -> None:
+        assert save(world, definition("visualization", "new")).status_code == 200
+
+        assert refusals(world, "new/rows", "vic", "owner") == {404}
+
+
+UNWRITABLE = ("\x00", "\x01", "\x0b", "\x1f", "\ud800", "\ufffe", "\uffff")
+"""Characters that XML cannot hold. The library that draws charts ended the server at one of them."""
+
+
+@contextmanager
+def drawn_by(world: World, pool: BlockingPool) -> Iterator[None]:
+    """Have the world's charts drawn by this pool until the block ends."""
+    before = world.app.state.deployed
+    world.app.state.deployed = replace(before, charts=pool)
+    try:
+        yield
+    finally:
+        world.app.state.deployed = before
+        pool.close()
+
+
+class TestAHostileChart:
+    @pytest.fixture
+    def hostile(self, world: World) -> str:
+        """The id of a visualization of `raw.t`."""
+        chart = {"type": "bar", "x": "c", "y": "n", "title": "t"}
+        assert save(world, definition("visualization", "hostile", chart=chart)).status_code == 200
+        return str(world.call("owner", "GET", "/pipelines/hostile").json()["id"])
+
+    @staticmethod
+    def picture(world: World, id: str, *cells: Any, column: str = "c") -> httpx.Response:
+        """Return the chart of a run that has kept a row for each of these cells."""
+        rows = [[cell, 1] for cell in cells]
+        kept = {"columns": [[column, "string"], ["n", "bigint"]], "rows": rows, "cut": False}
+        keeper(world.control, world.opened.store, RunId("run_1"), ResourceId(id))(kept)
+        answer: httpx.Response = world.call("vic", "GET", "/pipelines/hostile/chart.svg")
+        return answer
+
+    def test_a_character_that_xml_cannot_hold_is_replaced_in_cells(self, world: World, hostile: str) -> None:
+        # A surrogate is in no document of a store.
+        written = [each for each in UNWRITABLE if each != "\ud800"]
+
+        answer = self.picture(world, hostile, *[f"a{each}b" for each in written], {"k\x01": ["v\x00"]})
+
+        assert answer.status_code == 200
+        assert "a\ufffdb" in answer.text
+
+    def test_a_character_that_xml_cannot_hold_is_replaced_in_a_column_name(self, world: World, hostile: str) -> None:
+        for each in ("\x00", "\x01", "\ufffe"):
+            chart = {"type": "bar", "x": f"c{each}d", "y": "n"}
+            assert save(world, definition("visualization", "hostile", chart=chart)).status_code == 200
+
+            answer = self.picture(world, hostile, "x", column=f"c{each}d")
+
+            assert answer.status_code == 200
+            assert "c\ufffdd" in answer.text
+
+    def test_a_title_that_an_earlier_version_has_saved_is_drawn(self, world: World, hostile: str) -> None:
+        store = world.opened.store
+        before = store.document("pipeline", hostile)
+        assert before is not None
+        chart = {**before["chart"], "title": "old\x01title"}
+        store.put_document(DocumentPut("pipeline", ResourceId(hostile), {**before, "chart": chart}))
+
+        answer = self.picture(world, hostile, "x")
+
+        assert answer.status_code == 200
+        assert "old\ufffdtitle" in answer.text
+
+    @pytest.mark.parametrize("kind", ["visualization", "saved_query"])
+    def test_a_title_that_xml_cannot_hold_is_not_saved(self, world: World, kind: str) -> None:
+        chart = {"type": "bar", "x": "c", "y": "n", "title": "a\x01b"}
+
+        answer = save(world, definition(kind, "untitled", chart=chart))
+
+        assert answer.status_code == 422
+        assert "`chart.title` contains U+0001" in answer.json()["detail"]
+
+    def test_more_rows_than_a_chart_draws_are_refused_and_shown(self, world: World, hostile: str) -> None:
+        answer = self.picture(world, hostile, *map(str, range(MOST_DRAWN_ROWS + 1)))
+
+        assert (answer.status_code, answer.json()["type"]) == (409, "urn:headgate:problem:no-chart")
+        assert "1,001 rows; at most 1,000 are drawn" in answer.json()["detail"]
+        assert len(world.call("vic", "GET", "/pipelines/hostile/rows").json()["rows"]) == MOST_DRAWN_ROWS + 1
+
+    def test_a_heavy_chart_ends_within_its_limits_while_others_are_answered(self, world: World, hostile: str) -> None:
+        other = world.organization("other", "nekt")
+        pool = BlockingPool(replace(CHART_LIMITS, cpu_seconds=2, wall_seconds=50.0), CHARTS)
+        answered = 0
+
+        with drawn_by(world, pool), ThreadPoolExecutor(1) as threads:
+            heavy = threads.submit(self.picture, world, hostile, "W" * 100_000)
+            while not heavy.done():
+                assert other.call("owner", "GET", "/pipelines").status_code == 200
+                answered += 1
+
+            assert (heavy.result().status_code, heavy.result().json()["type"]) == (409, "urn:headgate:problem:no-chart")
+            assert "select fewer rows or shorter texts" in heavy.result().json()["detail"]
+            assert answered >= 3
+            assert self.picture(world, hostile, "x").status_code == 200
+
+    def test_a_chart_that_finds_too_many_waiting_is_to_be_requested_again(self, world: World, hostile: str) -> None:
+        crowded = BlockingPool(CHART_LIMITS, replace(CHARTS, waiting_per_owner=0))
+
+        with drawn_by(world, crowded):
+            answer = self.picture(world, hostile, "x")
+
+        assert (answer.status_code, answer.json()["type"]) == (503, "urn:headgate:problem:busy")
+        assert "request this one again" in answer.json()["detail"]
+        assert answer.headers["retry-after"]
+
+
+@pytest.fixture
+def spark(world: World) -> Iterator[World]:
+    """The same with a Spark behind it, which is set by `has`."""
+    before = world.app.state.deployed
+    yield world
+    world.app.state.deployed = before
+
+
+def has(world: World, *batches: pa.RecordBatch, error: StatementError | None = None, at_once: int = 16) -> FakeSpark:
+    """From now on every statement comes to this."""
+    fake = FakeSpark(*batches, error=error)
+    statements = KeptStatements(fake, SqlLimits(at_once=at_once))
+    world.app.state.deployed = replace(world.app.state.deployed, statements=statements, has_spark=lambda _: True)
+    return fake
+
+
+class TestASavedQuery:
+    @pytest.fixture
+    def kept(self, spark: World) -> Iterator[str]:
+        """One of vic's."""
+        answer = save(spark, definition("saved_query", "mine"), "vic")
+        assert answer.status_code == 200, answer.text
+        yield "mine"
+        spark.call("owner", "DELETE", "/pipelines/mine")
+
+    def test_is_asked_anew_by_whoever_opens_it(self, spark: World, kept: str) -> None:
+        fake = has(spark, pa.record_batch({"car<b>": ["a", None], "n.of[0]": [3, 4]}))
+
+        answer = spark.call("vic", "GET", f"/pipelines/{kept}/rows").json()
+        picture = spark.call("vic", "GET", f"/pipelines/{kept}/chart.svg")
+
+        assert answer["rows"] == [["a", 3], [None, 4]]
+        assert picture.text.startswith("<svg")
+        assert [credential.token for credential, _ in fake.begun] == [spark.tokens["vic"]] * 2
+        assert fake.last.wanted.text == "SELECT * FROM (\nSELECT * FROM lake.raw.t\n)"
+
+    def test_is_changed_and_deleted_by_who_made_it(self, spark: World, kept: str) -> None:
+        for who in ("ed", "sam"):
+            assert save(spark, definition("saved_query", kept), who).status_code in (404, 409)
+            assert spark.call(who, "DELETE", f"/pipelines/{kept}").status_code == 404
+        assert refusals(spark, f"{kept}/rows", "ed", "sam") == {404}
+        assert save(spark, definition("saved_query", kept, chart=None), "vic").status_code == 200
+        assert refusals(spark, f"{kept}/chart.svg", "vic") == {409}
+        assert spark.call("vic", "DELETE", f"/pipelines/{kept}").status_code == 200
+
+    def test_tells_what_spark_refuses(self, spark: World, kept: str) -> None:
+        has(spark, error=StatementError("vic may not", REFUSED, "HEADGATE_ACCESS_DENIED"))
+
+        assert refusals(spark, f"{kept}/rows", "vic") == {403}
+
+    def test_a_saved_query_gives_no_more_rows_than_go_into_one_answer(self, spark: World, kept: str) -> None:
+        has(spark, *[pa.record_batch({"a": [[True] * 50_000] * 10})] * 10)
+
+        answer = spark.call("vic", "GET", f"/pipelines/{kept}/rows")
+
+        assert (len(answer.json()["rows"]), answer.json()["cut"]) == (5, True)
+        assert len(answer.content) < MOST_BYTES
+
+    def test_a_saved_query_whose_first_row_is_too_large_is_refused(self, spark: World, kept: str) -> None:
+        fake = has(spark, pa.record_batch({"a": [[True] * 1_000_000]}))
+
+        answer = spark.call("vic", "GET", f"/pipelines/{kept}/rows")
+
+        assert (answer.status_code, answer.json()["type"]) == (413, "urn:headgate:problem:too-large")
+        assert fake.last.closed.is_set()
+
+    def test_a_saved_query_counts_as_a_statement_until_it_is_read(self, spark: World, kept: str) -> None:
+        has(spark, at_once=1)
+        statements = spark.app.state.deployed.statements
+        other = statements.begin(
+            spark.tokens["vic"], spark.caller("vic").principal, Wanted("SELECT 1", None, 1, 1, 1.0)
+        )
+
+        assert refusals(spark, f"{kept}/rows", "vic") == {429}
+        other.close()
+        assert [refusals(spark, f"{kept}/rows", "vic") for _ in range(3)] == [{200}] * 3
+
+    def test_has_no_runs(self, spark: World, kept: str) -> None:
+        assert spark.call("vic", "POST", f"/pipelines/{kept}/runs").status_code in (403, 404, 409, 422)
+
+
+class TestASelect:
+    def test_that_reads_what_it_declares_is_saved(self, spark: World) -> None:
+        fake = has(spark, pa.record_batch({"plan": [PLAN.format("raw.t")]}))
+
+        assert save(spark, definition("visualization", "honest")).status_code == 200
+        assert fake.last.wanted.text.startswith("EXPLAIN EXTENDED SELECT * FROM (\n")
+        assert fake.begun[-1][0].token == spark.tokens["ed"]
+
+    @pytest.mark.parametrize(
+        ("plan", "words"),
+        [
+            (PLAN.format("secret.s"), "reads `lake.secret.s`: add it to `inputs`"),
+            (PLAN.format("raw.t").replace("Analyzed", "Parsed"), "does not read `lake.raw.t`"),
+            ("Error occurred during query planning:\nno column `x`", "cannot read the SELECT: no column `x`"),
+        ],
+    )
+    def test_that_does_not_is_not_saved(self, spark: World, plan: str, words: str) -> None:
+        has(spark, pa.record_batch({"plan": [plan]}))
+
+        answer = save(spark, definition("visualization", "other"))
+
+        assert answer.status_code == 422
+        assert words in answer.json()["detail"]
+
+    def test_with_a_mistake_is_not_saved_and_one_that_nobody_reads_now_is(self, spark: World) -> None:
+        codes: list[int] = []
+        right = asking("ed: there is no `lake.raw.t` that you may see", "/api/v1/requests?action=table.select")
+        for words, state in (("no", "42601"), ("too deep", "54001"), (right, REFUSED), ("no Spark", None)):
+            has(spark, error=StatementError(words, state, None))
+            codes.append(save(spark, definition("visualization", "mistaken")).status_code)
+
+        assert codes == [422, 422, 200, 200]
+
+    def test_a_select_is_not_saved_unread_because_its_author_has_too_many_statements(self, spark: World) -> None:
+        has(spark, at_once=1)
+        principal = spark.caller("ed").principal
+        spark.app.state.deployed.statements.begin(spark.tokens["ed"], principal, Wanted("SELECT 1", None, 1, 1, 1.0))
+
+        assert save(spark, definition("visualization", "unread")).status_code == 429
+
+    def test_that_no_right_would_allow_is_not_saved(self, spark: World) -> None:
+        words = "function `java_method` is not among those Headgate allows"
+        has(spark, error=StatementError(words, REFUSED, "HEADGATE_ACCESS_DENIED"))
+
+        answer = save(spark, definition("visualization", "refused"))
+
+        assert (answer.status_code, answer.json()["detail"]) == (422, f"Spark cannot read the SELECT: {words}")
+
+    def test_of_who_may_not_save_it_is_not_given_to_spark(self, spark: World) -> None:
+        fake = has(spark)
+
+        assert save(spark, definition("visualization", "theirs"), "sam").status_code in (403, 404)
+        assert fake.begun == []
+
+
+@pytest.mark.parametrize("kind", ["saved_query", "visualization"])
+def test_the_check_of_a_select_tells_no_place_of_the_machine(spark: World, kind: str) -> None:
+    failed = "Error occurred during query planning: \nsystemId: file:///data/keys/secrets.key; 127.0.0.1:8020\nat x.Y"
+    has(spark, pa.record_batch({"plan": [failed]}))
+
+    answer = save(spark, definition(kind, "probing"))
+
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == "Spark cannot read the SELECT: systemId: <path>; <host>"

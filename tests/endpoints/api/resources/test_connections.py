@@ -1,0 +1,103 @@
+"""Connections over HTTP: a secret goes in and never comes out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headgate.control.connections.commands import SECRET
+from tests.app.deployment_harness import Place, World
+from tests.endpoints.conftest import Make
+
+PASSWORD, TOKEN = "correct horse battery", "Bearer staple"
+SHOP: dict[str, Any] = {"host": "db.example.org", "database": "shop", "user": "headgate", "password": PASSWORD}
+API: dict[str, Any] = {"base_url": "https://api.example.org/v1", "headers": {"Authorization": TOKEN}}
+
+
+@pytest.fixture(scope="module")
+def acme(make: Make) -> Place:
+    place = make()
+    place.call("owner", "POST", "/connections", {"name": "shop", "postgresql": SHOP}).raise_for_status()
+    place.call("owner", "POST", "/connections", {"name": "api", "http": API}).raise_for_status()
+    place.add("ed")
+    place.add("eve")
+    place.give("ed", "connection_user", "shop")
+    return place
+
+
+def opened(world: World, place: Place, name: str) -> Any:
+    id = place.call("owner", "GET", f"/connections/{name}").json()["id"]
+    return world.deployment.vault.open(id, place.opened.store.document(SECRET, id) or {})
+
+
+def test_are_shown_to_who_may_use_them_without_their_secret(acme: Place) -> None:
+    shop = acme.call("ed", "GET", "/connections/shop").json()
+
+    assert {key: shop[key] for key in ("name", "kind", "host", "port", "database", "user", "sslmode")} == {
+        "name": "shop", "kind": "postgresql", "host": "db.example.org", "port": 5432, "database": "shop", "user": "headgate",
+        "sslmode": "prefer",
+    }  # fmt: skip
+    assert acme.call("owner", "GET", "/connections/api").json()["base_url"] == API["base_url"]
+    assert acme.call("eve", "GET", "/connections/shop").status_code == 404
+    assert acme.call("ed", "GET", "/connections/api").status_code == 404
+
+
+def test_their_secrets_are_in_no_answer_and_in_no_file(world: World, acme: Place) -> None:
+    said = [
+        acme.call("owner", "GET", path).text
+        for path in ("/connections", "/connections/shop", "/connections/api", "/audit")
+    ]
+    folder = world.deployment.settings.folder
+    kept = b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+
+    for secret in (PASSWORD, TOKEN):
+        assert secret not in json.dumps(said)
+        assert secret.encode() not in kept
+    assert opened(world, acme, "shop") == {"password": PASSWORD}
+    assert opened(world, acme, "api") == {"Authorization": TOKEN}
+
+
+def test_a_secret_is_changed_by_who_may_and_by_nobody_else(world: World, acme: Place) -> None:
+    changed = {"password": "another one"}
+    assert acme.call("ed", "PUT", "/connections/shop/secret", changed).status_code == 403
+    assert acme.call("eve", "PUT", "/connections/shop/secret", changed).status_code == 404
+    assert opened(world, acme, "shop") == {"password": PASSWORD}
+
+    assert acme.call("owner", "PUT", "/connections/shop/secret", changed).status_code == 200
+    assert opened(world, acme, "shop") == changed
+    acme.call("owner", "PUT", "/connections/shop/secret", {"password": PASSWORD}).raise_for_status()
+
+
+@pytest.mark.parametrize("body", [{}, {"headers": {}}, {"password": "a\0"}, {"password": "a", "more": 1}], ids=str)
+def test_a_secret_is_of_the_kind_of_its_connection(acme: Place, body: dict[str, Any]) -> None:
+    assert acme.call("owner", "PUT", "/connections/shop/secret", body).status_code in (400, 422)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"folder": "/data", "postgresql": SHOP}, {"postgresql": {**SHOP, "url": "jdbc:x"}}, {"postgresql": {**SHOP, "host": "a?b"}},
+     {"postgresql": {**SHOP, "sslmode": "x"}}, {"http": {**API, "base_url": "ftp://x"}}, {"http": {**API, "headers": {"Host": "x"}}}],
+    ids=str,
+)  # fmt: skip
+def test_what_is_no_place_is_not_made(acme: Place, body: dict[str, Any]) -> None:
+    answer = acme.call("owner", "POST", "/connections", {"name": "odd", **body})
+
+    assert answer.status_code in (400, 422)
+    assert PASSWORD not in answer.text
+    assert acme.call("owner", "GET", "/connections/odd").status_code == 404
+
+
+def test_a_secret_goes_with_its_connection(acme: Place) -> None:
+    id = acme.call("owner", "POST", "/connections", {"name": "gone", "postgresql": SHOP}).json()["id"]
+    acme.call("owner", "DELETE", "/connections/gone").raise_for_status()
+
+    assert acme.opened.store.document(SECRET, id) is None
+    assert acme.opened.store.document("connection", id) is None
+
+
+@pytest.mark.parametrize("model", ["y42", "onehouse"])
+def test_every_model_with_pipelines_has_connections_that_are_lent(make: Make, tmp_path: Path, model: str) -> None:
+    place = make(model)
+    place.call("owner", "POST", "/connections", {"name": "files", "folder": str(tmp_path)})
+    assert place.call("owner", "GET", "/connections").status_code == 200

@@ -1,0 +1,132 @@
+"""The doors of logins over a store in memory, served on loopback; with an organization whose owner is ann."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
+
+from headgate.control.authentication.authenticator import Identity
+from headgate.control.authentication.services import open_entrance
+from headgate.control.authentication.settings import LoginSettings
+from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
+from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
+from headgate.control.identity.tokens import IssueToken, written
+from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.organization import Organization, Organizations
+from headgate.decision.types import Question
+from headgate.endpoints import auth
+from headgate.endpoints.common import problems
+from headgate.endpoints.common.context import By, Deployed, Uses
+from headgate.endpoints.http import hosts
+from headgate.endpoints.http.organization_path import Tenants
+from headgate.facts.ids import PrincipalId, ResourceId, TokenId
+from headgate.spark.authority import Credential
+from headgate.spark.sql.statement_store import KeptStatements
+from headgate.spark.sql.statements import Reading, SqlLimits, Wanted
+from tests.control.authentication.auth_services_harness import FAST, PASSWORD
+from tests.control.organization_harness import MODELS
+from tests.fakes.store import FakeStores
+
+BOT = PrincipalId("bot")
+ACME = ResourceId("acme")
+
+
+class NoSpark:
+    """Stands where Spark would."""
+
+    def wake(self) -> None:
+        raise NotImplementedError
+
+    def begin(self, credential: Credential, wanted: Wanted) -> Reading:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+
+class World:
+    """The doors, and what is behind them; `now` is the time, which stands until it is set."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.now = 1_000_000.0
+        self.stores = FakeStores()
+        self.organizations = Organizations(self.stores, MODELS, lambda: self.now)
+        begin_deployment(self.organizations, "nekt")
+        self.settings = replace(LoginSettings(hashing=FAST, device_interval=0.0), **settings)
+        self.entrance = open_entrance(self.organizations, self.settings)
+        self.ann = self.entrance.logins.register("ann", password=PASSWORD)
+        self.acme = self.organization(ACME, self.ann)
+        self.app = self._app()
+        self.url = ""
+
+    def organization(self, root: ResourceId, owner: PrincipalId) -> Organization:
+        return found(self.organizations, Founding(root, root, owner, "the owner", "nekt"))
+
+    def bot(self, token: str, *, only: tuple[str, ...] | None = None) -> str:
+        """Return a token's secret of the service principal `bot`, which comes to be."""
+        if BOT not in self.acme.control.snapshot.principals:
+            self.acme.control.execute(CreateServicePrincipal(BOT, "the bot", "member"), None)
+        self.acme.control.execute(IssueToken(TokenId(token), "s3cret", BOT, actions=only), None)
+        return written(TokenId(token), "s3cret")
+
+    def member(self, name: str) -> PrincipalId:
+        """Return a user with a password who is a member of the organization."""
+        id = self.entrance.logins.register(name, password=PASSWORD)
+        self.acme.control.execute(AddPrincipal(id, name, "member"), None)
+        return id
+
+    def _app(self) -> FastAPI:
+        app = FastAPI()
+        known = Identity(self.stores, self.entrance.logins.principal_of, self.entrance.access_tokens.presented)
+        self.audit = Audit(self.stores)
+        app.state.deployed = Deployed(
+            self.organizations, known, self.audit, NoSpark(), KeptStatements(NoSpark(), SqlLimits()), dict
+        )
+        problems.install(app)
+        auth.install(app, self.entrance)
+        app.add_middleware(Tenants)
+        hosts.install(app, self.settings.address)
+
+        @app.get("/api/v1/me")
+        def me(services: Uses, caller: By) -> dict[str, Any]:
+            question = Question(caller, "organization.add_user", services.organization.id)
+            adds = services.control.ask(question).allowed
+            return {"principal": caller.principal, "token": caller.token, "adds_users": adds}
+
+        return app
+
+    def login(self, http: httpx.Client, name: str = "ann", *, cookie: bool = False) -> dict[str, Any]:
+        """Log in and return the answer; the client has the session from now on."""
+        answer = http.post("/api/v1/login", json={"login": name, "password": PASSWORD, "cookie": cookie})
+        assert answer.status_code == 201, answer.text
+        body: dict[str, Any] = answer.json()
+        if cookie:
+            http.headers["x-csrf-token"] = body["csrf"]
+        else:
+            http.headers["authorization"] = f"Bearer {body['session']}"
+        return body
+
+
+class Front:
+    """An application that is whichever world's it is told: a server takes longer to start than a test to run."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.world: World | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            assert self.world is not None
+            await self.world.app(scope, receive, send)
+
+    @contextmanager
+    def serving(self, world: World) -> Iterator[httpx.Client]:
+        """Serve the doors of a world, and give a client of them."""
+        self.world, world.url = world, self.url
+        with httpx.Client(base_url=self.url, trust_env=False, timeout=30) as http:
+            yield http
+        world.audit.close()

@@ -1,0 +1,247 @@
+import base64
+import re
+
+import httpx
+import pytest
+
+from headgate.control.authentication.settings import Limit
+from headgate.control.identity.principals import DeleteServicePrincipal
+from headgate.control.identity.tokens import RevokeToken
+from headgate.facts.ids import TokenId
+from tests.control.authentication.auth_services_harness import PASSWORD
+from tests.endpoints.auth.auth_harness import BOT, Front, World
+
+CREDENTIALS = {"grant_type": "client_credentials", "client_id": BOT}
+DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
+
+
+@pytest.fixture
+def world() -> World:
+    return World(codes_of_address=Limit(5, 60.0), tries_of_code=Limit(3, 60.0))
+
+
+def fault(answer: httpx.Response) -> tuple[int, str]:
+    assert answer.headers["cache-control"] == "no-store"
+    return answer.status_code, answer.json()["error"]
+
+
+def me(http: httpx.Client, secret: str) -> httpx.Response:
+    return http.get("/api/v1/me", headers={"authorization": f"Bearer {secret}"})
+
+
+class TestAServicePrincipal:
+    def grant(self, http: httpx.Client, secret: str) -> str:
+        answer = http.post("/oauth2/token", data={**CREDENTIALS, "client_secret": secret})
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["access_token"])
+
+    def test_gets_a_short_lived_token_for_one_of_its_own(self, world: World, http: httpx.Client) -> None:
+        access = self.grant(http, world.bot("t"))
+
+        assert me(http, access).json()["principal"] == BOT
+        world.now += world.settings.access_token
+        assert me(http, access).status_code == 401
+        world.entrance.tidy()
+        assert not world.acme.store.documents("access_token")
+
+    def test_may_say_so_in_http_basic(self, world: World, http: httpx.Client) -> None:
+        form = {"grant_type": "client_credentials"}
+        assert http.post("/oauth2/token", data=form, auth=(BOT, world.bot("t"))).status_code == 200
+
+    def test_can_do_no_more_with_it_and_not_longer(self, world: World, http: httpx.Client) -> None:
+        access = self.grant(http, world.bot("t", only=("table.select",)))
+
+        assert me(http, access).json()["token"] == TokenId("t")
+        world.acme.control.execute(RevokeToken(TokenId("t")), None)
+        assert me(http, access).status_code == 401
+
+    def test_that_is_deleted_is_nobody(self, world: World, http: httpx.Client) -> None:
+        access = self.grant(http, world.bot("t"))
+
+        world.acme.control.execute(DeleteServicePrincipal(BOT), None)
+        assert me(http, access).status_code == 401
+
+    def test_cannot_renew_one_for_ever(self, world: World, http: httpx.Client) -> None:
+        access = self.grant(http, world.bot("t"))
+
+        answer = http.post("/oauth2/token", data={**CREDENTIALS, "client_secret": access})
+        assert fault(answer) == (401, "invalid_client")
+
+    def test_is_no_person(self, world: World, http: httpx.Client) -> None:
+        session = world.login(http)["session"]
+        del http.headers["authorization"]
+
+        answer = http.post("/oauth2/token", data={**CREDENTIALS, "client_id": world.ann, "client_secret": session})
+        assert fault(answer) == (401, "invalid_client")
+
+    @pytest.mark.parametrize(
+        ("form", "status", "word"),
+        [
+            ({"scope": "all"}, 400, "unsupported_grant_type"),
+            ({"grant_type": "password", "username": "ann", "password": PASSWORD}, 400, "unsupported_grant_type"),
+            (CREDENTIALS, 401, "invalid_client"),
+            ({**CREDENTIALS, "client_secret": "hgt.t.wrong"}, 401, "invalid_client"),
+            ({**CREDENTIALS, "client_secret": "hgt.t.s3cret", "client_id": "eve"}, 401, "invalid_client"),
+            ({**CREDENTIALS, "client_secret": "hgt.\x00.s3cret"}, 401, "invalid_client"),
+            ({"grant_type": DEVICE, "device_code": "hgd.no.code"}, 400, "expired_token"),
+            ({"grant_type": DEVICE, "device_code": "hgd.\x00.code"}, 400, "expired_token"),
+        ],
+    )
+    def test_hears_what_is_wrong_in_the_words_of_oauth(
+        self, world: World, http: httpx.Client, form: dict[str, str], status: int, word: str
+    ) -> None:
+        world.bot("t")
+        answer = http.post("/oauth2/token", data=form)
+
+        assert fault(answer) == (status, word)
+        assert ("www-authenticate" in answer.headers) == (status == 401)
+
+    def test_proves_itself_in_one_way_and_says_each_thing_once(self, world: World, http: httpx.Client) -> None:
+        secret = world.bot("t")
+        twice = http.post("/oauth2/token", data={**CREDENTIALS, "client_secret": secret}, auth=(BOT, secret))
+        body = "grant_type=client_credentials&grant_type=client_credentials"
+        form = {"content-type": "application/x-www-form-urlencoded"}
+        doubled = http.post("/oauth2/token", content=body, headers=form)
+        as_json = http.post("/oauth2/token", json=CREDENTIALS)
+        odd = [http.post("/oauth2/token", content=each, headers=form) for each in (b"\xff=1", b"a=1&" * 100)]
+
+        assert {fault(each) for each in (twice, doubled, as_json, *odd)} == {(400, "invalid_request")}
+
+    @pytest.mark.parametrize("value", ["!", base64.b64encode(b"\xff:x").decode(), "Ym90"])
+    def test_is_not_known_by_odd_basic(self, world: World, http: httpx.Client, value: str) -> None:
+        form = {"grant_type": "client_credentials"}
+        answer = http.post("/oauth2/token", data=form, headers={"authorization": f"Basic {value}"})
+        assert fault(answer) == (401, "invalid_client")
+
+
+class TestADevice:
+    def ask(self, http: httpx.Client) -> dict[str, str]:
+        answer = http.post("/oauth2/device_authorization", data={"client_id": "headgate-cli"})
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def poll(self, http: httpx.Client, asked: dict[str, str]) -> httpx.Response:
+        return http.post("/oauth2/token", data={"grant_type": DEVICE, "device_code": asked["device_code"]})
+
+    def test_is_logged_in_when_somebody_lets_it_in(self, world: World, http: httpx.Client) -> None:
+        asked = self.ask(http)
+        assert re.fullmatch(r"[B-Z]{4}-[B-Z]{4}", asked["user_code"])
+        assert asked["verification_uri"] == f"{world.url}/oauth2/device"
+        assert fault(self.poll(http, asked)) == (400, "authorization_pending")
+
+        world.login(http)
+        code = asked["user_code"].lower().replace("-", " ")
+        assert http.post(f"/api/v1/devices/{code}", json={"allow": True}).status_code == 204
+        secret = self.poll(http, asked).json()["access_token"]
+        assert me(http, secret).json()["principal"] == world.ann
+        assert fault(self.poll(http, asked)) == (400, "expired_token")
+        (session,) = (each for each in http.get("/api/v1/sessions").json() if each["how"] == "device")
+        assert session["agent"] == "headgate-cli"
+
+    def test_stays_out_when_somebody_says_so(self, world: World, http: httpx.Client) -> None:
+        asked = self.ask(http)
+        world.login(http)
+
+        assert http.post(f"/api/v1/devices/{asked['user_code']}", json={"allow": False}).status_code == 204
+        again = http.post(f"/api/v1/devices/{asked['user_code']}", json={"allow": True})
+        assert again.status_code == 404
+        assert fault(self.poll(http, asked)) == (400, "access_denied")
+
+    def test_stays_out_when_who_let_it_in_is_logged_out_meanwhile(self, world: World, http: httpx.Client) -> None:
+        asked = self.ask(http)
+        world.login(http)
+        http.post(f"/api/v1/devices/{asked['user_code']}", json={"allow": True})
+        http.post("/api/v1/logout")
+
+        assert fault(self.poll(http, asked)) == (400, "access_denied")
+
+    def test_waits_only_so_long(self, world: World, http: httpx.Client) -> None:
+        asked = self.ask(http)
+        world.now += world.settings.device
+
+        assert fault(self.poll(http, asked)) == (400, "expired_token")
+        world.login(http)
+        assert http.post(f"/api/v1/devices/{asked['user_code']}", json={"allow": True}).status_code == 404
+        world.entrance.tidy()
+        assert not world.organizations.deployment.store.documents("device")
+
+    def test_polls_no_faster_than_it_was_told(self, front: Front) -> None:
+        world = World(device_interval=5.0)
+        with front.serving(world) as http:
+            asked = self.ask(http)
+            assert asked["interval"] == 5
+            assert fault(self.poll(http, asked)) == (400, "authorization_pending")
+            assert fault(self.poll(http, asked)) == (400, "slow_down")
+            world.now += 5.0
+            assert fault(self.poll(http, asked)) == (400, "authorization_pending")
+
+    def test_is_let_in_by_its_code_and_not_by_trying_them(self, world: World, http: httpx.Client) -> None:
+        asked = self.ask(http)
+        world.login(http)
+        for _ in range(3):
+            assert http.post("/api/v1/devices/BBBB-BBBB", json={"allow": True}).status_code == 404
+
+        answer = http.post(f"/api/v1/devices/{asked['user_code']}", json={"allow": True})
+        assert answer.status_code == 429
+
+    def test_cannot_ask_for_codes_without_end(self, http: httpx.Client) -> None:
+        for _ in range(5):
+            self.ask(http)
+        answer = http.post("/oauth2/device_authorization", data={})
+        assert fault(answer) == (429, "slow_down")
+
+    def test_is_not_let_in_by_nobody(self, http: httpx.Client) -> None:
+        asked = self.ask(http)
+        assert http.post(f"/api/v1/devices/{asked['user_code']}", json={"allow": True}).status_code == 401
+
+
+class TestThePageForDevices:
+    def test_logs_somebody_in_and_lets_the_device_in(self, world: World, http: httpx.Client) -> None:
+        asked = TestADevice().ask(http)
+        assert 'name="password"' in http.get("/oauth2/device", params={"user_code": asked["user_code"]}).text
+
+        form = {"login": "ann", "password": PASSWORD, "user_code": asked["user_code"]}
+        sent = http.post("/oauth2/device", data=form)
+        assert sent.status_code == 303
+        page = http.get(sent.headers["location"]).text
+        assert asked["user_code"] in page
+        assert "You are ann" in page
+        (token,) = re.findall(r'name="csrf" value="([^"]+)"', page)
+        answer = {"user_code": asked["user_code"], "answer": "allow"}
+        assert http.post("/oauth2/device", data=answer).status_code == 403
+        assert "It is in" in http.post("/oauth2/device", data={**answer, "csrf": token}).text
+        assert TestADevice().poll(http, asked).status_code == 200
+
+    def test_has_the_browser_say_that_its_forms_come_from_there(self, http: httpx.Client) -> None:
+        """Else it sends `Origin: null`, which is what other sites' pages can send too."""
+        assert '<meta name="referrer" content="same-origin">' in http.get("/oauth2/device").text
+        form = {"login": "ann", "password": PASSWORD}
+        for origin in ("null", "http://[", "http://other"):
+            assert http.post("/oauth2/device", data=form, headers={"origin": origin}).status_code == 403
+
+    def test_says_what_is_wrong_and_shows_text_as_text(self, world: World, http: httpx.Client) -> None:
+        form = {"login": "ann", "password": "a wrong one", "user_code": '"><script>'}
+        answer = http.post("/oauth2/device", data=form)
+
+        assert answer.status_code == 401
+        assert "the login name or the password is wrong" in answer.text
+        assert "<script>" not in answer.text
+
+        csrf = world.login(http, cookie=True)["csrf"]
+        missing = http.post("/oauth2/device", data={"user_code": "BBBB-BBBB", "csrf": csrf, "answer": "allow"})
+        assert missing.status_code == 422
+        assert "no device waits" in missing.text
+
+
+def test_what_is_served_of_oauth_is_published(world: World, http: httpx.Client) -> None:
+    said = http.get("/.well-known/oauth-authorization-server").json()
+
+    assert said["issuer"] == world.url
+    assert said["token_endpoint"] == f"{world.url}/oauth2/token"
+
+
+def test_people_find_it_where_the_settings_say(front: Front) -> None:
+    with front.serving(World(address="https://headgate.acme.com/")) as client:
+        asked = client.post("/oauth2/device_authorization").json()
+
+    assert asked["verification_uri"] == "https://headgate.acme.com/oauth2/device"

@@ -1,0 +1,71 @@
+"""AuthZEN over a small world: requests as an enforcement point sends them, answered without a server."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from headgate.cli.scenarios.folders import vocabulary
+from headgate.conformance.language import language
+from headgate.conformance.world_builder import build
+from headgate.control.organizations.organization import Organization, Organizations
+from headgate.decision.conditions import CONDITIONS
+from headgate.decision.engine.engine import Engine
+from headgate.endpoints.authzen.endpoints import ENDPOINTS, Response, respond
+from headgate.facts.caller import Caller
+from headgate.facts.changes import Change
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.model.load import load_model
+from headgate.model.model import Model
+from tests.fakes import small_organization
+from tests.fakes.store import FakeStores
+
+JSON = "application/json"
+
+
+def opened(
+    *changes: Change, model: Model = small_organization.NEKT, root: ResourceId = small_organization.ROOT
+) -> Organization:
+    """An organization whose log begins with these changes."""
+    stores = FakeStores()
+    stores.log(root).write(*changes)
+    return Organizations(stores, {model.name: model}, lambda: small_organization.NOW).open(root)
+
+
+def small(*more: Change) -> Organization:
+    """The small world, and what is added to it."""
+    return opened(*small_organization.PEOPLE, *small_organization.THINGS, *more)
+
+
+def sent(organization: Organization, caller: Caller | PrincipalId, path: str, body: object) -> Response:
+    """Send a body to an endpoint."""
+    endpoint = next(each for each in ENDPOINTS if each.path == f"/access/v1/{path}")
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return respond(endpoint, JSON, content, organization, caller if isinstance(caller, Caller) else Caller(caller))
+
+
+def answer(organization: Organization, caller: Caller | PrincipalId, path: str, body: object) -> dict[str, Any]:
+    """Return the object that a body is answered with."""
+    response = sent(organization, caller, path, body)
+    assert (response.status, response.content_type) == (200, JSON), response.body
+    found: dict[str, Any] = json.loads(response.body)
+    return found
+
+
+def asked(subject: str, action: str, resource: str, **more: Any) -> dict[str, Any]:
+    """Return an evaluation: `alice`, `table.select`, `flights`; the type of a resource is that of its action."""
+    type, _, id = resource.rpartition(":")
+    return {
+        "subject": {"type": "user", "id": subject},
+        "action": {"name": action},
+        "resource": {"type": type or action.partition(".")[0], "id": id},
+        **more,
+    }
+
+
+def company(folder: Path, log: str = "company") -> Organization:
+    """A company of its own: its access model and its facts as the folder says, and no Python."""
+    model = load_model((folder / "model.yaml").read_text(), vocabulary(), "model.yaml", CONDITIONS)
+    facts = build(yaml.safe_load((folder / "world.yaml").read_text()), language(model, vocabulary()), Engine)
+    return opened(*facts.history[ResourceId(log)], model=model, root=ResourceId(log))

@@ -1,0 +1,129 @@
+"""What AuthZEN answers at once is what it answers the usual way; the rest it leaves to that."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headgate.control.identity.tokens import RevokeToken
+from headgate.control.kernel.audit_records import AuditFilter
+from headgate.endpoints.authzen.fast_path import AtOnce
+from headgate.facts.ids import TokenId
+from tests.app.deployment_harness import World, world_in
+from tests.app.server_process import until
+from tests.endpoints.authzen.authzen_client import JSON, asked
+
+ONE, MANY = "/access/v1/evaluation", "/access/v1/evaluations"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_in(tmp_path_factory.mktemp("at-once")) as opened:
+        opened.add("ann")
+        yield opened
+
+
+def at_once(
+    world: World, path: str, body: object, who: str = "owner", secret: str | None = None
+) -> dict[str, Any] | None:
+    """Return what is answered at once, or None."""
+    door: AtOnce = world.app.state.at_once
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    ready = door.answer(path.encode(), JSON, content, secret or world.tokens[who], "request-1")
+    return None if ready is None else json.loads(ready.body)
+
+
+def usual(world: World, path: str, body: object, who: str = "owner") -> Any:
+    """Return what is answered over HTTP."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    headers = {"authorization": f"Bearer {world.tokens[who]}", "content-type": JSON}
+    return world.http.post(path, content=content, headers=headers).json()
+
+
+UNKNOWN = "hgt.t_1.unknown"
+
+
+def own(world: World, action: str, resource: str, who: str = "owner", **more: Any) -> dict[str, Any]:
+    return asked(world.caller(who).principal, action, resource, **more)
+
+
+class TestWhatIsAnsweredAtOnce:
+    @pytest.mark.parametrize("who", ["owner", "ann"])
+    @pytest.mark.parametrize("resource", ["lake.raw", "lake.nowhere"])
+    def test_is_what_is_answered_the_usual_way(self, world: World, who: str, resource: str) -> None:
+        questions = [own(world, action, resource, who) for action in ("database.describe", "database.edit", "no.such")]
+
+        for path, body in ((ONE, questions[0]), (MANY, {"evaluations": questions})):
+            expected = usual(world, path, body, who)
+            assert at_once(world, path, body, who) == expected
+
+    def test_is_in_the_audit_where_it_is_a_deny(self, world: World) -> None:
+        usual(world, ONE, own(world, "database.describe", "lake.raw"))
+
+        at_once(world, ONE, own(world, "database.edit", "lake.audited-here"))
+
+        wanted = AuditFilter(request="request-1", action="database.edit", allowed=False)
+        until(lambda: world.deployment.stores.audited(world.opened.id, wanted), lambda: "it was not written")
+
+
+class TestWhatIsNotAnsweredAtOnce:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"{",
+            b"[]",
+            b'{"subject": "\xff"}',
+            {"subject": {"type": "user"}},
+            {"context": {"explain": True}},
+            {"context": {"as_of": 1}},
+            {"context": {"at_least": 10**9}},
+        ],
+        ids=str,
+    )
+    def test_is_an_error_or_takes_long(self, world: World, body: Any) -> None:
+        whole = {**own(world, "database.describe", "lake.raw"), **body} if isinstance(body, dict) else body
+        usual(world, ONE, own(world, "database.describe", "lake.raw"))
+
+        assert at_once(world, ONE, whole) is None
+
+    @pytest.mark.parametrize("word", [b'"explain": true', b'"as_of": 1', b'"at_least": 1'], ids=str)
+    def test_is_what_takes_long_however_its_words_are_written(self, world: World, word: bytes) -> None:
+        usual(world, ONE, own(world, "database.describe", "lake.raw"))
+        escaped = word.replace(b"a", b"\\u0061")
+        body = json.dumps(own(world, "database.describe", "lake.raw", context={})).encode()
+
+        assert at_once(world, ONE, body) is not None
+        assert at_once(world, ONE, body.replace(b"{}", b"{%s}" % escaped)) is None
+
+    def test_is_what_many_evaluations_ask(self, world: World) -> None:
+        question = own(world, "database.describe", "lake.raw")
+        usual(world, ONE, question)
+
+        assert at_once(world, MANY, {"evaluations": [question] * 50}) is not None
+        assert at_once(world, MANY, {"evaluations": [question] * 51}) is None
+        assert at_once(world, MANY, {**question, "evaluations": [{}] * 201}) is None
+
+    def test_is_a_large_body(self, world: World) -> None:
+        usual(world, ONE, own(world, "database.describe", "lake.raw"))
+
+        assert at_once(world, ONE, own(world, "database.describe", "lake.raw", other="x" * 20_000)) is None
+
+    def test_is_a_question_of_somebody_unknown(self, world: World) -> None:
+        assert at_once(world, ONE, own(world, "database.describe", "lake.raw"), secret=UNKNOWN) is None
+
+    def test_is_a_question_about_others_without_the_right_to_ask(self, world: World) -> None:
+        usual(world, ONE, own(world, "database.describe", "lake.raw", "ann"), "ann")
+
+        assert at_once(world, ONE, own(world, "database.describe", "lake.raw"), "ann") is None
+
+    def test_is_a_question_with_a_token_that_has_ended_since(self, world: World) -> None:
+        principal = world.caller("owner").principal
+        world.tokens["short"] = world.token(principal)
+        body = own(world, "database.describe", "lake.raw")
+        usual(world, ONE, body, "short")
+        assert at_once(world, ONE, body, "short") is not None
+
+        world.control.execute(RevokeToken(TokenId(world.tokens["short"].split(".")[1])), None)
+
+        assert at_once(world, ONE, body, "short") is None

@@ -1,0 +1,42 @@
+"""A dry run says what would be different for whom, to somebody who may know of them."""
+
+import pytest
+
+from tests.app.deployment_harness import Place
+from tests.endpoints.conftest import Make
+
+
+@pytest.fixture
+def acme(make: Make) -> Place:
+    place = make()
+    assert place.call("owner", "POST", "/databases", {"name": "raw"}).status_code == 201
+    return place
+
+
+def test_a_dry_run_tells_of_nobody_and_nothing_that_is_hidden_from_the_caller(acme: Place) -> None:
+    for name in ("mia", "vic", "sam"):
+        acme.add(name)
+    assert acme.call("owner", "POST", "/groups", {"name": "readers"}).status_code == 201
+    for name in ("mia", "sam"):
+        assert acme.call("owner", "PUT", f"/groups/readers/members/{name}").status_code == 200
+    assert acme.give("mia", "manager", "lake.raw").status_code == 201
+    said = {"subject": "readers", "role": "viewer", "resource": "lake.raw"}
+
+    by_owner = acme.call("owner", "POST", "/assignments", said, dry_run=True).json()
+    by_manager = acme.call("mia", "POST", "/assignments", said, dry_run=True).json()
+
+    assert {each["name"] for each in by_owner["effects"]} == {"sam"}
+    assert by_manager["dry_run"] is True
+    assert by_manager["effects"] == []
+    assert by_manager["more_effects"] == 0
+
+
+def test_whom_the_write_names_is_told_of(acme: Place) -> None:
+    for name in ("mia", "vic"):
+        acme.add(name)
+    assert acme.give("mia", "manager", "lake.raw").status_code == 201
+
+    said = {"subject": "vic", "role": "viewer", "resource": "lake.raw"}
+    found = acme.call("mia", "POST", "/assignments", said, dry_run=True).json()
+
+    assert "database.describe" in {done["action"] for each in found["effects"] for done in each["gained"]}

@@ -1,0 +1,125 @@
+"""What is answered at once is answered as it would be the usual way; whatever is odd goes that way."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from headgate.endpoints.http.fast_path import Express, Ready
+from headgate.endpoints.http.limits import Limits
+from headgate.endpoints.http.rate_limits import of_principals
+from headgate.endpoints.http.request_context import Exchange
+from tests.endpoints.http.asgi_client import guarded
+from tests.endpoints.http.test_connection import LAST, Address, exchange, listening, statuses
+
+LIMITS = Limits(body=1000, depth=5, header_seconds=5, body_seconds=5)
+AT_ONCE = b"at once"
+
+
+class Door:
+    """Knows `ann`, and answers `/things/fast` at once unless the body says otherwise."""
+
+    def knows(self, target: bytes, secret: str) -> str | None:
+        return "p-ann" if (target, secret) == (b"/things/fast", "ann") else None
+
+    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> Ready | None:
+        if b"fail" in body:
+            raise LookupError("a secret of the inside")
+        try:
+            said = json.dumps({"body": body.decode(), "at once": True}).encode()
+        except UnicodeDecodeError:
+            return None
+        return None if b"slow" in body else Ready(said, "/things/{name}", content_type, "o-1")
+
+
+class Served:
+    def __init__(self, address: Address, told: list[Exchange]) -> None:
+        self.address = address
+        self.told = told
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    told: list[Exchange] = []
+    express = Express(Door(), of_principals(LIMITS), (told.append,), LIMITS)
+    with listening(guarded(limits=LIMITS), LIMITS, express, server_header=False) as address:
+        yield Served(address, told)
+
+
+def post(body: bytes = b"{}", *, token: bytes = b"ann", more: bytes = b"") -> bytes:
+    """Return a request in bytes."""
+    return (
+        b"POST /things/fast HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+        b"Authorization: Bearer %b\r\nContent-Length: %d\r\n%b\r\n%b" % (token, len(body), more, body)
+    )
+
+
+def heads(answers: bytes) -> list[dict[str, str]]:
+    """Return the headers of each answer."""
+    parts = [part.split(b"\r\n\r\n")[0].decode().splitlines()[1:] for part in answers.split(b"HTTP/1.1 ")[1:]]
+    return [dict(line.split(": ", 1) for line in part) for part in parts]
+
+
+class TestTheShortWay:
+    def test_answers_with_the_headers_of_the_usual_way(self, served: Served) -> None:
+        answers = exchange(served.address, post(more=b"X-Request-Id: caller-0001\r\n"), post(b'"slow"'), LAST)
+
+        short, usual, _ = heads(answers)
+        assert statuses(answers) == [200, 200, 200]
+        assert short.keys() == usual.keys()
+        assert short["x-request-id"] == "caller-0001"
+        same = set(short) - {"x-request-id", "content-length", "date"}
+        assert {name: short[name] for name in same} == {name: usual[name] for name in same}
+
+    def test_is_told_of(self, served: Served) -> None:
+        exchange(served.address, post(), LAST)
+
+        (told,) = served.told
+        assert (told.route, told.status, told.principal, told.organization) == ("/things/{name}", 200, "p-ann", "o-1")
+
+    def test_keeps_the_order_of_requests_that_are_sent_at_once(self, served: Served) -> None:
+        sent = ["1", '"slow 2"', "3", '"slow 4"', "5"]
+
+        answers = exchange(served.address, b"".join(post(each.encode()) for each in sent) + LAST)
+
+        bodies = [json.loads(part.split(b"\r\n\r\n", 1)[1]) for part in answers.split(b"HTTP/1.1 ")[1:]]
+        assert [each["body"] for each in bodies] == [*sent, ""]
+        assert "at once" in bodies[0]
+
+    @pytest.mark.parametrize(
+        ("sent", "status"),
+        [
+            (post(token=b"ben"), 200),
+            (post(more=b"Expect: 100-continue\r\n"), 200),
+            (post(more=b"X-Request-Id: a\r\nX-Request-Id: b\r\n"), 200),
+            (post(b'"fail"'), 200),
+            (post(more=b"Authorization: Bearer ben\r\n"), 400),
+            (post(b"\xff"), 400),
+            (post(b"[" * 9), 400),
+            (post(b" " * 1001), 413),
+            (post(more=b"".join(b"X-%d: a\r\n" % each for each in range(70))), 431),
+        ],
+    )
+    def test_is_not_taken_by_what_is_odd(self, served: Served, sent: bytes, status: int) -> None:
+        answers = exchange(served.address, sent, LAST)
+
+        assert AT_ONCE not in answers
+        assert statuses(answers)[-2 if status == 200 else 0] == status
+        assert b"secret" not in answers
+
+    def test_takes_no_harm_from_a_body_that_comes_in_pieces(self, served: Served) -> None:
+        whole = post(b'{"a": 1}')
+
+        for cut in range(len(whole) - 9, len(whole)):
+            answers = exchange(served.address, whole[:cut], whole[cut:] + LAST)
+            assert statuses(answers) == [200, 200]
+
+
+def test_a_principals_rate_is_one_for_both_ways() -> None:
+    limits = Limits(principal_rate=0.001, burst_seconds=2000)
+    express = Express(Door(), of_principals(limits), (), limits)
+    headers = [(b"host", b"h"), (b"authorization", b"Bearer ann"), (b"content-length", b"2")]
+
+    answers = [express.answer(b"/things/fast", headers, b"{}", 100, [], "http") is not None for _ in range(3)]
+
+    assert answers == [True, True, False]

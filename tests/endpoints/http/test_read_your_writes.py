@@ -1,0 +1,87 @@
+"""What is answered is never older than the question, and nobody waits for what is here."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headgate.control.kernel.audit_records import AuditRecord
+from headgate.control.kernel.ports import Draft
+from headgate.control.kernel.stores import Stores
+from headgate.control.organizations.organization import Organizations
+from headgate.endpoints.http.read_your_writes import Freshness
+from headgate.facts.changes import Change
+from headgate.store import open_stores
+from tests.fakes import small_organization
+from tests.fakes.store import FakeStores
+
+DENIED = AuditRecord(0.0, small_organization.MEMBER, "table.select", "flights", allowed=False, revision=1)
+
+
+def written(stores: Stores, *changes: Change) -> int:
+    log = stores.log(small_organization.ROOT)
+    return log.append(log.head(), Draft(0.0, None, "elsewhere", changes)).revision
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[tuple[Stores, Stores]]:
+    """The store of a folder with the small world, as two processes have it."""
+    both = open_stores(tmp_path), open_stores(tmp_path)
+    written(both[0], *small_organization.PEOPLE, *small_organization.THINGS)
+    yield both
+    for each in both:
+        each.close()
+
+
+def opened(stores: Stores) -> tuple[Organizations, Freshness]:
+    """The organization, opened and fresh."""
+    organizations = Organizations(stores, small_organization.MODELS, lambda: small_organization.NOW)
+    organizations.open(small_organization.ROOT)
+    freshness = Freshness(organizations)
+    asyncio.run(freshness.wait())
+    return organizations, freshness
+
+
+class TestAFile:
+    def test_that_nobody_else_has_written_to_is_here(self, stores: tuple[Stores, Stores]) -> None:
+        _, freshness = opened(stores[0])
+
+        assert freshness.is_here()
+
+    def test_that_only_the_audit_was_written_to_is_here(self, stores: tuple[Stores, Stores]) -> None:
+        _, freshness = opened(stores[0])
+
+        stores[1].audit([(small_organization.ROOT, DENIED)])
+
+        assert freshness.is_here()
+
+    def test_in_which_a_log_has_moved_on_is_waited_for_and_then_here(self, stores: tuple[Stores, Stores]) -> None:
+        organizations, freshness = opened(stores[0])
+
+        revision = written(
+            stores[1], small_organization.assigned(small_organization.MEMBER, "viewer", small_organization.FLIGHTS)
+        )
+
+        assert not freshness.is_here()
+        assert not freshness.is_here()
+        asyncio.run(freshness.wait())
+        assert freshness.is_here()
+        assert organizations.open(small_organization.ROOT).control.snapshot.revision == revision
+
+
+def test_a_store_that_cannot_tell_is_always_waited_for() -> None:
+    stores = FakeStores(shared=True)
+    stores.log(small_organization.ROOT).write(*small_organization.PEOPLE)
+    organizations = Organizations(stores, small_organization.MODELS, lambda: small_organization.NOW)
+    freshness = Freshness(organizations)
+    organizations.open(small_organization.ROOT)
+
+    stores.log(small_organization.ROOT).write(
+        small_organization.assigned(small_organization.MEMBER, "admin", small_organization.ROOT)
+    )
+
+    assert not freshness.is_here()
+    asyncio.run(freshness.wait())
+    assert not freshness.is_here()
+    assert organizations.open(small_organization.ROOT).control.snapshot.revision == 2

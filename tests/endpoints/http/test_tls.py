@@ -1,0 +1,138 @@
+"""TLS as it is served: not below 1.2, and with the certificate that lies there now."""
+
+import asyncio
+import datetime as dt
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from headgate.endpoints.http.tls import Certificate, TlsError, factory
+from tests.endpoints.http.asgi_client import guarded
+from tests.endpoints.http.test_connection import LAST, Address, exchange, listening, statuses
+
+START = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+
+
+def issue(folder: Path, name: str, *, password: bytes | None = None) -> tuple[Path, Path]:
+    """Write a certificate of that name and its key over those that lie there."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(START)
+        .not_valid_after(START + dt.timedelta(days=36500))
+        .sign(key, hashes.SHA256())
+    )
+    hidden = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+    form = serialization.PrivateFormat.PKCS8
+    (folder / "tls.key").write_bytes(key.private_bytes(serialization.Encoding.PEM, form, hidden))
+    (folder / "tls.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    return folder / "tls.crt", folder / "tls.key"
+
+
+@contextmanager
+def served(certificate: Certificate) -> Iterator[Address]:
+    """Serve under TLS as the server does."""
+    with listening(guarded(), ssl_context_factory=factory(certificate)) as address:
+        yield address
+
+
+def trusting(name: str | None = None, **versions: ssl.TLSVersion) -> Callable[[socket.socket], ssl.SSLSocket]:
+    """Return what makes a connection a TLS one, for a host of that name."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    for setting, version in versions.items():
+        setattr(context, setting, version)
+    return lambda plain: context.wrap_socket(plain, server_hostname=name)
+
+
+def shown(address: Address, name: str | None = None) -> str:
+    """Return whom the certificate names that a new connection gets."""
+    with socket.create_connection(address, timeout=10) as plain, trusting(name)(plain) as opened:
+        certificate = x509.load_der_x509_certificate(opened.getpeercert(binary_form=True) or b"")
+        return str(certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)[0].value)
+
+
+class TestTls:
+    def test_carries_requests_and_asks_browsers_to_stay(self, tmp_path: Path) -> None:
+        with served(Certificate(*issue(tmp_path, "one"))) as address:
+            answer = exchange(address, LAST, wrap=trusting())
+
+        assert statuses(answer) == [200]
+        assert b"strict-transport-security: max-age" in answer
+
+    def test_is_not_older_than_1_2(self, tmp_path: Path) -> None:
+        old = trusting(maximum_version=ssl.TLSVersion.TLSv1_2)
+        certificate = Certificate(*issue(tmp_path, "one"))
+
+        with served(certificate) as address:
+            assert statuses(exchange(address, LAST, wrap=old)) == [200]
+
+        assert certificate.context.minimum_version == ssl.TLSVersion.TLSv1_2
+
+    @pytest.mark.parametrize("name", [None, "headgate.example.com"])
+    def test_shows_new_connections_the_new_certificate_and_leaves_open_ones(
+        self, tmp_path: Path, name: str | None
+    ) -> None:
+        certificate = Certificate(*issue(tmp_path, "one"))
+
+        with (
+            served(certificate) as address,
+            socket.create_connection(address, timeout=10) as plain,
+            trusting(name)(plain) as early,
+        ):
+            before = shown(address, name)
+            issue(tmp_path, "two")
+            renewed = certificate.renew()
+            early.sendall(LAST)
+            still = early.recv(64)
+            after = shown(address, name)
+
+        assert (before, renewed, after) == ("one", True, "two")
+        assert statuses(still) == [200]
+
+
+class TestACertificate:
+    def test_that_cannot_be_used_leaves_the_one_in_use(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        certificate = Certificate(*issue(tmp_path, "one"))
+        kept = (tmp_path / "tls.key").read_bytes()
+        issue(tmp_path, "two")
+        (tmp_path / "tls.key").write_bytes(kept)
+
+        with served(certificate) as address:
+            renewed, now = certificate.renew(), shown(address)
+
+        assert (renewed, now) == (False, "one")
+        assert "the certificate in use stays" in caplog.text
+
+    def test_is_read_again_when_its_files_change(self, tmp_path: Path) -> None:
+        certificate = Certificate(*issue(tmp_path, "one"))
+        issue(tmp_path, "second")
+
+        async def some_time() -> None:
+            async with asyncio.timeout(0.1):
+                await certificate.watch(every=0.001)
+
+        with pytest.raises(TimeoutError):
+            asyncio.run(some_time())
+
+        with served(certificate) as address:
+            assert shown(address) == "second"
+
+    def test_that_is_missing_or_needs_a_password_is_refused_with_its_files(self, tmp_path: Path) -> None:
+        with pytest.raises(TlsError, match=r"`.*tls\.crt` with the key `.*tls\.key` cannot be used"):
+            Certificate(tmp_path / "tls.crt", tmp_path / "tls.key")
+        with pytest.raises(TlsError, match="needs a password; use one that does not"):
+            Certificate(*issue(tmp_path, "one", password=b"hush"))

@@ -1,0 +1,451 @@
+"""A commit never brings another table's files, another place, another identity, or a lie about what it does."""
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pytest
+from pyiceberg.exceptions import ForbiddenError
+from pyiceberg.io.pyarrow import PyArrowFileIO
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+    write_manifest,
+    write_manifest_list,
+)
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.typedef import Record
+from pyiceberg.types import LongType, NestedField, StringType
+
+from tests.lake.catalog_harness import LAKE, World, served
+
+ROWS = pa.table({"name": ["a", "b"], "amount": [1, 2]})
+SCHEMA = Schema(NestedField(1, "name", StringType()), NestedField(2, "amount", LongType()))
+MINE = (*LAKE, "raw", "mine")
+IO = PyArrowFileIO()
+MALLORY = "mallory"
+DEFAULTS = [{key: value} for key in ("initial-default", "write-default") for value in ("session_user()", "", 7)]
+RULE = r"a file of a table must (lie inside the table's location|not lead out)"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    """`mallory` may do everything with `raw.mine` and `raw`, and nothing with `secret.salaries`."""
+    with served(tmp_path) as made:
+        admin = made.iceberg()
+        for database in ("raw", "secret"):
+            admin.create_namespace(database)
+        admin.create_table("secret.salaries", SCHEMA).append(ROWS)
+        admin.create_table("raw.mine", SCHEMA).append(ROWS)
+        made.gate.allow("mallory", MINE, "*")
+        made.gate.allow("mallory", MINE[:-1], "*")
+        yield made
+
+
+def _mine(world: World) -> Table:
+    return world.iceberg("mallory").load_table("raw.mine")
+
+
+def _secret_file(world: World) -> str:
+    table = world.iceberg().load_table("secret.salaries")
+    return next(iter(table.scan().plan_files())).file.file_path
+
+
+def _entry(path: str, status: ManifestEntryStatus = ManifestEntryStatus.ADDED, **more: Any) -> ManifestEntry:
+    file = DataFile.from_args(
+        file_path=path,
+        content=more.pop("content", DataFileContent.DATA),
+        file_format=FileFormat.PARQUET,
+        partition=Record(),
+        record_count=2,
+        file_size_in_bytes=more.pop("size", 900),
+        **more,
+    )
+    file.spec_id = 0
+    return ManifestEntry.from_args(
+        status=status, snapshot_id=7, sequence_number=1, file_sequence_number=1, data_file=file
+    )
+
+
+def _manifest(table: Table, entries: Sequence[ManifestEntry], folder: str | None = None) -> ManifestFile:
+    path = f"{folder or table.location() + '/metadata'}/{uuid.uuid4()}.avro"
+    with write_manifest(2, table.spec(), table.schema(), IO.new_output(path), 7, "deflate") as writer:
+        for entry in entries:
+            writer.add_entry(entry)
+    return writer.to_manifest_file()
+
+
+def _commit(
+    world: World,
+    table: Table,
+    manifests: Sequence[ManifestFile],
+    token: str = MALLORY,
+    folder: str | None = None,
+    operation: str = "append",
+) -> httpx.Response:
+    """Commit a hand-made snapshot on top of the current one."""
+    parent = table.current_snapshot()
+    assert parent is not None
+    path = f"{folder or table.location() + '/metadata'}/{uuid.uuid4()}-list.avro"
+    number = len(table.metadata.snapshots) + 1
+    with write_manifest_list(2, IO.new_output(path), 7, parent.snapshot_id, number, "deflate") as writer:
+        writer.add_manifests(list(manifests))
+    snapshot = {
+        "snapshot-id": 7,
+        "parent-snapshot-id": parent.snapshot_id,
+        "sequence-number": number,
+        "timestamp-ms": parent.timestamp_ms + 1,
+        "manifest-list": path,
+        "summary": {"operation": operation},
+        "schema-id": 0,
+    }
+    moved = {"action": "set-snapshot-ref", "ref-name": "main", "type": "branch", "snapshot-id": 7}
+    return _update(world, [{"action": "add-snapshot", "snapshot": snapshot}, moved], token)
+
+
+def _update(world: World, updates: list[dict[str, Any]], token: str = MALLORY) -> httpx.Response:
+    body = {"requirements": [], "updates": updates}
+    return world.call("POST", "/namespaces/raw/tables/mine", body, token)
+
+
+def _kept(table: Table) -> list[ManifestFile]:
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    return snapshot.manifests(IO)
+
+
+class TestFiles:
+    """Every file of a table lies inside its own location."""
+
+    def test_add_files_of_another_tables_parquet(self, world: World) -> None:
+        with pytest.raises(ForbiddenError, match=RULE):
+            _mine(world).add_files([_secret_file(world)])
+
+        assert _mine(world).scan().to_arrow().num_rows == 2
+
+    def test_an_honest_hand_made_commit_is_accepted(self, world: World) -> None:
+        table = _mine(world)
+        manifest = _manifest(table, [_entry(f"{table.location()}/data/new.parquet")])
+
+        assert _commit(world, table, [*_kept(table), manifest]).status_code == 200
+
+    @pytest.mark.parametrize("status", list(ManifestEntryStatus))
+    def test_a_manifest_entry_elsewhere(self, world: World, status: ManifestEntryStatus) -> None:
+        table = _mine(world)
+        manifest = _manifest(table, [_entry(_secret_file(world), status)])
+
+        _forbidden(_commit(world, table, [*_kept(table), manifest]))
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "{mine}/../{secret}",
+            "{mine}0/data/a.parquet",
+            "{mine}/%2e%2e/{secret}",
+            "{mine}",
+            "file:///etc/passwd",
+            "/etc/passwd",
+            "s3://bucket/a.parquet",
+            "http://127.0.0.1/a.parquet",
+        ],
+    )
+    def test_a_data_file_path_that_is_not_inside(self, world: World, path: str) -> None:
+        table = _mine(world)
+        named = path.format(mine=table.location(), secret=_secret_file(world).rpartition("/")[2])
+        _forbidden(_commit(world, table, [*_kept(table), _manifest(table, [_entry(named)])]))
+
+    def test_a_manifest_elsewhere(self, world: World) -> None:
+        table = _mine(world)
+        theirs = world.iceberg().load_table("secret.salaries")
+        folder = theirs.location() + "/metadata"
+        inside = f"{table.location()}/data/a.parquet"
+
+        _forbidden(_commit(world, table, [*_kept(table), *_kept(theirs)]))
+        _forbidden(_commit(world, table, [*_kept(table), _manifest(table, [_entry(inside)], folder)]))
+
+    def test_a_manifest_list_elsewhere(self, world: World) -> None:
+        theirs = world.iceberg().load_table("secret.salaries").location()
+
+        _forbidden(_commit(world, _mine(world), _kept(_mine(world)), folder=theirs + "/metadata"))
+
+    def test_a_link_out_of_the_table(self, world: World) -> None:
+        table = _mine(world)
+        folder = Path(table.location().removeprefix("file://"))
+        (folder / "data" / "link.parquet").symlink_to(_secret_file(world).removeprefix("file://"))
+        (folder / "data" / "root").symlink_to("/")
+
+        for name in ("link.parquet", "root/etc/passwd"):
+            manifest = _manifest(table, [_entry(f"{table.location()}/data/{name}")])
+            _forbidden(_commit(world, table, [*_kept(table), manifest]))
+
+    @pytest.mark.parametrize("name", ["statistics", "partition-statistics"])
+    def test_statistics_elsewhere(self, world: World, name: str) -> None:
+        table = _mine(world)
+        snapshot = table.current_snapshot()
+        assert snapshot is not None
+        file = {
+            "snapshot-id": snapshot.snapshot_id,
+            "statistics-path": _secret_file(world),
+            "file-size-in-bytes": 1,
+            "file-footer-size-in-bytes": 1,
+            "blob-metadata": [],
+        }
+
+        _forbidden(_update(world, [{"action": f"set-{name}", name: file}]))
+
+    @pytest.mark.parametrize("content", [b"", b"Obj\x01", b"nonsense" * 99])
+    def test_a_file_that_is_no_manifest_list_is_a_bad_request(self, world: World, content: bytes) -> None:
+        table = _mine(world)
+        path = f"{table.location()}/metadata/bad.avro"
+        Path(path.removeprefix("file://")).write_bytes(content)
+        snapshot = {"snapshot-id": 7, "sequence-number": 9, "timestamp-ms": 1, "manifest-list": path}
+
+        answer = _update(world, [{"action": "add-snapshot", "snapshot": snapshot}])
+
+        assert answer.status_code == 400
+        assert answer.json()["error"]["message"].startswith("a manifest list cannot be read: the file ")
+
+    def test_a_refusal_says_no_more_than_the_rule(self, world: World) -> None:
+        table = _mine(world)
+        answer = _commit(world, table, [*_kept(table), _manifest(table, [_entry(_secret_file(world))])])
+
+        assert "secret" not in answer.text
+        assert str(world.gate.ids[*LAKE, "secret", "salaries"]) not in answer.text
+
+
+class TestIdentityAndPlace:
+    """Headgate chooses a table's uuid, location and file layout."""
+
+    @pytest.mark.parametrize(
+        "key",
+        [
+            "write.data.path",
+            "write.metadata.path",
+            "write.object-storage.path",
+            "write.folder-storage.path",
+            "write.location-provider.impl",
+            "io-impl",
+            "location",
+            "Write.Data.Path ",
+            "something.new.path",
+        ],
+    )
+    def test_properties_that_move_files(self, world: World, key: str) -> None:
+        there = world.iceberg().load_table("secret.salaries").location()
+
+        _forbidden(_update(world, [{"action": "set-properties", "updates": {key: there}}]))
+        for staged in (False, True):
+            _forbidden(_create(world, properties={key: there}, **{"stage-create": staged}))
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("write.spark.accept-any-schema", "true"),
+            ("encryption.key-id", "k"),
+            ("parquet.crypto.factory.class", "x.Y"),
+            ("provider", "csv"),
+            ("path", "/etc"),
+            ("write.data.p\u0430th", "/etc"),
+            ("write.parquet.row-group-size-bytes", "9" * 20),
+            ("write.parquet.row-group-size", "1"),
+            ("write.format.default", "text"),
+        ],
+    )
+    def test_properties_that_are_not_listed_or_out_of_bounds(self, world: World, key: str, value: str) -> None:
+        _forbidden(_update(world, [{"action": "set-properties", "updates": {key: value}}]))
+        for staged in (False, True):
+            _forbidden(_create(world, properties={key: value}, **{"stage-create": staged}))
+
+    @pytest.mark.parametrize("default", DEFAULTS)
+    @pytest.mark.parametrize("nested", [False, True])
+    def test_defaults_of_columns(self, world: World, default: dict[str, Any], *, nested: bool) -> None:
+        schema = _with_default(default, nested=nested)
+        added = {"action": "add-schema", "schema": schema, "last-column-id": 4}
+
+        for staged in (False, True):
+            _forbidden(_create(world, schema=schema, **{"stage-create": staged}))
+        _forbidden(_update(world, [added, {"action": "set-current-schema", "schema-id": -1}]))
+        assert "told" not in world.call("GET", "/namespaces/raw/tables/mine").text
+
+    def test_a_location_of_the_clients_choice(self, world: World) -> None:
+        there = world.iceberg().load_table("secret.salaries").location()
+
+        _forbidden(_update(world, [{"action": "set-location", "location": there}]))
+        _forbidden(_update(world, [{"action": "set-location", "location": _mine(world).location() + "/"}]))
+        for staged in (False, True):
+            _forbidden(_create(world, location=there, **{"stage-create": staged}))
+        same = [{"action": "set-location", "location": _mine(world).location()}]
+        assert _update(world, same).status_code == 200
+
+    def test_another_uuid(self, world: World) -> None:
+        theirs = str(world.gate.ids[*LAKE, "secret", "salaries"])
+
+        for other in (theirs, str(uuid.uuid4())):
+            _forbidden(_update(world, [{"action": "assign-uuid", "uuid": other}]))
+
+    @pytest.mark.parametrize("version", ["1", "3"])
+    def test_other_format_versions(self, world: World, version: str) -> None:
+        _forbidden(_create(world, properties={"format-version": version}))
+
+    def test_a_sequence_number_that_goes_back(self, world: World) -> None:
+        table = _mine(world)
+        snapshot = {
+            "snapshot-id": 7,
+            "sequence-number": 0,
+            "timestamp-ms": 1,
+            "manifest-list": f"{table.location()}/metadata/x.avro",
+        }
+
+        assert _update(world, [{"action": "add-snapshot", "snapshot": snapshot}]).status_code == 409
+
+
+class TestStagedCreates:
+    """A staged create is bound to who staged it, to its name, and to its place."""
+
+    def _changes(self, metadata: dict[str, Any], **other: Any) -> list[dict[str, Any]]:
+        return [
+            {"action": "assign-uuid", "uuid": other.get("uuid", metadata["table-uuid"])},
+            {"action": "upgrade-format-version", "format-version": other.get("version", 2)},
+            {"action": "add-schema", "schema": metadata["schemas"][0], "last-column-id": 2},
+            {"action": "set-current-schema", "schema-id": -1},
+            {"action": "add-spec", "spec": metadata["partition-specs"][0]},
+            {"action": "set-default-spec", "spec-id": -1},
+            {"action": "add-sort-order", "sort-order": metadata["sort-orders"][0]},
+            {"action": "set-default-sort-order", "sort-order-id": -1},
+            {"action": "set-location", "location": other.get("location", metadata["location"])},
+            {"action": "set-properties", "updates": other.get("properties", {})},
+        ]
+
+    def _commit(self, world: World, name: str, updates: list[dict[str, Any]], token: str = MALLORY) -> httpx.Response:
+        body = {"requirements": [{"type": "assert-create"}], "updates": updates}
+        return world.call("POST", f"/namespaces/raw/tables/{name}", body, token)
+
+    def test_a_staged_table_is_not_there_until_it_is_committed_as_it_was_staged(self, world: World) -> None:
+        metadata = _create(world, **{"stage-create": True}).json()["metadata"]
+        theirs = world.iceberg().load_table("secret.salaries")
+        before = world.gate.store.head(), world.metadata_files()
+        world.gate.allow("eve", MINE[:-1], "*")
+
+        refused = [
+            self._commit(world, "new", self._changes(metadata, uuid=str(uuid.uuid4()))),
+            self._commit(world, "new", self._changes(metadata, uuid=str(theirs.metadata.table_uuid))),
+            self._commit(world, "new", self._changes(metadata, location=theirs.location())),
+            self._commit(world, "new", self._changes(metadata, location=metadata["location"] + "/x")),
+            self._commit(world, "new", self._changes(metadata, version=1)),
+            self._commit(world, "new", self._changes({**metadata, "schemas": [_with_default(DEFAULTS[0])]})),
+            self._commit(world, "new", self._changes(metadata, properties={"write.data.path": theirs.location()})),
+            self._commit(world, "other", self._changes(metadata)),
+            self._commit(world, "new", self._changes(metadata), "eve"),
+        ]
+
+        assert [answer.status_code for answer in refused] == [403] * len(refused)
+        assert self._commit(world, "new", self._changes(metadata)[1:]).status_code == 400
+        assert (world.gate.store.head(), world.metadata_files()) == before
+        assert world.call("HEAD", "/namespaces/raw/tables/new").status_code == 404
+        assert self._commit(world, "new", self._changes(metadata)).status_code == 200
+        assert world.gate.ids[*MINE[:-1], "new"] == metadata["table-uuid"]
+        # A client that has lost the answer asks again, and nothing more happens.
+        world.gate.allow(MALLORY, (*MINE[:-1], "new"), "table.select")
+        assert (
+            self._commit(world, "new", self._changes(metadata)).json()["metadata"]["table-uuid"]
+            == metadata["table-uuid"]
+        )
+        assert world.gate.store.head().revision == before[0].revision + 1
+
+    def test_the_name_may_be_taken_meanwhile(self, world: World) -> None:
+        first = _create(world, **{"stage-create": True}).json()["metadata"]
+        assert _create(world).status_code == 200
+        before = world.metadata_files()
+
+        answer = self._commit(world, "new", self._changes(first))
+
+        assert (answer.status_code, answer.json()["error"]["type"]) == (409, "AlreadyExistsException")
+        assert world.metadata_files() == before
+
+
+class TestWhatACommitReallyDoes:
+    """Somebody who may only insert cannot remove rows by calling it an append."""
+
+    def _refused(self, world: World, make: Callable[[Table], Sequence[ManifestFile]]) -> None:
+        world.gate.allow("ina", MINE, "table.select", "table.insert")
+        table = world.iceberg("ina").load_table("raw.mine")
+        answer = _commit(world, table, make(table), "ina")
+        assert answer.status_code == 403, answer.text
+        assert "table.delete_rows" in answer.text
+        assert _commit(world, table, make(table), "mallory").status_code == 200
+
+    def test_leaving_out_a_manifest(self, world: World) -> None:
+        self._refused(world, lambda _: [])
+
+    def test_adding_a_delete_file(self, world: World) -> None:
+        def make(table: Table) -> list[ManifestFile]:
+            path = f"{table.location()}/data/deletes.parquet"
+            manifest = _manifest(table, [_entry(path, content=DataFileContent.POSITION_DELETES)])
+            manifest[3] = ManifestContent.DELETES
+            return [*_kept(table), manifest]
+
+        self._refused(world, make)
+
+    def test_rewriting_a_manifest_without_one_of_its_files(self, world: World) -> None:
+        self._refused(world, lambda table: [_manifest(table, [_entry(f"{table.location()}/data/other.parquet")])])
+
+    def test_rewriting_an_entry_with_other_statistics(self, world: World) -> None:
+        def make(table: Table) -> list[ManifestFile]:
+            file = next(iter(table.scan().plan_files())).file
+            entry = _entry(file.file_path, ManifestEntryStatus.EXISTING, size=file.file_size_in_bytes)
+            return [_manifest(table, [entry])]
+
+        self._refused(world, make)
+
+    def test_changing_what_the_manifest_list_says_about_a_manifest(self, world: World) -> None:
+        def make(table: Table) -> list[ManifestFile]:
+            manifest = _kept(table)[0]
+            manifest[7] = manifest[8] = 0
+            return [manifest]
+
+        self._refused(world, make)
+
+    def test_a_snapshot_that_does_not_build_on_the_head(self, world: World) -> None:
+        _mine(world).append(ROWS)
+        world.gate.allow("ina", MINE, "table.select", "table.insert")
+        old = _mine(world).metadata.snapshots[0]
+        moved = {"action": "set-snapshot-ref", "ref-name": "main", "type": "branch", "snapshot-id": old.snapshot_id}
+
+        assert _update(world, [moved], "ina").status_code == 403
+        assert _update(world, [{"action": "remove-snapshot-ref", "ref-name": "main"}], "ina").status_code == 403
+        expired = {"action": "remove-snapshots", "snapshot-ids": [old.snapshot_id]}
+        assert _update(world, [expired], "ina").status_code == 403
+        assert _mine(world).scan().to_arrow().num_rows == 4
+
+    def test_an_append_that_is_not_called_so_needs_everything(self, world: World) -> None:
+        world.gate.allow("ina", MINE, "table.select", "table.insert")
+        table = world.iceberg("ina").load_table("raw.mine")
+        manifest = _manifest(table, [_entry(f"{table.location()}/data/new.parquet")])
+
+        assert _commit(world, table, [*_kept(table), manifest], "ina", operation="overwrite").status_code == 403
+        assert _commit(world, table, [*_kept(table), manifest], "ina").status_code == 200
+
+
+def _create(world: World, **more: Any) -> httpx.Response:
+    body = {"name": "new", "schema": SCHEMA.model_dump(by_alias=True), **more}
+    return world.call("POST", "/namespaces/raw/tables", body, "mallory")
+
+
+def _with_default(default: dict[str, Any], *, nested: bool = False) -> dict[str, Any]:
+    """Return a schema with a column that has this default, or a struct with a field that has it."""
+    field = {"id": 3, "name": "told", "type": "string", "required": False, **default}
+    within = {"id": 4, "name": "within", "type": {"type": "struct", "fields": [field]}, "required": False}
+    return {**SCHEMA.model_dump(by_alias=True), "fields": [*SCHEMA.model_dump()["fields"], within if nested else field]}
+
+
+def _forbidden(answer: httpx.Response) -> None:
+    assert (answer.status_code, answer.json()["error"]["type"]) == (403, "ForbiddenException"), answer.text

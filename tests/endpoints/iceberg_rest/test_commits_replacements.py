@@ -1,0 +1,54 @@
+"""CREATE OR REPLACE TABLE ... AS SELECT beside other commits, as Iceberg's Java library sends it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tests.lake.catalog_harness import World, served
+
+TABLE = "/namespaces/raw/tables/t"
+FORMER, NEW, BESIDE = (pa.table({"id": [each]}) for each in ("former", "new", "beside"))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with served(tmp_path) as made:
+        made.iceberg().create_namespace("raw")
+        made.iceberg().create_table("raw.t", FORMER.schema)
+        yield made
+
+
+def begun_append(world: World) -> list[dict[str, object]]:
+    """Write the files of a commit, and return its updates, which are not sent yet."""
+    begun = world.iceberg().load_table("raw.t").transaction()
+    begun.append(NEW)
+    return [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in begun._updates]  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_table_is_replaced_although_another_client_committed_meanwhile(world: World) -> None:
+    updates = [{"action": "remove-snapshot-ref", "ref-name": "main"}, *begun_append(world)]
+    world.iceberg().load_table("raw.t").append(BESIDE)
+    uuid = world.call("GET", TABLE).json()["metadata"]["table-uuid"]
+
+    answer = world.call(
+        "POST", TABLE, {"requirements": [{"type": "assert-table-uuid", "uuid": uuid}], "updates": updates}
+    )
+
+    assert answer.status_code == 200, answer.text
+    table = world.iceberg().load_table("raw.t")
+    assert table.scan().to_arrow().to_pylist() == [{"id": "new"}]
+    assert [each.sequence_number for each in table.metadata.snapshots] == [1, 1]
+    table.append(FORMER)
+    assert world.iceberg().load_table("raw.t").scan().to_arrow().num_rows == 2
+
+
+def test_a_commit_upon_a_former_snapshot_is_a_conflict(world: World) -> None:
+    world.iceberg().load_table("raw.t").append(FORMER)
+    updates = begun_append(world)
+    world.iceberg().load_table("raw.t").append(BESIDE)
+
+    answer = world.call("POST", TABLE, {"requirements": [], "updates": updates})
+
+    assert answer.status_code == 409

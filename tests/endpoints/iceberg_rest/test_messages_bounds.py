@@ -1,0 +1,107 @@
+"""What a request of the catalog may hold at most, and that a refusal changes nothing and is short."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+
+from tests.lake.catalog_harness import World, served
+from tests.view_version import view_version
+
+SCHEMA = Schema(NestedField(1, "n", LongType()))
+TABLE, VIEW = "/namespaces/raw/tables/t", "/namespaces/raw/views/v"
+VERSION = view_version("raw")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with served(tmp_path_factory.mktemp("world")) as made:
+        made.iceberg().create_namespace("raw")
+        for name in ("t", "u"):
+            made.iceberg().create_table(("raw", name), SCHEMA)
+        body = {"name": "v", "schema": SCHEMA.model_dump(), "view-version": VERSION, "properties": {}}
+        assert made.call("POST", "/namespaces/raw/views", body).status_code == 200
+        yield made
+
+
+def _refused(world: World, path: str, body: Any) -> str:
+    """Send a request that is a bad one, and return the words of the refusal. No metadata file comes of it."""
+    before = world.metadata_files()
+    answer = world.call("POST", path, body)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["type"]) == (400, "BadRequestException"), answer.text[:1000]
+    assert world.metadata_files() == before
+    return str(error["message"])
+
+
+def _columns(*names_and_types: tuple[str, str]) -> dict[str, Any]:
+    fields = [
+        {"id": id, "name": name, "type": type, "required": False}
+        for id, (name, type) in enumerate((("n", "long"), *names_and_types), start=1)
+    ]
+    return {"type": "struct", "schema-id": 0, "fields": fields}
+
+
+def _add(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"action": "add-schema", "schema": schema}
+
+
+@pytest.mark.parametrize("path", [TABLE, VIEW])
+def test_a_commit_of_too_many_updates_is_a_bad_request_and_applies_none(world: World, path: str) -> None:
+    updates = [{"action": "set-properties", "updates": {"comment": str(each)}} for each in range(1001)]
+
+    assert "a commit has at most 1,000 updates" in _refused(world, path, {"updates": updates})
+    assert world.call("POST", path, {"updates": updates[1:]}).status_code == 200
+
+
+def test_the_updates_of_a_transaction_are_counted_together(world: World) -> None:
+    updates = [{"action": "set-properties", "updates": {"comment": str(each)}} for each in range(501)]
+    changes = [{"identifier": {"namespace": ["raw"], "name": name}, "updates": updates} for name in ("t", "u")]
+
+    message = _refused(world, "/transactions/commit", {"table-changes": changes})
+
+    assert "at most 1,000 updates, and this one has 1,002" in message
+
+
+def test_an_answer_quotes_no_more_than_200_characters_of_a_type(world: World) -> None:
+    schema = _columns(("wide", "decimal" + "9" * 3_900_000))
+
+    messages = [
+        _refused(world, "/namespaces/raw/tables", {"name": "new", "schema": schema}),
+        _refused(world, TABLE, {"updates": [_add(schema)]}),
+        _refused(world, VIEW, {"updates": [_add(schema)]}),
+    ]
+
+    assert all("99999" in each and len(each) < 3000 for each in messages), [each[:300] for each in messages]
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (("d", "decimal(38,39)"), "the column `d` cannot have the type decimal(38, 39): the scale"),
+        (("d", "decimal(0,0)"), "must be between 1 and 38"),
+        (("d", "decimal(39,2)"), "must be between 1 and 38"),
+        (("", "long"), "a column has no name"),
+        (("a\0b", "long"), "U+0000"),
+        (("x" * 1001, "long"), "has more than 1,000 characters"),
+    ],
+    ids=["scale", "precision 0", "precision 39", "no name", "U+0000", "long name"],
+)
+def test_a_column_that_engines_refuse_is_a_bad_request(world: World, column: tuple[str, str], words: str) -> None:
+    schema = _columns(column)
+    created = {"name": "new", "schema": schema}
+
+    assert words in _refused(world, "/namespaces/raw/tables", created)
+    assert words in _refused(world, TABLE, {"updates": [_add(schema)]})
+    assert words in _refused(world, VIEW, {"updates": [_add(schema)]})
+    assert words in _refused(world, "/namespaces/raw/views", {**created, "view-version": VERSION})
+
+
+def test_the_properties_of_a_database_are_bounded(world: World) -> None:
+    many = {f"p{each}": "" for each in range(1001)}
+
+    assert "at most 1,000 properties" in _refused(world, "/namespaces", {"namespace": ["new"], "properties": many})
+    assert "at most 1,000 properties" in _refused(world, "/namespaces/raw/properties", {"updates": many})
+    assert "`k` is too long" in _refused(world, "/namespaces/raw/properties", {"updates": {"k": "v" * 100_001}})

@@ -1,0 +1,469 @@
+"""The Iceberg REST catalog with a real client, and by hand."""
+
+import contextlib
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    ForbiddenError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotEmptyError,
+    NoSuchNamespaceError,
+    NoSuchTableError,
+    TableAlreadyExistsError,
+)
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import LongType, NestedField, StringType
+
+from headgate.control.questions.by_name import Verdict
+from headgate.facts.ids import ResourceId
+from tests.lake.catalog_harness import LAKE, World, served
+
+ROWS = pa.table({"carrier": ["AA", "B/6"], "flight": [1, 2]})
+SCHEMA = Schema(NestedField(1, "carrier", StringType()), NestedField(2, "flight", LongType()))
+RAW = (*LAKE, "raw")
+FLIGHTS = (*RAW, "flights")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with served(tmp_path) as made:
+        made.iceberg().create_namespace("raw")
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A world with one table, for tests that change nothing."""
+    with served(tmp_path_factory.mktemp("world")) as made:
+        made.iceberg().create_namespace("raw")
+        made.iceberg().create_table("raw.flights", SCHEMA)
+        yield made
+
+
+class TestWorkingWithTables:
+    """What a client does all day."""
+
+    def test_append_and_read_back(self, world: World) -> None:
+        table = world.iceberg().create_table("raw.flights", SCHEMA)
+        table.append(ROWS)
+        table.append(ROWS)
+
+        read = world.iceberg().load_table("raw.flights")
+
+        assert read.scan().to_arrow().num_rows == 4
+        assert str(read.metadata.table_uuid) == world.gate.ids[FLIGHTS]
+        assert read.location().endswith(f"/warehouse/organization/{world.gate.ids[RAW]}/{read.metadata.table_uuid}")
+        assert read.metadata_location.rpartition("/")[2].startswith("00002-")
+        assert len(read.metadata.metadata_log) == 2
+
+    def test_a_partitioned_table_with_values_that_need_escaping(self, world: World) -> None:
+        spec = PartitionSpec(PartitionField(1, 1000, IdentityTransform(), "carrier"))
+        table = world.iceberg().create_table("raw.flights", SCHEMA, partition_spec=spec)
+
+        table.append(ROWS)
+
+        assert table.scan(row_filter="carrier = 'B/6'").to_arrow().num_rows == 1
+
+    def test_overwrite_and_delete(self, world: World) -> None:
+        table = world.iceberg().create_table("raw.flights", SCHEMA)
+        table.append(ROWS)
+        table.delete("flight = 1")
+        assert table.scan().to_arrow().num_rows == 1
+        table.overwrite(ROWS)
+        assert table.scan().to_arrow().num_rows == 2
+
+    def test_evolve_schema_and_properties(self, world: World) -> None:
+        table = world.iceberg().create_table("raw.flights", SCHEMA, properties={"owner": "me"})
+        with table.update_schema() as update:
+            update.add_column("dest", StringType())
+        with table.transaction() as transaction:
+            transaction.set_properties({"a": "1"})
+            transaction.remove_properties("owner")
+
+        again = world.iceberg().load_table("raw.flights")
+
+        assert again.schema().column_names == ["carrier", "flight", "dest"]
+        assert again.properties == {"a": "1"}
+
+    def test_a_create_in_a_transaction_appears_with_its_data(self, world: World) -> None:
+        with world.iceberg().create_table_transaction("raw.flights", SCHEMA, properties={"a": "1"}) as transaction:
+            assert not world.iceberg().table_exists("raw.flights")
+            transaction.append(ROWS)
+
+        table = world.iceberg().load_table("raw.flights")
+        assert table.scan().to_arrow().num_rows == 2
+        assert str(table.metadata.table_uuid) == world.gate.ids[FLIGHTS]
+        assert table.properties == {"a": "1"}
+
+    def test_rename_list_and_drop(self, world: World) -> None:
+        catalog = world.iceberg()
+        catalog.create_namespace("trusted")
+        table = catalog.create_table("raw.flights", SCHEMA)
+        table.append(ROWS)
+
+        catalog.rename_table("raw.flights", "trusted.vols")
+
+        assert catalog.list_namespaces() == [("raw",), ("trusted",)]
+        assert catalog.list_tables("trusted") == [("trusted", "vols")]
+        assert catalog.list_tables("raw") == []
+        moved = catalog.load_table("trusted.vols")
+        moved.append(ROWS)
+        assert moved.scan().to_arrow().num_rows == 4
+        catalog.drop_table("trusted.vols")
+        assert not catalog.table_exists("trusted.vols")
+        assert world.gate.store.pointer(ResourceId(str(table.metadata.table_uuid))) is None
+        assert world.data_files()
+
+    def test_a_purge_removes_the_tables_files_and_no_other(self, world: World) -> None:
+        catalog = world.iceberg()
+        kept = catalog.create_table("raw.kept", SCHEMA)
+        kept.append(ROWS)
+        catalog.create_table("raw.flights", SCHEMA).append(ROWS)
+
+        catalog.purge_table("raw.flights")
+
+        # The answer does not wait for the files.
+        for _ in range(100):
+            if len(world.data_files()) == 1:
+                break
+            time.sleep(0.05)
+        assert len(world.data_files()) == 1
+        assert kept.scan().to_arrow().num_rows == 2
+
+    def test_namespaces_end_when_they_are_empty(self, world: World) -> None:
+        catalog = world.iceberg()
+        catalog.create_table("raw.flights", SCHEMA)
+        with pytest.raises(NamespaceNotEmptyError):
+            catalog.drop_namespace("raw")
+        catalog.drop_table("raw.flights")
+        catalog.drop_namespace("raw")
+        assert not catalog.namespace_exists("raw")
+
+    def test_taken_names(self, world: World) -> None:
+        catalog = world.iceberg()
+        catalog.create_table("raw.flights", SCHEMA)
+        catalog.create_table("raw.other", SCHEMA)
+        before = world.metadata_files()
+
+        with pytest.raises(TableAlreadyExistsError):
+            catalog.create_table("raw.flights", SCHEMA)
+        with pytest.raises(TableAlreadyExistsError):
+            catalog.rename_table("raw.other", "raw.flights")
+        with pytest.raises(NamespaceAlreadyExistsError):
+            catalog.create_namespace("raw")
+        assert world.metadata_files() == before
+
+    def test_a_requirement_that_does_not_hold_is_a_conflict(self, world: World) -> None:
+        table = world.iceberg().create_table("raw.flights", SCHEMA)
+        table.append(ROWS)
+        before = world.metadata_files()
+        updates = [{"action": "set-properties", "updates": {"a": "1"}}]
+        for requirement in (
+            {"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": None},
+            {"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": 1},
+            {"type": "assert-table-uuid", "uuid": str(uuid.uuid4())},
+            {"type": "assert-current-schema-id", "current-schema-id": 7},
+        ):
+            body = {"requirements": [requirement], "updates": updates}
+            answer = world.call("POST", "/namespaces/raw/tables/flights", body)
+            assert (answer.status_code, answer.json()["error"]["type"]) == (409, "CommitFailedException")
+        assert world.metadata_files() == before
+
+    def test_writers_that_race_lose_nothing_that_was_acknowledged(self, world: World) -> None:
+        world.iceberg().create_table("raw.flights", SCHEMA, properties={"commit.retry.num-retries": "0"})
+        acknowledged: list[int] = []
+
+        def write() -> None:
+            with contextlib.suppress(CommitFailedException):
+                world.iceberg().load_table("raw.flights").append(ROWS)
+                acknowledged.append(1)
+
+        threads = [threading.Thread(target=write) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        table = world.iceberg().load_table("raw.flights")
+        assert table.scan().to_arrow().num_rows == 2 * len(acknowledged) >= 2
+        # The first file, and one for each commit: those that lost a race were removed.
+        assert len(world.metadata_files()) == 1 + len(acknowledged)
+
+
+class TestWhoMayDoWhat:
+    """Decisions come from the gate; the door only turns them into answers."""
+
+    @pytest.fixture(autouse=True)
+    def _table(self, world: World) -> None:
+        world.iceberg().create_table("raw.flights", SCHEMA).append(ROWS)
+
+    def test_nobody_is_not_served(self, world: World) -> None:
+        for path in ("/config", "/namespaces", "/namespaces/raw/tables/flights", "/nonsense"):
+            answer = world.call("GET", path, by="")
+            assert (answer.status_code, answer.json()["error"]["type"]) == (401, "NotAuthorizedException")
+
+    def test_a_reader_reads_and_does_not_write(self, world: World) -> None:
+        world.gate.allow("rita", FLIGHTS, "table.select")
+        table = world.iceberg("rita").load_table("raw.flights")
+
+        assert table.scan().to_arrow().num_rows == 2
+        with pytest.raises(ForbiddenError, match=r"`table\.insert` is not given"):
+            table.append(ROWS)
+
+    def test_seeing_is_not_reading(self, world: World) -> None:
+        world.gate.allow("dora", FLIGHTS, "table.describe")
+
+        assert world.iceberg("dora").table_exists("raw.flights")
+        with pytest.raises(ForbiddenError, match=r"table\.select"):
+            world.iceberg("dora").load_table("raw.flights")
+        world.iceberg("spark:dora").load_table("raw.flights")
+
+    @pytest.mark.parametrize(
+        ("verb", "needed"),
+        [
+            ("append", {"table.select", "table.insert"}),
+            ("delete", {"table.select", "table.insert", "table.update", "table.delete_rows"}),
+            ("overwrite", {"table.select", "table.insert", "table.update", "table.delete_rows"}),
+            ("alter", {"table.select", "table.alter"}),
+            ("properties", {"table.select", "table.alter"}),
+            ("rollback", {"table.select", "table.insert", "table.update", "table.delete_rows", "table.alter"}),
+            ("tag", {"table.select", "table.alter"}),
+        ],
+    )
+    def test_a_commit_needs_exactly_what_it_does(self, world: World, verb: str, needed: set[str]) -> None:
+        world.iceberg().load_table("raw.flights").append(ROWS)
+        for missing in needed:
+            person = f"no-{missing}"
+            world.gate.allow(person, FLIGHTS, *(needed - {missing}))
+            with pytest.raises(ForbiddenError):
+                _do(world, person, verb)
+        world.gate.allow("able", FLIGHTS, *needed)
+        _do(world, "able", verb)
+
+    def test_hidden_and_missing_are_the_same(self, world: World) -> None:
+        world.iceberg().create_namespace("secret")
+        world.iceberg().create_table("secret.salaries", SCHEMA)
+        world.gate.allow("vera", RAW, "database.describe", "database.create_table", "table.select")
+        commit = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"a": "1"}}]}
+        staged = {"requirements": [{"type": "assert-create"}], "updates": []}
+        create = {"name": "t", "schema": SCHEMA.model_dump(by_alias=True)}
+        asked = [
+            ("GET", "/namespaces/{db}", None),
+            ("GET", "/namespaces?parent={db}", None),
+            ("HEAD", "/namespaces/{db}", None),
+            ("DELETE", "/namespaces/{db}", None),
+            ("GET", "/namespaces/{db}/tables", None),
+            ("POST", "/namespaces/{db}/tables", create),
+            ("POST", "/namespaces/{db}/tables", {**create, "stage-create": True}),
+            ("GET", "/namespaces/{db}/tables/{t}", None),
+            ("HEAD", "/namespaces/{db}/tables/{t}", None),
+            ("DELETE", "/namespaces/{db}/tables/{t}", None),
+            ("DELETE", "/namespaces/{db}/tables/{t}?purgeRequested=true", None),
+            ("POST", "/namespaces/{db}/tables/{t}", commit),
+            ("POST", "/namespaces/{db}/tables/{t}", staged),
+        ]
+        for token in ("vera", "spark:vera", "stranger"):
+            for method, path, body in asked:
+                hidden = world.call(method, path.format(db="secret", t="salaries"), body, token)
+                missing = world.call(method, path.format(db="absent", t="nothings"), body, token)
+                assert hidden.status_code == missing.status_code == 404, (method, path, hidden.text)
+                assert hidden.text.replace("secret", "absent").replace("salaries", "nothings") == missing.text
+
+    def test_a_hidden_table_cannot_be_renamed_and_a_hidden_target_is_missing(self, world: World) -> None:
+        world.iceberg().create_namespace("secret")
+        world.iceberg().create_table("secret.salaries", SCHEMA)
+        world.gate.allow("rena", FLIGHTS, "table.alter", "table.drop", "table.select")
+
+        def rename(source: list[str], target: list[str]) -> str:
+            body = {
+                "source": {"namespace": source[:1], "name": source[1]},
+                "destination": {"namespace": target[:1], "name": target[1]},
+            }
+            answer = world.call("POST", "/tables/rename", body, "rena")
+            assert answer.status_code == 404
+            return answer.text.replace("secret", "absent").replace("salaries", "nothings")
+
+        assert rename(["secret", "salaries"], ["raw", "x"]) == rename(["absent", "nothings"], ["raw", "x"])
+        assert rename(["raw", "flights"], ["secret", "x"]) == rename(["raw", "flights"], ["absent", "x"])
+
+    def test_lists_show_what_may_be_known(self, world: World) -> None:
+        world.iceberg().create_namespace("secret")
+        world.iceberg().create_table("raw.other", SCHEMA)
+        world.gate.allow("vera", RAW, "database.describe")
+        world.gate.allow("vera", FLIGHTS, "table.select")
+
+        assert world.iceberg("vera").list_namespaces() == [("raw",)]
+        assert world.iceberg("vera").list_tables("raw") == [("raw", "flights")]
+        assert world.iceberg("stranger").list_namespaces() == []
+
+    def test_visible_but_not_allowed_says_why(self, world: World) -> None:
+        world.gate.allow("vera", RAW, "database.describe")
+        world.gate.allow("vera", FLIGHTS, "table.select")
+        world.gate.allow("vera", LAKE, "lake.describe")
+        catalog = world.iceberg("vera")
+
+        with pytest.raises(ForbiddenError, match=r"database\.create_table"):
+            catalog.create_table("raw.mine", SCHEMA)
+        with pytest.raises(ForbiddenError, match=r"table\.drop"):
+            catalog.drop_table("raw.flights")
+        with pytest.raises(ForbiddenError, match=r"table\.alter"):
+            catalog.rename_table("raw.flights", "raw.mine")
+        with pytest.raises(ForbiddenError, match=r"database\.drop"):
+            catalog.drop_namespace("raw")
+        with pytest.raises(ForbiddenError, match=r"lake\.create_database"):
+            catalog.create_namespace("mine")
+
+    @pytest.mark.parametrize(("known", "status"), [(True, 403), (False, 404)])
+    def test_a_command_that_is_refused_after_the_check_leaves_nothing(
+        self, world: World, *, known: bool, status: int
+    ) -> None:
+        before = world.gate.store.head(), world.metadata_files()
+        world.gate.refuses_commands = Verdict(
+            allowed=False, discoverable=known, message="not any more", revision=9, resource=None
+        )
+        new = {"name": "new", "schema": SCHEMA.model_dump(by_alias=True)}
+        rename = {
+            "source": {"namespace": ["raw"], "name": "flights"},
+            "destination": {"namespace": ["raw"], "name": "new"},
+        }
+
+        answers = [
+            world.call("POST", "/namespaces/raw/tables", new),
+            world.call("DELETE", "/namespaces/raw/tables/flights?purgeRequested=true"),
+            world.call("DELETE", "/namespaces/raw"),
+            world.call("POST", "/namespaces", {"namespace": ["new"]}),
+            world.call("POST", "/tables/rename", rename),
+        ]
+
+        assert {answer.status_code for answer in answers} == {status}
+        assert {"not any more" in answer.text for answer in answers} == {known}
+        assert (world.gate.store.head(), world.metadata_files()) == before
+
+    def test_a_guarded_session_needs_the_parts_of_what_it_commits(self, world: World) -> None:
+        world.gate.allow("ina", FLIGHTS, "table.insert")
+        world.gate.allow("dela", FLIGHTS, "table.delete_rows")
+        world.gate.allow("both", FLIGHTS, "table.insert", "table.delete_rows")
+
+        _do(world, "spark:ina", "append")
+        with pytest.raises(ForbiddenError, match=r"table\.delete_rows"):
+            _do(world, "spark:ina", "overwrite")
+        with pytest.raises(ForbiddenError, match=r"table\.insert"):
+            _do(world, "spark:dela", "append")
+        _do(world, "spark:both", "overwrite")
+        with pytest.raises(ForbiddenError, match=r"table\.alter"):
+            _do(world, "spark:both", "alter")
+
+
+def _do(world: World, token: str, verb: str) -> None:
+    table = world.iceberg(token).load_table("raw.flights")
+    if verb == "append":
+        table.append(ROWS)
+    elif verb == "delete":
+        table.delete("flight = 1")
+    elif verb == "overwrite":
+        table.overwrite(ROWS)
+    elif verb == "alter":
+        with table.update_schema() as update:
+            update.add_column("dest", StringType())
+    elif verb == "properties":
+        with table.transaction() as transaction:
+            transaction.set_properties({"a": "1"})
+    elif verb == "tag":
+        table.manage_snapshots().create_tag(table.metadata.snapshots[0].snapshot_id, "first").commit()
+    elif verb == "rollback":
+        table.manage_snapshots().rollback_to_snapshot(table.metadata.snapshots[0].snapshot_id).commit()
+
+
+class TestByHand:
+    """Requests that no well-behaved client sends. None of them changes anything."""
+
+    @pytest.fixture
+    def world(self, shared: World) -> World:
+        return shared
+
+    def test_config_lists_what_is_served_and_no_more(self, world: World) -> None:
+        answer = world.call("GET", "/config?warehouse=lake").json()
+
+        assert answer["overrides"] == answer["defaults"] == {}
+        assert len(answer["endpoints"]) == 24
+        assert "POST /v1/{prefix}/namespaces/{namespace}/tables/{table}" in answer["endpoints"]
+        assert "POST /v1/{prefix}/tables/rename" in answer["endpoints"]
+        assert not any("/plan" in endpoint or "/sign" in endpoint for endpoint in answer["endpoints"])
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/nonsense",
+            "/namespaces/raw/functions",
+            "/namespaces/raw/tables/a/b",
+            "/namespaces//tables/a",
+            "/transactions",
+            "/namespaces/raw%2Ftables%2Fflights",
+        ],
+    )
+    def test_other_addresses_are_answered_in_shape(self, world: World, path: str) -> None:
+        for method in ("GET", "POST", "DELETE", "PUT"):
+            answer = world.call(method, path)
+            assert answer.status_code == 404
+            assert answer.json()["error"]["code"] == 404
+
+    @pytest.mark.parametrize("name", ["", ".", "a.b", "a/b", "a*", "a\\b", "a\nb", "a\x1fb", " a", "x" * 256, "a`"])
+    def test_names_that_cannot_be(self, world: World, name: str) -> None:
+        schema = SCHEMA.model_dump(by_alias=True)
+        assert world.call("POST", "/namespaces", {"namespace": [name]}).status_code == 400
+        assert world.call("POST", "/namespaces/raw/tables", {"name": name, "schema": schema}).status_code == 400
+        body = {"name": name, "schema": schema, "stage-create": True}
+        assert world.call("POST", "/namespaces/raw/tables", body).status_code == 400
+
+    @pytest.mark.parametrize(
+        ("path", "body"),
+        [
+            ("/namespaces", None),
+            ("/namespaces", []),
+            ("/namespaces", {"namespace": []}),
+            ("/namespaces", {"namespace": ["a", "b"]}),
+            ("/namespaces", {"namespace": ["a"], "properties": {"comment": 1}}),
+            ("/namespaces/raw/properties", {"updates": {"owner": "me"}}),
+            ("/namespaces/raw/register", {"name": "new"}),
+            ("/namespaces/raw/tables/flights/metrics", {}),
+            ("/namespaces/raw/views", {"name": "v", "schema": {"type": "struct", "fields": []}}),
+            ("/transactions/commit", {"table-changes": []}),
+            ("/transactions/commit", {"table-changes": [{"updates": []}]}),
+            ("/namespaces/raw/tables", {"name": "t"}),
+            ("/namespaces/raw/tables", {"name": "t", "schema": {"type": "struct", "fields": [{"id": 1}]}}),
+            ("/namespaces/raw/tables/flights", {"requirements": []}),
+            ("/namespaces/raw/tables/flights", {"updates": [{"action": "set-the-house-on-fire"}]}),
+            ("/namespaces/raw/tables/flights", {"updates": [], "requirements": [{"type": "assert-luck"}]}),
+            ("/namespaces/raw/tables/flights", {"updates": [{"action": "set-current-schema", "schema-id": 9}]}),
+            ("/namespaces/raw/tables/flights", {"updates": [{"action": "remove-snapshots", "snapshot-ids": [9]}]}),
+            (
+                "/namespaces/raw/tables/flights",
+                {"updates": [{"action": "upgrade-format-version", "format-version": 9}]},
+            ),
+            ("/namespaces/raw/tables/flights", {"updates": [], "identifier": {"namespace": ["raw"], "name": "x"}}),
+        ],
+    )
+    def test_what_makes_no_sense_is_a_bad_request(self, world: World, path: str, body: object) -> None:
+        answer = world.call("POST", path, body)
+
+        assert (answer.status_code, answer.json()["error"]["type"]) == (400, "BadRequestException")
+
+    def test_metadata_tables_and_deeper_namespaces_are_missing_tables(self, world: World) -> None:
+        answer = world.call("GET", "/namespaces/raw%1Fflights/tables/files")
+
+        assert answer.json()["error"]["type"] == "NoSuchTableException"
+
+    def test_an_unknown_table_is_missing_for_an_admin_too(self, world: World) -> None:
+        with pytest.raises(NoSuchTableError):
+            world.iceberg().load_table("raw.absent")
+        with pytest.raises(NoSuchNamespaceError):
+            world.iceberg().list_tables("absent")

@@ -1,0 +1,452 @@
+"""What the specification says besides tables: pages, versions, properties, metrics, retries, several tables at once."""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.types import LongType, NestedField
+
+from tests.lake.catalog_harness import ADMIN, LAKE, World, served
+
+SCHEMA = Schema(NestedField(1, "n", LongType()))
+ROWS = pa.table({"n": [1, 2]})
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """One world; each test has a database of its own in it."""
+    with served(tmp_path_factory.mktemp("world")) as made:
+        yield made
+
+
+@pytest.fixture
+def database(world: World, request: pytest.FixtureRequest) -> str:
+    name = f"d{abs(hash(request.node.name))}"
+    world.iceberg().create_namespace(name)
+    return name
+
+
+def _table(world: World, database: str, name: str = "t") -> Table:
+    return world.iceberg().create_table((database, name), SCHEMA)
+
+
+def _paged(world: World, path: str, size: int) -> list[list[Any]]:
+    pages, token = [], ""
+    while True:
+        answer = world.call("GET", f"{path}?pageSize={size}&pageToken={token}").json()
+        pages.append(answer.get("identifiers", answer.get("namespaces")))
+        token = answer.get("next-page-token")
+        if token is None:
+            return pages
+
+
+class TestPages:
+    def test_of_tables_tell_each_once(self, world: World, database: str) -> None:
+        for number in range(5):
+            _table(world, database, f"t{number}")
+
+        pages = _paged(world, f"/namespaces/{database}/tables", 2)
+
+        assert [[each["name"] for each in page] for page in pages] == [["t0", "t1"], ["t2", "t3"], ["t4"]]
+        whole = world.call("GET", f"/namespaces/{database}/tables?pageToken=").json()
+        assert len(whole["identifiers"]) == 5
+        assert "next-page-token" not in whole
+        small = RestCatalog("lake", uri=world.url, token=ADMIN, **{"rest-page-size": "2"})
+        assert len(small.list_tables(database)) == 5
+
+    def test_go_on_where_they_ended_though_something_went(self, world: World, database: str) -> None:
+        for number in range(4):
+            _table(world, database, f"t{number}")
+        first = world.call("GET", f"/namespaces/{database}/tables?pageSize=2").json()
+        world.iceberg().drop_table((database, "t1"))
+
+        rest = world.call("GET", f"/namespaces/{database}/tables?pageToken={first['next-page-token']}").json()
+
+        assert [each["name"] for each in rest["identifiers"]] == ["t2", "t3"]
+
+    def test_of_namespaces_hold_what_the_caller_may_know(self, world: World, database: str) -> None:
+        world.gate.allow("ina", (*LAKE, database), "database.describe")
+        answer = world.call("GET", "/namespaces?pageSize=5", by="ina").json()
+
+        assert answer == {"namespaces": [[database]]}
+
+    @pytest.mark.parametrize("query", ["pageSize=0", "pageSize=-1", "pageSize=x", "pageToken=%25", "pageToken=w6k"])
+    def test_that_make_no_sense_are_bad_requests(self, world: World, database: str, query: str) -> None:
+        answer = world.call("GET", f"/namespaces/{database}/tables?{query}")
+
+        assert answer.status_code == 400 or query == "pageToken=w6k"
+
+
+class TestVersions:
+    def test_what_has_not_changed_is_not_sent_again(self, world: World, database: str) -> None:
+        table = _table(world, database)
+        path = f"/namespaces/{database}/tables/t"
+        first = world.call("GET", path)
+
+        same = world.call("GET", path, if_none_match=first.headers["etag"])
+        assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", first.headers["etag"])
+        assert world.call("GET", f"{path}?snapshots=refs", if_none_match=first.headers["etag"]).status_code == 200
+        assert world.call("GET", path, by="nobody", if_none_match=first.headers["etag"]).status_code == 404
+
+        table.append(ROWS)
+        changed = world.call("GET", path, if_none_match=first.headers["etag"])
+        assert changed.status_code == 200
+        assert changed.headers["etag"] != first.headers["etag"]
+
+    def test_refs_alone_are_sent_where_they_are_enough(self, world: World, database: str) -> None:
+        table = _table(world, database)
+        for _ in range(3):
+            table.append(ROWS)
+        path = f"/namespaces/{database}/tables/t"
+
+        heads = world.call("GET", f"{path}?snapshots=refs").json()["metadata"]
+
+        assert len(heads["snapshots"]) == 1
+        assert heads["snapshots"][0]["snapshot-id"] == heads["current-snapshot-id"]
+        assert len(world.call("GET", f"{path}?snapshots=all").json()["metadata"]["snapshots"]) == 3
+        assert world.call("GET", f"{path}?snapshots=some").status_code == 400
+
+    def test_only_a_guarded_session_is_told_where_its_reader_is_confined_to(self, world: World, database: str) -> None:
+        location = _table(world, database).location()
+        path = f"/namespaces/{database}/tables"
+
+        assert world.call("GET", f"{path}/t").json()["config"] == {}
+        told = world.call("GET", f"{path}/t", by=f"spark:{ADMIN}").json()
+        assert told["config"] == {"headgate.location": location}
+        staged = {"name": "s", "schema": SCHEMA.model_dump(), "stage-create": True}
+        answer = world.call("POST", path, staged, by=f"spark:{ADMIN}").json()
+        assert answer["config"] == {"headgate.location": answer["metadata"]["location"]}
+
+
+class TestProperties:
+    def test_come_and_go(self, world: World, database: str) -> None:
+        catalog = world.iceberg()
+        catalog.update_namespace_properties(database, updates={"a": "1", "b": "2,3"})
+        summary = catalog.update_namespace_properties(database, removals={"a", "c"}, updates={"comment": "x"})
+
+        assert (summary.removed, summary.missing, summary.updated) == (["a"], ["c"], ["comment"])
+        assert catalog.load_namespace_properties(database) == {"b": "2,3", "comment": "x"}
+
+    def test_of_a_new_one_are_kept(self, world: World, database: str) -> None:
+        world.iceberg().create_namespace(f"{database}x", {"comment": "y", "owner": "spark says so"})
+
+        assert world.iceberg().load_namespace_properties(f"{database}x") == {"comment": "y"}
+
+    def test_need_alter(self, world: World, database: str) -> None:
+        body = {"updates": {"a": "1"}}
+        path = f"/namespaces/{database}/properties"
+        world.gate.allow("ina", (*LAKE, database), "database.describe")
+
+        assert world.call("POST", path, body, by="ina").status_code == 403
+        assert world.call("POST", path, body, by="nobody").status_code == 404
+        world.gate.allow("ina", (*LAKE, database), "database.alter")
+        assert world.call("POST", path, body, by="ina").status_code == 200
+
+    def test_never_move_files(self, world: World, database: str) -> None:
+        there = {"location": "file:///etc"}
+
+        assert world.call("POST", f"/namespaces/{database}/properties", {"updates": there}).status_code == 403
+        assert world.call("POST", "/namespaces", {"namespace": ["new"], "properties": there}).status_code == 403
+
+    def test_cannot_be_set_and_removed_at_once(self, world: World, database: str) -> None:
+        body = {"updates": {"a": "1"}, "removals": ["a"]}
+
+        assert world.call("POST", f"/namespaces/{database}/properties", body).status_code == 422
+
+
+class TestBesides:
+    def test_metrics_are_taken_from_who_may_know_of_the_table(self, world: World, database: str) -> None:
+        _table(world, database)
+        report = {"report-type": "scan-report", "table-name": "t", "metrics": {"total": {"unit": "count", "value": 1}}}
+        path = f"/namespaces/{database}/tables/t/metrics"
+
+        assert world.call("POST", path, report).status_code == 204
+        assert world.call("POST", path, report, by="nobody").status_code == 404
+
+    def test_there_are_no_credentials_to_give(self, world: World, database: str) -> None:
+        _table(world, database)
+        path = f"/namespaces/{database}/tables/t/credentials"
+
+        assert world.call("GET", path).json() == {"storage-credentials": []}
+        assert world.call("GET", path, by="nobody").status_code == 404
+
+    def test_bodies_that_are_too_deep_or_no_json_are_bad_requests(self, world: World, database: str) -> None:
+        _table(world, database)
+        deep = "[" * 100_000
+        types = '{"type":"list","element-id":1,"element-required":false,"element":' * 2000 + '"int"' + "}" * 2000
+        field = f'{{"id":1,"name":"n","required":false,"type":{types}}}'
+        for body in ("", "{", deep, f'{{"name":"x","schema":{{"type":"struct","fields":[{field}]}}}}', "\xff"):
+            answer = httpx.post(
+                f"{world.url}/v1/namespaces/{database}/tables",
+                content=body.encode("latin-1"),
+                headers={"Authorization": f"Bearer {ADMIN}"},
+            )
+            assert answer.status_code == 400, answer.text
+
+
+def _commit(table: Table, *updates: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"identifier": {"namespace": list(table.name()[:-1]), "name": table.name()[-1]}, "updates": updates, **more}
+
+
+def _set(**properties: str) -> dict[str, Any]:
+    return {"action": "set-properties", "updates": properties}
+
+
+class TestSeveralTablesAtOnce:
+    PATH = "/transactions/commit"
+
+    def test_all_change_or_none_does(self, world: World, database: str) -> None:
+        tables = [_table(world, database, name) for name in ("a", "b")]
+        wrong = {"type": "assert-table-uuid", "uuid": str(uuid.uuid4())}
+        good = [_commit(each, _set(x="1")) for each in tables]
+        before = world.metadata_files()
+
+        refused = world.call("POST", self.PATH, {"table-changes": [good[0], {**good[1], "requirements": [wrong]}]})
+        assert (refused.status_code, world.metadata_files()) == (409, before)
+        assert world.call("POST", self.PATH, {"table-changes": good}).status_code == 204
+
+        assert [world.iceberg().load_table(each.name()).properties for each in tables] == [{"x": "1"}] * 2
+
+    def test_each_needs_what_it_would_need_alone(self, world: World, database: str) -> None:
+        tables = [_table(world, database, name) for name in ("a", "b")]
+        body = {"table-changes": [_commit(each, _set(x="1")) for each in tables]}
+        for each in tables:
+            world.gate.allow("ina", (*LAKE, *each.name()), "table.select")
+        world.gate.allow("ina", (*LAKE, *tables[0].name()), "table.alter")
+
+        assert world.call("POST", self.PATH, body, by="ina").status_code == 403
+        assert world.call("POST", self.PATH, body, by="nobody").status_code == 404
+        world.gate.allow("ina", (*LAKE, *tables[1].name()), "table.alter")
+        assert world.call("POST", self.PATH, body, by="ina").status_code == 204
+
+    def test_no_table_twice_and_no_new_one(self, world: World, database: str) -> None:
+        table = _table(world, database)
+        once = _commit(table, _set(x="1"))
+        new = {**once, "requirements": [{"type": "assert-create"}]}
+
+        for changes in ([once, once], [new], [{"updates": []}]):
+            assert world.call("POST", self.PATH, {"table-changes": changes}).status_code == 400
+
+    def test_a_repeated_one_is_done_once(self, world: World, database: str) -> None:
+        table = _table(world, database)
+        body, key = {"table-changes": [_commit(table, _set(x="1"))]}, {"idempotency_key": str(uuid.uuid4())}
+        assert world.call("POST", self.PATH, body, **key).status_code == 204
+        with table.refresh().transaction() as other:
+            other.set_properties({"x": "2"})
+
+        assert world.call("POST", self.PATH, body, **key).status_code == 204
+        assert world.iceberg().load_table(table.name()).properties == {"x": "2"}
+
+
+class TestAgain:
+    """Somebody whose answer was lost sends the same again."""
+
+    def test_an_append_is_in_the_table_once(self, world: World, database: str) -> None:
+        table = _table(world, database)
+        body = _appended(table)
+        path = f"/namespaces/{database}/tables/t"
+        first = world.call("POST", path, body)
+        table.refresh().append(ROWS)
+
+        again = world.call("POST", path, body)
+
+        assert (first.status_code, again.status_code) == (200, 200)
+        assert world.iceberg().load_table(table.name()).scan().to_arrow().num_rows == 4
+        assert world.call("POST", path, body, by="nobody").status_code == 404
+
+    def test_the_last_change_of_the_schema_is_recognised(self, world: World, database: str) -> None:
+        table = _table(world, database)
+        wider = Schema(*SCHEMA.fields, NestedField(2, "m", LongType()))
+        body = _commit(
+            table,
+            {"action": "add-schema", "schema": wider.model_dump(), "last-column-id": 2},
+            {"action": "set-current-schema", "schema-id": -1},
+            requirements=[{"type": "assert-current-schema-id", "current-schema-id": 0}],
+        )
+        path = f"/namespaces/{database}/tables/t"
+        first = world.call("POST", path, body)
+
+        again = world.call("POST", path, body)
+
+        assert (first.status_code, again.status_code) == (200, 200)
+        assert first.json()["metadata-location"] == again.json()["metadata-location"]
+        with table.refresh().transaction() as other:
+            other.set_properties({"x": "2"})
+        assert world.call("POST", path, body).status_code == 409
+
+    def test_a_create_a_rename_and_a_drop_have_happened(self, world: World, database: str) -> None:
+        keys = [{"idempotency_key": str(uuid.uuid4())} for _ in range(3)]
+        tables = f"/namespaces/{database}/tables"
+        new = {"name": "t", "schema": SCHEMA.model_dump()}
+        ids = [world.call("POST", tables, new, **keys[0]).json()["metadata"]["table-uuid"] for _ in range(2)]
+        assert ids[0] == ids[1]
+        rename = {
+            "source": {"namespace": [database], "name": "t"},
+            "destination": {"namespace": [database], "name": "u"},
+        }
+        for _ in range(2):
+            assert world.call("POST", "/tables/rename", rename, **keys[1]).status_code == 204
+        for _ in range(2):
+            assert world.call("DELETE", f"{tables}/u", **keys[2]).status_code == 204
+
+        # The key is of that person and that request; and what it made is gone by now.
+        assert world.call("POST", tables, {**new, "name": "v"}, **keys[0]).status_code == 400
+        assert world.call("POST", tables, new, **keys[0]).status_code == 404
+        assert world.call("POST", tables, new, by="nobody", **keys[0]).status_code == 404
+
+    def test_a_staged_create_has_happened_though_the_table_went_on(self, world: World, database: str) -> None:
+        new = {"name": "t", "schema": SCHEMA.model_dump(), "stage-create": True}
+        metadata = world.call("POST", f"/namespaces/{database}/tables", new).json()["metadata"]
+        updates = [
+            {"action": "assign-uuid", "uuid": metadata["table-uuid"]},
+            {"action": "upgrade-format-version", "format-version": 2},
+            {"action": "add-schema", "schema": metadata["schemas"][0], "last-column-id": 1},
+            {"action": "set-current-schema", "schema-id": -1},
+            {"action": "add-spec", "spec": metadata["partition-specs"][0]},
+            {"action": "set-default-spec", "spec-id": -1},
+            {"action": "add-sort-order", "sort-order": metadata["sort-orders"][0]},
+            {"action": "set-default-sort-order", "sort-order-id": -1},
+            {"action": "set-location", "location": metadata["location"]},
+        ]
+        body, key = (
+            {"requirements": [{"type": "assert-create"}], "updates": updates},
+            {"idempotency_key": str(uuid.uuid4())},
+        )
+        path = f"/namespaces/{database}/tables/t"
+        assert world.call("POST", path, body, **key).status_code == 200
+        world.iceberg().load_table((database, "t")).append(ROWS)
+
+        assert world.call("POST", path, body).status_code == 403
+        again = world.call("POST", path, body, **key)
+        assert (again.status_code, len(again.json()["metadata"]["snapshots"])) == (200, 1)
+
+    def test_a_database_was_made_and_dropped_once(self, world: World, database: str) -> None:
+        made, dropped = ({"idempotency_key": str(uuid.uuid4())} for _ in range(2))
+        for _ in range(2):
+            assert world.call("POST", "/namespaces", {"namespace": [f"{database}y"]}, **made).status_code == 200
+        for _ in range(2):
+            assert world.call("DELETE", f"/namespaces/{database}y", **dropped).status_code == 204
+
+
+def _appended(table: Table) -> dict[str, Any]:
+    """What a client sends to append rows, without sending it."""
+    with table.transaction() as transaction:
+        transaction.append(ROWS)
+        updates, requirements = transaction._updates, transaction._requirements
+        body = _commit(
+            table,
+            *(each.model_dump(mode="json") for each in updates),
+            requirements=[each.model_dump(mode="json") for each in requirements],
+        )
+        transaction._updates = transaction._requirements = ()
+    return body
+
+
+class TestRegistering:
+    def _dropped(self, world: World, database: str) -> str:
+        table = _table(world, database)
+        table.append(ROWS)
+        path = world.iceberg().load_table(table.name()).metadata_location
+        world.iceberg().drop_table(table.name())
+        return path
+
+    def test_brings_back_what_was_dropped(self, world: World, database: str) -> None:
+        path = self._dropped(world, database)
+
+        back = world.iceberg().register_table((database, "back"), path)
+
+        assert back.scan().to_arrow().num_rows == 2
+        # Its files are those of a table now.
+        again = world.call("POST", f"/namespaces/{database}/register", {"name": "more", "metadata-location": path})
+        assert again.status_code == 403
+
+    def test_takes_a_right_of_its_own_besides_that_to_make_tables(self, world: World, database: str) -> None:
+        body = {"name": "back", "metadata-location": self._dropped(world, database)}
+        path = f"/namespaces/{database}/register"
+        world.gate.allow("ina", (*LAKE, database), "*")
+        assert world.call("POST", path, body, by="ina").status_code in (403, 404)
+        world.gate.allow("reg", LAKE, "lake.register_table")
+        assert world.call("POST", path, body, by="reg").status_code == 403
+        world.gate.allow("reg", (*LAKE, database), "database.create_table")
+        assert world.call("POST", path, body, by="reg").status_code == 200
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "file:///etc/passwd",
+            "",
+            "nonsense",
+            "s3://bucket/d/t/metadata/0.metadata.json",
+            "{table}/../{table}/metadata/0.metadata.json",
+            "{table}/data/metadata/0.metadata.json",
+            "{table}/metadata/absent.metadata.json",
+        ],
+    )
+    def test_refuses_any_other_file(self, world: World, database: str, path: str) -> None:
+        table = self._dropped(world, database).rpartition("/metadata/")[0]
+        body = {"name": "back", "metadata-location": path.format(table=table)}
+
+        assert world.call("POST", f"/namespaces/{database}/register", body).status_code in (400, 403, 404)
+        assert not world.iceberg().table_exists((database, "back"))
+
+    def test_refuses_metadata_that_names_another_tables_files(self, world: World, database: str) -> None:
+        mine = Path(self._dropped(world, database).removeprefix("file://"))
+        other = _table(world, database, "other")
+        other.append(ROWS)
+        stolen = other.refresh().current_snapshot()
+        assert stolen is not None
+        text = mine.read_text()
+        own = world.iceberg().load_table(other.name()).metadata.snapshots[0].manifest_list
+        start = text.index('"manifest-list":"') + len('"manifest-list":"')
+        mine.write_text(text[:start] + own + text[text.index('"', start) :])
+        body = {"name": "back", "metadata-location": f"file://{mine}"}
+
+        assert world.call("POST", f"/namespaces/{database}/register", body).status_code == 403
+
+
+class TestReplacing:
+    """`CREATE OR REPLACE TABLE` comes as a commit that begins the table anew."""
+
+    def _replacing(self, table: Table) -> dict[str, Any]:
+        return _commit(
+            table,
+            {"action": "remove-snapshot-ref", "ref-name": "main"},
+            {"action": "set-properties", "updates": {"new": "1"}},
+        )
+
+    def test_takes_what_dropping_and_making_it_takes(self, world: World, database: str) -> None:
+        table = _table(world, database)
+        table.append(ROWS)
+        name, path = (*LAKE, database, "t"), f"/namespaces/{database}/tables/t"
+        world.gate.allow("ina", name, "table.drop")
+        assert world.call("POST", path, self._replacing(table), by="spark:ina").status_code == 403
+        world.gate.allow("ina", name[:-1], "database.create_table")
+
+        assert world.call("POST", path, self._replacing(table), by="ina").status_code == 403
+        assert world.call("POST", path, self._replacing(table), by="spark:ina").status_code == 200
+
+    def test_what_leaves_rows_takes_what_it_does(self, world: World, database: str) -> None:
+        table = _table(world, database)
+        table.append(ROWS)
+        world.gate.allow("ina", (*LAKE, database, "t"), "table.drop")
+        world.gate.allow("ina", (*LAKE, database), "database.create_table")
+        path = f"/namespaces/{database}/tables/t"
+
+        assert world.call("POST", path, _commit(table, _set(x="1")), by="spark:ina").status_code == 403
+        assert world.call("POST", path, _appended(table), by="spark:ina").status_code == 403
+
+
+@pytest.mark.parametrize("key", ["current-snapshot-id", "cherry-pick-snapshot-id", "Current-Snapshot-Id ", "uuid"])
+def test_a_property_is_no_way_to_change_rows(world: World, database: str, key: str) -> None:
+    table = _table(world, database)
+
+    answer = world.call("POST", f"/namespaces/{database}/tables/t", _commit(table, _set(**{key: "1"})))
+
+    assert answer.status_code == 403

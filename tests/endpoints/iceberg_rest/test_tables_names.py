@@ -1,0 +1,33 @@
+"""Names at the REST catalog: those that every engine can use, and no others."""
+
+from collections.abc import Iterator
+
+import pytest
+from pyiceberg.exceptions import BadRequestError
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+
+from tests.lake.catalog_harness import World, served
+
+SCHEMA = Schema(NestedField(1, "n", LongType()))
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with served(tmp_path_factory.mktemp("world")) as made:
+        made.iceberg().create_namespace("raw")
+        yield made
+
+
+class TestNames:
+    def test_of_other_letters_are_names(self, world: World) -> None:
+        catalog = world.iceberg()
+        catalog.create_table(("raw", "né_1-ß"), SCHEMA)
+
+        assert catalog.table_exists(("raw", "né_1-ß"))
+        assert world.call("HEAD", "/namespaces/raw/tables/n%C3%A9_1-%C3%9F").status_code == 204
+
+    @pytest.mark.parametrize("name", ["a b", "a+b", "a%", "a:b", "a#b", "a\u200bb"])
+    def test_that_no_engine_could_use_are_refused(self, world: World, name: str) -> None:
+        with pytest.raises(BadRequestError):
+            world.iceberg().create_table(("raw", name), SCHEMA)

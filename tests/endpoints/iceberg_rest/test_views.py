@@ -1,0 +1,229 @@
+"""Views at the REST catalog: with a real client, and by hand. They open nothing: their text is only a text."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from pyiceberg.exceptions import NoSuchTableError, NoSuchViewError, ViewAlreadyExistsError
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField, StringType
+from pyiceberg.view.metadata import ViewVersion
+
+from tests.lake.catalog_harness import ADMIN, LAKE, World, served
+
+SCHEMA = Schema(NestedField(1, "carrier", StringType()), NestedField(2, "flight", LongType()))
+RAW = (*LAKE, "raw")
+VIEW = (*RAW, "v")
+
+
+def version(sql: str = "SELECT carrier FROM raw.flights", **more: Any) -> dict[str, Any]:
+    return {
+        "version-id": 1,
+        "schema-id": 0,
+        "timestamp-ms": 1,
+        "summary": {"engine-name": "spark"},
+        "representations": [{"type": "sql", "sql": sql, "dialect": "spark"}],
+        "default-namespace": ["raw"],
+        **more,
+    }
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with served(tmp_path_factory.mktemp("world")) as made:
+        made.iceberg().create_namespace("raw")
+        yield made
+
+
+@pytest.fixture
+def world(shared: World) -> Iterator[World]:
+    """A world with one new view, in which nobody but the admin has any right."""
+    assert _create(shared).status_code == 200
+    yield shared
+    shared.gate.rights = {(ADMIN, LAKE): {"*"}}
+    catalog = shared.iceberg()
+    for namespace in catalog.list_namespaces():
+        for view in catalog.list_views(namespace):
+            catalog.drop_view(view)
+        for table in catalog.list_tables(namespace):
+            catalog.drop_table(table)
+
+
+def _create(world: World, name: str = "v", by: str = "admin", **more: Any) -> httpx.Response:
+    body = {"name": name, "schema": SCHEMA.model_dump(), "view-version": version(), "properties": {}, **more}
+    return world.call("POST", "/namespaces/raw/views", body, by)
+
+
+def _commit(world: World, updates: list[dict[str, Any]], by: str = "admin", **headers: str) -> httpx.Response:
+    uuid = str(world.gate.ids[VIEW])
+    body = {"requirements": [{"type": "assert-view-uuid", "uuid": uuid}], "updates": updates}
+    return world.call("POST", "/namespaces/raw/views/v", body, by, **headers)
+
+
+def _replaced(sql: str) -> list[dict[str, Any]]:
+    """What Iceberg's Java client sends for `CREATE OR REPLACE VIEW`."""
+    return [
+        {"action": "add-schema", "schema": SCHEMA.model_dump(), "last-column-id": 2},
+        {"action": "add-view-version", "view-version": {**version(sql), "schema-id": -1, "version-id": 2}},
+        {"action": "set-current-view-version", "view-version-id": -1},
+    ]
+
+
+class TestWorkingWithViews:
+    def test_a_real_client_makes_lists_loads_and_drops_them(self, world: World) -> None:
+        catalog = world.iceberg()
+        catalog.create_table("raw.flights", SCHEMA)
+
+        made = catalog.create_view("raw.w", SCHEMA, ViewVersion.model_validate(version()))
+
+        assert str(made.uuid()) == world.gate.ids[*RAW, "w"]
+        assert catalog.list_views("raw") == [("raw", "v"), ("raw", "w")]
+        assert catalog.list_tables("raw") == [("raw", "flights")]
+        assert catalog.view_exists("raw.w")
+        assert not catalog.view_exists("raw.flights")
+        loaded = catalog.load_view("raw.w").sql_for("spark")
+        assert loaded is not None
+        assert loaded.sql == "SELECT carrier FROM raw.flights"
+        with pytest.raises(ViewAlreadyExistsError):
+            catalog.create_view("raw.flights", SCHEMA, ViewVersion.model_validate(version()))
+        catalog.drop_view("raw.w")
+        with pytest.raises(NoSuchViewError):
+            catalog.drop_view("raw.w")
+
+    def test_a_table_is_no_view_and_a_view_no_table(self, world: World) -> None:
+        world.iceberg().create_table("raw.flights", SCHEMA)
+
+        with pytest.raises(NoSuchTableError):
+            world.iceberg().load_table("raw.v")
+        with pytest.raises(NoSuchTableError):
+            world.iceberg().drop_table("raw.v")
+        with pytest.raises(NoSuchViewError):
+            world.iceberg().load_view("raw.flights")
+        assert _create(world, "flights").status_code == 409
+        assert world.call("DELETE", "/namespaces/raw/views/flights").status_code == 404
+
+    def test_a_replaced_one_keeps_its_uuid_and_its_history(self, world: World) -> None:
+        metadata = _commit(world, _replaced("SELECT 1")).json()["metadata"]
+
+        assert metadata["view-uuid"] == world.gate.ids[VIEW]
+        assert metadata["current-version-id"] == 2
+        assert [each["schema-id"] for each in metadata["versions"]] == [0, 0]
+        assert [each["version-id"] for each in metadata["version-log"]] == [1, 2]
+        again = _commit(world, _replaced("SELECT carrier FROM raw.flights")).json()["metadata"]
+        assert again["current-version-id"] == 1
+
+    def test_only_the_last_versions_are_kept(self, world: World) -> None:
+        for number in range(12):
+            assert _commit(world, _replaced(f"SELECT {number}")).status_code == 200
+
+        metadata = world.call("GET", "/namespaces/raw/views/v").json()["metadata"]
+        assert len(metadata["versions"]) == 10
+        assert metadata["current-version-id"] == 13
+
+    def test_properties_come_and_go(self, world: World) -> None:
+        _commit(world, [{"action": "set-properties", "updates": {"comment": "x", "a": "1"}}])
+        metadata = _commit(world, [{"action": "remove-properties", "removals": ["a"]}]).json()["metadata"]
+
+        assert metadata["properties"] == {"comment": "x"}
+
+    def test_renamed_it_stays_the_same_view(self, world: World) -> None:
+        world.iceberg().create_namespace("trusted")
+        view = world.gate.ids[VIEW]
+        body = {
+            "source": {"namespace": ["raw"], "name": "v"},
+            "destination": {"namespace": ["trusted"], "name": "w"},
+        }
+
+        assert world.call("POST", "/tables/rename", body).status_code == 404
+        assert world.call("POST", "/views/rename", body).status_code == 204
+
+        assert world.call("GET", "/namespaces/trusted/views/w").json()["metadata"]["view-uuid"] == view
+
+
+class TestRules:
+    @pytest.mark.parametrize("key", ["initial-default", "write-default"])
+    def test_its_columns_have_no_default(self, world: World, key: str) -> None:
+        field = {"id": 1, "name": "told", "type": "string", "required": False, key: "session_user()"}
+        schema = {"type": "struct", "schema-id": 1, "fields": [field]}
+
+        assert _create(world, "w", schema=schema).status_code == 403
+        assert _commit(world, [{"action": "add-schema", "schema": schema}]).status_code == 403
+
+    @pytest.mark.parametrize(
+        "update",
+        [
+            {"action": "assign-uuid", "uuid": "00000000-0000-0000-0000-000000000000"},
+            {"action": "set-location", "location": "file:///etc"},
+            {"action": "upgrade-format-version", "format-version": 2},
+            {"action": "set-properties", "updates": {"write.metadata.path": "/etc"}},
+        ],
+    )
+    def test_its_identity_and_place_are_headgates(self, world: World, update: dict[str, Any]) -> None:
+        assert _commit(world, [update]).status_code == 403
+
+    @pytest.mark.parametrize(
+        "update",
+        [
+            {"action": "set-current-view-version", "view-version-id": -1},
+            {"action": "set-current-view-version", "view-version-id": 9},
+            {"action": "add-view-version", "view-version": {**version(), "schema-id": 9}},
+            {"action": "add-view-version", "view-version": version(representations=[])},
+            {"action": "add-snapshot"},
+        ],
+    )
+    def test_what_makes_no_sense_is_a_bad_request(self, world: World, update: dict[str, Any]) -> None:
+        assert _commit(world, [update]).status_code == 400
+
+    def test_a_location_of_the_clients_choice(self, world: World) -> None:
+        assert _create(world, "w", location="file:///etc").status_code == 403
+
+    def test_a_commit_made_on_another_view_is_a_conflict(self, world: World) -> None:
+        old = world.gate.ids[VIEW]
+        world.iceberg().drop_view("raw.v")
+        _create(world)
+
+        body = {"requirements": [{"type": "assert-view-uuid", "uuid": old}], "updates": _replaced("SELECT 2")}
+
+        assert world.call("POST", "/namespaces/raw/views/v", body).status_code == 409
+
+
+class TestRights:
+    """What each call needs, and that who lacks it learns no more than that, or nothing."""
+
+    @pytest.mark.parametrize("action", ["table.describe", "table.select"])
+    def test_to_load_one_takes_describe_or_select(self, world: World, action: str) -> None:
+        assert world.call("GET", "/namespaces/raw/views/v", by="ina").status_code == 404
+        world.gate.allow("ina", VIEW, "table.drop")
+        assert world.call("GET", "/namespaces/raw/views/v", by="ina").status_code == 403
+        world.gate.allow("ina", VIEW, action)
+        assert world.call("GET", "/namespaces/raw/views/v", by="ina").status_code == 200
+
+    def test_a_guarded_session_loads_what_it_may_know_of(self, world: World) -> None:
+        world.gate.allow("ina", VIEW, "table.drop")
+        assert world.call("GET", "/namespaces/raw/views/v", by="spark:ina").status_code == 200
+
+    def test_to_make_one_takes_create_view(self, world: World) -> None:
+        world.gate.allow("ina", RAW, "database.create_table")
+        assert _create(world, "w", "ina").status_code == 403
+        world.gate.allow("ina", RAW, "database.create_view")
+        assert _create(world, "w", "ina").status_code == 200
+
+    def test_to_change_one_takes_alter_or_what_dropping_and_making_it_takes(self, world: World) -> None:
+        world.gate.allow("ina", VIEW, "table.describe", "table.select", "table.drop")
+        assert _commit(world, _replaced("SELECT 1"), "ina").status_code == 403
+        world.gate.allow("ina", RAW, "database.create_view")
+        assert _commit(world, _replaced("SELECT 1"), "ina").status_code == 200
+        world.gate.allow("bob", VIEW, "table.alter")
+        assert _commit(world, _replaced("SELECT 2"), "bob").status_code == 200
+
+    def test_a_retried_commit_is_done_once(self, world: World) -> None:
+        key = {"idempotency_key": "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"}
+        first = _commit(world, _replaced("SELECT 1"), **key)
+        _commit(world, _replaced("SELECT 2"))
+
+        again = _commit(world, _replaced("SELECT 1"), **key)
+
+        assert (first.status_code, again.status_code) == (200, 200)
+        assert again.json()["metadata"]["current-version-id"] == 3
+        assert _commit(world, _replaced("SELECT 3"), **key).status_code == 400

@@ -1,0 +1,124 @@
+"""Metadata that comes from outside: read in another process before this one reads it, or refused with a sentence."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+
+from headgate.lake import pointed
+from tests.avro_files import LIST, avro, number
+from tests.lake.catalog_harness import World, served
+from tests.lake.file_parsers import PARSERS
+from tests.lake.test_readability import Change, changed
+
+SCHEMA = Schema(NestedField(1, "n", LongType()))
+DEEP = b'{"a":' * 100_000
+TWICE = b'{"format-version": 2, "format-version": 2}'
+
+UNREADABLE: dict[str, tuple[Change, int, str]] = {
+    "a time out of range": (lambda m: m["snapshots"][0].update({"timestamp-ms": 2**64}), 400, "out of range"),
+    "two columns of one id": (lambda m: m["schemas"][0]["fields"].append({**m["schemas"][0]["fields"][0], "name": "m"}), 400, "have one id"),
+    "a schema twice": (lambda m: m["schemas"].append(m["schemas"][0]), 400, "two schemas have one id"),
+    "a snapshot with the id of none": (lambda m: m["snapshots"][0].update({"snapshot-id": -1}), 400, "names a snapshot"),
+    "a main branch that is a tag": (lambda m: m["refs"]["main"].update({"type": "tag"}), 403, "cannot be a tag"),
+    "a default": (lambda m: m["schemas"][0]["fields"][0].update({"write-default": "abc"}), 403, "cannot have a default"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with served(tmp_path) as made:
+        made.iceberg().create_namespace("raw")
+        yield made
+
+
+@pytest.fixture
+def dropped(world: World) -> Path:
+    """The metadata file of a table that was dropped."""
+    made = world.iceberg().create_table("raw.t", SCHEMA)
+    made.append(pa.table({"n": [1]}))
+    path = world.iceberg().load_table("raw.t").metadata_location
+    world.iceberg().drop_table("raw.t")
+    return Path(path.removeprefix("file://"))
+
+
+def register(world: World, file: Path) -> tuple[int, str]:
+    """Register a table, and return the answer's status and message."""
+    body = {"name": "back", "metadata-location": f"file://{file}"}
+    answer = world.call("POST", "/namespaces/raw/register", body)
+    return answer.status_code, answer.json().get("error", {}).get("message", "")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (DEEP, "levels deep"),
+        (TWICE, "has a name twice"),
+        (b"nonsense", "not valid JSON"),
+        (b"[" + b"0," * (pointed.MAX_VALUES + 1) + b"0]", "at most 64 MiB and 1,000,000 values"),
+        (b"{}", "would not be valid"),
+    ],
+    ids=["deep", "a name twice", "no JSON", "values", "no table"],
+)
+def test_metadata_without_bounds_is_refused(world: World, dropped: Path, content: bytes, why: str) -> None:
+    dropped.write_bytes(content)
+
+    status, message = register(world, dropped)
+
+    assert status == 400
+    assert why in message
+    assert not world.iceberg().table_exists("raw.back")
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_metadata_that_java_does_not_open_is_refused(world: World, dropped: Path, case: str) -> None:
+    change, status, words = UNREADABLE[case]
+    dropped.write_text(json.dumps(changed(json.loads(dropped.read_text()), change)))
+
+    answer, message = register(world, dropped)
+
+    assert (answer, words in message) == (status, True), message
+    assert not world.iceberg().table_exists("raw.back")
+
+
+def test_a_missing_metadata_file_is_refused(world: World, dropped: Path) -> None:
+    dropped.unlink()
+
+    assert register(world, dropped) == (400, "there is no metadata file at the path of the request")
+
+
+def test_a_manifest_list_among_the_rows_is_refused(world: World, dropped: Path) -> None:
+    [manifest_list] = dropped.parent.glob("snap-*.avro")
+    moved = dropped.parent.parent / "data" / manifest_list.name
+    manifest_list.rename(moved)
+    dropped.write_text(dropped.read_text().replace(f"/metadata/{moved.name}", f"/data/{moved.name}"))
+
+    status, message = register(world, dropped)
+
+    assert status == 403
+    assert "directly in the folder `metadata`" in message
+
+
+def test_a_hostile_manifest_list_is_refused(world: World, dropped: Path) -> None:
+    [manifest_list] = dropped.parent.glob("snap-*.avro")
+    manifest_list.write_bytes(avro(LIST, 1, number(1 << 30) + b"x" * 40))
+
+    status, message = register(world, dropped)
+
+    assert status == 400
+    assert message.startswith("a manifest list cannot be read: a length in the file")
+
+
+def test_metadata_is_read_by_a_parser_first(world: World, dropped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds: list[bytes] = []
+    rewrite = PARSERS.rewrite
+    monkeypatch.setattr(
+        PARSERS, "rewrite", lambda owner, kind, *rest: kinds.append(kind) or rewrite(owner, kind, *rest)
+    )
+
+    assert register(world, dropped)[0] == 200
+    assert kinds == [b"json", b"list", b"manifest"]

@@ -1,0 +1,130 @@
+"""A model file means the same however it is laid out, and there is one layout."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headgate.decision.conditions import CONDITIONS
+from headgate.model.diagnostics import Report
+from headgate.model.formatter import laid_out
+from headgate.model.model import Model
+from headgate.model.parse_model import read_model
+from headgate.model.reader import Reader
+from headgate.model.yaml_positions import parse
+from tests.fakes.generated import few
+from tests.fakes.small_organization import ACTIONS
+from tests.model.documents import DOCUMENTS, Document, written
+
+MODELS = Path(__file__).resolve().parents[2] / "src" / "headgate" / "model" / "models"
+FILES = [*sorted(MODELS.glob("*.yaml")), Path(__file__).parent / "small.yaml"]
+
+
+class Plain(yaml.SafeDumper):
+    """Writes what stands at two places twice."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def in_blocks(document: Document) -> str:
+    return yaml.dump(document, Dumper=Plain, sort_keys=False)
+
+
+def in_brackets(document: Document) -> str:
+    return yaml.dump(document, Dumper=Plain, sort_keys=False, default_flow_style=True, width=40)
+
+
+_WAYS = st.sampled_from((json.dumps, in_blocks, in_brackets))
+
+fewer = settings(few, max_examples=15)
+"""YAML is read slowly, and each example several times."""
+
+
+def read(text: str) -> Model:
+    report = Report("m.yaml")
+    document = parse(text, report)
+    assert document is not None
+    model = read_model(document, Reader(report), ACTIONS, CONDITIONS, hash="")
+    assert [str(each) for each in report.diagnostics()] == []
+    assert model is not None
+    return model
+
+
+def named(file: Path) -> str:
+    return file.stem
+
+
+class TestAModel:
+    @fewer
+    @given(DOCUMENTS, _WAYS)
+    def test_is_the_same_after_it_is_written_laid_out_and_read(self, document: Document, way: Any) -> None:
+        """Reading and laying out are two ways round one circle: nothing is lost, nothing is added."""
+        model = read(json.dumps(document))
+
+        assert read(laid_out(way(written(model)))) == model
+
+    @fewer
+    @given(DOCUMENTS, _WAYS)
+    def test_is_the_same_in_every_layout(self, document: Document, way: Any) -> None:
+        """YAML has many ways to write one thing."""
+        assert read(way(document)) == read(json.dumps(document))
+
+
+class TestTheLayout:
+    @fewer
+    @given(DOCUMENTS, _WAYS)
+    def test_is_its_own_layout(self, document: Document, way: Any) -> None:
+        """What is laid out stays as it is."""
+        text = laid_out(way(document))
+
+        assert laid_out(text) == text
+
+    @pytest.mark.parametrize("file", FILES, ids=named)
+    def test_changes_nothing_that_a_file_says(self, file: Path) -> None:
+        text = file.read_text()
+
+        assert dataclasses.replace(read(laid_out(text)), hash="") == dataclasses.replace(read(text), hash="")
+
+    @pytest.mark.parametrize("file", FILES, ids=named)
+    def test_keeps_every_comment_in_its_order(self, file: Path) -> None:
+        text = file.read_text()
+
+        assert sorted(comments(laid_out(text))) == sorted(comments(text))
+
+    def test_has_no_line_that_is_too_long_for_its_parts(self) -> None:
+        long = f"on: [{', '.join(f'table{number}' for number in range(20))}]\n"
+
+        assert laid_out(long) == "on:\n" + "".join(f"  - table{number}\n" for number in range(20))
+
+    @pytest.mark.parametrize(
+        ("written_so", "laid_out_so"),
+        [
+            ("a:   b\nc: [ d,e ]\n", "a: b\nc: [d, e]\n"),
+            ("a:\n- b\n-   c: d\n    e: {f:   g}\n", "a:\n  - b\n  - c: d\n    e: {f: g}\n"),
+            ("a:\n      b: c   \n\n\n\n      d: e", "a:\n  b: c\n\n  d: e\n"),
+            ("a: [b,\n  c]   # both\n", "a: [b, c]  # both\n"),
+            ("a:   # first\n  # second\n  b: c\n  # last of a\n# d\nd: e\n# end\n", None),
+            ("# top\n\na: 'it # is'  # no, it is not\n", None),
+            ("a: b # beside\n", "a: b  # beside\n"),
+            ("a: [b,  # one\n  c]  # two\n", "# one\n# two\na: [b, c]\n"),
+            ("a: >\n  b\n  c\n", 'a: "b c\\n"\n'),
+            ("a:\n- - b\n  - c\n", "a:\n  - - b\n    - c\n"),
+            ("a:\nb: {}\nc: []\n", "a:\nb: {}\nc: []\n"),
+            ("\n\na: b\n\n\n", "a: b\n"),
+            ("- a\n- b\n", "- a\n- b\n"),
+            ("a: b\r\nc: d # e\r\n", "a: b\nc: d  # e\n"),
+        ],
+        ids=repr,
+    )
+    def test_is_this(self, written_so: str, laid_out_so: str | None) -> None:
+        assert laid_out(written_so) == (written_so if laid_out_so is None else laid_out_so)
+
+
+def comments(text: str) -> list[str]:
+    return [line[line.index("# ") :].strip() for line in text.splitlines() if "# " in line]

@@ -1,0 +1,29 @@
+"""The definitions that the documents show are definitions."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from headgate.pipelines.kinds import KINDS, defined
+
+_DOCS = Path(__file__).resolve().parents[3] / "docs"
+_SHOWN = [
+    text
+    for page in ("pipelines.md", "sources.md")
+    for text in re.findall(
+        r"^```yaml\n(kind: .*?)^```", (_DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+]
+
+
+@pytest.mark.parametrize("text", _SHOWN)
+def test_what_is_shown_is_a_definition(text: str) -> None:
+    assert defined(yaml.safe_load(text)).name
+
+
+def test_every_kind_has_its_place_in_the_documents() -> None:
+    page = (_DOCS / "pipelines.md").read_text(encoding="utf-8")
+
+    assert all(f"`{kind}`" in page for kind in KINDS)

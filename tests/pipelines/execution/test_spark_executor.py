@@ -1,0 +1,195 @@
+"""What an attempt is given, and what is left of it, with a session that only counts."""
+
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headgate.control.connections.vault import Vault
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.runs import StartRun
+from headgate.facts.changes import ResourceDeleted, RoleRevoked
+from headgate.pipelines.connections.path_access import Places
+from headgate.pipelines.connections.targets import PlaceError
+from headgate.pipelines.definitions.context import Execution, Range
+from headgate.pipelines.definitions.declared_io import Touches
+from headgate.pipelines.definitions.definition import PipelineDefinition
+from headgate.pipelines.definitions.kind import Kind
+from headgate.pipelines.execution import spark_executor
+from headgate.pipelines.execution.attempt import Attempt, Stop
+from headgate.pipelines.execution.spark_executor import OnSpark
+from headgate.pipelines.kinds import defined as read
+from headgate.untrusted_input.blocking_pool import BlockingPool
+from tests.egress import open_egress
+from tests.fakes.small_organization import ADMIN, DELAYS, ROOT
+from tests.pipelines.fake_worker import Clock, change, defined, opened, queued, row
+
+NOW = 1_800_000_000.0
+
+
+class FakeSession:
+    """Counts what is asked of it."""
+
+    def __init__(self) -> None:
+        self.client = self
+        self.interrupted = threading.Event()
+        self.stopped = 0
+        self.attempt: Any = None
+
+    def registerProgressHandler(self, handler: object) -> None:  # noqa: N802 (PySpark's name)
+        """Tell it nothing."""
+
+    def set_retry_policies(self, policies: object) -> None:
+        """Be asked once."""
+
+    def interruptAll(self) -> None:  # noqa: N802
+        self.interrupted.set()
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+
+@pytest.fixture
+def session() -> FakeSession:
+    return FakeSession()
+
+
+@pytest.fixture
+def carry_out(
+    session: FakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Callable[[Execution], None]], Attempt]:
+    """Carry out one attempt whose kind does this."""
+
+    def carried(work: Callable[[Execution], None], *, stopped: bool = False) -> Attempt:
+        def run(_: PipelineDefinition, execution: Execution) -> None:
+            work(execution)
+
+        kind = Kind("query", PipelineDefinition, lambda _: Touches(), run)
+        monkeypatch.setattr(spark_executor, "kind_of", lambda _: kind)
+        session.attempt = attempt = begun()
+        if stopped:
+            attempt.stop(Stop.ENDING)
+        OnSpark(connected, places, BlockingPool())(attempt)
+        return attempt
+
+    def connected(token: str) -> Any:
+        assert token == "a token"  # noqa: S105 (of nothing)
+        return session
+
+    def places(organization: Organization) -> Places:
+        vault = Vault(tmp_path / "key")
+        return Places(organization.id, organization.control, organization.store, tmp_path, vault, open_egress())
+
+    return carried
+
+
+def begun() -> Attempt:
+    """Begin an attempt of a backfill."""
+    organization = opened(Clock(NOW))
+    queued(organization, "r", trigger="backfill", since="1", until="2")
+    organization.control.execute(StartRun(row(organization, "r"), "w", NOW + 20, "secret"), None)
+    return Attempt(organization, row(organization, "r"), read(defined(DELAYS).body), "a token")
+
+
+def copy_one(execution: Execution, seen: list[Path]) -> None:
+    """Have a copy of a file that came."""
+    execution.incoming.mkdir(parents=True)
+    (execution.incoming / "1.csv").write_text("n")
+    seen.append(execution.incoming / "1.csv")
+
+
+class TestAnAttempt:
+    def test_has_a_folder_of_its_own_and_one_that_stays(
+        self, carry_out: Any, session: FakeSession, tmp_path: Path
+    ) -> None:
+        seen = list[Execution]()
+
+        def work(execution: Execution) -> None:
+            assert execution.staging.is_dir()
+            (execution.staging / "half.json").write_text("{")
+            (execution.checkpoints / "1").write_text("here")
+            seen.append(execution)
+
+        carry_out(work)
+
+        (execution,) = seen
+        assert execution.range == Range("1", "2")
+        assert not (tmp_path / "scratch" / "runs" / "r").exists()
+        assert (execution.checkpoints / "1").read_text() == "here"
+        assert session.stopped == 1
+
+    @pytest.mark.parametrize("fails", [False, True])
+    def test_leaves_no_copies_of_files_that_came(self, carry_out: Any, *, fails: bool) -> None:
+        seen = list[Path]()
+
+        def work(execution: Execution) -> None:
+            copy_one(execution, seen)
+            if fails:
+                raise RuntimeError
+
+        with pytest.raises(RuntimeError) if fails else nullcontext():
+            carry_out(work)
+
+        assert not seen[0].exists()
+
+    def test_leaves_the_copies_to_the_attempt_after_it(self, carry_out: Any, session: FakeSession) -> None:
+        seen = list[Path]()
+
+        def work(execution: Execution) -> None:
+            copy_one(execution, seen)
+            session.attempt.stop(Stop.LOST)
+
+        carry_out(work).ended()
+
+        assert seen[0].exists()
+
+    def test_of_a_pipeline_that_is_gone_leaves_no_copies_however_late_it_ends(
+        self, carry_out: Any, session: FakeSession
+    ) -> None:
+        seen = list[Path]()
+
+        def work(execution: Execution) -> None:
+            copy_one(execution, seen)
+            change(session.attempt.organization, ResourceDeleted(DELAYS))
+            session.attempt.close()
+
+        carry_out(work)
+
+        assert not seen[0].exists()
+
+    def test_lets_go_of_its_session_however_it_ends(self, carry_out: Any, session: FakeSession) -> None:
+        def work(execution: Execution) -> None:
+            execution.place("elsewhere")
+
+        with pytest.raises(PlaceError, match="declares no connection `elsewhere`"):
+            carry_out(work)
+
+        assert session.stopped == 1
+
+    def test_reaches_no_connection_once_its_run_as_has_lost_a_right(self, carry_out: Any, session: FakeSession) -> None:
+        def work(execution: Execution) -> None:
+            change(session.attempt.organization, RoleRevoked(ADMIN, "admin", ROOT))
+            execution.place("elsewhere")
+
+        with pytest.raises(InterruptedError, match="may not do"):
+            carry_out(work)
+
+        assert session.attempt.stopped is Stop.REFUSED
+        assert "its run-as principal may not do" in session.attempt.refusal
+
+    def test_that_was_told_to_end_does_not_begin(self, carry_out: Any, session: FakeSession) -> None:
+        with pytest.raises(InterruptedError):
+            carry_out(lambda _: pytest.fail("it began"), stopped=True)
+
+        assert session.stopped == 1
+
+    def test_is_interrupted_on_spark_when_it_is_told_to_end(self, carry_out: Any, session: FakeSession) -> None:
+        def work(execution: Execution) -> None:
+            session.attempt.stop(Stop.TIMEOUT)
+            assert execution.wait(10)
+            assert session.interrupted.wait(10)
+
+        carry_out(work).ended()

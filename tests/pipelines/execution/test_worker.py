@@ -1,0 +1,481 @@
+"""Workers: what is due is carried out once, and ends in a true state, whatever becomes of it."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headgate.control.kernel.ports import Entry, StoreError
+from headgate.control.kernel.run_queue import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED, RunPut
+from headgate.control.organizations.organization import Organization
+from headgate.control.organizations.suspension import ResumeOrganization, SuspendOrganization
+from headgate.control.pipelines.runs import CancelRun, StartRun, WaitingError
+from headgate.control.resources.attributes import STATE
+from headgate.facts.caller import Caller
+from headgate.facts.changes import AttributesSet, PrincipalRemoved, RoleRevoked, RunStarted
+from headgate.facts.ids import ResourceId, RunId
+from headgate.pipelines.execution import claims
+from headgate.pipelines.execution.attempt import FAILURES, INTERRUPTIONS, MOST_INTERRUPTIONS, Attempt
+from headgate.pipelines.execution.worker import SETTLING, Worker, WorkerSettings
+from tests.fakes.small_organization import ADMIN, DELAYS, FLIGHTS, LOAD, PEOPLE, ROOT, THINGS
+from tests.fakes.store import FakeStore
+from tests.pipelines.fake_worker import (
+    QUICK,
+    Clock,
+    Work,
+    change,
+    defined,
+    lasting,
+    log,
+    opened,
+    queued,
+    raising,
+    row,
+    runs,
+    until,
+    worker,
+)
+
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(NOW)
+
+
+@contextmanager
+def working(organization: Organization, work: Work, settings: WorkerSettings = QUICK, **more: Any) -> Iterator[Worker]:
+    """Work until the block ends."""
+    started = worker(organization, work, settings, **more)
+    started.start()
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+def gone(after: int = 0) -> Iterator[Entry]:
+    raise StoreError(f"the store is gone {after}")
+
+
+def ended(organization: Organization, name: str, *states: str) -> None:
+    """Wait until a run is in one of these states."""
+    until(lambda: row(organization, name).state in states)
+
+
+class RefusedByGuardError(Exception):
+    """As PySpark tells a refusal."""
+
+    def getSqlState(self) -> str:  # noqa: N802 (PySpark's name)
+        return "42501"
+
+
+class TestARun:
+    def test_is_carried_out_with_what_it_said(self, clock: Clock) -> None:
+        organization = opened(clock)
+
+        def perform(attempt: Attempt) -> None:
+            attempt.journal.say("hello")
+            attempt.journal.metric("rows.lake.raw.planes", 3)
+            attempt.journal.progress({"tasks": 2, "tasks_done": 1})
+
+        queued(organization, "r")
+        with working(organization, Work({"r": [perform]})):
+            ended(organization, "r", SUCCEEDED)
+
+        found = row(organization, "r")
+        assert (found.attempt, found.ended, found.lease) == (1, NOW, None)
+        assert found.figures["metrics"] == {"rows.lake.raw.planes": 3.0}
+        assert found.figures["progress"] == {"tasks": 2, "tasks_done": 1, "rows": 3}
+        assert log(organization, "r") == "hello"
+
+    def test_has_an_identity_as_long_as_it_is_under_way(self, clock: Clock) -> None:
+        organization, known = opened(clock), list[bool]()
+
+        def perform(attempt: Attempt) -> None:
+            known.append(attempt.row.run in organization.control.snapshot.runs)
+            known.append(organization.store.document("run_secret", attempt.row.run) is not None)
+
+        queued(organization, "r")
+        with working(organization, Work({"r": [perform]})):
+            ended(organization, "r", SUCCEEDED)
+
+        assert known == [True, True]
+        assert not organization.control.snapshot.runs
+        assert organization.store.document("run_secret", "r") is None
+
+    def test_that_fails_says_why_and_keeps_nothing_of_the_machine_behind_it(self, clock: Clock) -> None:
+        organization = opened(clock)
+        queued(organization, "r")
+        with working(organization, Work({"r": [raising(ValueError("no such file\n\nJVM stacktrace:\nat x.y"))]})):
+            ended(organization, "r", FAILED)
+
+        assert row(organization, "r").why == log(organization, "r") == "no such file"
+
+    def test_that_the_guard_refuses_is_refused_and_not_tried_again(self, clock: Clock) -> None:
+        organization = opened(clock)
+        organization.store.put_document(defined(DELAYS, retries={"at_most": 3}))
+        queued(organization, "r")
+        with working(organization, Work({"r": [raising(RefusedByGuardError("you may not"))]})):
+            ended(organization, "r", REFUSED)
+
+        assert row(organization, "r").why == "you may not"
+
+    def test_begins_no_second_one_of_its_pipeline(self, clock: Clock) -> None:
+        organization, work = opened(clock), Work({"a": [lasting]})
+        queued(organization, "a", "b")
+        queued(organization, "c", pipeline=LOAD)
+        with working(organization, work):
+            ended(organization, "c", SUCCEEDED)
+            until(lambda: "running" in row(organization, "b").why)
+
+        assert [run for run, _ in work.done] == ["a", "c"]
+
+    def test_begins_soon_when_its_pipeline_lets_more_run_at_once(
+        self, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A definition is no part of a revision, so only time tells that a pipeline can be tried again."""
+        monkeypatch.setattr(claims, "AGAIN", 0.1)
+        organization = opened(clock)
+        queued(organization, "a", "b")
+        with working(organization, Work({"a": [lasting], "b": [lasting]})) as one:
+            until(lambda: "running" in row(organization, "b").why)
+            organization.store.put_document(defined(DELAYS, at_once=2))
+
+            until(lambda: one.under_way == 2)
+
+    def test_waits_for_a_slot_and_for_room_on_its_cluster(self, clock: Clock) -> None:
+        organization = opened(clock)
+        organization.store.put_document(defined(DELAYS, at_once=9))
+        queued(organization, "a", "b", "c")
+        work = Work({"a": [lasting], "b": [lasting], "c": [lasting]})
+        with working(organization, work, room=lambda _: 2) as one:
+            until(lambda: one.under_way == 2)
+            until(lambda: "no room" in row(organization, "c").why)
+        with working(organization, work, replace(QUICK, slots=1)) as one:
+            until(lambda: one.under_way == 1)
+            time.sleep(0.1)
+            assert one.under_way == 1
+
+    def test_on_a_cluster_that_is_not_there_waits_and_says_so(self, clock: Clock) -> None:
+        organization = opened(clock)
+        organization.store.put_document(defined(DELAYS, cluster="big"))
+        queued(organization, "r")
+        with working(organization, Work(), room=lambda name: 4 * (name == "embedded")):
+            until(lambda: row(organization, "r").why == "there is no cluster `big` here")
+
+    def test_waits_for_spark(self, clock: Clock) -> None:
+        organization, ready = opened(clock), threading.Event()
+        queued(organization, "r")
+        with working(organization, Work(), ready=ready.is_set):
+            time.sleep(0.1)
+            assert row(organization, "r").state == QUEUED
+            ready.set()
+            ended(organization, "r", SUCCEEDED)
+
+    def test_whose_definition_cannot_be_read_fails(self, clock: Clock) -> None:
+        organization = opened(clock)
+        organization.store.put_document(replace(defined(DELAYS), body={"kind": "unheard"}))
+        queued(organization, "r")
+        with working(organization, Work()):
+            ended(organization, "r", FAILED)
+
+        assert "unheard" in row(organization, "r").why
+
+
+class TestRetries:
+    def test_come_after_waits_that_double_and_end(self, clock: Clock) -> None:
+        organization = opened(clock)
+        organization.store.put_document(defined(DELAYS, retries={"at_most": 2, "wait": 10}))
+        queued(organization, "r")
+        work = Work({"r": [raising(ValueError("again"))] * 3})
+        with working(organization, work):
+            for due in (NOW + 10, NOW + 30):
+                until(lambda due=due: (row(organization, "r").state, row(organization, "r").due) == (QUEUED, due))
+                clock.now = due
+            ended(organization, "r", FAILED)
+
+        assert work.done == [("r", 1), ("r", 2), ("r", 3)]
+        assert row(organization, "r").figures[FAILURES] == 3
+
+    def test_are_not_used_up_by_a_spark_that_goes_away(self, clock: Clock) -> None:
+        organization = opened(clock)
+        queued(organization, "r")
+        work = Work({"r": [raising(ConnectionError("gone"))] * 2})
+        with working(organization, work):
+            for attempt in (1, 2):
+                until(lambda attempt=attempt: row(organization, "r").figures.get(INTERRUPTIONS) == attempt)
+                clock.now += 60
+            ended(organization, "r", SUCCEEDED)
+
+    def test_end_where_spark_stays_away(self, clock: Clock) -> None:
+        organization = opened(clock)
+        queued(organization, "r")
+        found = row(organization, "r")
+        organization.store.put_run(RunPut(replace(found, figures={INTERRUPTIONS: MOST_INTERRUPTIONS}), found))
+        with working(organization, Work({"r": [raising(ConnectionError("gone"))]})):
+            ended(organization, "r", FAILED)
+
+        assert "away" in row(organization, "r").why
+
+
+class TestAnAttemptThatHasToEnd:
+    def test_is_told_so_when_it_is_cancelled(self, clock: Clock) -> None:
+        organization, work = opened(clock), Work({"r": [lasting]})
+        queued(organization, "r")
+        with working(organization, work) as one:
+            ended(organization, "r", RUNNING)
+            organization.control.execute(CancelRun(row(organization, "r")), Caller(ADMIN))
+            until(lambda: one.under_way == 0)
+
+        assert row(organization, "r").state == CANCELLED
+
+    def test_fails_when_it_takes_too_long(self, clock: Clock) -> None:
+        organization = opened(clock)
+        organization.store.put_document(defined(DELAYS, timeout=0.1))
+        queued(organization, "r")
+        with working(organization, Work({"r": [lasting]})):
+            ended(organization, "r", FAILED)
+
+        assert "longer than 0.1 seconds" in row(organization, "r").why
+
+    def test_is_interrupted_until_it_ends(self, clock: Clock) -> None:
+        organization, interrupted = opened(clock), threading.Event()
+        organization.store.put_document(defined(DELAYS, timeout=0.1))
+
+        def perform(attempt: Attempt) -> None:
+            attempt.interrupted_by(interrupted.set)
+            interrupted.wait(10)
+            raise RuntimeError("interrupted")
+
+        queued(organization, "r")
+        with working(organization, Work({"r": [perform]})):
+            ended(organization, "r", FAILED)
+
+        assert interrupted.is_set()
+
+    def test_that_does_not_end_is_left_behind(self, clock: Clock) -> None:
+        organization, over = opened(clock), threading.Event()
+        organization.store.put_document(defined(DELAYS, timeout=0.1))
+
+        def perform(attempt: Attempt) -> None:
+            over.wait(20)
+            attempt.journal.say("too late")
+
+        queued(organization, "r")
+        with working(organization, Work({"r": [perform]})):
+            ended(organization, "r", FAILED)
+            over.set()
+
+        assert "too late" not in log(organization, "r")
+        assert row(organization, "r").state == FAILED
+
+    def test_is_queued_again_when_its_worker_ends(self, clock: Clock) -> None:
+        organization = opened(clock)
+        queued(organization, "r")
+        with working(organization, Work({"r": [lasting]})):
+            ended(organization, "r", RUNNING)
+        assert (row(organization, "r").state, row(organization, "r").due) == (QUEUED, NOW)
+
+        with working(organization, Work()):
+            ended(organization, "r", SUCCEEDED)
+        assert row(organization, "r").attempt == 2
+
+
+class TestAWorkerThatIsLost:
+    def test_leaves_its_runs_to_others_when_its_lease_has_ended(self, clock: Clock) -> None:
+        organization = opened(clock)
+        queued(organization, "r")
+        organization.control.execute(StartRun(row(organization, "r"), "lost", NOW + 20, "secret"), None)
+        with working(organization, Work()):
+            time.sleep(0.1)
+            assert row(organization, "r").worker == "lost"
+            clock.now += 21
+            until(lambda: row(organization, "r").state == QUEUED)
+            assert not organization.control.snapshot.runs
+            clock.now += SETTLING
+            ended(organization, "r", SUCCEEDED)
+
+        assert row(organization, "r").attempt == 2
+
+    def test_an_attempt_ends_with_its_lease_while_the_log_cannot_be_read(self, clock: Clock) -> None:
+        store = FakeStore()
+        store.write(*PEOPLE, *THINGS)
+        store.put_document(defined(DELAYS))
+        organization = opened(clock, store)
+        queued(organization, "r")
+        with working(organization, Work({"r": [lasting]}), replace(QUICK, lease=0.5)) as started:
+            ended(organization, "r", RUNNING)
+            entries, store.entries = store.entries, gone
+
+            until(lambda: started.under_way == 0)
+
+            assert row(organization, "r").state == RUNNING
+            store.entries = entries
+
+    def test_and_comes_back_writes_nothing_more(self, clock: Clock) -> None:
+        organization, back = opened(clock), threading.Event()
+
+        def zombie(attempt: Attempt) -> None:
+            back.wait(20)
+            attempt.journal.say("I was here")
+
+        queued(organization, "r")
+        asleep = replace(QUICK, slots=1, renewed=1000.0, grace=1000.0, name="lost")
+        with working(organization, Work({"r": [zombie]}), asleep) as lost:
+            ended(organization, "r", RUNNING)
+            with working(organization, Work({"r": [lasting]})) as other:
+                clock.now += QUICK.lease + 1
+                until(lambda: row(organization, "r").state == QUEUED)
+                clock.now += SETTLING
+                until(lambda: other.under_way == 1)
+                back.set()
+                until(lambda: lost.under_way == 0)
+                assert row(organization, "r").state == RUNNING
+                assert row(organization, "r").worker == other.settings.name
+
+        assert "I was here" not in log(organization, "r")
+
+
+class TestRights:
+    def test_that_are_gone_when_a_run_begins_refuse_it_with_the_reason(self, clock: Clock) -> None:
+        organization = opened(clock)
+        change(organization, RoleRevoked(ADMIN, "admin", ROOT))
+        queued(organization, "r")
+        with working(organization, Work()):
+            ended(organization, "r", REFUSED)
+
+        assert FLIGHTS in row(organization, "r").why or "flights" in row(organization, "r").why
+
+    def test_that_go_while_it_runs_end_it_with_the_reason(self, clock: Clock) -> None:
+        organization = opened(clock)
+        queued(organization, "r")
+        with working(organization, Work({"r": [lasting]})) as one:
+            ended(organization, "r", RUNNING)
+            change(organization, RoleRevoked(ADMIN, "admin", ROOT))
+            ended(organization, "r", REFUSED)
+            until(lambda: one.under_way == 0)
+
+        assert "its run-as principal may not do" in row(organization, "r").why
+
+    def test_of_nobody_let_a_run_wait_until_somebody_has_them(self, clock: Clock) -> None:
+        organization = opened(clock)
+        change(organization, PrincipalRemoved(ADMIN))
+        queued(organization, "r")
+        with working(organization, Work()):
+            time.sleep(0.1)
+            assert row(organization, "r").state == QUEUED
+            assert "is gone" in row(organization, "r").why
+
+    def test_a_pipeline_that_is_paused_lets_its_runs_wait(self, clock: Clock) -> None:
+        organization = opened(clock)
+        queued(organization, "r")
+        change(organization, AttributesSet(DELAYS, {STATE: ("paused",)}))
+        with working(organization, Work()):
+            until(lambda: "paused" in row(organization, "r").why)
+
+
+class TestAStoreThatIsAway:
+    def test_is_waited_for_with_what_an_attempt_has_done(self, clock: Clock) -> None:
+        organization, work = opened(clock), Work()
+
+        def perform(_: Attempt) -> None:
+            organization.store.before_append = _away  # pyright: ignore[reportAttributeAccessIssue]
+
+        work.by_run = {"r": [perform]}
+        queued(organization, "r")
+        with working(organization, work):
+            ended(organization, "r", SUCCEEDED)
+
+        assert work.done == [("r", 1)]
+
+    def test_ends_no_worker(self, clock: Clock) -> None:
+        organization, asked = opened(clock), list[int]()
+
+        def refresh() -> None:
+            asked.append(1)
+            if len(asked) < 4:
+                raise StoreError("away")
+
+        queued(organization, "r")
+        started = Worker(refresh, lambda: [organization], Work(), QUICK)
+        started.start()
+        until(lambda: len(asked) > 5)
+        ended(organization, "r", SUCCEEDED)
+        started.stop()
+
+
+def _away() -> None:
+    raise StoreError("the store is away")
+
+
+def test_runs_of_many_pipelines_go_on_beside_one_that_waits(clock: Clock) -> None:
+    organization = opened(clock)
+    queued(organization, *(f"d{number}" for number in range(5)))
+    queued(organization, "l", pipeline=LOAD)
+    with working(organization, Work({"d0": [lasting]})):
+        ended(organization, "l", SUCCEEDED)
+
+    assert len(runs(organization, SUCCEEDED)) == 1
+
+
+def test_runs_of_one_organization_that_do_not_end_leave_a_slot_to_each_other_one(clock: Clock) -> None:
+    acme, beta = opened(clock), replace(opened(clock), id=ResourceId("beta"))
+    queued(acme, "d")
+    queued(acme, "l", pipeline=LOAD)
+    queued(beta, "b")
+    two = Worker(lambda: None, lambda: [acme, beta], Work({"d": [lasting], "l": [lasting]}), replace(QUICK, slots=2))
+    two.start()
+    try:
+        ended(beta, "b", SUCCEEDED)
+        assert len(runs(acme, RUNNING)) == 1
+    finally:
+        two.stop()
+
+
+def test_what_a_headgate_without_a_queue_left_under_way_does_not_keep_its_pipeline_from_running(clock: Clock) -> None:
+    organization = opened(clock)
+    change(organization, RunStarted(RunId("left"), DELAYS, ADMIN))
+    queued(organization, "r")
+    with working(organization, Work()):
+        ended(organization, "r", SUCCEEDED)
+
+    assert not organization.control.snapshot.runs
+
+
+class TestASuspendedOrganization:
+    def test_a_queued_run_begins_after_it_is_resumed(self, clock: Clock) -> None:
+        organization, work = opened(clock), Work()
+        queued(organization, "r")
+        organization.control.execute(SuspendOrganization(ROOT), None)
+
+        with working(organization, work):
+            time.sleep(20 * QUICK.round)
+            assert (row(organization, "r").state, work.done) == (QUEUED, [])
+            organization.control.execute(ResumeOrganization(ROOT), None)
+            ended(organization, "r", SUCCEEDED)
+
+    def test_a_run_that_was_about_to_begin_waits(self, clock: Clock) -> None:
+        """The worker looked before the organization was suspended: the facts that the command lands on decide."""
+        organization = opened(clock)
+        queued(organization, "r")
+        organization.control.execute(SuspendOrganization(ROOT), None)
+
+        with pytest.raises(WaitingError, match="the organization is suspended"):
+            organization.control.execute(StartRun(row(organization, "r"), "w", clock() + 30, "s"), None)
+
+    def test_a_running_attempt_ends_as_refused(self, clock: Clock) -> None:
+        organization, work = opened(clock), Work({"r": [lasting]})
+        queued(organization, "r")
+
+        with working(organization, work):
+            ended(organization, "r", RUNNING)
+            organization.control.execute(SuspendOrganization(ROOT), None)
+            ended(organization, "r", REFUSED)
+
+        assert not organization.control.snapshot.runs

@@ -1,0 +1,139 @@
+"""The small world with a clock, its pipelines with definitions, and what attempts do there instead of Spark's work."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headgate.control.control import Control
+from headgate.control.identity.directory import Directory
+from headgate.control.kernel.ports import DocumentPut, Draft, Store
+from headgate.control.kernel.run_queue import RunRow, RunWanted
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.runs import QueueRun
+from headgate.control.questions.by_name import Gate
+from headgate.control.questions.messages import Wording
+from headgate.facts.changes import Change
+from headgate.facts.ids import ResourceId, RunId
+from headgate.pipelines.execution.attempt import Attempt
+from headgate.pipelines.execution.worker import Perform, Worker, WorkerSettings
+from tests.fakes.small_organization import DELAYS, LOAD, MODELS, PEOPLE, ROOT, THINGS
+from tests.fakes.store import FakeStore
+
+QUICK = WorkerSettings(slots=4, round=0.01, renewed=0.05, lease=30.0, grace=0.3)
+"""Everything soon, but that a worker counts as lost: nothing may depend on how fast this machine is."""
+WITHIN = 60.0
+"""Seconds for something to happen; generous, because machines are shared."""
+
+
+class Clock:
+    """A clock that a test puts on."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+def defined(pipeline: ResourceId, **more: Any) -> DocumentPut:
+    """Return a definition of one of the world's pipelines."""
+    query = {
+        "kind": "query",
+        "name": pipeline,
+        "into": "lake.raw.planes",
+        "inputs": ["lake.raw.flights"],
+        "sql": "SELECT * FROM lake.raw.flights",
+    }
+    return DocumentPut("pipeline", pipeline, {**query, **more})
+
+
+def opened(clock: Callable[[], float], store: Store | None = None) -> Organization:
+    """Return the world as an organization, on a store of its own or on one where it is already."""
+    if store is None:
+        store = FakeStore()
+        store.write(*PEOPLE, *THINGS)
+        for each in (LOAD, DELAYS):
+            store.put_document(defined(each))
+    control = Control(store, MODELS, clock)
+    directory = Directory(control, store)
+    wording = Wording(directory)
+    return Organization(ROOT, store, control, directory, wording, Gate(control, wording, ""))
+
+
+def change(organization: Organization, *changes: Change, at: float | None = None) -> None:
+    """Append what another process decided, now or at another time."""
+    store = organization.store
+    store.append(store.head(), Draft(at or organization.control.now, None, "elsewhere", changes))
+    organization.control.catch_up()
+
+
+def queued(organization: Organization, *names: str, pipeline: ResourceId = DELAYS, **more: Any) -> None:
+    """Queue runs, as the deployment."""
+    for name in names:
+        organization.control.execute(QueueRun(RunId(name), pipeline, **more), None)
+
+
+def runs(organization: Organization, *states: str) -> list[RunRow]:
+    """Return the runs in these states, or all, as they were queued."""
+    return list(organization.store.runs(RunWanted(states=states or None), 10_000))[::-1]
+
+
+def row(organization: Organization, name: str) -> RunRow:
+    """Return a run that is there."""
+    found = organization.store.run(RunId(name))
+    assert found is not None
+    return found
+
+
+def log(organization: Organization, name: str) -> str:
+    """Return what a run has said."""
+    return "\n".join(each.text for each in organization.store.lines(RunId(name)))
+
+
+@dataclass
+class Work:
+    """What attempts do: what the test says for the run, in turn; else nothing. Remembers who did what."""
+
+    by_run: Mapping[str, list[Perform]] = field(default_factory=dict[str, list[Perform]])
+    done: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, attempt: Attempt) -> None:
+        """Do it."""
+        with self.lock:
+            self.done.append((attempt.row.run, attempt.row.attempt))
+            steps = self.by_run.get(attempt.row.run, [])
+            step = steps.pop(0) if steps else None
+        if step is not None:
+            step(attempt)
+
+
+def worker(organization: Organization, work: Perform, settings: WorkerSettings = QUICK, **more: Any) -> Worker:
+    """Return a worker of one organization; whoever takes it starts and stops it."""
+    return Worker(organization.control.catch_up, lambda: [organization], work, settings, **more)
+
+
+def until(happened: Callable[[], bool], within: float = WITHIN) -> None:
+    """Wait until it has happened."""
+    deadline = time.monotonic() + within
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.005)
+
+
+def raising(error: Exception) -> Perform:
+    """Return what ends with an error."""
+
+    def perform(_: Attempt) -> None:
+        raise error
+
+    return perform
+
+
+def lasting(attempt: Attempt) -> None:
+    """Last until it is told to end, and then fail for that."""
+    attempt.wait(WITHIN)
+    raise RuntimeError("interrupted")

@@ -1,0 +1,94 @@
+"""Queries on Spark: each mode, parts of the past, and what they read."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from pyspark.errors import PySparkException
+
+from headgate.cli.demo.data import DemoError
+from headgate.facts.ids import RunId
+from headgate.pipelines.definitions.context import Range
+from headgate.pipelines.definitions.select import InputsError
+from headgate.pipelines.kinds import defined
+from headgate.pipelines.kinds.query import QueryError
+from tests.pipelines.spark_deployment import ByHand
+
+
+def query(name: str, sql: str, *inputs: str, **more: Any) -> dict[str, Any]:
+    """A query into the table that is called as it is."""
+    return {"kind": "query", "name": name, "into": f"lake.trusted.{name}", "inputs": inputs, "sql": sql, **more}
+
+
+class TestAQuery:
+    def test_needs_keys_to_merge_by_and_for_nothing_else(self) -> None:
+        for wrong in ({"mode": "merge"}, {"keys": ["k"]}):
+            with pytest.raises(ValidationError, match="`merge` needs `keys`"):
+                defined(query("q", "SELECT 1", "lake.raw.t", **wrong))
+
+
+@pytest.mark.spark
+class TestOnSpark:
+    @pytest.fixture(scope="class", autouse=True)
+    @staticmethod
+    def _tables(lake: ByHand) -> None:
+        lake.spark.sql("CREATE TABLE lake.raw.t AS SELECT 1 AS k, 'a' AS day UNION ALL SELECT 2, 'b'")
+        lake.spark.sql("CREATE TABLE lake.raw.other AS SELECT 1 AS k")
+        lake.spark.sql("CREATE VIEW lake.raw.v AS SELECT k FROM lake.raw.t")
+
+    def test_replaces_all_rows(self, lake: ByHand) -> None:
+        definition = query("whole", "SELECT k FROM lake.raw.t -- all;", "lake.raw.t")
+
+        told = [lake.run(definition) for _ in range(2)]
+
+        assert [each.metrics for each in told] == [{"rows.lake.trusted.whole": 2}] * 2
+        assert lake.rows("SELECT k FROM lake.trusted.whole ORDER BY k") == [(1,), (2,)]
+
+    def test_adds_rows_of_a_part_once_for_each_run(self, lake: ByHand) -> None:
+        sql = "SELECT k FROM lake.raw.t WHERE day >= :since AND day < :until"
+        definition = query("added", sql, "lake.raw.t", mode="append")
+
+        lake.run(definition, run=RunId("run_added"), part=Range("a", "b"), again=True)
+        told = lake.run(definition, run=RunId("run_added"), part=Range("a", "b"))
+        lake.run(definition, part=Range("b", "c"))
+
+        assert told.lines == ["an earlier attempt has written lake.trusted.added"]
+        assert lake.rows("SELECT k FROM lake.trusted.added ORDER BY k") == [(1,), (2,)]
+
+    def test_merges_by_key_where_a_missing_one_is_a_key_too(self, lake: ByHand) -> None:
+        values = "(VALUES (1, {0}), (NULL, {0}))"
+        sql = "SELECT v.* FROM {values} AS v (k, n) WHERE EXISTS (SELECT 1 FROM lake.raw.other)"
+        for n in ("1", "2"):
+            text = sql.format(values=values.format(n))
+            lake.run(query("merged", text, "lake.raw.other", mode="merge", keys=["k"]))
+        twice = sql.format(values="(VALUES (7, 1), (7, 2))")
+
+        with pytest.raises(QueryError, match="more than one row for `k` 7"):
+            lake.run(query("merged", twice, "lake.raw.other", mode="merge", keys=["k"]))
+
+        assert lake.rows("SELECT * FROM lake.trusted.merged ORDER BY k") == [(None, 2), (1, 2)]
+
+    def test_of_the_whole_has_no_parts(self, lake: ByHand) -> None:
+        with pytest.raises(QueryError, match="cannot be its whole"):
+            lake.run(query("parts", "SELECT k FROM lake.raw.t", "lake.raw.t"), part=Range("a", "b"))
+
+    def test_that_reads_less_than_it_declares_fails(self, lake: ByHand) -> None:
+        inputs = ("lake.raw.t", "lake.raw.other")
+        both = query("less", "SELECT k FROM lake.raw.t JOIN lake.raw.other USING (k)", *inputs)
+
+        with pytest.raises(InputsError, match=r"does not read `lake\.raw\.other`"):
+            lake.run(query("less", "SELECT k FROM lake.raw.t", *inputs), saved=both)
+
+    def test_that_reads_more_is_refused(self, lake: ByHand) -> None:
+        one = query("more", "SELECT k FROM lake.raw.t", "lake.raw.t")
+
+        with pytest.raises(PySparkException) as raised:
+            lake.run(query("more", "SELECT k FROM lake.raw.t JOIN lake.raw.other USING (k)", "lake.raw.t"), saved=one)
+
+        assert raised.value.getSqlState() == "42501"
+
+    def test_through_a_view_reads_the_view_and_what_is_below(self, lake: ByHand) -> None:
+        lake.run(query("viewed", "SELECT k FROM lake.raw.v", "lake.raw.v", "lake.raw.t"))
+
+        with pytest.raises(DemoError, match=r"lake\.raw\.t"):
+            lake.save(query("viewed", "SELECT k FROM lake.raw.v", "lake.raw.v"))

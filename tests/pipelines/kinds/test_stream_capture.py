@@ -1,0 +1,149 @@
+"""Stream captures on Spark: each file once whatever is restarted, columns that come, files that do not fit, beginning anew."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from pyspark.errors import PySparkException
+
+from headgate.pipelines.kinds import defined
+from headgate.pipelines.load_errors import EndedError, LoadError
+from tests.pipelines.drop_folder import Drop
+
+
+def capture(name: str, **more: Any) -> dict[str, Any]:
+    """A capture of the folder that is called as it is, which takes what is there and ends."""
+    where = {"connection": "drop", "path": name, "into": f"lake.raw.{name}"}
+    return {"kind": "stream_capture", "name": name, **where, "every": None, **more}
+
+
+class TestADefinition:
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"connection": None},
+            {"source": "s"},
+            {"path": "../x"},
+            {"path": "/x"},
+            {"path": "a/../../x"},
+            {"path": "a*"},
+        ],
+        ids=str,
+    )
+    def test_names_one_folder_below_one_place(self, wrong: dict[str, Any]) -> None:
+        with pytest.raises(ValidationError):
+            defined(capture("late") | wrong)
+
+
+@pytest.mark.spark
+class TestOnSpark:
+    def test_takes_each_file_once_whatever_was_lost_after_its_commit(self, drop: Drop) -> None:
+        definition = capture("late", columns="n BIGINT", null_value="NA")
+        drop.put("late/1.csv", "n,day", "1,2013-01-01", "NA,2013-01-02")
+        first = drop.lake.run(definition)
+        assert first.metrics == {"rows.lake.raw.late": 2}
+        drop.put("late/2.csv", "n,day", "3,2013-01-03")
+        drop.lake.run(definition)
+        last = max((drop.progress("late") / "commits").glob("[0-9]*"))
+        (last.parent / f".{last.name}.crc").unlink()
+        last.unlink()  # as if the worker and Spark had died between the table's commit and the stream's
+
+        drop.lake.run(definition)
+        nothing_new = drop.lake.run(definition)
+
+        assert [str(value) for value, _ in drop.rows("late")] == ["1", "3", "None"]
+        assert nothing_new.lines == []
+
+    def test_adds_the_columns_that_files_come_with(self, drop: Drop) -> None:
+        drop.put("grows/1.json", '{"n": 1}')
+        drop.lake.run(capture("grows", format="json"))
+        drop.put("grows/2.json", '{"n": 2, "word": "new"}')
+
+        told = drop.lake.run(capture("grows", format="json"))
+
+        assert told.lines[0] == "the files have new columns, which lake.raw.grows gets: `word`"
+        assert drop.rows("grows") == [(1, None), (2, "new")]
+
+    def test_takes_nothing_of_a_batch_with_a_row_that_does_not_fit_until_the_file_is_mended(self, drop: Drop) -> None:
+        drop.put("fits/1.csv", "n", "1")
+        drop.lake.run(capture("fits"))
+        drop.put("fits/2.csv", "n", "2")
+        drop.put("fits/3.csv", "n", "three")
+
+        with pytest.raises(LoadError, match=r"`3\.csv` does not fit lake\.raw\.fits, and nothing of its batch"):
+            drop.lake.run(capture("fits"))
+        assert drop.rows("fits") == [(1,)]
+        drop.put("fits/3.csv", "n", "3")
+        drop.lake.run(capture("fits"))
+
+        assert drop.rows("fits") == [(1,), (2,), (3,)]
+
+    def test_reads_no_file_by_the_columns_of_another(self, drop: Drop) -> None:
+        drop.put("order/1.csv", "a,b", "1,2")
+        drop.put("order/2.csv", "b,a", "2,1")
+
+        with pytest.raises(LoadError, match=r"`1\.csv` and `2\.csv` have different columns"):
+            drop.lake.run(capture("order"))
+        (drop.folder / "order" / "2.csv").rename(drop.folder / "2.csv")
+        drop.lake.run(capture("order"))
+        (drop.folder / "2.csv").rename(drop.folder / "order" / "2.csv")
+        drop.lake.run(capture("order"))
+
+        assert drop.rows("order") == [(1, 2), (1, 2)]
+
+    def test_begins_anew_with_an_empty_table(self, drop: Drop) -> None:
+        file = drop.put("anew/1.csv", "n", "1")
+        drop.lake.run(capture("anew"))
+        file.unlink()
+        drop.put("anew/2.csv", "n", "2")
+
+        for _ in range(2):
+            drop.lake.run(capture("anew"), cleaned=1)
+
+        assert drop.rows("anew") == [(2,)]
+
+    def test_goes_on_until_it_has_to_end(self, drop: Drop) -> None:
+        drop.put("long/1.csv", "n", "1")
+        looks = 0
+
+        def wait(seconds: float) -> bool:
+            nonlocal looks
+            if seconds != 5.0:  # not between two looks
+                return False
+            looks += 1
+            drop.put(f"long/{looks + 1}.csv", "n", str(looks + 1))
+            return looks == 2
+
+        with pytest.raises(EndedError):
+            drop.lake.run(capture("long", every=5.0), wait=wait)
+
+        assert drop.rows("long") == [(1,), (2,)]
+
+    def test_says_that_there_is_no_folder(self, drop: Drop) -> None:
+        with pytest.raises(LoadError, match="there is no folder `nowhere` behind the connection"):
+            drop.lake.run(capture("nowhere"))
+
+    def test_reaches_no_other_folder_and_keeps_its_progress_in_no_other(self, drop: Drop, tmp_path: Path) -> None:
+        drop.put("bound/1.csv", "n", "1")
+        drop.lake.run(capture("bound"))
+        (tmp_path / "secret.csv").write_text("n\n1\n")
+        with drop.lake.execution("bound") as (execution, _):
+            spark = execution.spark
+
+            def stream(folder: object, progress: object) -> None:
+                files = spark.readStream.schema("n INT").csv(str(folder))
+                files.writeStream.option("checkpointLocation", str(progress)).toTable("lake.raw.bound")
+
+            own, beside = execution.checkpoints / "0", execution.checkpoints.parent / "another"
+            tries = [(tmp_path, own), (own, own)]
+            tries += [
+                (drop.folder / "bound", each) for each in (beside, tmp_path, execution.staging, drop.folder / "cp")
+            ]
+            for folder, progress in tries:
+                with pytest.raises(PySparkException, match=r"not declared|not allowed|checkpoint"):
+                    stream(folder, progress)
+
+        assert drop.rows("bound") == [(1,)]
+        assert not (drop.folder / "cp").exists()
+        assert [each.name for each in tmp_path.iterdir()] == ["secret.csv"]

@@ -1,0 +1,231 @@
+"""What runs read and wrote is kept with them, and said as OpenLineage has it."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import pytest
+from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headgate.control.kernel.run_queue import RunRow
+from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.commits import noted
+from headgate.control.pipelines.run_access import Touched
+from headgate.facts.changes import Edge, RelationsSet
+from headgate.facts.ids import ResourceId, RunId
+from headgate.pipelines.execution.attempt import Attempt
+from headgate.pipelines.lineage.emitter import Receiver, Sending
+from headgate.pipelines.lineage.events import PRODUCER, Teller
+from headgate.pipelines.lineage.recorder import LATEST, Lineage, Trace, trace_in, trace_of
+from tests.pipelines.fake_worker import Clock, Work, change, opened, queued, row, until, worker
+from tests.threads import served
+
+FLIGHTS, PLANES = ResourceId("flights"), ResourceId("planes")
+RUN = RunId("one")
+NOW = 1_000_000.0
+
+
+def touches(attempt: Attempt) -> None:
+    """Read the flights and write the planes, as the guard and the catalog note it."""
+    organization, touched = attempt.organization, Touched()
+    read, wrote = ("lake", "raw", "flights"), ("lake", "raw", "planes")
+    touched.note(organization, RUN, [("table.select", read), ("table.insert", wrote), ("table.select", wrote)])
+    touched.note_columns(organization.store, RUN, "lake.raw.planes", {"tail": [("lake.raw.flights", "tailnum")]})
+    added = {"snapshots": 1, "rows": 3, "bytes": 70}
+    put = noted(organization.store, RUN, PLANES, added, {"tail": "string", "seats": "long"})
+    organization.store.put_document(put)
+
+
+def refused(_: Attempt) -> None:
+    raise ValueError("the file `a.csv` is torn")
+
+
+def carried_out(organization: Organization, *steps: Any, **more: Any) -> RunRow:
+    """Return the run once it has been carried out, its attempts doing this."""
+    queued(organization, RUN, **more)
+    told = list[str]()
+    lineage = Lineage(lambda _, row, __: told.append(row.state))
+    working = worker(organization, Work({RUN: list(steps)}), lineage=lineage)
+    working.start()
+    until(lambda: row(organization, RUN).ended is not None and len(told) == 2)
+    working.stop()
+    return row(organization, RUN)
+
+
+@pytest.fixture
+def main() -> Organization:
+    return opened(Clock(NOW))
+
+
+class TestATrace:
+    def test_is_what_was_read_and_committed_and_not_what_was_only_looked_at(self, main: Organization) -> None:
+        done = carried_out(main, touches)
+
+        trace = trace_of(main, done)
+
+        assert trace.inputs == (FLIGHTS,)
+        (left,) = trace.outputs.values()
+        assert list(trace.outputs) == [PLANES]
+        assert (left.rows, left.bytes, left.columns) == (3, 70, (("tail", "string"), ("seats", "long")))
+        assert left.sources == {"tail": ((FLIGHTS, "tailnum"),)}
+
+    def test_of_the_newest_run_that_succeeded_is_the_pipelines(self, main: Organization) -> None:
+        done = carried_out(main, touches)
+
+        kept = main.store.document(LATEST, done.pipeline)
+
+        assert kept is not None
+        assert (kept["run"], trace_in(kept)) == (RUN, trace_of(main, done))
+
+    def test_is_there_before_the_end_and_where_nobody_kept_it(self, main: Organization) -> None:
+        queued(main, RUN)
+        Touched().note(main, RUN, [("table.select", ("lake", "raw", "flights"))])
+
+        assert trace_of(main, row(main, RUN)) == Trace((FLIGHTS,))
+
+    def test_of_a_run_that_failed_is_not_the_pipelines(self, main: Organization) -> None:
+        done = carried_out(main, refused)
+
+        assert main.store.document(LATEST, done.pipeline) is None
+        assert trace_of(main, done) == Trace()
+
+    def test_names_connections_beside_tables(self, main: Organization) -> None:
+        edges = {"connections": (Edge(ResourceId("place")),)}
+        queued(main, RUN)
+        pipeline = row(main, RUN).pipeline
+        change(main, RelationsSet(pipeline, edges))
+
+        assert trace_of(main, row(main, RUN)).inputs == (ResourceId("place"),)
+
+
+def again(event: dict[str, Any]) -> RunEvent:
+    """Return the event as the client's own classes take it, which check what the specification says of each field."""
+    made = {
+        "run": Run(**event["run"]),
+        "job": Job(**event["job"]),
+        "inputs": [InputDataset(**each) for each in event["inputs"]],
+        "outputs": [OutputDataset(**each) for each in event["outputs"]],
+        "eventType": RunState(event["eventType"]),
+    }
+    return RunEvent(**made, eventTime=event["eventTime"], producer=event["producer"])
+
+
+class TestEvents:
+    def test_say_the_beginning_and_the_end_of_one_run(self, main: Organization) -> None:
+        done = carried_out(main, touches)
+
+        end, start = Teller(main.control.snapshot).all(done, lambda: trace_of(main, done))
+
+        assert [again(each).eventType for each in (start, end)] == [RunState.START, RunState.COMPLETE]
+        assert start["run"]["runId"] == end["run"]["runId"]
+        assert UUID(end["run"]["runId"]).version == 5
+        assert end["eventTime"] == "1970-01-12T13:46:40.000Z"
+        assert end["job"]["namespace"] == f"headgate://{main.id}"
+        assert [each["name"] for each in end["inputs"]] == ["lake.raw.flights"]
+        (output,) = end["outputs"]
+        assert output["name"] == "lake.raw.planes"
+        assert [(each["name"], each["type"]) for each in output["facets"]["schema"]["fields"]] == [
+            ("tail", "string"),
+            ("seats", "long"),
+        ]
+        (source,) = output["facets"]["columnLineage"]["fields"]["tail"]["inputFields"]
+        assert (source["name"], source["field"]) == ("lake.raw.flights", "tailnum")
+        assert output["outputFacets"]["outputStatistics"]["rowCount"] == 3
+        assert end["run"]["facets"]["processing_engine"]["name"] == "Spark"
+
+    def test_name_who_made_each_facet_and_where_it_is_specified(self, main: Organization) -> None:
+        done = carried_out(main, touches, trigger="schedule")
+
+        end = Teller(main.control.snapshot).ended(done, trace_of(main, done))
+
+        assert end["run"]["facets"]["nominalTime"]["nominalStartTime"] == "1970-01-12T13:46:40.000Z"
+        facets = [*end["run"]["facets"].values(), *end["job"]["facets"].values(), *end["outputs"][0]["facets"].values()]
+        assert {each["_producer"] for each in facets} == {PRODUCER}
+        assert all(each["_schemaURL"].startswith("https://openlineage.io/spec/facets/") for each in facets)
+
+    def test_say_why_a_run_failed_to_who_may_hear_it(self, main: Organization) -> None:
+        done = carried_out(main, refused)
+
+        heard = Teller(main.control.snapshot).ended(done, Trace())
+        hidden = Teller(main.control.snapshot, says_why=False).ended(done, Trace())
+
+        assert heard["eventType"] == "FAIL"
+        assert heard["run"]["facets"]["errorMessage"]["message"] == "the file `a.csv` is torn"
+        assert "errorMessage" not in hidden["run"]["facets"]
+
+    def test_count_rows_for_callers_that_may_read_the_table(self, main: Organization) -> None:
+        done = carried_out(main, touches)
+
+        end = Teller(main.control.snapshot, counts=lambda _: False).ended(done, trace_of(main, done))
+
+        assert "outputStatistics" not in json.dumps(end)
+
+    def test_tell_of_what_may_be_seen_and_still_is_there(self, main: Organization) -> None:
+        done = carried_out(main, touches)
+        trace = Trace((FLIGHTS, ResourceId("gone")), trace_of(main, done).outputs)
+
+        end = Teller(main.control.snapshot, lambda seen: seen != FLIGHTS).ended(done, trace)
+
+        assert end["inputs"] == []
+        assert "columnLineage" not in end["outputs"][0]["facets"]
+        assert "flights" not in json.dumps(end)
+
+
+@contextmanager
+def receiving(*answers: int) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
+    """Yield the address of somebody who gathers events, and what was heard there: after these answers."""
+    heard, left = list[tuple[str, Any]](), list(answers)
+
+    async def gather(request: Request) -> Response:
+        status = left.pop(0) if left else 201
+        if status == 201:
+            heard.append((request.headers.get("authorization", ""), await request.json()))
+        return Response(status_code=status)
+
+    with served(Starlette(routes=[Route("/api/v1/lineage", gather, methods=["POST"])])) as address:
+        yield f"{address}/api/v1/lineage", heard
+
+
+class TestSending:
+    def test_posts_each_event_with_the_key_and_tries_again_while_the_receiver_is_away(self, main: Organization) -> None:
+        with receiving(503, 429) as (url, heard):
+            sending = Sending(Receiver(url, "secret"), wait=0.01)
+            queued(main, RUN)
+            working = worker(main, Work({RUN: [touches]}), lineage=Lineage(sending.tell))
+            working.start()
+            until(lambda: len(heard) == 2)
+            working.stop()
+            sending.close()
+
+        assert [key for key, _ in heard] == ["Bearer secret"] * 2
+        assert [again(event).eventType for _, event in heard] == [RunState.START, RunState.COMPLETE]
+
+    def test_goes_on_after_an_event_that_is_refused(self, main: Organization, caplog: pytest.LogCaptureFixture) -> None:
+        done = carried_out(main, touches)
+        with receiving(400) as (url, heard):
+            sending = Sending(Receiver(url), wait=0.01)
+            sending.tell(main, done, Trace())
+            sending.tell(main, done, trace_of(main, done))
+            until(lambda: len(heard) == 1)
+            sending.close()
+
+        assert "did not take an event of the run `one`: 400" in caplog.text
+        assert [key for key, _ in heard] == [""]
+
+    def test_never_waits_for_a_receiver_that_is_away(
+        self, main: Organization, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        done = carried_out(main, touches)
+        sending = Sending(Receiver("http://127.0.0.1:1/nobody"), wait=60.0)
+
+        for _ in range(1100):
+            sending.tell(main, done, Trace())
+
+        assert "one of the run `one` is not sent" in caplog.text
+        sending.close(0.0)

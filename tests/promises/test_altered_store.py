@@ -1,0 +1,85 @@
+"""What a start of the server believes of a database that was altered without the keys of the server."""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headgate.app.deployment import open_deployment
+from headgate.cli import app
+from headgate.control.access.assignments import AssignRole
+from headgate.facts import checkpoint
+from headgate.facts.fold import fold
+from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.facts.snapshot import Snapshot
+from tests.app.deployment_harness import settings_in, world_in
+from tests.store.tampering import rehash
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a server left: a member, the facts, and the facts that would make her an owner."""
+
+    folder: Path
+    organization: ResourceId
+    eve: PrincipalId
+    facts: Snapshot
+    forged: Snapshot
+
+    def verify(self) -> Result:
+        return CliRunner().invoke(app, ["log", "verify", "--data", str(self.folder / "data")])
+
+    def run(self, statement: str, *values: object) -> None:
+        """Write into the database."""
+        with closing(sqlite3.connect(self.folder / "data" / "headgate.db")) as database, database:
+            database.execute(statement, values)
+
+
+PROMOTE = 'UPDATE log SET changes = replace(changes, \'"role":"member"\', \'"role":"owner"\') WHERE log_id = ?'
+
+
+@pytest.fixture
+def left(tmp_path: Path) -> Left:
+    with world_in(tmp_path) as world:
+        eve, control, root = world.add("eve"), world.control, world.opened.id
+        plan = control.preview(AssignRole(eve, "owner", root), None)
+        facts = control.snapshot
+        return Left(tmp_path, root, eve, facts, fold(facts, plan.changes, facts.revision))
+
+
+def test_a_forged_checkpoint_gives_no_rights_after_a_restart(left: Left) -> None:
+    left.run(
+        "INSERT INTO checkpoints VALUES (?, ?, 1.0, ?)",
+        left.organization,
+        left.facts.revision,
+        checkpoint.dump(left.forged),
+    )
+
+    with closing(open_deployment(settings_in(left.folder))) as deployment:
+        assert deployment.control.snapshot == left.facts
+
+
+def test_an_altered_entry_is_not_believed_after_a_restart(left: Left) -> None:
+    left.run(
+        'UPDATE log SET changes = replace(changes, \'"role":"member"\', \'"role":"owner"\') WHERE log_id = ?',
+        left.organization,
+    )
+
+    with pytest.raises(Exception, match="was altered or lost"):
+        open_deployment(settings_in(left.folder))
+
+
+def test_a_forged_history_is_not_sealed_by_a_restart(left: Left) -> None:
+    """Its seals were deleted, and its hashes fit: without the mark beside the key there is nothing to see."""
+    left.run("DELETE FROM seals WHERE log_id = ?", left.organization)
+    left.run(PROMOTE, left.organization)
+    rehash(left.folder / "data", left.organization)
+
+    open_deployment(settings_in(left.folder)).close()
+
+    result = left.verify()
+    assert result.exit_code == 1
+    assert "the log `organization` is not the one that this deployment sealed" in result.stderr

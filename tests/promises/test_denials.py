@@ -1,0 +1,491 @@
+"""Every denial of a door beside the HTTP API makes one record, in the addressed organization, that names the asker."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from headgate.app.spark.credentials import Knowing
+from headgate.app.spark.drivers import Drivers
+from headgate.control.identity.tokens import RevokeToken
+from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
+from headgate.control.organizations.commands import DEPLOYMENT
+from headgate.control.organizations.suspension import SuspendOrganization
+from headgate.endpoints.http.read_your_writes import Freshness
+from headgate.endpoints.internal.gateway import gateway_application
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+from headgate.spark.abandoned_sessions import AbandonedSessions
+from headgate.spark.authority_messages import Authenticate, MayTouch, path_of
+from headgate.spark.deciding_authority import DecidingAuthority
+from headgate.spark.driver.clusters import Clusters
+from headgate.spark.sessions.signature import sign
+from tests.app.deployment_harness import KEY, Place, World, world_in
+from tests.app.server_process import until
+from tests.journeys.test_catalog import BODIES, HIDDEN, MISSING, SCHEMA, VERSION, catalog_routes, filled
+from tests.threads import served
+
+EVALUATION = "/access/v1/evaluation"
+HIDDEN_TABLE, MISSING_TABLE = f"lake.{HIDDEN}.salaries", f"lake.{MISSING}.salaries"
+ALWAYS_ALLOWED = {"GET /v1/config", "GET /v1/namespaces"}
+"""Routes of the catalog that answer every known caller."""
+OF_THE_LAKE = {"POST /v1/namespaces", "POST /v1/namespaces/{namespace}/register"}
+"""Routes that need an action on the lake, which every member may know of."""
+REFUSED: Mapping[str, tuple[str, str]] = {
+    "POST /v1/namespaces": ("lake.create_database", "lake"),
+    "DELETE /v1/namespaces/{namespace}": ("database.drop", "lake.raw"),
+    "POST /v1/namespaces/{namespace}/properties": ("database.alter", "lake.raw"),
+    "POST /v1/namespaces/{namespace}/tables": ("database.create_table", "lake.raw"),
+    "POST /v1/namespaces/{namespace}/register": ("lake.register_table", "lake"),
+    "POST /v1/namespaces/{namespace}/views": ("database.create_view", "lake.raw"),
+    "POST /v1/namespaces/{namespace}/tables/{table}": ("table.alter", "lake.raw.flights"),
+    "DELETE /v1/namespaces/{namespace}/tables/{table}": ("table.drop", "lake.raw.flights"),
+    "POST /v1/namespaces/{namespace}/views/{view}": ("table.alter", "lake.raw.seen"),
+    "DELETE /v1/namespaces/{namespace}/views/{view}": ("table.drop", "lake.raw.seen"),
+    "POST /v1/tables/rename": ("table.alter", "lake.raw.flights"),
+    "POST /v1/views/rename": ("table.alter", "lake.raw.seen"),
+    "POST /v1/transactions/commit": ("table.alter", "lake.raw.flights"),
+}
+"""What a viewer of `raw` is refused by a route, and on what. The routes that are not listed are allowed to it."""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """`home` is the organization of the deployment; `acme` has tables, its viewer `vic` of `raw`, and `ed`, who edits it."""
+    with world_in(tmp_path_factory.mktemp("denials")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def acme(world: World) -> Place:
+    place = world.organization("acme", "nekt")
+    for name in ("raw", HIDDEN):
+        assert place.call("owner", "POST", "/databases", {"name": name}).status_code == 201
+    for name, role in (("vic", "viewer"), ("ed", "editor")):
+        place.add(name)
+        assert place.give(name, role, "lake.raw").status_code == 201
+    for database, table, view in (("raw", "flights", "seen"), (HIDDEN, "salaries", "wages")):
+        new = {"name": table, "schema": SCHEMA.model_dump()}
+        assert catalog(place, "owner", "POST", f"/v1/namespaces/{database}/tables", new).status_code == 200
+        new = {"name": view, "schema": SCHEMA.model_dump(), "view-version": VERSION, "properties": {}}
+        assert catalog(place, "owner", "POST", f"/v1/namespaces/{database}/views", new).status_code == 200
+    return place
+
+
+def catalog(place: Place, who: str, method: str, path: str, body: Any = None) -> httpx.Response:
+    headers = {"authorization": f"Bearer {place.tokens[who]}"} if who else {}
+    return place.http.request(method, f"{place.address}/iceberg{path}", json=body, headers=headers)
+
+
+def asked(place: Place, who: str, route: str, namespace: str, table: str, view: str) -> httpx.Response:
+    """Return the answer of a route of the catalog about these names."""
+    method, _, template = route.partition(" ")
+    path = template.format(namespace=namespace, table=table, view=view)
+    named = view if "/views/" in template else table
+    return catalog(place, who, method, path, filled(BODIES.get(route, {"namespace": ["new"]}), namespace, named))
+
+
+@dataclass
+class Audits:
+    """The records of every audit of the deployment, by organization."""
+
+    world: World
+
+    def kept(self) -> dict[ResourceId, list[AuditRecord]]:
+        """Return all records, newest first."""
+        until(lambda: self.world.deployment.audit.waiting == 0, lambda: "the audit is not written")
+        stores = self.world.deployment.stores
+        roots = {*self.world.deployment.organizations.roots, DEPLOYMENT}
+        return {root: [each for _, each in stores.audited(root, AuditFilter(), limit=10_000)] for root in roots}
+
+    def made_by(self, act: Callable[[], Any]) -> tuple[Any, list[tuple[ResourceId, AuditRecord]]]:
+        """Return what a call returns, and the records that it makes, each with its organization."""
+        before = self.kept()
+        result = act()
+        after = self.kept()
+        new = {root: records[: len(records) - len(before.get(root, ()))] for root, records in after.items()}
+        return result, [(root, each) for root, records in new.items() for each in records]
+
+
+@pytest.fixture
+def audits(world: World) -> Audits:
+    return Audits(world)
+
+
+def only(place: Place, found: list[tuple[ResourceId, AuditRecord]]) -> AuditRecord:
+    """Return the only new record, which must be in the audit of this organization."""
+    assert [root for root, _ in found] == [place.opened.id], found
+    record = found[0][1]
+    assert not record.allowed
+    return record
+
+
+def by(place: Place, who: str, record: AuditRecord) -> bool:
+    """Return whether a record names this caller, with its token."""
+    caller = place.caller(who)
+    return (record.principal, record.origin.token) == (caller.principal, caller.token)
+
+
+class TestTheCatalog:
+    def test_every_route_records_a_hidden_name_and_a_missing_name_alike(
+        self, world: World, acme: Place, audits: Audits
+    ) -> None:
+        for route in sorted(catalog_routes(world) - ALWAYS_ALLOWED - OF_THE_LAKE):
+            records = []
+            for namespace in (HIDDEN, MISSING):
+                answer, found = audits.made_by(
+                    lambda route=route, namespace=namespace: asked(acme, "vic", route, namespace, "salaries", "wages")
+                )
+                assert answer.status_code == 404, (route, answer.text)
+                record = only(acme, found)
+                assert by(acme, "vic", record), route
+                assert (record.code, record.origin.door) == ("not-found", "iceberg"), route
+                assert record.origin.request == answer.headers.get("x-request-id", ""), route
+                records.append((record.action, record.resource.replace(namespace, "NAMESPACE")))
+            assert records[0] == records[1], route
+            assert records[0][1].startswith("lake.NAMESPACE"), route
+
+    def test_denials_are_found_by_the_name_and_the_id_of_the_table(self, acme: Place, audits: Audits) -> None:
+        route = "DELETE /v1/namespaces/{namespace}/tables/{table}"
+        table = acme.control.snapshot.find(HIDDEN_TABLE.split("."))
+        assert table is not None
+        # Another viewer may discover the table: its denial has the id, the other one the name.
+        acme.add("sue")
+        assert acme.give("sue", "viewer", HIDDEN_TABLE).status_code == 201
+        for who in ("vic", "sue"):
+            audits.made_by(lambda who=who: asked(acme, who, route, HIDDEN, "salaries", ""))
+
+        for resource in (HIDDEN_TABLE, table.id):
+            query = {"resource": resource, "action": "table.drop"}
+            items = acme.call("owner", "GET", "/audit/decisions", **query).json()["items"]
+            assert [each["resource"] for each in items][:2] == [table.id, HIDDEN_TABLE]
+
+    def test_every_route_records_what_it_refuses_to_a_viewer(self, world: World, acme: Place, audits: Audits) -> None:
+        for route in sorted(catalog_routes(world)):
+            answer, found = audits.made_by(lambda route=route: asked(acme, "vic", route, "raw", "flights", "seen"))
+            if route not in REFUSED:
+                assert (answer.status_code < 300, found) == (True, []), (route, answer.text)
+                continue
+            assert answer.status_code == 403, (route, answer.text)
+            record = only(acme, found)
+            assert by(acme, "vic", record), route
+            action, name = REFUSED[route]
+            resource = acme.control.snapshot.find(name.split("."))
+            assert resource is not None
+            assert (record.action, record.resource, record.code) == (action, resource.id, "refused"), route
+
+    def test_every_route_records_an_unknown_caller(self, world: World, acme: Place, audits: Audits) -> None:
+        for route in sorted(catalog_routes(world)):
+            for place, who in ((acme, ""), (Place(acme.http, acme.opened, acme.address, world.tokens), "owner")):
+                answer, found = audits.made_by(
+                    lambda route=route, place=place, who=who: asked(place, who, route, "raw", "flights", "seen")
+                )
+                assert answer.status_code == 401, route
+                record = only(acme, found)
+                assert (record.principal, record.code, record.origin.door) == (None, "unauthenticated", "iceberg")
+                assert record.action.startswith(route.partition(" ")[0]), route
+
+    def test_a_denial_is_recorded_by_the_organization_of_an_expired_token(
+        self, world: World, acme: Place, audits: Audits
+    ) -> None:
+        acme.add("gone")
+        assert asked(acme, "gone", "GET /v1/config", "", "", "").status_code == 200
+        token = acme.caller("gone").token
+        assert token is not None
+        acme.control.execute(RevokeToken(token), None)
+        anywhere = Place(acme.http, acme.opened, "", acme.tokens)
+
+        answer, found = audits.made_by(lambda: asked(anywhere, "gone", "GET /v1/config", "", "", ""))
+
+        assert answer.status_code == 401
+        assert only(acme, found).code == "unauthenticated"
+        assert world.opened.id != acme.opened.id
+
+    def test_a_denial_is_recorded_by_a_suspended_organization(self, world: World, audits: Audits) -> None:
+        place = world.organization("closed", "nekt")
+        place.control.execute(SuspendOrganization(place.opened.id), None)
+
+        answer, found = audits.made_by(lambda: asked(place, "owner", "GET /v1/config", "", "", ""))
+
+        assert answer.status_code == 403
+        assert only(place, found).code == "suspended"
+
+    @pytest.mark.parametrize(
+        "route", ["GET /v1/namespaces/{namespace}/tables/{table}", "GET /v1/namespaces/{namespace}"]
+    )
+    def test_a_missing_name_is_no_denial_to_a_caller_who_sees_everything(
+        self, acme: Place, audits: Audits, route: str
+    ) -> None:
+        answer, found = audits.made_by(lambda: asked(acme, "owner", route, MISSING, "t", "v"))
+
+        assert (answer.status_code, found) == (404, [])
+
+    def test_a_view_that_is_asked_for_as_a_table_is_no_denial(self, acme: Place, audits: Audits) -> None:
+        route = "GET /v1/namespaces/{namespace}/tables/{table}"
+
+        answer, found = audits.made_by(lambda: asked(acme, "vic", route, "raw", "seen", ""))
+
+        assert (answer.status_code, found) == (404, [])
+
+    def test_an_address_that_is_not_served_is_no_denial(self, acme: Place, audits: Audits) -> None:
+        answer, found = audits.made_by(lambda: catalog(acme, "vic", "GET", "/v1/nonsense"))
+
+        assert (answer.status_code, found) == (404, [])
+
+
+def authzen(place: Place, who: str, body: Any, path: str = EVALUATION) -> httpx.Response:
+    headers = {"authorization": f"Bearer {place.tokens[who]}"} if who else {}
+    return place.http.post(f"{place.address}{path}", json=body, headers=headers)
+
+
+def about(subject: str, action: str = "table.select", resource: str = "lake.raw.flights") -> dict[str, Any]:
+    return {
+        "subject": {"type": "user", "id": subject},
+        "action": {"name": action},
+        "resource": {"type": "table", "id": resource},
+    }
+
+
+class TestAuthZen:
+    @pytest.mark.parametrize(
+        "path", ["evaluation", "evaluations", "search/resource", "search/action", "search/subject"]
+    )
+    def test_a_question_about_another_subject_that_is_refused_is_recorded(
+        self, acme: Place, audits: Audits, path: str
+    ) -> None:
+        answer, found = audits.made_by(lambda: authzen(acme, "vic", about("ed"), f"/access/v1/{path}"))
+
+        assert answer.status_code == 403, answer.text
+        record = only(acme, found)
+        assert by(acme, "vic", record)
+        assert (record.action, record.resource) == ("organization.ask", acme.opened.id)
+        assert (record.code, record.origin.door) == ("refused", "authzen")
+
+    def test_many_refused_evaluations_of_one_request_are_recorded_once(self, acme: Place, audits: Audits) -> None:
+        body = {**about("ed"), "evaluations": [{}, {"resource": {"type": "table", "id": HIDDEN_TABLE}}, {}]}
+
+        answer, found = audits.made_by(lambda: authzen(acme, "vic", body, "/access/v1/evaluations"))
+
+        assert [each["decision"] for each in answer.json()["evaluations"]] == [False] * 3
+        assert by(acme, "vic", only(acme, found))
+
+    def test_a_question_that_one_request_asks_many_times_is_recorded_once(self, acme: Place, audits: Audits) -> None:
+        absent = {"type": "table", "id": "x" * 1000}
+        body = {**about("vic"), "resource": absent, "evaluations": [{}] * 1000}
+
+        answer, found = audits.made_by(lambda: authzen(acme, "owner", body, "/access/v1/evaluations"))
+
+        assert len(answer.json()["evaluations"]) == 1000
+        assert [record.resource for _, record in found] == ["x" * 1000]
+
+    @pytest.mark.parametrize("path", ["evaluation", "search/resource"])
+    def test_an_unknown_caller_is_recorded(self, world: World, acme: Place, audits: Audits, path: str) -> None:
+        stranger = Place(acme.http, acme.opened, acme.address, world.tokens)
+        for place, who in ((acme, ""), (stranger, "owner")):
+            answer, found = audits.made_by(
+                lambda place=place, who=who: authzen(place, who, about("ed"), f"/access/v1/{path}")
+            )
+            assert answer.status_code == 401
+            record = only(acme, found)
+            assert (record.principal, record.code) == (None, "unauthenticated")
+            assert (record.action, record.origin.door) == (f"POST /access/v1/{path}", "authzen")
+
+    def test_a_denial_about_an_unknown_subject_names_the_asker(self, acme: Place, audits: Audits) -> None:
+        answer, found = audits.made_by(lambda: authzen(acme, "owner", about("nosuch", resource=MISSING_TABLE)))
+
+        assert answer.json()["decision"] is False
+        record = only(acme, found)
+        assert by(acme, "owner", record)
+        assert (record.action, record.resource, record.code) == ("table.select", MISSING_TABLE, "no-principal")
+
+    def test_a_denial_about_a_subject_names_it_and_the_token_of_the_asker(self, acme: Place, audits: Audits) -> None:
+        answer, found = audits.made_by(lambda: authzen(acme, "owner", about("vic", "table.drop")))
+
+        assert answer.json()["decision"] is False
+        record = only(acme, found)
+        assert (record.principal, record.origin.token) == (acme.caller("vic").principal, acme.caller("owner").token)
+        assert record.code == "denied"
+
+    def test_an_allowed_answer_makes_no_record(self, acme: Place, audits: Audits) -> None:
+        answer, found = audits.made_by(lambda: authzen(acme, "vic", about(acme.caller("vic").principal)))
+
+        assert (answer.json(), found) == ({**answer.json(), "decision": True}, [])
+
+
+class TestStatementsThatTheGuardRefuses:
+    """The guard asks one door for SQL over HTTP, Spark Connect and runs."""
+
+    @pytest.fixture
+    def home(self, world: World) -> Place:
+        if "dan" not in world.tokens:
+            world.add("dan")
+            assert world.give("dan", "viewer", "lake.raw").status_code == 201
+        return world
+
+    def ask(self, world: World, who: Caller, needs: list[Any], **more: Any) -> Any:
+        handle, at = world.sessions.open(who, "s"), int(time.time())
+        body = json.dumps({"needs": needs, **more}).encode()
+        headers = {
+            "authorization": f"Bearer {handle}",
+            "x-headgate-time": str(at),
+            "x-headgate-signature": sign(KEY, "POST", "/guard/v1/decide", at, handle, body),
+        }
+        return world.http.post("/guard/v1/decide", content=body, headers=headers).json()
+
+    @pytest.mark.parametrize("name", ["lake.secret", "lake.absent"])
+    @pytest.mark.parametrize("action", ["database.describe", "discover"])
+    def test_a_hidden_name_and_a_missing_name_are_recorded_alike(
+        self, world: World, home: Place, audits: Audits, name: str, action: str
+    ) -> None:
+        need = {"action": action, "object": name.split(".")}
+
+        answer, found = audits.made_by(lambda: self.ask(world, home.caller("dan"), [need], operation="op"))
+
+        assert answer["allowed"] is False
+        record = only(home, found)
+        assert by(home, "dan", record)
+        assert (record.action, record.resource) == ("database.describe", name)
+        assert (record.code, record.origin.door) == ("not-found", "spark")
+
+    def test_a_refused_need_on_a_visible_resource_is_recorded_with_its_id(
+        self, world: World, home: Place, audits: Audits
+    ) -> None:
+        needs = [{"action": each, "object": ["lake", "raw"]} for each in ("database.describe", "database.drop")]
+
+        answer, found = audits.made_by(lambda: self.ask(world, home.caller("dan"), needs))
+
+        raw = home.control.snapshot.find(("lake", "raw"))
+        assert (answer["allowed"], raw is None) == (False, False)
+        record = only(home, found)
+        assert (record.action, record.resource, record.code) == ("database.drop", raw and raw.id, "refused")
+
+    def test_each_refused_need_of_a_statement_is_recorded_once(self, world: World, home: Place, audits: Audits) -> None:
+        names = ["lake.secret.a", "lake.raw.b", "lake.secret"]
+        needs = [{"action": "table.select", "object": each.split(".")} for each in names]
+        allowed = {"action": "database.describe", "object": ["lake", "raw"]}
+
+        answer, found = audits.made_by(lambda: self.ask(world, home.caller("dan"), [allowed, *needs]))
+
+        assert names[0] in answer["message"]
+        assert {root for root, _ in found} == {home.opened.id}
+        assert sorted(each.resource for _, each in found) == sorted(["lake.secret.a", "lake.secret"])
+
+    def test_a_statement_of_many_refused_needs_makes_few_records(
+        self, world: World, home: Place, audits: Audits
+    ) -> None:
+        needs = [{"action": "table.select", "object": ["lake", "secret", f"t{each}"]} for each in range(50)]
+
+        _, found = audits.made_by(lambda: self.ask(world, home.caller("dan"), needs))
+
+        assert len(found) == 20
+
+    def test_a_path_is_recorded_without_its_text(self, world: World, home: Place, audits: Audits) -> None:
+        need = {"action": "path.read", "path": "s3a://key:secret@bucket/file"}
+
+        _, found = audits.made_by(lambda: self.ask(world, home.caller("dan"), [need]))
+
+        record = only(home, found)
+        assert (record.action, record.resource, record.code) == ("path.read", "", "refused")
+
+    def test_a_caller_that_has_ended_is_recorded(self, world: World, home: Place, audits: Audits) -> None:
+        home.add("left")
+        left = home.caller("left")
+        assert left.token is not None
+        home.control.execute(RevokeToken(left.token), None)
+        need = {"action": "table.select", "object": ["lake", "raw", "t"]}
+
+        _, found = audits.made_by(lambda: self.ask(world, left, [need]))
+
+        record = only(home, found)
+        assert (record.principal, record.action, record.code) == (left.principal, "table.select", "unauthenticated")
+
+    def test_a_question_that_only_filters_what_is_shown_makes_no_record(
+        self, world: World, home: Place, audits: Audits
+    ) -> None:
+        need = {"action": "table.select", "object": ["lake", "secret", "t"]}
+
+        answer, found = audits.made_by(lambda: self.ask(world, home.caller("dan"), [need], is_filter=True))
+
+        assert (answer["allowed"], found) == (False, [])
+
+    def test_an_allowed_statement_makes_no_record(self, world: World, home: Place, audits: Audits) -> None:
+        need = {"action": "database.describe", "object": ["lake", "raw"]}
+
+        answer, found = audits.made_by(lambda: self.ask(world, home.caller("dan"), [need]))
+
+        assert (answer["allowed"], found) == (True, [])
+
+
+class TestTheGatewayOfSpark:
+    @pytest.fixture
+    def gateway(self, world: World) -> Iterator[httpx.Client]:
+        """The door that the gateway asks."""
+        deployment = world.deployment
+        drivers = Drivers(deployment.organizations, deployment.home, ("*",), Clusters())
+        knowing = Knowing(deployment, world.sparks, drivers)
+        authority = DecidingAuthority(knowing.known, lambda: world.sparks.all, AbandonedSessions())
+        freshness = Freshness(deployment.organizations)
+        app = gateway_application(authority, knowing.at_hand, "key", freshness, knowing.record_denial)
+        with served(app) as address, httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
+            client.headers["authorization"] = "Bearer key"
+            yield client
+
+    def ask(self, gateway: httpx.Client, kind: type, secret: str, organization: str, **more: str) -> httpx.Response:
+        credential = {"token": secret, "organization": organization}
+        return gateway.post(path_of(kind), json={"credential": credential, **more})
+
+    def test_an_unknown_caller_is_recorded(
+        self, world: World, acme: Place, audits: Audits, gateway: httpx.Client
+    ) -> None:
+        for secret in ("hgt.no.body", world.tokens["owner"]):
+            answer, found = audits.made_by(lambda secret=secret: self.ask(gateway, Authenticate, secret, "acme"))
+            assert (answer.status_code, answer.json()) == (200, None)
+            record = only(acme, found)
+            assert (record.principal, record.code, record.origin.door) == (None, "unauthenticated", "spark")
+
+    def test_a_member_of_a_suspended_organization_is_recorded(
+        self, world: World, audits: Audits, gateway: httpx.Client
+    ) -> None:
+        place = world.organization("halted", "nekt")
+        place.control.execute(SuspendOrganization(place.opened.id), None)
+
+        answer, found = audits.made_by(lambda: self.ask(gateway, Authenticate, place.tokens["owner"], ""))
+
+        assert answer.status_code == 409
+        assert only(place, found).code == "suspended"
+
+    def test_a_refused_path_is_recorded_without_its_text(
+        self, acme: Place, audits: Audits, gateway: httpx.Client
+    ) -> None:
+        path = {"action": "path.read", "path": "s3a://key:secret@bucket/file"}
+
+        answer, found = audits.made_by(lambda: self.ask(gateway, MayTouch, acme.tokens["vic"], "", **path))
+
+        assert answer.json() is False
+        record = only(acme, found)
+        assert by(acme, "vic", record)
+        assert (record.action, record.resource, record.code) == ("path.read", "", "refused")
+
+    def test_a_known_caller_makes_no_record(self, acme: Place, audits: Audits, gateway: httpx.Client) -> None:
+        answer, found = audits.made_by(lambda: self.ask(gateway, Authenticate, acme.tokens["vic"], ""))
+
+        assert (answer.json()["caller"]["principal"], found) == (acme.caller("vic").principal, [])
+
+
+def test_a_guarded_session_that_looks_for_a_hidden_name_makes_no_second_record(world: World, audits: Audits) -> None:
+    world.add("spark-user")
+    handle, at = world.sessions.open(world.caller("spark-user"), "s"), int(time.time())
+    target = f"/v1/namespaces/{HIDDEN}/tables/t"
+    headers = {
+        "authorization": f"Bearer {handle}",
+        "x-headgate-time": str(at),
+        "x-headgate-signature": sign(KEY, "GET", f"/iceberg{target}", at, handle, b""),
+    }
+
+    answer, found = audits.made_by(lambda: world.http.get(f"/iceberg{target}", headers=headers))
+
+    assert (answer.status_code, found) == (404, [])

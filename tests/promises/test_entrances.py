@@ -1,0 +1,106 @@
+"""How a run enters the database that its pipeline declares: the guard is told, and nobody else, for as long as it may."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from headgate.control.connections.commands import Entrance
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId, RunId
+from headgate.spark.sessions.registry import OrganizationSpark
+from headgate.spark.sessions.signature import sign
+from tests.app.deployment_harness import KEY, World, world_in
+from tests.fakes.runs import begin, end
+
+PASSWORD = "correct horse battery"  # noqa: S105 (that of no one)
+SHOP = {"host": "::1", "database": "shop", "user": "headgate", "password": PASSWORD, "sslmode": "verify-full"}
+RUN = RunId("run-1")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_in(tmp_path_factory.mktemp("entrances")) as opened:
+        for name in ("shop", "other"):
+            opened.call("owner", "POST", "/connections", {"name": name, "postgresql": SHOP}).raise_for_status()
+        opened.call("owner", "POST", "/connections", {"name": "files", "folder": "/data"}).raise_for_status()
+        yield opened
+
+
+def started(world: World, connection: str, run: RunId) -> Caller:
+    name, streams = f"load-{connection}", [{"name": "orders", "table": "public.orders", "into": "lake.raw.orders"}]
+    definition = {"kind": "source", "name": name, "connection": connection, "streams": streams}
+    answer = world.call("owner", "PUT", f"/pipelines/{name}", definition)
+    pipeline = ResourceId(answer.raise_for_status().json()["id"])
+    begin(world.deployment.control, world.deployment.store, run, pipeline)
+    return Caller(world.caller("owner").principal, run=run)
+
+
+def asked(world: World, caller: Caller, connection: str, key: bytes = KEY) -> Any:
+    handle, at = world.sessions.open(caller, "s"), int(time.time())
+    body = json.dumps({"connection": connection}).encode()
+    headers = {
+        "authorization": f"Bearer {handle}",
+        "x-headgate-time": str(at),
+        "x-headgate-signature": sign(key, "POST", "/guard/v1/connect", at, handle, body),
+    }
+    answer = world.http.post("/guard/v1/connect", content=body, headers=headers)
+    return answer.json() if answer.status_code == 200 else answer.status_code
+
+
+def test_the_guard_is_told_while_the_run_may_and_as_the_pipeline_declares_it(world: World) -> None:
+    caller = started(world, "shop", RUN)
+    told = asked(world, caller, "shop")
+
+    assert told["url"] == "jdbc:postgresql://[::1]:5432/shop"
+    assert told["properties"].items() >= {"user": "headgate", "password": PASSWORD, "sslmode": "verify-full"}.items()
+    assert asked(world, caller, "shop", key=b"x" * 32) == 401
+    for connection in ("other", "files", "no_such_one"):
+        assert asked(world, caller, connection)["allowed"] is False
+        assert PASSWORD not in json.dumps(asked(world, caller, connection))
+
+    end(world.deployment.control, world.deployment.store, RUN)
+    assert asked(world, caller, "shop")["allowed"] is False
+
+
+def test_a_route_can_ask_again_while_the_run_lasts(world: World) -> None:
+    caller, home, asks = started(world, "shop", RunId("run-4")), world.deployment.home, list[Callable[[], bool]]()
+
+    def route(_cluster: str, entrance: Entrance, is_allowed: Callable[[], bool]) -> Entrance:
+        asks.append(is_allowed)
+        return entrance
+
+    OrganizationSpark(home, world.deployment.places_of(home), lambda: KEY, route=route).entrance(caller, "shop")
+
+    assert [asks[0](), asks[0]()] == [True, True]
+    end(world.deployment.control, world.deployment.store, RunId("run-4"))
+    assert asks[0]() is False
+
+
+def test_nobody_is_told_outside_a_run(world: World) -> None:
+    told = asked(world, world.caller("owner"), "shop")
+
+    assert told["allowed"] is False
+    assert "in no other way" in told["message"]
+
+
+def test_a_folder_is_no_database(world: World) -> None:
+    told = asked(world, started(world, "files", RunId("run-2")), "files")
+
+    assert told["allowed"] is False
+    assert "no database" in told["message"]
+
+
+def test_a_key_that_is_gone_is_said(world: World) -> None:
+    key = world.deployment.settings.vault_key
+    kept = key.read_text()
+    key.unlink()
+    try:
+        told = asked(world, started(world, "other", RunId("run-3")), "other")
+    finally:
+        key.write_text(kept)
+
+    assert told["allowed"] is False
+    assert "bring it back, or put the secrets in again" in told["message"]

@@ -1,0 +1,123 @@
+"""No answer of any route repeats a host that the client made up: absolute URLs begin with a configured address."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from headgate.app.http.application import http_application
+from headgate.app.http.middleware import fronted
+from tests.app.deployment_harness import NoSpark, World, world_in
+from tests.app.routes import Route, routes
+from tests.endpoints.http.asgi_client import asks
+
+EVIL = "evil.example"
+PUBLIC = "https://headgate.example"
+FORGED = [
+    {"host": EVIL},
+    {"host": f"{EVIL}:8020"},
+    {"host": "127.0.0.1", "x-forwarded-host": EVIL},
+    {"host": "127.0.0.1", "forwarded": f"host={EVIL}"},
+    {"host": "127.0.0.1", "x-original-host": EVIL},
+]
+ABSOLUTE = ["/.well-known/oauth-authorization-server", "/.well-known/authzen-configuration"]
+ELSEWHERE = ["/.well-known/authzen-configuration/o/other", "/api/v1/users/", "/iceberg/v1/config/", "/oauth2/device/"]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_in(tmp_path_factory.mktemp("hosts")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def published(world: World) -> FastAPI:
+    """The same doors with a public URL."""
+    deployment = world.deployment
+    logins = replace(deployment.settings.logins, address=f"{PUBLIC}/")
+    known = replace(deployment, settings=replace(deployment.settings, logins=logins))
+    return http_application(known, world.sparks, NoSpark(), NoSpark(), lambda: {"api": "ok"})
+
+
+def every_request(world: World) -> Iterator[tuple[str, str]]:
+    """Yield a request to every route that the deployment serves, with and without a slash at the end."""
+    document = world.http.get("/api/openapi.json").json()
+    found: list[Route] = routes(document)
+    assert len(found) > 100
+    for path in (*ABSOLUTE, *ELSEWHERE):
+        yield "GET", path
+    for each in found:
+        yield each.method, each.filled("x")
+        yield each.method, f"{each.filled('x')}/"
+
+
+def headers_of(world: World, forged: dict[str, str]) -> dict[str, str]:
+    """Return the forged headers of a request of the owner's."""
+    return {"authorization": f"Bearer {world.tokens['owner']}", **forged}
+
+
+class TestWithoutAPublicUrl:
+    def test_every_route_refuses_a_host_of_another(self, world: World) -> None:
+        for method, path in every_request(world):
+            for forged in FORGED[:2]:
+                answer = world.http.request(method, path, headers=headers_of(world, forged))
+                assert (answer.status_code, answer.json()["title"]) == (421, "unknown host"), (method, path)
+
+    def test_no_other_header_names_the_host(self, world: World) -> None:
+        for method, path in every_request(world):
+            for forged in FORGED[2:]:
+                answer = world.http.request(
+                    method, path, headers=headers_of(world, forged), params={"dry_run": True}, follow_redirects=False
+                )
+                assert EVIL not in answer.text + str(answer.headers), (method, path, forged)
+
+    @pytest.mark.parametrize("path", ABSOLUTE)
+    def test_an_absolute_url_is_of_loopback(self, world: World, path: str) -> None:
+        assert str(world.http.base_url).rstrip("/") in world.http.get(path).text
+
+    def test_a_probe_may_name_any_host(self, world: World) -> None:
+        here = asks(fronted(world.app, world.deployment).app)
+
+        assert here("GET", "/healthz", headers={"host": EVIL}).status_code == 200
+        assert here("GET", "/api/v1/me", headers={"host": EVIL}).status_code == 421
+
+    def test_a_request_that_is_answered_at_once_is_refused_too(self, world: World) -> None:
+        express = fronted(world.app, world.deployment).express
+        body = b'{"action": {"name": "read"}}'
+        head = [(b"host", EVIL.encode()), (b"content-length", b"%d" % len(body))]
+        secret = (b"authorization", f"Bearer {world.tokens['owner']}".encode())
+
+        assert express.answer(b"/access/v1/search/action", [*head, secret], body, len(body), (), "http") is None
+        assert express._accepts(b"127.0.0.1")
+        assert not express._accepts(EVIL.encode())
+
+
+class TestAPublicUrl:
+    def test_no_answer_repeats_a_host_of_another(self, world: World, published: FastAPI) -> None:
+        here = asks(published, base=f"http://{EVIL}")
+        for method, path in every_request(world):
+            if method in ("GET", "POST"):
+                answer = here(method, path, headers={"authorization": f"Bearer {world.tokens['owner']}"})
+                assert EVIL not in answer.text + str(answer.headers), (method, path)
+                assert answer.status_code != 421
+
+    @pytest.mark.parametrize("path", ABSOLUTE)
+    def test_begins_every_absolute_url(self, published: FastAPI, path: str) -> None:
+        answer = asks(published, base=f"http://{EVIL}")("GET", path).json()
+
+        urls = [each for each in answer.values() if isinstance(each, str)]
+        assert urls
+        assert all(each.startswith(PUBLIC) for each in urls)
+
+    def test_is_where_a_device_sends_its_user(self, published: FastAPI) -> None:
+        answer = asks(published, base=f"http://{EVIL}")("POST", "/oauth2/device_authorization", data={"client_id": "d"})
+
+        assert answer.json()["verification_uri"] == f"{PUBLIC}/oauth2/device"
+
+    def test_is_where_a_redirect_leads(self, published: FastAPI) -> None:
+        answer = asks(published, base=f"http://{EVIL}")("GET", "/api/v1/users/")
+
+        location = httpx.URL(answer.headers["location"])
+        assert (answer.status_code, location.scheme, location.host) == (307, "https", "headgate.example")

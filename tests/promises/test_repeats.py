@@ -1,0 +1,99 @@
+"""Every route that offers `Idempotency-Key`: a request that is sent again, later or at the same moment, gets the one answer."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache, partial
+from itertools import count
+from typing import Any
+
+import pytest
+
+from tests.app.deployment_harness import World, world_in
+from tests.app.generated_organization import Scene, scene
+from tests.app.repeated import PREPARED, Ground
+from tests.app.route_requests import WRITES, Asked
+from tests.app.routes import routes
+from tests.threads import call_at_once
+
+MODELS = ("nekt", "y42", "onehouse", "datamesh")
+AT_ONCE = 4
+SECRETS = ("token", "invitation")
+"""Fields of an answer that are kept nowhere, and stand in the first answer alone."""
+ALONE = {
+    "DELETE /organization": "the caller is in no organization any more, and no key is looked for: 401",
+    "PUT /projects/{project}/model": "refused to every caller of the organization",
+}
+"""Routes whose requests cannot be sent twice."""
+_NUMBERS = count()
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_in(tmp_path_factory.mktemp("repeats")) as opened:
+        opened.app.state.deployed = replace(opened.app.state.deployed, has_spark=lambda _: True)
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def repeatable(world: World) -> set[str]:
+    """The routes that offer the key."""
+    found = routes(world.http.get("/api/openapi.json").json())
+    return {
+        each.name.replace("/api/v1", "")
+        for each in found
+        if any(header["name"] == "idempotency-key" for header in each.parameters("header"))
+    }
+
+
+class Scenes:
+    """One organization of each model for dry runs, and fresh ones for requests that are carried out."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.of = cache(self._filled)
+
+    def asked(self, ground: Ground, name: str) -> Asked:
+        """Return the first request for a route that an owner may send, in a place that it is new in."""
+        method = name.partition(" ")[0]
+        for model in MODELS:
+            for number, asked in enumerate(WRITES[name](self.of(model))):
+                query = {**asked.query, "dry_run": "true"}
+                place = self.of(model).place
+                if place.call("owner", method, asked.path, asked.body, **query).status_code == 200:
+                    filled = scene(ground.place(model), self.world.deployment.organizations.models[model])
+                    return list(WRITES[name](filled))[number]
+        raise AssertionError(f"no model lets an owner send {name}")
+
+    def _filled(self, model: str) -> Scene:
+        place = self.world.organization(f"dry-{next(_NUMBERS)}", model)
+        return scene(place, self.world.deployment.organizations.models[model])
+
+
+@pytest.fixture(scope="module")
+def scenes(world: World) -> Scenes:
+    return Scenes(world)
+
+
+def without_secrets(answer: Any) -> tuple[int, dict[str, Any], str | None]:
+    """Return the status, the fields and the ETag of an answer without secrets: those are the same for every repeat."""
+    body = {key: value for key, value in answer.json().items() if key not in SECRETS}
+    return answer.status_code, body, answer.headers.get("etag")
+
+
+@pytest.mark.parametrize("name", sorted({*WRITES, *PREPARED} - ALONE.keys()))
+def test_repeats_at_once_and_later_get_the_one_answer(world: World, scenes: Scenes, name: str) -> None:
+    ground, method = Ground(world), name.partition(" ")[0]
+    asked = PREPARED[name](ground) if name in PREPARED else scenes.asked(ground, name)
+
+    answers = call_at_once([partial(ground.send, method, asked, "k")] * AT_ONCE)
+    later = ground.send(method, asked, "k")
+    other = ground.send(method, asked, "k", {"another": "request"})
+
+    assert [each.text for each in answers if each.status_code >= 300] == []
+    assert [without_secrets(each) for each in (*answers, later)] == [without_secrets(answers[0])] * (AT_ONCE + 1)
+    assert sum("idempotency-replayed" not in each.headers for each in (*answers, later)) == 1
+    assert (other.status_code, other.json()["title"]) == (422, "key reused")
+
+
+def test_every_route_that_offers_the_key_is_swept(repeatable: set[str]) -> None:
+    assert repeatable == {*WRITES, *PREPARED, *ALONE}

@@ -1,0 +1,319 @@
+"""Whatever takes a right away, the work that stands on it is refused at the gateway's next report, which comes every 2 s."""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from headgate.app.deployment import over
+from headgate.app.spark.credentials import Knowing
+from headgate.app.spark.drivers import Drivers
+from headgate.control.catalog.tables import DropDatabase, RenameTable
+from headgate.control.kernel.errors import SuspendedError
+from headgate.control.organizations.organization import Organization
+from headgate.control.organizations.suspension import ResumeOrganization, SuspendOrganization
+from headgate.control.pipelines.clusters import EMBEDDED
+from headgate.control.resources.commands import CreateResource
+from headgate.facts.caller import Caller
+from headgate.facts.ids import PrincipalId, ResourceId, RunId
+from headgate.spark.abandoned_sessions import AbandonedSessions
+from headgate.spark.authority import Credential, Report, Running
+from headgate.spark.deciding_authority import DecidingAuthority, Known
+from headgate.spark.driver.clusters import Cluster, Clusters
+from headgate.spark.driver.driver import DriverState
+from headgate.spark.sessions.operations import UNREADABLE
+from headgate.spark.sessions.privileges import NameNeed, Need
+from headgate.spark.sql.statements import NO_DRIVER
+from headgate.store import FILE, open_stores
+from tests.app.deployment_harness import Place, World, serving, settings_in
+from tests.fakes.runs import begin, end
+
+READ = NameNeed(action="database.describe", object=("lake", "raw"))
+
+
+class Scene:
+    """vic describes `lake.raw` on Spark, by a role there; time goes on as the test says."""
+
+    def __init__(self, folder: Path) -> None:
+        self.now = time.time()
+        stores = open_stores(folder / "data")
+        self.deployment = over(settings_in(folder), stores, clock=lambda: self.now)
+        self.world = World(self.deployment)
+        embedded = Clusters(Cluster(EMBEDDED))
+        self.drivers = Drivers(self.deployment.organizations, self.deployment.home, ("o-acme", "nosuch"), embedded)
+        self.knowing = Knowing(self.deployment, self.world.sparks, self.drivers)
+        self.authority = DecidingAuthority(self.knowing.known, lambda: self.world.sparks.all, AbandonedSessions())
+        self.running: Running | None = None
+
+    def begin(self, secret: str, *needs: Need) -> None:
+        """Let an operation of this secret's holder be allowed what it needs."""
+        known = self.knowing.known(Credential(secret))
+        assert known is not None
+        spark = self.world.sparks.of(self.deployment.home)
+        handle = spark.sessions.open(known.caller, "s")
+        assert spark.judge.refusal(known.caller, needs) is None
+        spark.works.record(handle, "op", needs)
+        self.running = Running(handle, "op", Credential(secret))
+        assert self.refused() == ""
+
+    def login(self, name: str) -> PrincipalId:
+        """Let somebody log in too."""
+        principal = self.world.caller(name).principal
+        self.deployment.entrance.logins.register(name, principal=principal)
+        return principal
+
+    def pipeline(self, files: Path) -> ResourceId:
+        """Return a pipeline that the owner has saved."""
+        world = self.world
+        world.call("owner", "POST", "/connections", {"name": "files", "folder": str(files)})
+        stream = {"name": "a", "file": "a.csv", "into": "lake.raw.a"}
+        pipeline = {"kind": "source", "name": "load", "connection": "files", "streams": [stream]}
+        answer = world.call("owner", "PUT", "/pipelines/load", pipeline)
+        assert answer.status_code == 200, answer.text
+        return ResourceId(answer.json()["id"])
+
+    def refused(self) -> str:
+        """Return why it may not go on, or nothing."""
+        assert self.running is not None
+        verdicts = self.authority.report(Report((self.running,), (self.running.handle,)))
+        return " ".join(each.message for each in verdicts.refused)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    scene = Scene(tmp_path)
+    try:
+        with serving(scene.world):
+            scene.world.add("vic")
+            scene.world.give("vic", "viewer", "lake.raw")
+            yield scene
+    finally:
+        scene.deployment.close()
+
+
+def take_the_role(world: World) -> None:
+    world.call("owner", "DELETE", "/assignments", subject="vic", role="viewer", resource="lake.raw")
+
+
+def end_the_token(world: World) -> None:
+    token = world.caller("vic").token
+    assert world.call("vic", "DELETE", f"/tokens/{token}").status_code == 200
+
+
+def remove_the_user(world: World) -> None:
+    assert world.call("owner", "DELETE", "/users/vic").status_code == 200
+
+
+def suspend_the_organization(world: World) -> None:
+    home = world.deployment.home
+    home.control.execute(SuspendOrganization(home.id), None)
+
+
+def drop_the_database(world: World) -> None:
+    home = world.deployment.home
+    home.control.execute(DropDatabase(find(home, "lake", "raw")), world.caller("owner"))
+
+
+@pytest.mark.parametrize(
+    "revoke", [take_the_role, end_the_token, remove_the_user, drop_the_database, suspend_the_organization]
+)
+def test_what_ends_a_statement(scene: Scene, revoke: Callable[[World], None]) -> None:
+    scene.begin(scene.world.tokens["vic"], READ)
+
+    revoke(scene.world)
+
+    assert scene.refused()
+
+
+def test_a_statement_that_has_dropped_its_database_goes_on(scene: Scene) -> None:
+    scene.world.give("vic", "manager", "lake.raw")
+    scene.begin(scene.world.tokens["vic"], READ, NameNeed(action="database.drop", object=("lake", "raw")))
+
+    drop_the_database(scene.world)
+
+    assert scene.refused() == ""
+
+
+@pytest.mark.parametrize("may_read", [True, False])
+def test_a_statement_that_has_renamed_a_table_reads_on_by_the_rights_under_the_new_name(
+    scene: Scene, *, may_read: bool
+) -> None:
+    home, owner, table = scene.deployment.home, scene.world.caller("owner"), ResourceId("r-t")
+    home.control.execute(CreateResource(table, "table", find(home, "lake", "raw"), "t"), owner)
+    scene.world.create("/databases", {"name": "hidden"})
+    scene.world.give("vic", "manager", "lake.raw")
+    if may_read:
+        scene.world.give("vic", "viewer", "lake.hidden")
+    names = ("lake", "raw", "t")
+    needs = [NameNeed(action=action, object=names) for action in ("table.select", "table.alter", "table.drop")]
+    scene.begin(scene.world.tokens["vic"], *needs)
+
+    home.control.execute(RenameTable(table, find(home, "lake", "hidden"), "moved"), owner)
+
+    denied = "`lake.raw.t` was renamed, and you may not read it under its new name"
+    assert scene.refused() == ("" if may_read else denied)
+
+
+def find(organization: Organization, *names: str) -> ResourceId:
+    found = organization.control.snapshot.find(names)
+    assert found is not None
+    return found.id
+
+
+def test_a_suspended_organization_answers_its_members_with_that_at_the_gateway_until_it_is_resumed(
+    scene: Scene,
+) -> None:
+    home, secret = scene.deployment.home, scene.world.tokens["vic"]
+    home.control.execute(SuspendOrganization(home.id), None)
+
+    with pytest.raises(SuspendedError):
+        scene.knowing.known(Credential(secret))
+    assert scene.knowing.known(Credential(scene.world.organization("acme", "nekt").tokens["owner"], home.id)) is None
+    assert scene.knowing.at_hand(Credential(secret)) is None
+    home.control.execute(ResumeOrganization(home.id), None)
+    scene.begin(secret, READ)
+
+
+def test_a_suspended_organization_has_no_driver_until_it_is_resumed(scene: Scene) -> None:
+    acme = scene.world.organization("acme", "nekt", id="o-acme").opened
+    acme.control.execute(SuspendOrganization(acme.id), None)
+
+    driver, why_not = scene.drivers.of(acme)
+
+    assert (driver, "is suspended" in why_not) == (None, True)
+    acme.control.execute(ResumeOrganization(acme.id), None)
+    assert scene.drivers.of(acme)[1] == ""
+
+
+def test_a_log_that_cannot_be_read_ends_what_runs_in_its_organization(scene: Scene) -> None:
+    scene.begin(scene.world.tokens["vic"], READ)
+    root = scene.deployment.home.id
+    with closing(sqlite3.connect(scene.deployment.settings.folder / FILE, timeout=10)) as file, file:
+        file.execute("UPDATE log SET hash = 'x', previous_hash = 'y' WHERE log_id = ? AND revision > 1", (root,))
+
+    scene.deployment.organizations.refresh()
+
+    assert scene.refused() == UNREADABLE
+
+
+def test_a_date_that_passes_ends_it(scene: Scene) -> None:
+    take_the_role(scene.world)
+    body = {"subject": "vic", "role": "viewer", "resource": "lake.raw", "ends": scene.now + 3600}
+    assert scene.world.call("owner", "POST", "/assignments", body).status_code == 201
+    scene.begin(scene.world.tokens["vic"], READ)
+
+    scene.now += 3601
+
+    assert "lake.raw" in scene.refused()
+
+
+def test_the_end_of_a_login_ends_it_even_if_nothing_was_asked(scene: Scene) -> None:
+    sessions = scene.deployment.entrance.logins.sessions
+    vic = scene.login("vic")
+    started = sessions.start(vic, "password")
+    scene.begin(started.secret)
+
+    sessions.end(vic, started.session.id)
+
+    assert scene.refused() == "the token or login that this was started with has ended"
+
+
+def test_a_run_that_is_cancelled_ends(scene: Scene, tmp_path: Path) -> None:
+    home = scene.deployment.home
+    scene.begin(begin(home.control, home.store, RunId("r-1"), scene.pipeline(tmp_path)))
+
+    end(home.control, home.store, RunId("r-1"), "cancelled")
+
+    assert "the run has ended" in scene.refused()
+
+
+class TestDrivers:
+    """Each organization that is to have Spark has a driver of its own."""
+
+    @pytest.fixture
+    def acme(self, scene: Scene) -> Place:
+        return scene.world.organization("acme", "nekt", id="o-acme")
+
+    def test_are_started_when_they_are_first_asked_for(self, scene: Scene, acme: Place) -> None:
+        made = list[FakeDriver]()
+
+        def make(organization: Organization, _cluster: Cluster) -> FakeDriver:
+            made.append(FakeDriver(organization.id))
+            return made[-1]
+
+        async def story() -> None:
+            await scene.drivers.begin(make)  # pyright: ignore[reportArgumentType] (a fake with what is asked of it)
+            home, other = scene.knowing.known(Credential(scene.world.tokens["vic"])), self.known(scene, acme)
+            assert other is not None
+            assert home is not None
+            assert self.known(scene, acme) == other
+            await made[-1].begun.wait()
+            assert [driver.name for driver in made] == [scene.deployment.home.id, acme.opened.id]
+            assert (home.driver, other.driver) == tuple(made)
+            assert home.spark is not other.spark
+            await scene.drivers.end()
+
+        asyncio.run(story())
+
+        assert [driver.log for driver in made] == [["start", "stop"], ["start", "stop"]]
+
+    def test_are_not_for_organizations_that_are_not_named(self, scene: Scene) -> None:
+        known = self.known(scene, scene.world.organization("other", "nekt"))
+
+        assert known is not None
+        assert (known.driver, known.why_not) == (None, NO_DRIVER)
+
+    def test_a_run_comes_to_that_of_the_cluster_on_which_it_began(self, scene: Scene, tmp_path: Path) -> None:
+        home, pipeline = scene.deployment.home, scene.pipeline(tmp_path)
+        here, there = (
+            scene.knowing.known(Credential(begin(home.control, home.store, RunId(f"r-{name}"), pipeline, name)))
+            for name in ("embedded", "big")
+        )
+
+        assert here is not None
+        assert there is not None
+        assert (here.spark, here.why_not) == (scene.world.sparks.of(home), "")
+        assert there.spark is scene.world.sparks.of(home, "big")
+        assert "no cluster `big`" in there.why_not
+
+    def test_are_for_the_organizations_that_are_named(self, scene: Scene, acme: Place) -> None:
+        scene.world.organization("other", "nekt")
+
+        assert {each.id for each in scene.drivers.served()} == {scene.deployment.home.id, acme.opened.id}
+
+    def test_a_handle_of_one_means_nothing_to_another(self, scene: Scene, acme: Place) -> None:
+        sparks = scene.world.sparks
+        handle = sparks.of(scene.deployment.home).sessions.open(Caller(scene.world.caller("vic").principal), "s")
+
+        assert sparks.of(acme.opened).sessions.caller(handle) is None
+
+    def test_an_organization_that_is_named_counts_for_a_login(self, scene: Scene) -> None:
+        vic = scene.login("vic")
+        secret = scene.deployment.entrance.logins.sessions.start(vic, "password").secret
+
+        assert scene.knowing.known(Credential(secret)) is not None
+        assert scene.knowing.known(Credential(secret, "nosuch")) is None
+
+    def known(self, scene: Scene, place: Place) -> Known | None:
+        return scene.knowing.known(Credential(place.tokens["owner"]))
+
+
+class FakeDriver:
+    """A driver that writes down what is done with it."""
+
+    def __init__(self, name: ResourceId) -> None:
+        self.name = name
+        self.state = DriverState.STARTING
+        self.log: list[str] = []
+        self.begun = asyncio.Event()
+
+    async def start(self) -> None:
+        self.log.append("start")
+        self.begun.set()
+
+    async def stop(self) -> None:
+        self.log.append("stop")

@@ -1,0 +1,164 @@
+"""Every route for every role of every model: what it answers is what the reference says of the action that it declares."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headgate.control.access.visibility import known_to
+from headgate.control.kernel.command import Plan, knows
+from headgate.decision.reference import decide
+from headgate.decision.types import Question
+from headgate.facts.caller import Caller
+from headgate.facts.ids import GroupId, ResourceId
+from tests.app.deployment_harness import World, world_in
+from tests.app.generated_organization import Scene, scene
+from tests.app.route_requests import DISCOVER, ELSEWHERE, LISTS, READS, WRITES, Asked
+from tests.app.routes import routes
+
+MODELS = ("nekt", "y42", "onehouse", "datamesh")
+PREFIX = "/api/v1"
+OK, DENIED = (200, 201, 202, 204), (403, 404)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_in(tmp_path_factory.mktemp("sweep")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def one(request: pytest.FixtureRequest, world: World) -> Scene:
+    model = world.deployment.organizations.models[request.param]
+    return scene(world.organization(f"sweep-{model.name}", model.name), model)
+
+
+@pytest.fixture(params=[29, pytest.param(1, marks=[pytest.mark.soak, pytest.mark.timeout(600)])], ids=["some", "all"])
+def share(request: pytest.FixtureRequest) -> int:
+    """Which part of the pairs of a principal and a request is tried: one in so many."""
+    return request.param
+
+
+def some(one: Scene, number: int, share: int) -> list[str]:
+    """Return the principals who are tried with the request of this number."""
+    return sorted(one.holders)[number % share :: share]
+
+
+class Watched:
+    """What the engine was asked for the command that was foreseen last."""
+
+    def __init__(self, one: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[Question] = []
+        control = one.place.control
+        foresee = control.preview
+
+        def preview(*given: Any) -> Plan:
+            plan = foresee(*given)
+            self.asked = [each.question for each in plan.decisions]
+            return plan
+
+        monkeypatch.setattr(control, "preview", preview)
+
+
+def sent(one: Scene, name: str, method: str, asked: Asked, **query: Any) -> Any:
+    """Return the answer to a request of somebody's."""
+    return one.place.call(name, method, asked.path, asked.body, **asked.query, **query)
+
+
+def allows(one: Scene, caller: Caller, question: Question) -> bool:
+    """Say what the reference says of a question, were it this caller's."""
+    control = one.place.control
+    return decide(control.models, control.snapshot, replace(question, caller=caller), control.now).allowed
+
+
+def as_declared(action: str, declared: list[str]) -> bool:
+    """Say whether a route says that it needs this action."""
+    return any(re.fullmatch(re.sub(r"\\\{\w+\\\}", r"\\w+", re.escape(each)), action) for each in declared)
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_change_is_for_whom_the_reference_allows_everything_that_it_needs(
+    one: Scene, name: str, share: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method, before = name.partition(" ")[0], one.place.control.snapshot.revision
+    watched, declared = Watched(one, monkeypatch), needs_of(name, one)
+
+    for number, asked in enumerate(WRITES[name](one)):
+        answer = sent(one, "owner", method, asked, dry_run=True)
+        questions = watched.asked if answer.status_code in OK else []
+        facts = one.place.control.snapshot
+        assert all(as_declared(each.action, declared) for each in questions), (name, questions, declared)
+        for who in some(one, number, share):
+            theirs = sent(one, who, method, asked, dry_run=True)
+            caller = one.place.caller(who)
+            if theirs.status_code in OK:
+                held = [each for each in questions or watched.asked if each.resource in facts.resources]
+                assert all(allows(one, caller, each) for each in held), (who, asked, theirs.text)
+            elif answer.status_code in OK:
+                assert theirs.status_code in DENIED, (who, asked, theirs.text)
+                assert not all(allows(one, caller, each) for each in questions), (who, asked, theirs.text)
+
+    assert one.place.control.snapshot.revision == before
+
+
+@pytest.mark.parametrize("name", READS)
+def test_what_is_shown_is_for_whom_the_reference_allows_the_action(one: Scene, name: str, share: int) -> None:
+    action, prepared = READS[name]
+    facts = one.place.control.snapshot
+
+    for number, asked in enumerate(prepared(one)):
+        for who in some(one, number, share):
+            answer, caller = sent(one, who, name.partition(" ")[0], asked), one.place.caller(who)
+            needed = action.replace("{type}", facts.resources[ResourceId(asked.on)].type)
+            allowed = may(one, caller, needed, ResourceId(asked.on))
+            # What nothing of this type has, is told to who could read it.
+            none = name.endswith("/document") and answer.status_code == 422
+            assert none or answer.status_code in (OK if allowed else DENIED), (who, asked, answer.text)
+            assert allowed or answer.status_code in DENIED, (who, asked, answer.text)
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_list_shows_what_may_be_discovered_and_nothing_else(one: Scene, path: str, share: int) -> None:
+    facts = one.place.control.snapshot
+    for who in some(one, [*LISTS].index(path), share):
+        answer, caller = one.place.call(who, "GET", path, limit=500), one.place.caller(who)
+        assert answer.status_code == 200, answer.text
+        for item in answer.json()["items"]:
+            id = ResourceId(item.get("id", ""))
+            mine = id in facts.groups and GroupId(id) in facts.groups_of(caller.principal)
+            assert mine or id not in facts.resources or may(one, caller, DISCOVER, id), (who, item)
+        if path == "/resources":
+            shown = {each["id"] for each in answer.json()["items"]}
+            assert shown >= {id for _, id in one.pairs if may(one, caller, DISCOVER, id)}
+
+
+def may(one: Scene, caller: Caller, action: str, on: ResourceId) -> bool:
+    """Say whether the reference allows an action; to discover is to be allowed anything."""
+    control = one.place.control
+    if on in control.snapshot.principals or on in control.snapshot.groups:
+        return known_to(control.answers, caller, control.now)(on)
+    if action == DISCOVER or not knows(one.model, action):
+        # Everybody knows where they are.
+        return on == one.place.opened.id or control.sees(caller, on)
+    return allows(one, caller, Question(caller, action, on))
+
+
+def needs_of(name: str, one: Scene) -> list[str]:
+    """Return what a route declares."""
+    method, _, path = name.partition(" ")
+    document = one.place.http.get("/api/openapi.json").json()
+    return document["paths"][f"{PREFIX}{path}"][method.lower()]["x-headgate-needs"]
+
+
+def test_every_route_that_needs_an_action_is_swept(world: World) -> None:
+    known = {*WRITES, *READS, *ELSEWHERE, *(f"GET {path}" for path in LISTS)}
+    needing = {
+        route.name.replace(PREFIX, "")
+        for route in routes(world.http.get("/api/openapi.json").json())
+        if route.path.startswith(PREFIX) and "x-headgate-needs" in route.operation
+    }
+
+    assert needing - known == set()
+    assert known - needing == set()

@@ -1,0 +1,216 @@
+"""The files of one organization and the requests of another: nothing is read, taken or removed."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.types import LongType, NestedField
+
+from headgate.control.catalog.tables import RegisterTable
+from headgate.control.kernel.ports import Pointer
+from headgate.facts.ids import ResourceId
+from tests.app.deployment_harness import Place, World, world_in
+
+SCHEMA = Schema(NestedField(1, "n", LongType()))
+ROWS = pa.table({"n": [1, 2, 3]})
+
+
+@dataclass(frozen=True)
+class Lakes:
+    """Two organizations and their catalogs; `victim.raw.t` has rows, `attacker` has the database `mine`."""
+
+    world: World
+    victim: RestCatalog
+    attacker: RestCatalog
+    beta: Place
+
+    @property
+    def table(self) -> Table:
+        """The victim's table."""
+        return self.victim.load_table("raw.t")
+
+    def send(self, method: str, path: str, body: Any = None) -> Any:
+        """Send a request of the attacker's to their own catalog."""
+        known = {"authorization": f"Bearer {self.beta.tokens['owner']}"}
+        return self.world.http.request(method, f"/o/beta/iceberg/v1{path}", json=body, headers=known)
+
+    def files(self) -> dict[str, bytes]:
+        """Every file of the victim's."""
+        root = self.world.deployment.settings.warehouse / self.world.opened.id
+        return {str(each): each.read_bytes() for each in root.rglob("*") if each.is_file()}
+
+
+@pytest.fixture
+def lakes(tmp_path: Path) -> Iterator[Lakes]:
+    with world_in(tmp_path) as world:
+        beta = world.organization("beta", "nekt")
+        made = Lakes(world, catalog(world, world, ""), catalog(world, beta, "/o/beta"), beta)
+        made.victim.create_table("raw.t", SCHEMA).append(ROWS)
+        made.attacker.create_namespace("mine")
+        made.attacker.create_table("mine.own", SCHEMA).append(ROWS)
+        yield made
+
+
+def catalog(world: World, place: Place, address: str) -> RestCatalog:
+    return RestCatalog(place.opened.id, uri=f"{world.http.base_url}{address}/iceberg", token=place.tokens["owner"])
+
+
+def spellings(path: str) -> list[str]:
+    """Return ways to write the path of a file."""
+    plain = path.removeprefix("file://")
+    return [path, plain, f"file:{plain}", f"file:///{plain}", plain.replace("/metadata/", "//metadata/")]
+
+
+class TestATableOfAnotherOrganization:
+    def test_cannot_be_registered(self, lakes: Lakes) -> None:
+        before = lakes.files()
+
+        for path in spellings(lakes.table.metadata_location):
+            answer = lakes.send("POST", "/namespaces/mine/register", {"name": "stolen", "metadata-location": path})
+            assert answer.status_code in (400, 403), answer.text
+
+        assert lakes.attacker.list_tables("mine") == [("mine", "own")]
+        assert lakes.files() == before
+
+    def test_cannot_be_registered_after_it_was_dropped_without_a_purge(self, lakes: Lakes) -> None:
+        path = lakes.table.metadata_location
+        lakes.victim.drop_table("raw.t")
+
+        answer = lakes.send("POST", "/namespaces/mine/register", {"name": "stolen", "metadata-location": path})
+
+        assert answer.status_code in (400, 403)
+        assert lakes.victim.register_table("raw.t", path).scan().to_arrow() == ROWS
+
+    @pytest.mark.parametrize("staged", [False, True], ids=["made", "staged"])
+    def test_gives_no_location_to_a_new_one(self, lakes: Lakes, staged: bool) -> None:  # noqa: FBT001 (a parameter)
+        body = {
+            "name": "new",
+            "location": lakes.table.location(),
+            "schema": SCHEMA.model_dump(by_alias=True),
+            "stage-create": staged,
+        }
+
+        answer = lakes.send("POST", "/namespaces/mine/tables", body)
+
+        assert answer.status_code in (400, 403) or lakes.beta.opened.id in answer.json()["metadata"]["location"]
+
+    def test_gives_no_file_to_a_commit(self, lakes: Lakes) -> None:
+        theirs, mine = lakes.table, lakes.attacker.load_table("mine.own")
+        snapshot = theirs.current_snapshot()
+        assert snapshot is not None
+        taken = {**snapshot.model_dump(by_alias=True, mode="json"), "snapshot-id": 1, "sequence-number": 9}
+        updates = [
+            [{"action": "set-location", "location": theirs.location()}],
+            [{"action": "assign-uuid", "uuid": str(theirs.metadata.table_uuid)}],
+            [{"action": "add-snapshot", "snapshot": taken}],
+            [{"action": "set-properties", "updates": {"write.data.path": theirs.location()}}],
+            [{"action": "set-properties", "updates": {"write.metadata.path": f"{theirs.location()}/metadata"}}],
+            [
+                {
+                    "action": "set-statistics",
+                    "snapshot-id": 1,
+                    "statistics": _statistics(f"{theirs.location()}/metadata/x"),
+                }
+            ],
+        ]
+
+        for each in updates:
+            answer = lakes.send("POST", "/namespaces/mine/tables/own", {"requirements": [], "updates": each})
+            assert answer.status_code in (400, 403, 409), (each, answer.text)
+
+        assert lakes.attacker.load_table("mine.own").metadata == mine.metadata
+
+    def test_cannot_be_dropped_or_purged(self, lakes: Lakes) -> None:
+        before = lakes.files()
+
+        for path in ("/namespaces/raw/tables/t", "/namespaces/raw/tables/t?purgeRequested=true", "/namespaces/raw"):
+            assert lakes.send("DELETE", path).status_code == 404
+
+        assert lakes.files() == before
+
+    def test_is_not_read_by_a_pointer_from_before_organizations_had_roots(self, lakes: Lakes) -> None:
+        """Such a pointer is left where its table was registered twice, and dropped where it belongs."""
+        path, id = lakes.table.metadata_location, ResourceId(str(lakes.table.metadata.table_uuid))
+        before = lakes.files()
+        lakes.victim.drop_table("raw.t")
+        database = lakes.beta.control.snapshot.find(("lake", "mine"))
+        assert database is not None
+        lakes.beta.control.execute(RegisterTable(database.id, id, "stolen", Pointer(id, path)), None)
+
+        assert lakes.send("GET", "/namespaces/mine/tables/stolen").status_code == 403
+        assert lakes.send("DELETE", "/namespaces/mine/tables/stolen?purgeRequested=true").status_code == 403
+        assert lakes.files() == before
+
+    @pytest.mark.parametrize("place", ["{database}/{id}", "organization/{database}"], ids=["former", "root"])
+    def test_a_stolen_former_table_is_not_read_by_its_only_pointer(self, lakes: Lakes, place: str) -> None:
+        """Such a table was dropped without a purge where it belongs, and registered elsewhere by an earlier version."""
+        path = _in_former_place(lakes, place)
+        before = path.read_bytes()
+        _register_in_beta(lakes, path)
+
+        answer = lakes.send("GET", "/namespaces/mine/tables/stolen")
+
+        assert answer.status_code == 403, answer.text
+        assert "drop it without a purge" in answer.json()["error"]["message"]
+        assert lakes.send("DELETE", "/namespaces/mine/tables/stolen?purgeRequested=true").status_code == 403
+        assert lakes.send("DELETE", "/namespaces/mine/tables/stolen").status_code == 204
+        assert path.read_bytes() == before
+
+    def test_is_not_taken_by_two_organizations_at_once(self, lakes: Lakes) -> None:
+        path, id = lakes.table.metadata_location, ResourceId(str(lakes.table.metadata.table_uuid))
+        database = lakes.beta.control.snapshot.find(("lake", "mine"))
+        assert database is not None
+
+        with pytest.raises(Exception, match="belongs to another table; create it under new ones"):
+            lakes.beta.control.execute(RegisterTable(database.id, id, "stolen", Pointer(id, path)), None)
+
+
+class TestATableWhoseFilesAreGone:
+    def test_says_so(self, lakes: Lakes) -> None:
+        shutil.rmtree(lakes.table.location().removeprefix("file://"))
+        known = {"authorization": f"Bearer {lakes.world.tokens['owner']}"}
+
+        answer = lakes.world.http.get("/iceberg/v1/namespaces/raw/tables/t", headers=known)
+
+        assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NotFoundException")
+        assert "a file that the table names is gone; restore the warehouse" in answer.json()["error"]["message"]
+        assert str(lakes.world.deployment.settings.folder) not in answer.text
+
+
+def _in_former_place(lakes: Lakes, place: str) -> Path:
+    """Drop the victim's table and put its metadata where an earlier version had it; return the file."""
+    table = lakes.table
+    _, database, id = table.location().rsplit("/", 2)
+    folder = lakes.world.deployment.settings.warehouse / place.format(database=database, id=id)
+    emptied = {"snapshots": [], "refs": {}, "current_snapshot_id": None, "snapshot_log": [], "metadata_log": []}
+    content = table.metadata.model_copy(update={"location": f"file://{folder}", **emptied})
+    lakes.victim.drop_table("raw.t")
+    path = folder / "metadata/00000-a.metadata.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content.model_dump_json())
+    return path
+
+
+def _register_in_beta(lakes: Lakes, path: Path) -> None:
+    id = ResourceId(json.loads(path.read_text())["table-uuid"])
+    database = lakes.beta.control.snapshot.find(("lake", "mine"))
+    assert database is not None
+    lakes.beta.control.execute(RegisterTable(database.id, id, "stolen", Pointer(id, f"file://{path}")), None)
+
+
+def _statistics(path: str) -> dict[str, Any]:
+    return {
+        "snapshot-id": 1,
+        "statistics-path": path,
+        "file-size-in-bytes": 1,
+        "file-footer-size-in-bytes": 1,
+        "blob-metadata": [],
+    }

@@ -1,0 +1,82 @@
+"""Streams of files: for runs alone, with a schema, below what is declared, and with their progress where it belongs."""
+
+from typing import Any
+
+import pytest
+
+from headgate.facts.caller import Caller
+from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.rpcs import EXECUTE_PLAN
+from tests.spark.gateway.admission_cases import (
+    ANN,
+    IN_THE_DROP,
+    RUN,
+    SESSION,
+    a_range,
+    admit_as,
+    base,
+    commands,
+    relations,
+)
+
+PROGRESS = "/progress/q"
+
+
+def read(caller: Caller = RUN, **changed: Any) -> None:
+    """Try a stream of files."""
+    source = {"format": "csv", "paths": [IN_THE_DROP], "schema": "a STRING", **changed}
+    relation = relations.Relation(read={"is_streaming": True, "data_source": source})
+    plan = base.Plan(root=relation)
+    admit_as(caller, EXECUTE_PLAN, base.ExecutePlanRequest(session_id=SESSION, plan=plan).SerializeToString())
+
+
+def write(caller: Caller = RUN, **options: str) -> None:
+    """Try a stream into a table."""
+    start = {"input": a_range(), "table_name": "lake.raw.t", "options": options, "available_now": True}
+    plan = base.Plan(command=commands.Command(write_stream_operation_start=start))
+    admit_as(caller, EXECUTE_PLAN, base.ExecutePlanRequest(session_id=SESSION, plan=plan).SerializeToString())
+
+
+class TestFiles:
+    def test_are_streamed_by_a_run(self) -> None:
+        read()
+        read(format="json", options={"maxFilesPerTrigger": "1", "mode": "FAILFAST"})
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            {"caller": ANN},
+            {"schema": ""},
+            {"paths": []},
+            {"paths": ["file:/etc"]},
+            {"paths": [IN_THE_DROP, "file:/etc"]},
+            {"format": "binaryFile"},
+            {"format": "rate"},
+            {"options": {"cleanSource": "delete"}},
+            {"options": {"sourceArchiveDir": "/x"}},
+            {"options": {"path": "/etc"}},
+        ],
+        ids=str,
+    )
+    def test_are_streamed_in_no_other_way(self, changed: dict[str, Any]) -> None:
+        with pytest.raises(RefusedError):
+            read(**changed)
+
+
+class TestProgress:
+    def test_is_kept_by_a_run_in_its_folder(self) -> None:
+        write(checkpointLocation=PROGRESS)
+
+    @pytest.mark.parametrize(
+        ("caller", "options"),
+        [
+            (ANN, {"checkpointLocation": PROGRESS}),
+            (RUN, {"checkpointLocation": "/elsewhere"}),
+            (RUN, {"checkpointLocation": ""}),
+            (RUN, {"checkpointLocation": PROGRESS, "CheckpointLocation": "/elsewhere"}),
+        ],
+        ids=str,
+    )
+    def test_is_kept_nowhere_else(self, caller: Caller, options: dict[str, str]) -> None:
+        with pytest.raises(RefusedError):
+            write(caller, **options)

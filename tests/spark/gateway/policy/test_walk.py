@@ -1,0 +1,347 @@
+"""Nothing passes that is not on a list: messages, fields, names, paths, options, keys, schemas."""
+
+from typing import Any
+
+import pytest
+import zstandard
+from google.protobuf.message import Message
+
+from headgate.spark.gateway.admission import inspector
+from headgate.spark.gateway.errors import InvalidRequestError, RefusedError
+from headgate.spark.gateway.policy.walk import MAX_DEPTH
+from headgate.spark.gateway.rpcs import ADD_ARTIFACTS, ANALYZE_PLAN, CONFIG, EXECUTE_PLAN
+from tests.spark.gateway.admission_cases import (
+    ANN,
+    IN_THE_DROP,
+    RUN,
+    SESSION,
+    UDT,
+    a_range,
+    a_table,
+    admit_as,
+    base,
+    commands,
+    files,
+    relations,
+    try_command,
+    try_config,
+    try_relation,
+)
+
+
+class TestUnknown:
+    def test_an_unknown_field_is_refused_at_any_depth(self) -> None:
+        plain = base.ExecutePlanRequest(session_id=SESSION, plan=base.Plan(root=a_range()))
+        unknown = b"\xfa\xff\x03\x01x"  # field 8191, one byte of content
+        relation = relations.Relation.FromString(a_range().SerializeToString() + unknown)
+
+        with pytest.raises(RefusedError, match="`ExecutePlanRequest` has a field that Headgate does not know"):
+            admit_as(ANN, EXECUTE_PLAN, plain.SerializeToString() + unknown)
+        with pytest.raises(RefusedError, match="`Relation` has a field that Headgate does not know"):
+            try_relation(limit=relations.Limit(input=relation))
+
+    def test_an_unknown_value_of_an_enumeration_is_refused(self) -> None:
+        join = relations.Join(left=a_range(), right=a_range(), join_type=99)
+
+        with pytest.raises(RefusedError, match=r"`Join\.join_type`"):
+            try_relation(join=join)
+
+    def test_what_is_no_message_is_an_invalid_request(self) -> None:
+        with pytest.raises(InvalidRequestError):
+            admit_as(ANN, EXECUTE_PLAN, b"\xff\xff")
+
+
+def filtered_by(number: str) -> dict[str, Any]:
+    """Return a relation whose filter is a decimal number."""
+    return {"filter": relations.Filter(input=a_range(), condition={"literal": {"decimal": {"value": number}}})}
+
+
+class TestDecimals:
+    """Spark writes a decimal number out when it reads the message."""
+
+    @pytest.mark.parametrize("number", ["1e100000000", "-1E+100000000", "1e-100000000", "1e1001", "1" * 1001])
+    def test_a_number_of_many_digits_is_refused(self, number: str) -> None:
+        with pytest.raises(RefusedError, match="more than 1,000 digits"):
+            try_relation(**filtered_by(number))
+
+    @pytest.mark.parametrize("number", ["1e38", "0E-18", "-1.50", "9" * 38, "1E+0000000038"])
+    def test_a_number_of_few_digits_passes(self, number: str) -> None:
+        try_relation(**filtered_by(number))
+
+
+LONG_TEXTS = {
+    "a client type": (EXECUTE_PLAN, {"client_type": "x" * 2049}),
+    "a client type of an upload": (ADD_ARTIFACTS, {"client_type": "x" * 2049}),
+    "a session that the client saw": (ANALYZE_PLAN, {"client_observed_server_side_session_id": "x" * 2049}),
+    "a name of the client's": (EXECUTE_PLAN, {"user_context": {"user_name": "x" * 2049}}),
+    "many tags": (EXECUTE_PLAN, {"tags": ["t"] * 65}),
+    "a value of a setting": (
+        CONFIG,
+        {"operation": {"set": {"pairs": [{"key": "spark.sql.session.timeZone", "value": "x" * 2049}]}}},
+    ),
+    "many keys": (CONFIG, {"operation": {"get": {"keys": ["spark.sql.session.timeZone"] * 257}}}),
+}
+
+
+class TestTextsOutsideOfAPlan:
+    """A request that is large for nothing would be slow on its way, and calls that are sent later would overtake it."""
+
+    @pytest.mark.parametrize("what", LONG_TEXTS)
+    def test_that_are_too_long_are_refused(self, what: str) -> None:
+        rpc, fields = LONG_TEXTS[what]
+
+        with pytest.raises(RefusedError, match=r"is longer than|has more than"):
+            admit_as(ANN, rpc, rpc.request(session_id=SESSION, **fields).SerializeToString())
+
+    def test_of_the_usual_length_pass(self) -> None:
+        request = base.ExecutePlanRequest(session_id=SESSION, client_type="x" * 2048, tags=["t"] * 64)
+
+        assert admit_as(ANN, EXECUTE_PLAN, request.SerializeToString()).request.client_type == "x" * 2048
+
+    def test_do_not_bound_a_plan(self) -> None:
+        pairs = [{"integer": each} for each in range(300)]
+        statement = "SELECT 1 -- " + "x" * 100_000
+
+        try_relation(sql=relations.SQL(query=statement, pos_args=[{"map": {"keys": pairs, "values": pairs}}]))
+
+
+REFUSED_RELATIONS = {
+    "user code": relations.Relation(map_partitions=relations.MapPartitions(input=a_range())),
+    "user code per group": relations.Relation(group_map=relations.GroupMap(input=a_range())),
+    "the cache of everybody": relations.Relation(catalog={"clear_cache": {}}),
+    "a refresh by path": relations.Relation(catalog={"refresh_by_path": {"path": "/x"}}),
+    "a table at a path": relations.Relation(catalog={"create_table": {"table_name": "t", "path": "/x"}}),
+    "the columns of a path": relations.Relation(catalog={"list_columns": {"table_name": "lake.`/warehouse/secret`"}}),
+    "an extension": relations.Relation(extension={"type_url": "type.googleapis.com/x.Y"}),
+    "nothing known": relations.Relation(unknown={}),
+    "a path as a table": relations.Relation(read=a_table("lake.`file:/warehouse/x`")),
+    "a path as an option": relations.Relation(read=a_table(path="/warehouse/secret")),
+    "a table's path and its name": relations.Relation(
+        read={"data_source": {"format": "iceberg", "paths": ["file:/warehouse/secret"]}}
+    ),
+    "a stream of files": relations.Relation(
+        read={"is_streaming": True, "data_source": {"format": "text", "paths": [IN_THE_DROP]}}
+    ),
+    "a stream of a path": relations.Relation(
+        read={"is_streaming": True, "data_source": {"format": "rate", "paths": [IN_THE_DROP]}}
+    ),
+    "a stream of a broker": relations.Relation(
+        read={"is_streaming": True, "data_source": {"format": "kafka", "options": {"subscribe": "x"}}}
+    ),
+    "a catalog that is SQL": relations.Relation(catalog={"set_current_catalog": {"catalog_name": "lake; DROP"}}),
+    "a database that is SQL": relations.Relation(catalog={"set_current_database": {"db_name": "a -- `"}}),
+    "a table with options": relations.Relation(
+        catalog={"create_table": {"table_name": "t", "options": {"location": "/x"}}}
+    ),
+    "a table of another format": relations.Relation(catalog={"create_table": {"table_name": "t", "source": "jdbc"}}),
+    "a class in a schema": relations.Relation(local_relation={"schema": UDT}),
+    "a class in a schema's text": relations.Relation(
+        to_schema={"input": a_range(), "schema": {"unparsed": {"data_type_string": UDT}}}
+    ),
+    "a schema that cannot be read": relations.Relation(local_relation={"schema": '{"type": unreadable'}),
+}
+
+
+class TestRelations:
+    def test_what_people_do_every_day_passes(self) -> None:
+        try_relation(read=a_table())
+        try_relation(sql=relations.SQL(query="SELECT 1"))
+        try_relation(catalog={"list_tables": {"db_name": "lake.raw"}})
+        try_relation(local_relation={"schema": '{"type":"struct","fields":[]}'})
+        try_relation(local_relation={"schema": "a STRING"})
+        try_relation(read=a_table(versionAsOf="1"))
+        try_relation(read={"is_streaming": True, "named_table": a_table().named_table})
+        try_relation(read={"is_streaming": True, "data_source": {"format": "rate", "options": {"rowsPerSecond": "1"}}})
+        try_relation(catalog={"create_table": {"table_name": "lake.raw.t", "source": "iceberg"}})
+
+    @pytest.mark.parametrize("what", REFUSED_RELATIONS)
+    def test_what_nobody_may_is_refused_on_top_and_below(self, what: str) -> None:
+        relation = REFUSED_RELATIONS[what]
+
+        with pytest.raises(RefusedError):
+            try_relation(limit=relations.Limit(input=relation, limit=1))
+        with pytest.raises(RefusedError):
+            try_relation(with_relations=relations.WithRelations(root=a_range(), references=[relation]))
+        with pytest.raises(RefusedError):
+            try_command(sql_command=commands.SqlCommand(sql="SELECT 1", input=relation))
+
+    def test_a_value_in_a_map_is_looked_at(self) -> None:
+        udf = {"common_inline_user_defined_function": {"python_udf": {"command": b"x"}}}
+
+        with pytest.raises(RefusedError, match="user code does not run in the driver"):
+            try_relation(sql={"query": "SELECT :a", "named_arguments": {"a": udf}})
+
+
+class TestFiles:
+    def test_a_run_reads_what_it_declares(self) -> None:
+        try_relation(RUN, read=files(options={"header": "true", "inferSchema": "true"}))
+
+    def test_nobody_else_reads_files(self) -> None:
+        with pytest.raises(RefusedError, match="only a run"):
+            try_relation(ANN, read=files())
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"paths": [IN_THE_DROP, "file:/warehouse/secret"]},
+            {"paths": ["file:/drop/../warehouse"]},
+            {"paths": ["file:/drop/{a,../../warehouse}"]},
+            {"paths": []},
+            {"format": "jdbc"},
+            {"format": "org.apache.spark.sql.execution.datasources.csv.CSVFileFormat"},
+            {"options": {"path": "file:/warehouse/secret"}},
+            {"options": {"PATH": "file:/warehouse/secret"}},
+            {"predicates": ["1 = 1"]},
+            {"schema": UDT},
+        ],
+        ids=str,
+    )
+    def test_a_run_reads_nothing_else(self, fields: dict[str, Any]) -> None:
+        with pytest.raises(RefusedError):
+            try_relation(RUN, read=files(**fields))
+
+
+class TestConfig:
+    def test_the_client_reads_what_it_needs_and_changes_what_is_harmless(self) -> None:
+        try_config(get={"keys": ["spark.sql.session.timeZone", "spark.sql.timestampType"]})
+        try_config(set={"pairs": [{"key": "spark.sql.session.timeZone", "value": "UTC"}]})
+        try_config(unset={"keys": ["spark.sql.shuffle.partitions"]})
+
+    @pytest.mark.parametrize(
+        "key",
+        [
+            "headgate.principal.token",
+            "spark.sql.catalog.evil",
+            "spark.sql.catalog.lake.token-handle",
+            "spark.sql.variable.substitute",
+            "spark.sql.optimizer.excludedRules",
+            "my.a",
+            "SPARK.SQL.SESSION.TIMEZONE",
+        ],
+    )
+    def test_no_other_key_passes_either_way(self, key: str) -> None:
+        harmless = "spark.sql.session.timeZone"
+        for operation in (
+            {"get": {"keys": [harmless, key]}},
+            {"get_option": {"keys": [key]}},
+            {"get_with_default": {"pairs": [{"key": harmless}, {"key": key, "value": "x"}]}},
+            {"is_modifiable": {"keys": [key]}},
+            {"set": {"pairs": [{"key": harmless, "value": "UTC"}, {"key": key, "value": "x"}]}},
+            {"unset": {"keys": [key]}},
+        ):
+            with pytest.raises(RefusedError, match=key):
+                try_config(**operation)
+
+    def test_all_keys_at_once_are_refused(self) -> None:
+        with pytest.raises(RefusedError):
+            try_config(get_all={})
+
+    def test_what_the_client_only_reads_cannot_be_changed(self) -> None:
+        with pytest.raises(RefusedError):
+            try_config(unset={"keys": ["spark.sql.session.localRelationCacheThreshold"]})
+
+
+class TestAnalyze:
+    @pytest.mark.parametrize(
+        "kind", ["schema", "explain", "tree_string", "is_local", "is_streaming", "input_files", "semantic_hash"]
+    )
+    def test_questions_about_a_plan_pass_and_the_plan_is_checked(self, kind: str) -> None:
+        good, bad = base.Plan(root=a_range()), base.Plan(root=relations.Relation(unknown={}))
+
+        self.try_kind(**{kind: {"plan": good}})
+        with pytest.raises(RefusedError):
+            self.try_kind(**{kind: {"plan": bad}})
+
+    @pytest.mark.parametrize("kind", ["persist", "unpersist", "get_storage_level"])
+    def test_what_is_cached_is_checked_too(self, kind: str) -> None:
+        self.try_kind(**{kind: {"relation": a_range()}})
+        with pytest.raises(RefusedError):
+            self.try_kind(**{kind: {"relation": relations.Relation(unknown={})}})
+
+    def try_kind(self, **kind: Any) -> None:
+        request = base.AnalyzePlanRequest(session_id=SESSION, **kind)
+        admit_as(ANN, ANALYZE_PLAN, request.SerializeToString())
+
+
+class TestArtifacts:
+    NAME = "cache/" + "0" * 64
+
+    def try_artifact(self, name: str, data: bytes, *, chunked: bool = False) -> None:
+        chunk = {"data": data, "crc": 0}
+        whole = {"batch": {"artifacts": [{"name": name, "data": chunk}]}}
+        parts = {"begin_chunk": {"name": name, "initial_chunk": chunk}}
+        request = base.AddArtifactsRequest(session_id=SESSION, **(parts if chunked else whole))
+        admit_as(ANN, ADD_ARTIFACTS, request.SerializeToString())
+
+    def test_the_parts_of_a_large_local_relation_pass(self) -> None:
+        self.try_artifact(self.NAME, b"\xff\xff\xff\xffrows")
+        self.try_artifact(self.NAME, b"\xff\xff\xff\xffrows", chunked=True)
+        self.try_artifact(self.NAME, b'{"type":"struct","fields":[]}')
+
+    @pytest.mark.parametrize(
+        "name", ["jars/a.jar", "pyfiles/a.py", "files/a", "forward_to_fs/x", "cache/../x", "cache/x"]
+    )
+    def test_code_and_files_are_refused(self, name: str) -> None:
+        for chunked in (False, True):
+            with pytest.raises(RefusedError):
+                self.try_artifact(name, b"\xff\xff\xff\xff", chunked=chunked)
+
+    def test_an_artifact_in_chunks_that_begins_with_none_is_refused(self) -> None:
+        with pytest.raises(RefusedError):
+            self.try_artifact(self.NAME, b"", chunked=True)
+
+
+class TestCompressedPlans:
+    @staticmethod
+    def compressed(message: Message, kind: int = 1, data: bytes | None = None) -> bytes:
+        packed = zstandard.compress(message.SerializeToString()) if data is None else data
+        operation = {"data": packed, "op_type": kind, "compression_codec": 1}
+        return base.ExecutePlanRequest(session_id=SESSION, plan={"compressed_operation": operation}).SerializeToString()
+
+    def test_spark_gets_what_was_checked(self) -> None:
+        relation = relations.Relation(read=a_table())
+
+        plan = admit_as(ANN, EXECUTE_PLAN, self.compressed(relation)).request.plan
+
+        assert plan.WhichOneof("op_type") == "root"
+        assert plan.root == relation
+
+    def test_a_compressed_plan_hides_nothing(self) -> None:
+        with pytest.raises(RefusedError, match="`MapPartitions`"):
+            admit_as(ANN, EXECUTE_PLAN, self.compressed(relations.Relation(map_partitions={"input": a_range()})))
+        with pytest.raises(RefusedError, match="a stream writes into"):
+            admit_as(ANN, EXECUTE_PLAN, self.compressed(commands.Command(write_stream_operation_start={}), kind=2))
+
+    def test_a_bomb_is_refused_at_the_bound(self) -> None:
+        bomb = zstandard.compress(bytes(65 * 1024 * 1024))
+
+        with pytest.raises(RefusedError, match="larger than 64 MiB"):
+            admit_as(ANN, EXECUTE_PLAN, self.compressed(a_range(), data=bomb))
+
+    def test_broken_data_is_an_invalid_request(self) -> None:
+        with pytest.raises(InvalidRequestError):
+            admit_as(ANN, EXECUTE_PLAN, self.compressed(a_range(), data=b"no zstd"))
+
+
+class TestDepth:
+    @staticmethod
+    def nested(levels: int) -> bytes:
+        data = a_range().SerializeToString()
+        for _ in range(levels):
+            data = length_delimited(8, length_delimited(1, data))  # Relation.limit, Limit.input
+        plan = length_delimited(1, data)
+        return base.ExecutePlanRequest(session_id=SESSION).SerializeToString() + length_delimited(3, plan)
+
+    @pytest.mark.parametrize(("levels", "error"), [(200, None), (MAX_DEPTH, RefusedError), (30000, RefusedError)])
+    def test_long_chains_pass_and_endless_ones_do_no_harm(self, levels: int, error: type[Exception] | None) -> None:
+        with inspector() as thread:
+            work = thread.submit(admit_as, ANN, EXECUTE_PLAN, self.nested(levels))
+            assert isinstance(work.exception(), error) if error else work.result()
+
+
+def length_delimited(field: int, content: bytes) -> bytes:
+    size, prefix = len(content), bytearray([(field << 3) | 2])
+    while size > 127:
+        prefix.append(size & 127 | 128)
+        size >>= 7
+    return bytes(prefix) + bytes([size]) + content

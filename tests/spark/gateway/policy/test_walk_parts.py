@@ -1,0 +1,141 @@
+"""A request has a bounded number of parts, whatever few bytes they are on the wire: it takes the gateway little time."""
+
+import re
+from pathlib import Path
+
+import pytest
+from google.protobuf.message import DecodeError
+
+import headgate
+from headgate.spark.gateway import wire_format
+from headgate.spark.gateway.admission import inspector
+from headgate.spark.gateway.errors import GatewayError, InvalidRequestError, RefusedError, TooComplexError
+from headgate.spark.gateway.wire_format import MAX_PARTS, parse
+from tests.spark.gateway.admission_cases import ANN, a_range, admit_as, relations
+from tests.spark.gateway.shapes import (
+    OTHER_CALLS,
+    SHAPES,
+    TRUE,
+    WAYS,
+    Sent,
+    branching,
+    compressed,
+    field,
+    nested_argument,
+    plain,
+    projected,
+    projection,
+)
+
+FEWER, MORE = MAX_PARTS - 5_000, 2 * MAX_PARTS + 10_000
+"""What passes, and what does not. A full tree of joins has twice the parts of the next smaller one."""
+
+
+def refusal(sent: Sent) -> GatewayError | None:
+    """Return why the gateway refuses a request, or None."""
+    try:
+        admit_as(ANN, *sent)
+    except GatewayError as error:
+        return error
+    return None
+
+
+class TestRequests:
+    @pytest.mark.parametrize("shape", SHAPES)
+    def test_a_request_with_fewer_parts_than_the_bound_is_not_refused_for_them(self, shape: str) -> None:
+        assert not isinstance(refusal(SHAPES[shape](FEWER)), TooComplexError)
+
+    @pytest.mark.parametrize("shape", SHAPES)
+    def test_a_request_with_more_parts_than_the_bound_is_refused(self, shape: str) -> None:
+        error = refusal(SHAPES[shape](MORE))
+
+        assert isinstance(error, TooComplexError)
+        assert error.sqlstate == "54001"
+        assert "more than 250,000 expressions" in error.message
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_the_bound_holds_whichever_way_a_query_is_sent(self, way: str) -> None:
+        assert refusal(WAYS[way](projected(TRUE, FEWER))) is None
+        assert isinstance(refusal(WAYS[way](projected(TRUE, MORE))), TooComplexError)
+
+    @pytest.mark.parametrize("call", OTHER_CALLS)
+    def test_other_calls_with_many_values_are_refused(self, call: str) -> None:
+        assert isinstance(refusal(OTHER_CALLS[call](MORE)), RefusedError)
+
+    def test_the_gateway_and_the_guard_allow_as_many_expressions(self) -> None:
+        source = Path(headgate.__file__).parent / "spark" / "guard" / "scala" / "PlanLimits.scala"
+        (found,) = re.findall(r"MaxExpressions = (\d+)", source.read_text("utf-8"))
+
+        assert int(found) == MAX_PARTS
+
+    def test_large_honest_plans_pass(self) -> None:
+        numbers = [{"literal": {"long": at}} for at in range(200_000)]
+        among = {"unresolved_function": {"function_name": "in", "arguments": numbers}}
+        columns = projected({"unresolved_attribute": {"unparsed_identifier": "c"}}, 8000)
+
+        for root in (projected(among), columns, branching(8000)):
+            assert refusal(compressed(root)) is None
+
+
+@pytest.mark.parametrize("levels", [600, 20_000])
+def test_deep_arguments_of_sql_are_refused(levels: int) -> None:
+    with inspector() as thread:
+        error = thread.submit(refusal, plain(nested_argument(levels))).result()
+
+    assert isinstance(error, TooComplexError)
+    assert "levels deep" in error.message
+
+
+class TestLargeMessages:
+    """A message of several MiB is counted on the wire before it is parsed, which would take its memory."""
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_the_smallest_messages_are_refused_before_they_are_parsed(
+        self, way: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sent = WAYS[way](projection(field(3, b"") * 8_000_000))
+        monkeypatch.setattr(relations.Relation, "FromString", None, raising=False)
+
+        assert isinstance(refusal(sent), TooComplexError)
+
+    @pytest.mark.parametrize("kind", ["longs", "bools", "doubles"])
+    def test_packed_numbers_are_refused_before_they_are_parsed(self, kind: str) -> None:
+        value = {"literal": {"specialized_array": {kind: {"values": [0] * 8_500_000}}}}
+
+        assert isinstance(refusal(plain(projected(value))), TooComplexError)
+
+    def test_rows_are_one_value(self) -> None:
+        rows = relations.Relation(local_relation={"data": bytes(32 * 1024 * 1024)})
+
+        assert refusal(plain(rows.SerializeToString())) is None
+
+    def test_fields_that_nobody_knows_are_refused_before_they_are_listed(self) -> None:
+        unknown = field(1000, b"") * 1_000_000
+
+        assert "many fields" in str(refusal(plain(a_range().SerializeToString() + unknown)))
+
+    @pytest.mark.parametrize("shape", SHAPES)
+    def test_the_count_on_the_wire_reads_what_the_parser_reads(
+        self, shape: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rpc, data = SHAPES[shape](300)
+        plan = parse(rpc.request, data)
+        monkeypatch.setattr(wire_format, "_SCANNED_BYTES", 0)
+
+        assert parse(rpc.request, data) == plan
+
+    @pytest.mark.parametrize("wrong", [b"\x0b", b"\x0a\xff\xff\xff\xff\x0f", b"\x0a" + b"\xff" * 12, b"\xff"])
+    def test_what_cannot_be_read_is_an_invalid_request(self, wrong: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(wire_format, "_SCANNED_BYTES", 0)
+        rpc, data = plain(a_range().SerializeToString())
+
+        with pytest.raises(InvalidRequestError):
+            admit_as(ANN, rpc, data + wrong)
+
+    def test_a_message_that_ends_early_cannot_be_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(wire_format, "_SCANNED_BYTES", 0)
+        data = projected(TRUE, 3)
+
+        for end in range(1, len(data)):
+            with pytest.raises(DecodeError):
+                parse(relations.Relation, data[:end])

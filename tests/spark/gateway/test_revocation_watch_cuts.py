@@ -1,0 +1,316 @@
+"""Work that is under way ends when a right goes that it stands on, and its client is told why."""
+
+import threading
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+from google.rpc.error_details_pb2 import ErrorInfo
+from google.rpc.status_pb2 import Status
+
+from headgate.spark.gateway import operations, revocation_watch
+from headgate.spark.gateway.session_bindings import HANDLE_KEY
+from headgate.spark.sessions.privileges import NameNeed
+from headgate.spark.sql.statements import DRIVER_LOST, NOT_CONNECTED, NOT_READY, STATEMENT_LOST
+from tests.spark.gateway.fake_backend import FakeBackend, fake_backend
+from tests.spark.gateway.gateway_harness import RunningGateway, running_gateway
+from tests.spark.gateway.raw_client import Client
+
+READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
+WHY = "ann: `table.select` on `lake.raw.t` is not allowed"
+DENIED = grpc.StatusCode.PERMISSION_DENIED
+
+
+@pytest.fixture
+def backend() -> Iterator[FakeBackend]:
+    with fake_backend() as running:
+        running.held = True
+        yield running
+
+
+@pytest.fixture
+def gateway(backend: FakeBackend) -> Iterator[RunningGateway]:
+    with running_gateway(backend.driver, "ann", "bob") as running:
+        yield running
+
+
+class Statement:
+    """A statement of ann's that has given its first answer, and for which the guard has asked to read a table."""
+
+    def __init__(self, gateway: RunningGateway, backend: FakeBackend, *, reattachable: bool = False) -> None:
+        self.client = Client(gateway.port, "ann")
+        self.operation = str(uuid.uuid4())
+        self.handle = ""
+        options = [{"reattach_options": {"reattachable": reattachable}}]
+        self.answers = self.stream("ExecutePlan", request_options=options)
+        next(self.answers)
+        self.handle = handle(backend)
+        gateway.spark.works.record(self.handle, self.operation, [READ])
+
+    def stream(self, name: str, **fields: Any) -> Any:
+        return self.client.begin(name, operation_id=self.operation, **fields)
+
+    def fails(self) -> Any:
+        with pytest.raises(grpc.RpcError) as raised:
+            list(self.answers)
+        return raised.value
+
+
+def handle(backend: FakeBackend) -> str:
+    return next(pair.value for pair in backend.last("Config").operation.set.pairs if pair.key == HANDLE_KEY)
+
+
+def sqlstate(error: Any) -> str:
+    status, info = Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"]), ErrorInfo()
+    status.details[0].Unpack(info)
+    return info.metadata["sqlState"]
+
+
+class TestAStatement:
+    def test_ends_with_the_reason_when_a_right_goes(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend)
+        gateway.report()
+
+        gateway.spark.denied[READ] = WHY
+        gateway.report()
+
+        error = statement.fails()
+        assert (error.code(), error.details(), sqlstate(error)) == (DENIED, WHY, "42501")
+        assert backend.interrupted == {statement.operation}
+        assert backend.last("Interrupt").user_context.user_id == "ann:token-t-ann"
+
+    def test_goes_on_while_nothing_that_it_needs_has_gone(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend)
+
+        gateway.report()
+        backend.go_on.set()
+
+        assert len(list(statement.answers)) == 2
+        assert not backend.interrupted
+
+    def test_ends_with_its_token(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend)
+
+        del gateway.tokens.callers["ann"]
+        gateway.report()
+
+        assert statement.fails().details() == "the token or login that this was started with has ended"
+
+    def test_ends_with_its_session(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+        statement = Statement(gateway, backend)
+
+        gateway.sessions.close(statement.handle)
+        gateway.report()
+
+        assert statement.fails().code() is DENIED
+
+    def test_that_no_client_waits_for_is_interrupted_and_refused_to_the_client_that_comes_back(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        statement = Statement(gateway, backend, reattachable=True)
+        statement.answers.cancel()
+
+        gateway.spark.denied[READ] = WHY
+        gateway.report()
+        gateway.report()
+        statement.answers = statement.stream("ReattachExecute")
+
+        assert statement.fails().details() == WHY
+        # An interrupt is repeated until the driver confirms the end, so how many there are depends on time.
+        assert backend.interrupted == {statement.operation}
+
+    def test_is_ended_when_nobody_says_that_it_may_go_on(
+        self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        statement = Statement(gateway, backend)
+        monkeypatch.setattr(revocation_watch, "_UNHEARD", 0.0)
+        gateway.forbid()
+
+        assert "could not be decided" in statement.fails().details()
+
+
+def test_a_stream_is_stopped_when_a_right_goes(gateway: RunningGateway, backend: FakeBackend) -> None:
+    backend.go_on.set()
+    backend.streams = ["s-1", "s-2"]
+    Client(gateway.port, "ann").version()
+    gateway.spark.works.record(handle(backend), "stream:s-2", [READ])
+
+    gateway.spark.denied[READ] = WHY
+    gateway.report()
+    gateway.report()
+
+    stopped = [
+        request.plan.command.streaming_query_command.query_id.id
+        for name, request in backend.calls
+        if name == "ExecutePlan" and request.plan.command.streaming_query_command.stop
+    ]
+    assert stopped == ["s-2"]
+    assert len(gateway.spark.works) == 0
+
+
+@pytest.mark.parametrize(
+    "of_rows", [{"last_progress": True}, {"recent_progress": True}, {"explain": {"extended": True}}]
+)
+def test_the_progress_of_a_stream_is_decided_on_also_once_it_has_ended(
+    gateway: RunningGateway, backend: FakeBackend, of_rows: dict[str, Any]
+) -> None:
+    backend.go_on.set()
+    client = Client(gateway.port, "ann")
+    client.version()
+    gateway.spark.works.record(handle(backend), "stream:s-1", [READ])
+    gateway.spark.works.ended(handle(backend), "stream:s-1")
+
+    def ask(command: dict[str, Any]) -> None:
+        query = {"query_id": {"id": "s-1", "run_id": "r-1"}, **command}
+        list(client.begin("ExecutePlan", plan={"command": {"streaming_query_command": query}}))
+
+    ask(of_rows)
+    gateway.spark.denied[READ] = WHY
+    with pytest.raises(grpc.RpcError) as raised:
+        ask(of_rows)
+    assert raised.value.code() == DENIED  # type: ignore[attr-defined]
+    ask({"status": True})
+    ask({"exception": True})
+
+
+def test_a_statement_whose_driver_dies_fails_with_a_sqlstate_and_the_next_one_runs(
+    gateway: RunningGateway, backend: FakeBackend
+) -> None:
+    statement = Statement(gateway, backend)
+
+    backend.die()
+    error = statement.fails()
+    driver, backend.driver.ready = backend.driver, False
+    with fake_backend() as another:
+        driver.address, driver.generation, driver.ready = another.driver.address, 2, True
+        again = statement.client.call("ExecutePlan")
+
+    assert (error.code(), error.details()) == (grpc.StatusCode.ABORTED, STATEMENT_LOST)
+    assert sqlstate(error) == DRIVER_LOST
+    assert len(again) == 3
+    assert another.names() == ["ReleaseSession", "Config", "ExecutePlan"]
+
+
+def test_a_statement_that_a_dead_driver_ran_is_not_run_again_for_a_client_that_comes_back(
+    gateway: RunningGateway, backend: FakeBackend
+) -> None:
+    statement = Statement(gateway, backend, reattachable=True)
+
+    backend.die()
+    first = statement.fails()
+    driver = backend.driver
+    with fake_backend() as another:
+        driver.address, driver.generation = another.driver.address, 2
+        statement.client.call("Config")
+        attempts = [(statement.stream(name), name) for name in ("ReattachExecute", "ExecutePlan")]
+        errors = [_error(answers) for answers, _ in attempts]
+
+    assert [first.details(), *(each.details() for each in errors)] == [STATEMENT_LOST] * 3
+    assert {each.code() for each in errors} == {grpc.StatusCode.ABORTED}
+    assert "ExecutePlan" not in another.names()
+
+
+def test_a_call_that_reaches_no_driver_says_so_with_a_sqlstate(gateway: RunningGateway, backend: FakeBackend) -> None:
+    backend.driver.ready = False
+
+    error: Any = Client(gateway.port, "ann").fails("ExecutePlan")
+
+    assert (error.code(), error.details(), sqlstate(error)) == (grpc.StatusCode.UNAVAILABLE, NOT_READY, NOT_CONNECTED)
+
+
+def _error(answers: Any) -> Any:
+    with pytest.raises(grpc.RpcError) as raised:
+        list(answers)
+    return raised.value
+
+
+class TestBounds:
+    @pytest.mark.parametrize(
+        ("bound", "user", "said"),
+        [("PER_PRINCIPAL", "ann", "operations of yours"), ("PER_DRIVER", "bob", "none of yours needs to end")],
+    )
+    def test_one_user_and_all_users_of_a_driver_run_no_more_than_so_much_at_once(
+        self,
+        gateway: RunningGateway,
+        backend: FakeBackend,
+        monkeypatch: pytest.MonkeyPatch,
+        bound: str,
+        user: str,
+        said: str,
+    ) -> None:
+        monkeypatch.setattr(operations, bound, 2)
+        first, second = Statement(gateway, backend), Statement(gateway, backend)
+
+        error: Any = Client(gateway.port, user).fails("ExecutePlan")
+
+        assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert said in error.details()
+        backend.go_on.set()
+        assert list(first.answers)
+        assert list(second.answers)
+        assert Client(gateway.port, user).call("ExecutePlan")
+
+    def test_the_statements_of_one_user_that_are_too_large_together_are_refused(
+        self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(operations, "BYTES_PER_PRINCIPAL", 1)
+        only = Statement(gateway, backend)
+
+        error: Any = Client(gateway.port, "ann").fails("ExecutePlan")
+
+        assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert "too large together" in error.details()
+        backend.go_on.set()
+        assert list(only.answers)
+        assert Client(gateway.port, "ann").call("ExecutePlan")
+
+    def test_a_slow_client_is_waited_for_and_not_buffered_for(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
+        backend.rows = 400
+        statement = Statement(gateway, backend)
+        backend.go_on.set()
+        next(statement.answers)
+        taken = _settled(backend)
+
+        gateway.spark.denied[READ] = WHY
+        gateway.report()
+
+        assert taken < 100  # MiB, most of it in the windows of two connections
+        assert statement.fails().code() is DENIED
+        assert backend.sent < 200
+
+
+def test_what_is_under_way_ends_by_itself_while_no_new_call_is_taken(
+    gateway: RunningGateway, backend: FakeBackend
+) -> None:
+    statement = Statement(gateway, backend)
+    ending = threading.Thread(target=gateway.drain)
+    ending.start()
+
+    while not _is_refused(gateway):
+        pass
+    backend.go_on.set()
+
+    assert len(list(statement.answers)) == 2
+    ending.join()
+
+
+def _is_refused(gateway: RunningGateway) -> bool:
+    """Return whether a call is refused, or left without an answer, as one is that arrives while the server stops."""
+    try:
+        Client(gateway.port, "ann", seconds=5).version()
+    except grpc.RpcError:
+        return True
+    return False
+
+
+def _settled(backend: FakeBackend) -> int:
+    """Return how many answers the driver was rid of, when that does not change any more."""
+    still, before = threading.Event(), -1
+    while before != backend.sent:
+        before = backend.sent
+        still.wait(0.5)
+    return before

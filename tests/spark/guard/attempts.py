@@ -1,0 +1,43 @@
+"""Statements that run beside a test, each user in a session and a pool of its own."""
+
+import threading
+from collections.abc import Callable
+
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import SparkSession
+
+from tests.spark.guard.driver_harness import World
+
+STRANGER = "hgs_stranger"
+SHORT_TASKS = "SELECT count(*) FROM range(0, 2000000000, 1, 400) WHERE hash(id) = 1"
+SOON = 10.0
+"""Seconds within which another user's query answers, whatever other users send."""
+
+
+def open_as(lake: World, handle: str) -> SparkSession:
+    """Open a session of a user of its own, in a pool of its own, as the gateway does."""
+    session = lake.session(handle, user=handle)
+    session.conf.set("spark.scheduler.pool", handle)
+    return session
+
+
+class Attempt:
+    """A statement that runs beside the test. `state` is the SQLSTATE that it ended with."""
+
+    def __init__(self, run: Callable[[], object]) -> None:
+        self.state: str | None = None
+        self.message = ""
+        self._run = run
+        self._thread = threading.Thread(target=self._attempt, daemon=True)
+        self._thread.start()
+
+    def _attempt(self) -> None:
+        try:
+            self._run()
+        except PySparkException as error:
+            self.state, self.message = error.getSqlState(), str(error)
+
+    def wait(self, seconds: float) -> bool:
+        """Return whether it has ended within that time."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()

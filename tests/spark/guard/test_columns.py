@@ -1,0 +1,82 @@
+"""Of which columns those are made that a run writes, as the guard tells from the plan."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.spark.guard.driver_harness import ADMIN, World, everything_to_the_admin
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+TRACED = "hgs_traced"
+
+
+@pytest.fixture
+def run(lake: World) -> Iterator[World]:
+    """The world, with a run that may do everything and of which lineage is kept."""
+    lake.decisions.traced = {TRACED}
+    lake.decisions.rule = lambda handle, need: handle == TRACED or everything_to_the_admin(handle, need)
+    lake.decisions.columns.clear()
+    yield lake
+    lake.decisions.traced = set()
+
+
+def told(lake: World, statement: str, by: str = TRACED) -> dict[str, dict[str, set[str]]]:
+    """Return what was said of what the statement wrote: by table and column, the columns that it is made of."""
+    lake.decisions.columns.clear()
+    lake.session(by).sql(statement).collect()
+    return {
+        ".".join(each["table"]): {
+            name: {".".join((*source["table"], source["column"])) for source in of}
+            for name, of in each["columns"].items()
+        }
+        for each in lake.decisions.columns
+    }
+
+
+CARRIER, YEAR = "lake.raw.flights.carrier", "lake.raw.flights.year"
+AMOUNT = "lake.secret.salaries.amount"
+
+
+def test_it_follows_a_column_through_whatever_makes_another_of_it(run: World) -> None:
+    made = told(
+        run,
+        """
+        CREATE TABLE lake.trusted.made AS
+        WITH late AS (SELECT carrier, year + 1 AS next FROM lake.raw.flights)
+        SELECT upper(f.carrier) AS carrier, max(f.next) + count(s.emp) AS figure, (SELECT max(amount) FROM lake.secret.salaries) AS most, 7 AS seven
+        FROM late f LEFT JOIN lake.secret.salaries s ON s.emp = f.carrier GROUP BY 1
+        """,
+    )["lake.trusted.made"]
+
+    assert made == {
+        "carrier": {CARRIER},
+        "figure": {YEAR, "lake.secret.salaries.emp"},
+        "most": {AMOUNT},
+        "seven": set(),
+    }
+
+
+def test_it_is_told_of_rows_that_are_added_replaced_and_merged(run: World) -> None:
+    admin = run.session(ADMIN)
+    admin.sql("CREATE TABLE lake.trusted.kept (carrier STRING, figure DOUBLE)").collect()
+
+    added = told(
+        run,
+        "INSERT INTO lake.trusted.kept SELECT carrier, year FROM lake.raw.flights UNION ALL SELECT emp, amount FROM lake.secret.salaries",
+    )
+    replaced = told(run, "INSERT OVERWRITE lake.trusted.kept SELECT 'x', amount FROM lake.secret.salaries")
+    merged = told(
+        run,
+        "MERGE INTO lake.trusted.kept t USING lake.raw.flights s ON t.carrier = s.carrier "
+        "WHEN MATCHED THEN UPDATE SET figure = s.year + t.figure WHEN NOT MATCHED THEN INSERT (carrier, figure) VALUES (s.carrier, 0)",
+    )
+
+    assert added["lake.trusted.kept"] == {"carrier": {CARRIER, "lake.secret.salaries.emp"}, "figure": {YEAR, AMOUNT}}
+    assert replaced["lake.trusted.kept"] == {"carrier": set(), "figure": {AMOUNT}}
+    assert merged["lake.trusted.kept"] == {"carrier": {CARRIER}, "figure": {YEAR}}
+
+
+def test_of_what_others_write_and_of_what_is_only_read_nothing_is_said(run: World) -> None:
+    assert told(run, "SELECT * FROM lake.raw.flights") == {}
+    assert told(run, "CREATE TABLE lake.trusted.theirs AS SELECT * FROM lake.raw.flights", by=ADMIN) == {}

@@ -1,0 +1,261 @@
+"""The guard inside a real driver: what it asks, what it refuses, and that a refusal leaves nothing behind."""
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import functions as sf
+
+from headgate.spark.driver.canary import require_closed
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, World
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+READER = "hgs_reader"
+
+
+def refusal(lake: World, handle: str | None, statement: str) -> str:
+    """Return the message with which the statement is refused; fails if it is not, or not by the guard."""
+    before = lake.files()
+    with pytest.raises(PySparkException) as caught:
+        lake.session(handle).sql(statement).collect()
+    assert caught.value.getSqlState() == REFUSED, caught.value
+    assert lake.files() == before
+    return str(caught.value)
+
+
+class TestWhoAsks:
+    """A session without a signed principal gets nothing."""
+
+    def test_unsigned_session_is_refused_everything(self, lake: World) -> None:
+        assert "no principal" in refusal(lake, None, "SELECT 1")
+        assert lake.decisions.asked == []
+
+    def test_a_call_without_the_token_of_the_driver_is_not_answered(self, lake: World) -> None:
+        asyncio.run(require_closed(lake.driver.address))
+
+    def test_principal_signed_by_another_key_is_refused(self, lake: World) -> None:
+        spark = lake.session(None)
+        spark.conf.set("headgate.principal.token", f"{ADMIN}.{'0' * 64}")
+
+        with pytest.raises(PySparkException) as caught:
+            spark.sql("SELECT 1").collect()
+
+        assert caught.value.getSqlState() == REFUSED
+
+    def test_refusal_is_the_services_text_and_nothing_else(self, lake: World) -> None:
+        assert refusal(lake, READER, "SELECT * FROM lake.raw.flights") == f"{READER} may not do that"
+
+    def test_no_answer_is_a_refusal(self, lake: World) -> None:
+        lake.decisions.is_down = True
+
+        assert "cannot be decided" in refusal(lake, ADMIN, "SELECT * FROM lake.raw.flights")
+
+
+READS = {
+    "SELECT carrier FROM lake.raw.flights": {"raw.flights"},
+    "SELECT 1 FROM lake.secret.salaries WHERE amount > 500": {"secret.salaries"},
+    "SELECT count(*) FROM lake.secret.salaries": {"secret.salaries"},
+    "SELECT carrier FROM lake.raw.flights ORDER BY (SELECT count(*) FROM lake.secret.salaries)": {
+        "raw.flights",
+        "secret.salaries",
+    },
+    "SELECT 1 FROM lake.raw.flights WHERE EXISTS (SELECT 1 FROM lake.secret.salaries)": {
+        "raw.flights",
+        "secret.salaries",
+    },
+    "WITH flights AS (SELECT * FROM lake.secret.salaries) SELECT * FROM flights": {"secret.salaries"},
+    "WITH unused AS (SELECT * FROM lake.secret.salaries) SELECT * FROM lake.raw.flights": {
+        "raw.flights",
+        "secret.salaries",
+    },
+    "SELECT * FROM lake.secret.salaries.files": {"secret.salaries"},
+    "SELECT * FROM lake.secret.salaries VERSION AS OF 1": {"secret.salaries"},
+    "SELECT 1": set[str](),
+}
+
+
+class TestReads:
+    """Every table that a query touches is asked for, whatever the query takes from it."""
+
+    @pytest.mark.parametrize("statement", READS)
+    def test_asks_for_every_table(self, lake: World, statement: str) -> None:
+        spark = lake.session(ADMIN)
+        with suppress(PySparkException):  # a snapshot that is not there; the need holds all the same
+            spark.sql(statement).collect()
+
+        assert lake.decisions.names() == {f"table.select lake.{table}" for table in READS[statement]}
+
+    @pytest.mark.parametrize("statement", [statement for statement, tables in READS.items() if tables])
+    def test_refuses_whoever_may_not(self, lake: World, statement: str) -> None:
+        refusal(lake, READER, statement)
+
+    def test_one_table_of_two_is_not_enough(self, lake: World) -> None:
+        lake.decisions.rule = lambda _, need: need["object"] == ["lake", "raw", "flights"]
+
+        refusal(lake, READER, "SELECT carrier FROM lake.raw.flights UNION ALL SELECT emp FROM lake.secret.salaries")
+
+    def test_temporary_view_is_asked_for_at_every_use(self, lake: World) -> None:
+        lake.decisions.rule = lambda *_: True
+        spark = lake.session(READER)
+        spark.sql("CREATE TEMPORARY VIEW seen AS SELECT * FROM lake.secret.salaries").collect()
+        spark.table("lake.secret.salaries").createOrReplaceTempView("seen_too")
+        spark.table("seen").collect()
+        lake.decisions.rule = lambda *_: False
+
+        for view in ("seen", "seen_too"):
+            with pytest.raises(PySparkException) as caught:
+                spark.table(view).collect()
+            assert caught.value.getSqlState() == REFUSED
+
+    def test_error_about_columns_needs_the_right_to_read(self, lake: World) -> None:
+        assert "amount" not in refusal(lake, READER, "SELECT amout FROM lake.secret.salaries")
+
+    def test_hidden_and_missing_table_are_refused_alike(self, lake: World) -> None:
+        hidden = refusal(lake, READER, "SELECT * FROM lake.secret.salaries")
+
+        assert hidden == refusal(lake, READER, "SELECT * FROM lake.secret.nothing")
+
+
+WRITES = {
+    "INSERT INTO lake.trusted.delays VALUES ('BB', 2.0D)": {"table.insert lake.trusted.delays"},
+    "INSERT OVERWRITE lake.trusted.delays SELECT carrier, 1.0D FROM lake.raw.flights": {
+        "table.insert lake.trusted.delays",
+        "table.delete_rows lake.trusted.delays",
+        "table.select lake.raw.flights",
+    },
+    "CREATE TABLE lake.trusted.copy AS SELECT * FROM lake.raw.flights": {
+        "database.create_table lake.trusted",
+        "table.select lake.raw.flights",
+    },
+    "CREATE OR REPLACE TABLE lake.trusted.copy AS SELECT 1 AS a": {
+        "database.create_table lake.trusted",
+        "table.drop lake.trusted.copy",
+    },
+    "CREATE TABLE IF NOT EXISTS lake.trusted.empty (a INT)": {"database.create_table lake.trusted"},
+    "DROP TABLE lake.trusted.copy": {"table.drop lake.trusted.copy"},
+    "DROP TABLE IF EXISTS lake.trusted.nothing": {"table.drop lake.trusted.nothing"},
+}
+
+
+class TestWrites:
+    """A write needs what it does to the target, and the right to read its sources."""
+
+    @pytest.mark.parametrize("statement", WRITES)
+    def test_refuses_whoever_may_not(self, lake: World, statement: str) -> None:
+        refusal(lake, READER, statement)
+
+    def test_asks_for_what_it_does(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+        for statement, needs in WRITES.items():
+            lake.decisions.asked.clear()
+            spark.sql(statement).collect()
+            assert lake.decisions.names() == needs, statement
+
+    def test_dataframe_writes_ask_before_the_table_is_looked_up(self, lake: World) -> None:
+        frame = lake.session(READER).range(1)
+        for write in (
+            lambda: frame.write.mode("append").saveAsTable("lake.secret.salaries"),
+            lambda: frame.write.insertInto("lake.secret.nothing"),
+            lambda: frame.writeTo("lake.secret.salaries").append(),
+            lambda: frame.writeTo("lake.secret.mine").create(),
+        ):
+            with pytest.raises(PySparkException) as caught:
+                write()
+            assert caught.value.getSqlState() == REFUSED
+
+
+FORBIDDEN = (
+    "SET spark.sql.catalog.evil = org.apache.iceberg.spark.SparkCatalog",
+    "SET headgate.principal.token = x",
+    "SET",
+    "RESET",
+    "CLEAR CACHE",
+    "CREATE TABLE lake.trusted.ext (a INT) LOCATION '/tmp/x'",
+    "CREATE TABLE lake.trusted.ext (a INT) TBLPROPERTIES ('write.data.path' = '/tmp/x')",
+    "CREATE TABLE lake.trusted.ext (a INT) OPTIONS (path '/tmp/x')",
+    "CREATE GLOBAL TEMPORARY VIEW gv AS SELECT 1",
+    "SELECT * FROM global_temp.gv",
+    "SELECT * FROM spark_catalog.secret.salaries",
+    "SELECT * FROM parquet.`/tmp/x`",
+    "SELECT * FROM lake.`/tmp/x`",
+    "CREATE TEMPORARY VIEW pv USING csv OPTIONS (path '/tmp/x')",
+    "SELECT reflect('java.lang.System', 'getProperty', 'user.name')",
+    "SELECT * FROM VALUES (reflect('java.lang.System', 'getProperty', 'user.name'))",
+    "SELECT TRANSFORM (carrier) USING 'cat' AS (x STRING) FROM lake.raw.flights",
+    "SELECT * FROM python_worker_logs()",
+    "USE spark_catalog",
+)
+
+
+class TestForbidden:
+    """What nobody may, whatever they hold."""
+
+    @pytest.mark.parametrize("statement", FORBIDDEN)
+    def test_is_refused_to_the_admin(self, lake: World, statement: str) -> None:
+        refusal(lake, ADMIN, statement)
+
+    def test_user_code_is_refused_to_the_admin(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+
+        with pytest.raises(PySparkException) as caught:
+            spark.range(1).mapInPandas(lambda frames: frames, "id long").collect()
+
+        assert caught.value.getSqlState() == REFUSED
+
+
+class TestFiles:
+    """A path is asked for before anything of it is looked at."""
+
+    def test_every_path_is_asked_for(self, lake: World, tmp_path_factory: pytest.TempPathFactory) -> None:
+        folder = tmp_path_factory.mktemp("files")
+        (folder / "a.csv").write_text("x\n1\n")
+        spark = lake.session(ADMIN)
+
+        rows = spark.read.schema("x int").option("header", "true").csv(str(folder / "a.csv")).collect()
+
+        assert [row.x for row in rows] == [1]
+        assert lake.decisions.names() == {f"path.read file:{folder}/a.csv"}
+
+    def test_path_is_refused_whether_or_not_it_exists(self, lake: World) -> None:
+        spark = lake.session(READER)
+        for path in ("/etc/passwd", "/no/such/file"):
+            with pytest.raises(PySparkException) as caught:
+                spark.read.schema("x string").csv(path).collect()
+            assert caught.value.getSqlState() == REFUSED
+
+
+class TestOrdinaryQueries:
+    """What people write every day passes."""
+
+    def test_dataframe_operations_run(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+        frame = spark.table("lake.raw.flights").withColumn("n", sf.lit(1))
+
+        assert frame.groupBy("carrier").agg(sf.sum("n").alias("n")).orderBy("carrier").collect()[0].n == 1
+        assert frame.groupBy("carrier").pivot("year").count().columns == ["carrier", "2012"]
+        assert frame.describe().count() == 5
+        assert frame.toPandas().shape == (1, 3)
+        frame.show()
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "USE lake.raw",
+            "SHOW TABLES IN lake.raw",
+            "SHOW NAMESPACES IN lake",
+            "DESCRIBE TABLE lake.raw.flights",
+            "SET TIME ZONE 'UTC'",
+            "SELECT current_catalog(), current_date()",
+            "SELECT * FROM range(3)",
+        ],
+    )
+    def test_statement_runs(self, lake: World, statement: str) -> None:
+        lake.session(ADMIN).sql(statement).collect()
+
+    @pytest.mark.parametrize("text", ["${env:PATH}", "${system:user.name}", "${headgate.principal.token}"])
+    def test_nothing_is_substituted_in_a_text(self, lake: World, text: str) -> None:
+        (row,) = lake.session(ADMIN).sql(f"SELECT '{text}' AS text").collect()
+
+        assert row.text == text

@@ -1,0 +1,492 @@
+"""Limits of one statement: its depth and its size, and what it may take from others."""
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.connect.proto import Plan, Relation
+from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+from headgate.spark.gateway.admission import inspector
+from headgate.spark.toolchain.prepare import Toolchain
+from tests.spark.guard.attempts import SHORT_TASKS, SOON, STRANGER, Attempt, open_as
+from tests.spark.guard.driver_harness import ADMIN, World, world
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+TOO_LARGE, TOO_COMPLEX, ENDED = "54000", "54001", "57014"
+SAID = {TOO_LARGE: ("keeps more rows at once", "broadcasts more than"), ENDED: ("run out of memory",)}
+"""What ends a statement that fills the heap: its own next row, or, on a busy machine, the watch of the memory before that."""
+CROSS = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id = -1"
+ENDLESS = CROSS.replace("range(1000000)", "range(0, 1000000, 1, 1)")
+"""The same in one task: what else is to run has another processor."""
+STEADY = "hgs_steady"
+"""A user that has lost no statement."""
+SKEWED = (
+    "SELECT count(*) FROM (SELECT 1 AS k, id FROM range(1000000)) a "
+    "JOIN (SELECT /*+ REPARTITION(2) */ 1 AS k, id FROM range(1000000)) b ON a.k = b.k WHERE a.id + b.id < -1"
+)
+NESTED = (
+    "SELECT count(*) FROM (SELECT explode(sequence(1, 2000000)) AS x FROM range(2)) "
+    "LATERAL VIEW explode(sequence(1, 2000000)) y AS y WHERE x + y < 0"
+)
+LONG_TEXT = "(SELECT repeat('x', cast(8000000 + max(id) AS INT)) FROM range(2))"
+LONG_HASH = f"xxhash64(id, {', '.join([LONG_TEXT] * 10)})"
+"""One of it takes some ten milliseconds."""
+LONG_DISTANCE = "levenshtein(repeat('a', cast(20000 + id % 7 AS INT)), repeat('b', 20000))"
+"""One of it takes some hundred milliseconds."""
+MANY_CALLS = " AND ".join(f"sha2(concat(id, {n}), 512) > ''" for n in range(1500))
+"""One of it takes some milliseconds, although each call is short."""
+HEAVY = {
+    "cross join": CROSS,
+    "join of one key": SKEWED,
+    "nested generators": NESTED,
+    "regular expression": r"SELECT count(*) FROM range(0, 64, 1, 8) WHERE rlike(concat(repeat('x', 40), id), r'(x+x+)+y\1')",
+    "like in any case": "SELECT count(*) FROM range(0, 64, 1, 8) WHERE concat(repeat('a', 5000), id) ILIKE '%a%a%a%a%a%a%b'",
+    "text to map": "SELECT count(*) FROM range(0, 64, 1, 8) "
+    "WHERE str_to_map(repeat('x', cast(100000 + id AS INT)), 'x*x*x*x*x*y', '=') IS NULL",
+    "lambda functions": "SELECT count(*) FROM range(0, 64, 1, 8) WHERE "
+    "exists(sequence(1, 2000000), x -> exists(sequence(1, 2000000), y -> x + y + id < 0))",
+    "long distances of a range": f"SELECT count(*) FROM range(0, 1000000, 1, 8) WHERE {LONG_DISTANCE} < 0",
+    "long hashes of groups": f"SELECT count(*) FROM (SELECT id FROM range(0, 100000, 1, 8) GROUP BY id) WHERE {LONG_HASH} = 1",
+    "long hashes of pairs": "SELECT count(*) FROM range(0, 64, 1, 8) CROSS JOIN (SELECT id AS n FROM range(1000000)) "
+    f"WHERE {LONG_HASH} % 3 < n - 2000000",
+    "many hashes of one text": "SELECT min(h) FROM (SELECT array("
+    + ", ".join(f"xxhash64(repeat('x', cast(8000000 + id % 2 AS INT)), {n})" for n in range(3000))
+    + ") AS h FROM range(0, 1000, 1, 8))",
+    "a sort by long hashes": f"SELECT id FROM (SELECT id FROM range(0, 100000, 1, 8) SORT BY {LONG_HASH}) LIMIT 1",
+    "short calls over groups": f"SELECT count(*) FROM (SELECT id FROM range(0, 1000000, 1, 8) GROUP BY id) WHERE {MANY_CALLS}",
+    "short calls over elements": f"SELECT count(*) FROM (SELECT explode(sequence(1, 1000000)) AS id FROM range(0, 8, 1, 8)) WHERE {MANY_CALLS}",
+    "a sort by short calls": "SELECT id FROM (SELECT id FROM range(0, 4000000, 1, 2) SORT BY "
+    f"concat('same beginning', {', '.join(f'sha2(concat(id, {n}), 512)' for n in range(7))})) LIMIT 1",
+    "elements of one hash": "SELECT max(size(array_distinct(transform(sequence(0L, 1000000L), x -> x * 4294967297L + id)))) "
+    "FROM range(0, 8, 1, 8)",
+    "bins of a histogram": "SELECT histogram_numeric(id, 200000) FROM range(0, 4000000, 1, 8)",
+    "a range below objects": f"SELECT kll_sketch_agg_bigint(1) FROM range(0, {2**63 - 1}, 1, 8)",
+    "a range that is shuffled": f"SELECT /*+ REPARTITION(2) */ id FROM range(0, {2**63 - 1}, 1, 8)",
+    "recursion": "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 1000000000) SELECT max(n) FROM r",
+    "doubled common table expressions": "WITH a0 AS (SELECT 1 x), "
+    + ", ".join(f"a{n} AS (SELECT l.x FROM a{n - 1} l, a{n - 1} r)" for n in range(1, 28))
+    + " SELECT * FROM a27",
+    "unions": " UNION ALL ".join(["SELECT count(*) FROM lake.raw.flights"] * 3000),
+    "columns": f"SELECT {', '.join(f'max(id + {n}) AS c{n}' for n in range(8000))} FROM range(9)",
+}
+
+DOUBLED = "SELECT id AS a FROM range(10)"
+for _ in range(30):
+    DOUBLED = f"SELECT a + a AS a FROM ({DOUBLED})"
+WITH_DOUBLED = ", ".join(
+    ["a0 AS (SELECT id AS a FROM range(9))"] + [f"a{n} AS (SELECT a + a AS a FROM a{n - 1})" for n in range(1, 30)]
+)
+
+
+class TestFairness:
+    """One principal's long tasks give way to another's."""
+
+    @pytest.mark.parametrize("kind", HEAVY)
+    def test_another_user_is_answered_soon(self, lake: World, kind: str) -> None:
+        other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
+        other.sql("SELECT count(*) FROM lake.raw.flights").collect()
+        heavy = Attempt(lambda: stranger.sql(HEAVY[kind]).collect())
+        time.sleep(2)
+
+        begun = time.monotonic()
+        answer = other.sql("SELECT count(*) FROM lake.raw.flights").collect()
+
+        assert answer[0][0] == 1
+        assert time.monotonic() - begun < 2 * SOON
+        stranger.interruptAll()
+        assert heavy.wait(SOON)
+
+    def test_another_user_is_answered_soon_beside_cached_rows(self, lake: World) -> None:
+        other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
+        cached = stranger.sql("SELECT id, cast(id AS STRING) AS text FROM range(0, 200000, 1, 2)").cache()
+        cached.count()
+        heavy = Attempt(lambda: cached.where(MANY_CALLS).groupBy().count().collect())
+        time.sleep(5)
+
+        stranger.interruptAll()
+
+        assert heavy.wait(SOON)
+        assert other.sql("SELECT count(*) FROM lake.raw.flights").collect()[0][0] == 1
+        cached.unpersist()
+
+    def test_the_ended_statement_says_why(self, lake: World) -> None:
+        other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
+        heavy, begun = Attempt(lambda: stranger.sql(CROSS).collect()), time.monotonic()
+
+        while not heavy.wait(0.5) and time.monotonic() - begun < 3 * SOON:
+            other.sql("SELECT count(*) FROM lake.raw.flights").collect()
+
+        assert heavy.wait(SOON)
+        assert heavy.state == ENDED
+        assert "more than 5 s while others waited" in heavy.message
+
+    def test_a_statement_of_short_tasks_goes_on(self, lake: World) -> None:
+        other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
+        job = Attempt(lambda: stranger.sql(SHORT_TASKS).collect())
+
+        while not job.wait(0.5):
+            other.sql("SELECT count(*) FROM lake.raw.flights").collect()
+
+        assert job.state is None, job.message
+
+    def test_a_statement_is_not_blamed_for_a_time_in_which_no_statement_runs(self, lake: World) -> None:
+        """As where the machine is suspended, or busy with something else."""
+        other, steady = open_as(lake, ADMIN), open_as(lake, STEADY)
+        count = "SELECT count(*) FROM range(0, {}, 1, 4) WHERE hash(id) = 1"
+        for session, statement in ((other, "SELECT count(*) FROM lake.raw.flights"), (steady, count.format(10))):
+            session.sql(statement).collect()
+        job = Attempt(lambda: steady.sql(count.format(1_800_000_000)).collect())
+        time.sleep(0.5)
+        waiting = Attempt(lambda: other.sql("SELECT count(*) FROM lake.raw.flights").collect())
+        time.sleep(0.5)
+        assert not job.wait(0)
+        assert lake.driver.pid is not None
+
+        for _ in range(3):
+            os.kill(lake.driver.pid, signal.SIGSTOP)
+            time.sleep(6)
+            os.kill(lake.driver.pid, signal.SIGCONT)
+            time.sleep(0.5)
+
+        assert waiting.wait(SOON)
+        assert job.wait(2 * SOON)
+        assert job.message == ""
+
+
+class TestSize:
+    """A statement that is too large is refused before the driver works on it."""
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            " UNION ALL ".join(["SELECT 1"] * 3000),
+            "SELECT " + "(" * 20000 + "1" + ")" * 20000,
+            HEAVY["doubled common table expressions"],
+            f"SELECT count(*) FROM ({DOUBLED}) WHERE a > 0",
+            f"SELECT count(*) FROM range(3) r JOIN ({DOUBLED}) d ON r.id = d.a",
+            f"SELECT count(*) FROM (SELECT 1L AS a UNION ALL {DOUBLED}) WHERE a > 0",
+            f"WITH {WITH_DOUBLED} SELECT count(*) FROM a29 WHERE a > 0",
+        ],
+        ids=["unions", "parentheses", "expansion", "filter", "join", "union", "columns of common table expressions"],
+    )
+    def test_a_large_statement_is_refused_with_a_sentence(self, lake: World, statement: str) -> None:
+        with pytest.raises(PySparkException) as caught:
+            lake.session(ADMIN).sql(statement).collect()
+
+        assert caught.value.getSqlState() == TOO_COMPLEX, caught.value
+        assert "split it" in str(caught.value)
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            f"SELECT count(*) FROM ({' UNION ALL '.join(['SELECT id FROM range(0, 1, 1, 10000)'] * 12)})",
+            "SELECT /*+ SHUFFLE_REPLICATE_NL(a) */ count(*) FROM range(0, 400, 1, 400) a JOIN range(0, 400, 1, 400) b ON a.id < b.id",
+        ],
+        ids=["union", "product"],
+    )
+    def test_too_many_tasks_are_refused_with_a_sentence(self, lake: World, statement: str) -> None:
+        with pytest.raises(PySparkException, match="task") as caught:
+            lake.session(ADMIN).sql(statement).collect()
+
+        assert caught.value.getSqlState() == TOO_LARGE, caught.value
+
+    def test_a_deep_dataframe_is_refused_with_a_sentence(self, lake: World) -> None:
+        inspector().shutdown()  # lets this process write messages as deep as the gateway's
+        relation = Relation()
+        relation.range.end = relation.range.step = 1
+        for number in range(500):  # two messages each; the gateway lets 1,024 pass
+            inner, relation = relation, Relation()
+            relation.limit.limit = number + 1
+            relation.limit.input.CopyFrom(inner)
+        spark = lake.session(ADMIN)
+        assert isinstance(spark, ConnectSession)
+
+        with pytest.raises(PySparkException) as caught:
+            spark.client.to_table(Plan(root=relation), {})
+
+        assert caught.value.getSqlState() == TOO_COMPLEX, caught.value
+
+    def test_a_dataframe_of_many_steps_is_answered(self, lake: World) -> None:
+        # Without the larger stack of the driver's threads this ends in an error without a message.
+        frame = lake.session(ADMIN).range(1)
+        for number in range(400):
+            frame = frame.limit(number + 1)
+
+        assert frame.count() == 1
+
+    def test_honest_pipelines_pass(self, lake: World) -> None:
+        admin = lake.session(ADMIN)
+        steps = admin.range(3)
+        for number in range(200):
+            steps = steps.withColumn(f"c{number}", sf.col("id") + number)
+        filters = admin.range(3)
+        for number in range(200):
+            filters = filters.filter(sf.col("id") != -number - 1)
+
+        doubled = admin.range(3)
+        for _ in range(30):
+            doubled = doubled.withColumn("id", sf.col("id") + sf.col("id"))
+
+        assert len(doubled.collect()) == 3
+        assert len(steps.collect()[0]) == 201
+        assert filters.count() == 3
+        assert admin.sql(" UNION ALL ".join(["SELECT 1 AS x"] * 300)).count() == 300
+        assert admin.sql("SELECT 1 WHERE " + " AND ".join(f"{n} = {n}" for n in range(2000))).count() == 1
+        assert admin.sql("SELECT " + "(" * 100 + "1" + ")" * 100).collect()[0][0] == 1
+
+    def test_a_filter_of_many_calls_is_answered_and_the_driver_lives(self, lake: World) -> None:
+        # Spark's compiler would fill the heap with tables of the variables of the filter.
+        generation = lake.driver.generation
+
+        assert lake.session(ADMIN).sql(f"SELECT id FROM range(10) WHERE {MANY_CALLS}").count() == 10
+        assert lake.driver.generation == generation
+
+
+@pytest.fixture(scope="module")
+def small(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Return a world without tables whose statements may run for fifteen seconds."""
+    with world(toolchain, tmp_path_factory.mktemp("limits"), is_filled=False, statement_seconds=15) as made:
+        yield made
+
+
+def leave_running(query: str) -> str:
+    """Return a statement that goes on with a query of one value after its end.
+
+    Spark answers as soon as it knows that one side of the join is empty; the subquery of the other side goes on.
+    """
+    empty = "SELECT id, count(*) AS c FROM range(0, 100, 1, 2) WHERE id < 0 GROUP BY id"
+    other = f"SELECT id % 7 AS id, count(*) AS n FROM range(0, 1000, 1, 2) WHERE id > ({query}) GROUP BY id % 7"
+    return f"SELECT * FROM ({empty}) JOIN ({other}) USING (id)"
+
+
+class TestOperatorsLimits:
+    """What an operator sets for every statement, and what the heap sets."""
+
+    def test_a_statement_that_runs_too_long_is_ended(self, small: World) -> None:
+        with pytest.raises(PySparkException) as caught:
+            small.session(ADMIN).sql(CROSS).collect()
+
+        assert caught.value.getSqlState() == ENDED
+        assert "more than 15.0 s" in str(caught.value)
+
+    def test_a_regular_expression_that_the_driver_folds_is_ended(self, small: World) -> None:
+        with pytest.raises(PySparkException) as caught:
+            small.session(ADMIN).sql(r"SELECT rlike(repeat('x', 60), r'(x+x+)+y\1')").collect()
+
+        assert caught.value.getSqlState() == ENDED
+
+    def test_a_regular_expression_that_exhausts_the_stack_ends_alone(self, small: World) -> None:
+        generation = small.driver.generation
+        for text in ("repeat('ab', 1000000)", "concat(repeat('ab', 1000000), id)"):
+            with pytest.raises(PySparkException) as caught:
+                small.session(ADMIN).sql(f"SELECT count(*) FROM range(2) WHERE rlike({text}, '(a|b)*c')").collect()
+
+            assert caught.value.getSqlState() == TOO_COMPLEX, caught.value
+        assert small.driver.generation == generation
+
+    @pytest.mark.soak
+    def test_a_job_of_an_analysis_that_runs_too_long_is_ended(self, small: World) -> None:
+        slow = small.session(ADMIN).sql("SELECT id AS k, hash(id) AS v FROM range(100000000000)")
+
+        begun = time.monotonic()
+        with pytest.raises(PySparkException):
+            _ = slow.groupBy().pivot("k").sum("v").columns
+
+        assert time.monotonic() - begun < 15 + 2 * SOON
+
+    @pytest.mark.parametrize(
+        "begin", [lambda rows: rows.collect(), lambda rows: rows.transpose().columns], ids=["statement", "analysis"]
+    )
+    def test_a_job_whose_rows_no_statement_reads_is_ended(
+        self, small: World, begin: Callable[[DataFrame], Any]
+    ) -> None:
+        logged = len(small.log())
+
+        begin(small.session(ADMIN).sql(leave_running(ENDLESS)))
+
+        wait_for_an_end(small, logged)
+
+    def test_cached_rows_are_read_after_the_job_that_computed_them_is_ended(self, lake: World) -> None:
+        spark, logged = lake.session(ADMIN), len(lake.log())
+        spark.sql(
+            "CACHE LAZY TABLE kept AS SELECT hash(id) % 7 AS k, count(*) AS n FROM range(0, 300000000, 1, 1) GROUP BY 1"
+        )
+        spark.sql(leave_running("SELECT max(n) FROM kept")).collect()
+        wait_for_an_end(lake, logged)
+
+        assert [spark.sql("SELECT sum(n) FROM kept").collect()[0][0] for _ in range(2)] == [300_000_000] * 2
+
+    def test_a_statement_goes_on_that_shares_a_stage_with_an_ended_job(self, lake: World) -> None:
+        spark, generation, logged = lake.session(ADMIN), lake.driver.generation, len(lake.log())
+        spark.conf.set("spark.sql.adaptive.enabled", "false")
+        spark.sql(
+            f"CACHE LAZY TABLE shared AS SELECT hash(id) % 7 AS k, count(*) AS n FROM range(0, {10**15}, 1, 1) GROUP BY 1"
+        )
+        spark.conf.set("spark.sql.adaptive.enabled", "true")
+        spark.sql(leave_running("SELECT max(n) FROM shared")).collect()
+        sharing = Attempt(lambda: spark.sql("SELECT sum(n) FROM shared").collect())
+        wait_for_an_end(lake, logged)
+
+        assert not sharing.wait(2 * SOON)
+        assert lake.driver.generation == generation
+        spark.interruptAll()
+        assert sharing.wait(SOON)
+
+
+def wait_for_an_end(lake: World, logged: int) -> None:
+    """Wait until the driver has ended a job whose rows no statement reads, and has said so after what was logged."""
+    until = time.monotonic() + 2 * SOON
+    while not re.search("headgate: ended the jobs .*no statement reads its rows", lake.log()[logged:]):
+        assert time.monotonic() < until, "the job goes on"
+        time.sleep(0.5)
+
+
+def assert_refused_and_alive(lake: World, statement: str) -> None:
+    """Hold that a statement that fills the heap is ended with a sentence, and that the driver goes on."""
+    spark, generation = lake.session(ADMIN), lake.driver.generation
+
+    with pytest.raises(PySparkException) as caught:
+        spark.sql(statement).collect()
+
+    state, message = caught.value.getSqlState(), str(caught.value)
+    assert state in SAID, message
+    assert any(each in message for each in SAID[state]), message
+    assert spark.sql("SELECT 1").collect()[0][0] == 1
+    assert lake.driver.generation == generation
+
+
+ROWS = "FROM range(1000000000)"
+GROWING = {
+    "list": f"SELECT size(collect_list(id)) {ROWS}",
+    "list of texts": f"SELECT size(collect_list(concat(id, 'some text', id))) {ROWS}",
+    "lists of groups": f"SELECT max(size(l)) FROM (SELECT collect_list(id) AS l {ROWS} GROUP BY id % 100)",
+    "merged lists": "SELECT size(collect_list(id)) FROM range(0, 100000000, 1, 500)",
+    "set": f"SELECT size(collect_set(id)) {ROWS}",
+    "percentile": f"SELECT percentile(id, 0.5) {ROWS}",
+    "percentile within group": f"SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY id) {ROWS}",
+    "approximate percentile": f"SELECT approx_percentile(id, 0.5, 2147483647) {ROWS}",
+    "mode": f"SELECT mode(id) {ROWS}",
+    "joined texts": f"SELECT length(listagg(id, ',') WITHIN GROUP (ORDER BY id DESC)) {ROWS}",
+    "histogram": f"SELECT size(histogram_numeric(id, 1000000000)) {ROWS}",
+    "most frequent": f"SELECT size(approx_top_k(repeat(cast(id AS STRING), 1000), 5, 1000000)) {ROWS}",
+}
+
+QUICKEST = ("lists of groups", "most frequent")
+"""The kinds that `make test` tries; the others take as long again."""
+
+
+class TestAggregates:
+    """A state that grows with its rows ends its statement before it fills the heap."""
+
+    @pytest.mark.parametrize(
+        "kind", [kind if kind in QUICKEST else pytest.param(kind, marks=pytest.mark.soak) for kind in GROWING]
+    )
+    def test_a_state_that_fills_the_heap_is_refused_and_the_driver_lives(self, lake: World, kind: str) -> None:
+        assert_refused_and_alive(lake, GROWING[kind])
+
+    @pytest.mark.soak
+    def test_a_quantile_without_an_error_is_bounded(self, lake: World) -> None:
+        with pytest.raises(PySparkException) as caught:
+            lake.session(ADMIN).range(1000000000).approxQuantile("id", [0.5], 0.0)
+
+        assert caught.value.getSqlState() == TOO_LARGE, caught.value
+
+    def test_every_aggregate_has_its_value(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+        spark.sql(
+            "CREATE OR REPLACE TEMPORARY VIEW grouped AS SELECT id, id % 300 AS k, cast(id % 7 AS STRING) AS t "
+            "FROM range(0, 30000, 1, 5)"
+        ).collect()
+
+        row = spark.sql(
+            "SELECT sum(a), sum(b), sum(c), sum(d), max(e), max(f), max(g), sum(h), max(i) FROM ("
+            "SELECT size(collect_list(id)) AS a, size(collect_set(t)) AS b, size(collect_list(DISTINCT t)) AS c, "
+            "percentile(id, 0.5) AS d, listagg(t, ',') WITHIN GROUP (ORDER BY t) AS e, mode(t) AS f, "
+            "listagg(t, '') WITHIN GROUP (ORDER BY id DESC) AS g, size(array_agg(id) FILTER (WHERE id < 300)) AS h, "
+            "percentile_cont(0.5) WITHIN GROUP (ORDER BY id) AS i FROM grouped GROUP BY k)"
+        ).collect()[0]
+        window = spark.sql(
+            "SELECT sum(size(l)) FROM (SELECT collect_list(id) OVER (PARTITION BY k ORDER BY id) AS l FROM grouped)"
+        ).collect()
+
+        distinct = spark.sql("SELECT listagg(DISTINCT t, ',') WITHIN GROUP (ORDER BY t) FROM grouped").collect()
+
+        assert tuple(row[:4]) == (30000, 2100, 2100, 300 * 14999.5)
+        assert (len(row[4]), len(row[6]), row[7], row[8]) == (199, 100, 300, 15149.0)
+        assert distinct[0][0] == "0,1,2,3,4,5,6"
+        assert window[0][0] == 300 * sum(range(1, 101))
+        assert spark.sql("SELECT collect_list(id), median(id) FROM grouped WHERE id < 0").collect()[0][:] == ([], None)
+        assert spark.table("grouped").approxQuantile("id", [0.5], 0.0) == [14999.0]
+
+    def test_many_small_states_together_may_be_large(self, lake: World) -> None:
+        many = "SELECT max(size(l)) FROM (SELECT collect_list(id) AS l FROM range(5000000) GROUP BY id % 1000000)"
+
+        assert lake.session(ADMIN).sql(many).collect()[0][0] == 5
+
+
+class TestResults:
+    """A result is bounded while its tasks make it, not only once they have sent it."""
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "SELECT repeat('x', 1000000) FROM range(100000)",
+            "SELECT repeat('x', 1000000) FROM range(0, 100000, 1, 1)",
+        ],
+    )
+    def test_a_result_that_is_too_large_is_refused_and_the_driver_lives(self, lake: World, statement: str) -> None:
+        spark = lake.session(ADMIN)
+        with pytest.raises(PySparkException) as caught:
+            spark.sql(statement).collect()
+        assert caught.value.getSqlState() == TOO_LARGE, caught.value
+        assert spark.sql("SELECT 1").collect()[0][0] == 1
+
+    def test_rows_that_are_written_or_counted_are_no_result(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+        rows = "SELECT repeat(uuid(), 30000) AS x FROM range(400)"
+        assert spark.sql(f"SELECT sum(length(x)) FROM ({rows})").collect()[0][0] == 400 * 30000 * 36
+        spark.sql(f"CREATE TABLE lake.raw.large_rows AS {rows}").collect()
+        assert spark.table("lake.raw.large_rows").count() == 400
+        spark.sql("DROP TABLE lake.raw.large_rows").collect()
+
+    def test_rows_that_are_cached_are_no_result(self, lake: World) -> None:
+        spark = lake.session(ADMIN)
+        spark.sql("CACHE TABLE kept AS SELECT concat(repeat('x', 1000000), id) AS x FROM range(0, 200, 1, 1)").collect()
+
+        assert spark.table("kept").selectExpr("sum(length(x))").collect()[0][0] > 200 * 1000000
+
+        spark.sql("UNCACHE TABLE kept").collect()
+
+
+LARGE = "concat(repeat('x', 1000000), id)"
+KEPT = {
+    "window": f"SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY s) AS r FROM (SELECT {LARGE} AS s FROM range(2000)))",
+    "join": f"SELECT /*+ MERGE(b) */ count(*) FROM (SELECT id % 1 AS k, id AS x FROM range(20)) a "
+    f"JOIN (SELECT id % 1 AS k, {LARGE} AS s FROM range(3000)) b ON a.k = b.k AND length(a.x) < length(b.s)",
+    "broadcast": f"SELECT count(*) FROM (SELECT {LARGE} AS s FROM range(1000)) a JOIN (SELECT {LARGE} AS s FROM range(1000)) b ON a.s = b.s",
+}
+
+
+class TestKeptRows:
+    """Rows that an operator keeps are bounded by their size, not by their number."""
+
+    @pytest.mark.parametrize("kind", KEPT)
+    def test_large_rows_that_fill_the_heap_are_refused_and_the_driver_lives(self, lake: World, kind: str) -> None:
+        assert_refused_and_alive(lake, KEPT[kind])
+
+    def test_many_rows_of_one_key_join(self, lake: World) -> None:
+        joined = lake.session(ADMIN).sql(
+            "SELECT /*+ MERGE(b) */ count(*), max(a.x + b.y) FROM (SELECT id % 1 AS k, id AS x FROM range(3)) a "
+            "JOIN (SELECT id % 1 AS k, id AS y FROM range(1000000)) b ON a.k = b.k"
+        )
+
+        assert tuple(joined.collect()[0]) == (3000000, 1000001)

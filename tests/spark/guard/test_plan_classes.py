@@ -1,0 +1,46 @@
+"""The guard's tables of classes against the Spark and the Iceberg on the classpath."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headgate.spark.toolchain.prepare import Toolchain
+from tests.spark.guard.plan_page import expressions, on_classpath, page, plan_rows
+
+pytestmark = pytest.mark.spark
+
+PAGE = Path(__file__).parents[3] / "docs" / "security" / "plan-classes.md"
+
+
+@pytest.fixture(scope="module")
+def found(toolchain: Toolchain) -> tuple[set[str], set[str]]:
+    return on_classpath(toolchain.iceberg_jar)
+
+
+def test_every_class_in_the_tables_is_one_of_spark_or_iceberg(found: tuple[set[str], set[str]]) -> None:
+    plans, others = found
+
+    assert {row.name for row in plan_rows()} - plans == set()
+    assert set(expressions()) - others == set()
+
+
+def test_no_class_is_listed_twice() -> None:
+    names = [row.name for row in plan_rows()]
+
+    assert len(names) == len(set(names))
+    assert len(expressions()) == len(set(expressions()))
+
+
+def test_user_code_is_on_no_table() -> None:
+    allowed = {name.rpartition(".")[2] for name in (*expressions(), *(row.name for row in plan_rows()))}
+
+    assert {
+        name for name in allowed if any(word in name for word in ("Python", "Pandas", "ScalaUD", "HiveGeneric", "InR"))
+    } == set()
+
+
+def test_the_page_says_what_is_reviewed_and_what_is_not(
+    found: tuple[set[str], set[str]], generated: Callable[[Path, str], None]
+) -> None:
+    generated(PAGE, page(*found))

@@ -1,0 +1,26 @@
+"""The ports of a driver: any process of the machine can connect to them, and none without the secret is served."""
+
+import sys
+
+import pytest
+
+from tests.spark.guard.driver_harness import ADMIN, World
+from tests.spark.guard.strangers import answers, is_known, listening_ports
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(sys.platform != "linux", reason="ports of a process are listed in /proc on Linux alone"),
+]
+
+
+def test_a_stranger_at_the_ports_for_executors_gets_nothing(lake: World) -> None:
+    lake.session(ADMIN).sql("SELECT year, count(*) FROM lake.raw.flights GROUP BY 1").collect()
+    secret = lake.warehouse / "secret.txt"
+    secret.write_text("nobody's business", encoding="utf-8")
+    assert lake.driver.pid
+
+    ports = listening_ports(lake.driver.pid) - {int(lake.driver.address.rpartition(":")[2])}
+    said = {(port, what): answer for port in ports for what, answer in answers(port, secret).items()}
+
+    assert len(ports) == 2
+    assert {what: answer for what, answer in said.items() if is_known(answer)} == {}

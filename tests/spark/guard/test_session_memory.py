@@ -1,0 +1,365 @@
+"""What sessions keep in the driver between statements is bounded, and what clients send is counted as it takes memory there."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import grpc
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.connect.session import SparkSession as ConnectSession
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from headgate.spark.toolchain.prepare import Toolchain
+from tests.spark.guard.attempts import SOON, STRANGER, Attempt, open_as
+from tests.spark.guard.checkpoints import checkpointed
+from tests.spark.guard.driver_harness import ADMIN, World, world
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+TOO_LARGE = "54000"
+COUNT = "SELECT count(*) FROM range(5)"
+LONG = "x" * 15_000_000
+
+
+def sent_rows(spark: SparkSession, number: int) -> DataFrame:
+    """Return 20 million bytes or more of rows that the client sends."""
+    return spark.createDataFrame(pa.table({"x": [str(number) * 1_000_000] * 20}))
+
+
+def keep_rows(spark: SparkSession, number: int) -> None:
+    """Keep rows that the client sends in a temporary view."""
+    sent_rows(spark, number).createOrReplaceTempView(f"rows{number}")
+
+
+def keep_many_rows(spark: SparkSession, number: int) -> None:
+    """Keep rows without any bytes in a temporary view."""
+    spark.createDataFrame(pa.table({"x": pa.nulls(500_000, pa.int32())})).createOrReplaceTempView(f"nulls{number}")
+
+
+def keep_text(spark: SparkSession, number: int) -> None:
+    """Keep a text in the plan of a temporary view."""
+    spark.range(1).select(sf.lit(f"{number}{LONG}").alias("x")).createOrReplaceTempView(f"text{number}")
+
+
+def keep_comment(spark: SparkSession, number: int) -> None:
+    """Keep the text that the frame of a temporary view was written in."""
+    spark.sql(f"SELECT 1 + {number} AS a /* {LONG} */").createOrReplaceTempView(f"comment{number}")
+
+
+def keep_operations(spark: SparkSession, number: int) -> None:
+    """Keep a plan of many short expressions in a temporary view."""
+    sums = ",".join(f"id + {n}" for n in range(20_000))
+    spark.sql(f"SELECT array({sums}) AS a FROM range(1)").createOrReplaceTempView(f"many{number}")
+
+
+def keep_subquery(spark: SparkSession, number: int) -> None:
+    """Keep a text within a subquery of a temporary view."""
+    spark.sql(f"CREATE TEMP VIEW sub{number} AS SELECT (SELECT max('{LONG}') FROM range(1)) AS x").collect()
+
+
+def keep_variable(spark: SparkSession, number: int) -> None:
+    """Keep a value in a variable."""
+    spark.sql(f"DECLARE VARIABLE v{number} STRING").collect()
+    spark.sql(f"SET VAR v{number} = repeat('x', 15000000)").collect()
+
+
+def keep_function(spark: SparkSession, number: int) -> None:
+    """Keep a text in a temporary function."""
+    spark.sql(f"CREATE TEMPORARY FUNCTION f{number}() RETURNS STRING RETURN '{LONG}'").collect()
+
+
+def keep_cache(spark: SparkSession, number: int) -> None:
+    """Keep rows that the client sends in a plan that Spark caches."""
+    sent_rows(spark, number).persist()
+
+
+def keep_checkpoint(spark: SparkSession, number: int) -> None:
+    """Keep rows that the client sends in a checkpoint that nothing has computed."""
+    CHECKPOINTS.append(checkpointed(sent_rows(spark, number), eager=False))
+
+
+def keep_planned_checkpoint(spark: SparkSession, number: int) -> None:
+    """Keep many expressions of a temporary view in a checkpoint that nothing has computed."""
+    if number == 0:
+        sums = ",".join(f"id + {n}" for n in range(8_000))
+        spark.sql(f"CREATE TEMP VIEW planned AS SELECT array({sums}) AS a FROM range(1)").collect()
+    CHECKPOINTS.append(checkpointed(spark.table("planned"), eager=False))
+
+
+def keep_small_checkpoints(spark: SparkSession, number: int) -> None:
+    """Keep the expressions of ten plans of fewer than a thousand nodes, in checkpoints that nothing has computed."""
+    if number == 0:
+        sums = ",".join(f"id + {n}" for n in range(300))
+        spark.sql(f"CREATE TEMP VIEW small AS SELECT array({sums}) AS a FROM range(1)").collect()
+    CHECKPOINTS.extend(checkpointed(spark.table("small"), eager=False) for _ in range(10))
+
+
+def wide(number: int) -> StructType:
+    """Return a type of many fields."""
+    return StructType([StructField(f"f{number}_{n}", IntegerType()) for n in range(30_000)])
+
+
+def keep_type(spark: SparkSession, number: int) -> None:
+    """Keep a type of many fields in an expression of a temporary view."""
+    spark.range(1).where(sf.lit(None).cast(wide(number)).isNull()).createOrReplaceTempView(f"type{number}")
+
+
+def keep_variable_type(spark: SparkSession, number: int) -> None:
+    """Keep a variable of a type of many fields."""
+    spark.sql(f"DECLARE VARIABLE t{number} {wide(number).simpleString()}").collect()
+
+
+def keep_function_type(spark: SparkSession, number: int) -> None:
+    """Keep a temporary function with a parameter of many fields."""
+    spark.sql(
+        f"CREATE TEMPORARY FUNCTION t{number}(x {wide(number).simpleString()}) RETURNS INT RETURN {number}"
+    ).collect()
+
+
+def keep_metadata(spark: SparkSession, number: int) -> None:
+    """Keep a text that describes a column which no column of the temporary view is."""
+    described = spark.range(1).withMetadata("id", {"text": f"{number}{LONG}"})
+    described.where("id > 0").groupBy().count().createOrReplaceTempView(f"metadata{number}")
+
+
+CHECKPOINTS: list[object] = []
+KEPT: dict[str, Callable[[SparkSession, int], None]] = {
+    "rows": keep_rows,
+    "rows without bytes": keep_many_rows,
+    "texts": keep_text,
+    "comments": keep_comment,
+    "operations": keep_operations,
+    "subqueries": keep_subquery,
+    "variables": keep_variable,
+    "functions": keep_function,
+    "cached plans": keep_cache,
+    "checkpoints": keep_checkpoint,
+    "planned checkpoints": keep_planned_checkpoint,
+    "small checkpoints": keep_small_checkpoints,
+    "types": keep_type,
+    "types of variables": keep_variable_type,
+    "types of functions": keep_function_type,
+    "metadata": keep_metadata,
+}
+
+
+FEW = (
+    "rows without bytes",
+    "comments",
+    "cached plans",
+    "checkpoints",
+    "planned checkpoints",
+    "types",
+    "types of variables",
+    "types of functions",
+)
+"""Those that a run of all tests has time for: one for each way in which they are counted."""
+
+
+@pytest.fixture(scope="module")
+def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world(toolchain, tmp_path_factory.mktemp("kept")) as opened:
+        opened.decisions.rule = lambda *_: True
+        yield opened
+
+
+def keep_many(spark: SparkSession, kind: str) -> None:
+    """Keep more than a session may."""
+    for number in range(60):
+        KEPT[kind](spark, number)
+
+
+def keep_in_clone(lake: World, number: int) -> ConnectSession:
+    """Keep rows in the clone of a session that has ended."""
+    spark = lake.session(ADMIN)
+    assert isinstance(spark, ConnectSession)
+    try:
+        keep_rows(spark, number)
+        return spark.cloneSession()
+    finally:
+        spark.stop()
+
+
+def misspell(spark: SparkSession, work: str) -> object:
+    """Ask for a column that is not there, in a long text."""
+    frame = spark.sql(f"SELECT nope /* {LONG} */")
+    return frame.schema if work == "analysis" else frame.collect()
+
+
+def has_room(lake: World, user: str) -> bool:
+    """Return whether a new session of the user may keep a variable."""
+    with lake.end_sessions():
+        try:
+            keep_variable(lake.session(ADMIN, user), 0)
+        except PySparkException:
+            return False
+    return True
+
+
+def wait_for_room(lake: World, user: str = "user") -> None:
+    """Wait until sessions of the user that have ended leave room."""
+    until = time.monotonic() + 4 * SOON
+    while not has_room(lake, user):
+        assert time.monotonic() < until, "the sessions have ended, and their memory is still counted"
+        time.sleep(1)
+
+
+@pytest.mark.parametrize(
+    "kind", [*FEW, *(pytest.param(kind, marks=pytest.mark.soak) for kind in KEPT if kind not in FEW)]
+)
+def test_what_sessions_keep_is_bounded(lake: World, kind: str) -> None:
+    spark, other, generation = lake.session(ADMIN), open_as(lake, STRANGER), lake.driver.generation
+
+    with pytest.raises(PySparkException, match="what your sessions keep in Spark") as caught:
+        keep_many(spark, kind)
+    CHECKPOINTS.clear()
+    spark.stop()
+
+    assert caught.value.getSqlState() == TOO_LARGE
+    other.sql(COUNT).collect()
+    assert lake.driver.generation == generation
+    wait_for_room(lake)
+
+
+def test_sessions_of_one_user_are_bounded(lake: World) -> None:
+    generation, sessions = lake.driver.generation, list[SparkSession]()
+
+    with lake.end_sessions():
+        with pytest.raises(PySparkException, match="end some sessions") as caught:
+            sessions.extend(open_as(lake, STRANGER) for _ in range(200))
+        lake.session(ADMIN).sql(COUNT).collect()
+
+    assert caught.value.getSqlState() == TOO_LARGE
+    assert 100 < len(sessions) <= 128
+    wait_for_room(lake, STRANGER)
+    assert lake.driver.generation == generation
+
+
+def test_sessions_of_some_users_leave_room_for_another(lake: World) -> None:
+    generation, sessions = lake.driver.generation, list[SparkSession]()
+
+    with lake.end_sessions():
+        for user in ("one", "another", "third"):
+            with pytest.raises(PySparkException, match="sessions"):
+                sessions.extend(open_as(lake, user) for _ in range(200))
+        lake.session(ADMIN).sql(COUNT).collect()
+
+    assert len(sessions) > 200
+    assert lake.driver.generation == generation
+    wait_for_room(lake)
+
+
+def test_a_clone_counts_as_a_session(lake: World) -> None:
+    generation, clones = lake.driver.generation, list[ConnectSession]()
+
+    # PySpark passes what a clone ends with as it came.
+    with pytest.raises((PySparkException, grpc.RpcError), match="what your sessions keep in Spark"):
+        clones.extend(keep_in_clone(lake, number) for number in range(60))
+    assert clones[0].table("rows0").count() == 20
+    for clone in clones:
+        clone.client.release_session()
+    wait_for_room(lake)
+
+    assert lake.driver.generation == generation
+
+
+def test_a_view_that_is_replaced_leaves_room(lake: World) -> None:
+    spark = lake.session(ADMIN)
+
+    for number in range(20):
+        sent_rows(spark, number).createOrReplaceTempView("again")
+
+    assert spark.table("again").count() == 20
+    spark.stop()
+
+
+def test_rows_of_a_stream_are_bounded(lake: World) -> None:
+    spark, other, generation = lake.session(ADMIN), open_as(lake, STRANGER), lake.driver.generation
+    rate = spark.readStream.format("rate").option("rowsPerSecond", 200).option("numPartitions", 2).load()
+    wide = rate.select(sf.repeat(sf.lit("x"), 100_000).alias("x"))
+    query = wide.writeStream.format("memory").queryName("wide").outputMode("append").start()
+
+    with pytest.raises(PySparkException, match="what your sessions keep in Spark"):
+        query.awaitTermination(60)
+    other.sql(COUNT).collect()
+
+    assert lake.driver.generation == generation
+    spark.stop()
+
+
+@pytest.mark.parametrize("work", ["rows", "analysis"])
+@pytest.mark.parametrize(
+    "column", [pa.nulls(5_000_000), pa.array([True]).take(pa.array([0] * 5_000_000))], ids=["nulls", "booleans"]
+)
+def test_rows_of_few_bytes_are_counted(lake: World, column: pa.Array, work: str) -> None:
+    spark, generation = lake.session(ADMIN), lake.driver.generation
+    frame = spark.createDataFrame(pa.table({"x": column.cast(pa.bool_())}))
+    begun = time.monotonic()
+
+    with pytest.raises(PySparkException, match="constants and expressions of this statement") as caught:
+        frame.isLocal() if work == "analysis" else frame.count()
+
+    assert caught.value.getSqlState() == TOO_LARGE
+    assert time.monotonic() - begun < SOON
+    assert lake.driver.generation == generation
+
+
+def test_expressions_of_all_running_statements_are_bounded(lake: World) -> None:
+    first, second = lake.session(ADMIN), lake.session(ADMIN)
+    large = f"SELECT greatest({', '.join(f'hash(id, {n})' for n in range(12_000))}) AS x FROM range(1000000)"
+    running = Attempt(lambda: first.sql(f"SELECT count(*) FROM ({large}) WHERE x = 1").collect())
+    time.sleep(5)
+
+    with pytest.raises(PySparkException, match="constants and expressions of this statement") as caught:
+        second.sql(large).collect()
+    first.interruptAll()
+
+    assert caught.value.getSqlState() == TOO_LARGE
+    assert running.wait(SOON)
+    assert len(second.sql(f"{large} LIMIT 3").collect()) == 3
+
+
+def test_rows_of_a_large_frame_are_taken(lake: World) -> None:
+    spark = lake.session(ADMIN)
+    frame = pd.DataFrame({"number": range(200_000), "name": [f"name {n}" for n in range(200_000)], "part": 0.5})
+
+    assert spark.createDataFrame(frame).count() == 200_000
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("work", ["rows", "analysis"])
+def test_errors_leave_nothing_of_their_statements(lake: World, work: str) -> None:
+    generation, sessions = lake.driver.generation, [lake.session(ADMIN) for _ in range(4)]
+
+    for spark in sessions:
+        for _ in range(20):
+            with pytest.raises(PySparkException, match="UNRESOLVED_COLUMN"):
+                misspell(spark, work)
+
+    assert lake.driver.generation == generation
+
+
+@pytest.mark.soak
+def test_the_constants_of_ended_statements_leave_room(lake: World) -> None:
+    spark, generation = lake.session(ADMIN), lake.driver.generation
+
+    for number in range(100):
+        spark.sql(f"SELECT repeat('x{number}', 3000000) AS s FROM range(1) WHERE id > 5").collect()
+
+    assert lake.driver.generation == generation
+
+
+@pytest.mark.soak
+def test_statements_that_have_ended_leave_room(lake: World) -> None:
+    generation = lake.driver.generation
+
+    for number in range(80):
+        spark = lake.session(ADMIN)
+        spark.sql(f"SELECT {number} AS a /* {LONG} */").collect()
+        spark.stop()
+
+    assert lake.driver.generation == generation

@@ -1,0 +1,89 @@
+"""Files that are written: each is asked for before anything is touched, and there is no way around the question."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, World
+
+pytestmark = pytest.mark.spark
+
+SOMEBODY = "hgs_somebody"
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "parquet"])
+def test_a_write_needs_its_path_and_what_it_reads(lake: World, tmp_path: Path, format: str) -> None:
+    flights = lake.session(ADMIN).table("lake.raw.flights")
+    lake.decisions.asked.clear()
+
+    flights.write.format(format).mode("overwrite").option("compression", "gzip").save(f"{tmp_path}/out")
+
+    assert lake.decisions.names() == {f"path.write file:{tmp_path}/out", "table.select lake.raw.flights"}
+    assert any(".gz" in file.name for file in (tmp_path / "out").iterdir())
+
+
+def test_each_mode_does_what_it_says(lake: World, tmp_path: Path) -> None:
+    spark, out = lake.session(ADMIN), f"{tmp_path}/out"
+    for mode, count in (("overwrite", 2), ("append", 4), ("ignore", 4), ("overwrite", 2)):
+        spark.range(2).write.mode(mode).json(out)
+        assert spark.read.schema("id long").json(out).count() == count
+    with pytest.raises(PySparkException, match="PATH_ALREADY_EXISTS"):
+        spark.range(2).write.mode("error").json(out)
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite", "error", "ignore"])
+def test_nothing_is_touched_where_the_path_is_refused(lake: World, tmp_path: Path, mode: str) -> None:
+    kept = tmp_path / "out" / "kept.csv"
+    kept.parent.mkdir()
+    kept.write_text("x\n")
+
+    with pytest.raises(PySparkException) as caught:
+        lake.session(SOMEBODY).range(1).write.mode(mode).csv(str(kept.parent))
+
+    assert caught.value.getSqlState() == REFUSED
+    assert [file.name for file in kept.parent.iterdir()] == ["kept.csv"]
+
+
+def test_who_may_write_still_may_not_read_on_the_way(lake: World, tmp_path: Path) -> None:
+    lake.decisions.rule = lambda handle, need: handle == ADMIN or need["action"] == "path.write"
+
+    with pytest.raises(PySparkException) as caught:
+        lake.session(SOMEBODY).table("lake.secret.salaries").write.csv(f"{tmp_path}/out")
+
+    assert caught.value.getSqlState() == REFUSED
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"compression": "io.headgate.guard.Main"}, {"parquet.crypto.factory.class": "x"}, {"partitionOverwriteMode": "dynamic"},
+     {"spark.sql.parquet.output.committer.class": "x"}, {"url": "jdbc:x"}],
+)  # fmt: skip
+def test_options_are_those_that_were_reviewed(lake: World, tmp_path: Path, option: dict[str, str]) -> None:
+    with pytest.raises(PySparkException) as caught:
+        lake.session(ADMIN).range(1).write.options(**option).parquet(f"{tmp_path}/out")
+
+    assert caught.value.getSqlState() == REFUSED
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["INSERT OVERWRITE DIRECTORY '{0}/out' USING csv SELECT 1", "INSERT OVERWRITE LOCAL DIRECTORY '{0}/out' USING csv SELECT 1",
+     "CREATE TABLE spark_catalog.default.t USING csv LOCATION '{0}/out' AS SELECT 1"],
+)  # fmt: skip
+def test_sql_writes_no_files_at_all(lake: World, tmp_path: Path, statement: str) -> None:
+    with pytest.raises(PySparkException) as caught:
+        lake.session(ADMIN).sql(statement.format(tmp_path)).collect()
+
+    assert caught.value.getSqlState() == REFUSED
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("format", ["orc", "avro", "binaryFile", "xml", "jdbc", "noop2"])
+def test_other_formats_are_not_written(lake: World, tmp_path: Path, format: str) -> None:
+    with pytest.raises(PySparkException):
+        lake.session(ADMIN).range(1).write.format(format).save(f"{tmp_path}/out")
+
+    assert not (tmp_path / "out").exists()

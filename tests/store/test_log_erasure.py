@@ -1,0 +1,181 @@
+"""Promise 12, its last part: a person can be forgotten, and every log is whole all the same."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headgate.control.approvals.requests import FileRequest
+from headgate.control.authentication.services import open_entrance
+from headgate.control.authentication.settings import Hashing, LoginSettings
+from headgate.control.control import Control
+from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
+from headgate.control.deployment.erasure import NAMING, OF_ONE, SAID, ForgetPrincipal, forget, person
+from headgate.control.identity.groups import CreateGroup
+from headgate.control.identity.principals import AddPrincipal
+from headgate.control.identity.tokens import IssueToken
+from headgate.control.kernel.errors import InvalidError, MissingError
+from headgate.control.kernel.metadata import Call
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.organizations.organization import Organization, Organizations
+from headgate.facts.caller import Caller
+from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, TokenId
+from headgate.store import SqlStores, open_stores
+from headgate.store.tables import audit, checkpoints, documents, log, pointers, run_lines, runs, seals
+from tests.control.organization_harness import MODELS
+
+ONE, TWO = ResourceId("one"), ResourceId("two")
+BOSS = PrincipalId("boss")
+PASSWORD = "correct horse battery"  # noqa: S105 - everybody knows this one
+SETTINGS = LoginSettings(hashing=Hashing(time=1, memory=8, lanes=1))
+MARKS = ("Zaphod", "two.heads@", "192.0.2.77", "heart of gold")
+
+ELSEWHERE = {
+    "access": "found by the change that asks for it",
+    "answer": "what a repeated request is answered again; ids, and erased with time",
+    "change_request": "what is to be changed, not who",
+    "connection": "a place",
+    "description": "what a resource is",
+    "device": "erased after minutes",
+    "group": "a group",
+    "pipeline": "a definition",
+    "request": "found by the change that files it",
+}
+"""Kinds of documents that are not found by whom they name, and why."""
+
+
+@pytest.fixture
+def sql_stores() -> Iterator[SqlStores]:
+    """One kind of database is enough here: that documents go is held for every kind in `test_port`."""
+    opened = open_stores(":memory:")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def organizations(sql_stores: SqlStores) -> Organizations:
+    """Two organizations of a deployment, and Zaphod, who left traces in both."""
+    organizations = Organizations(sql_stores, MODELS, lambda: 1_000.0)
+    begin_deployment(organizations, "nekt")
+    for root in (ONE, TWO):
+        found(organizations, Founding(root, str(root), BOSS, "The Boss", "nekt"))
+    return organizations
+
+
+@pytest.fixture
+def zaphod(organizations: Organizations) -> PrincipalId:
+    entrance = open_entrance(organizations, SETTINGS)
+    told = {"address": "192.0.2.77", "agent": "heart of gold"}
+    id = entrance.logins.register("Zaphod", password=PASSWORD, email="two.heads@beeblebrox.example", verified=True)
+    entrance.logins.log_in("zaphod", PASSWORD, told)
+    for root in (ONE, TWO):
+        control = organizations.open(root).control
+        control.execute(AddPrincipal(id, "Zaphod", "member"), Caller(BOSS), Call(why="we need a member"))
+        control.execute(
+            IssueToken(TokenId(f"k-{root}"), "s", id, "heart of gold"), Caller(id), Call(why="heart of gold")
+        )
+        request = FileRequest(RequestId(f"r-{root}"), "table.select", None, "Zaphod's", "for the heart of gold")
+        control.execute(request, Caller(id))
+    return id
+
+
+def _everything(stores: SqlStores) -> str:
+    """Return all that the tables hold, as text."""
+    tables = (log, documents, pointers, checkpoints, seals, audit, runs, run_lines)
+    return repr([list(stores._database.rows(table.select())) for table in tables])
+
+
+def _principals(control: Control) -> set[PrincipalId]:
+    return set(control.snapshot.principals)
+
+
+class TestForgetting:
+    def test_erases_everything_that_was_said_of_a_person_in_every_log(
+        self, organizations: Organizations, zaphod: PrincipalId, sql_stores: SqlStores
+    ) -> None:
+        before = _everything(sql_stores)
+        assert [mark for mark in MARKS if mark.casefold() not in before.casefold()] == []
+
+        erased = forget(organizations, zaphod)
+
+        after = _everything(sql_stores)
+        assert [mark for mark in MARKS if mark.casefold() in after.casefold()] == []
+        assert erased.keys() == {organizations.deployment.id, ONE, TWO}
+
+    def test_leaves_every_log_whole_with_what_was_done_in_it(
+        self, organizations: Organizations, zaphod: PrincipalId, sql_stores: SqlStores
+    ) -> None:
+        heads = sql_stores.heads(sql_stores.logs())
+
+        forget(organizations, zaphod)
+
+        proofs = {proof.log: proof.head for proof in sql_stores.verify()}
+        assert proofs == {root: head.revision + 1 for root, head in heads.items()}
+        assert any(entry.actor == zaphod for entry in sql_stores.log(ONE).entries())
+
+    def test_ends_the_persons_rights(self, organizations: Organizations, zaphod: PrincipalId) -> None:
+        forget(organizations, zaphod)
+
+        everywhere: tuple[Organization, ...] = (organizations.deployment, *organizations.all())
+        assert [each.id for each in everywhere if zaphod in _principals(each.control)] == []
+
+    def test_takes_nothing_of_anybody_else(
+        self, organizations: Organizations, zaphod: PrincipalId, sql_stores: SqlStores
+    ) -> None:
+        forget(organizations, zaphod)
+
+        one = organizations.open(ONE)
+        assert one.directory.name(BOSS) == "The Boss"
+        assert "we need a member" in _everything(sql_stores)
+        one.control.execute(CreateGroup(GroupId("g"), "Crew"), Caller(BOSS))
+
+    def test_can_be_done_again_and_then_finds_nothing(self, organizations: Organizations, zaphod: PrincipalId) -> None:
+        forget(organizations, zaphod)
+
+        assert forget(organizations, zaphod) == {}
+
+    def test_takes_what_somebody_left_who_is_gone_already(
+        self, organizations: Organizations, zaphod: PrincipalId, sql_stores: SqlStores
+    ) -> None:
+        forget(organizations, zaphod)
+        late = {"principal": zaphod, "address": "192.0.2.77"}
+        sql_stores.log(organizations.deployment.id).put_document(DocumentPut("session", "late", late))
+
+        assert forget(organizations, zaphod) == {organizations.deployment.id: 1}
+        assert "192.0.2.77" not in _everything(sql_stores)
+
+    def test_is_the_deployments_business(self, organizations: Organizations, zaphod: PrincipalId) -> None:
+        with pytest.raises(InvalidError, match="own machine"):
+            organizations.open(ONE).control.execute(ForgetPrincipal(zaphod, ()), Caller(BOSS))
+
+
+class TestPerson:
+    @pytest.mark.parametrize("called", ["zaphod", "ZAPHOD", "Two.Heads@Beeblebrox.example"])
+    def test_is_known_by_login_and_address(
+        self, organizations: Organizations, zaphod: PrincipalId, called: str
+    ) -> None:
+        assert person(organizations, called) == zaphod
+
+    def test_is_known_by_id_and_by_name(self, organizations: Organizations, zaphod: PrincipalId) -> None:
+        assert person(organizations, zaphod) == zaphod
+        assert person(organizations, "The Boss") == BOSS
+
+    def test_is_nobody_whom_nobody_knows(self, organizations: Organizations) -> None:
+        with pytest.raises(MissingError, match="Trillian"):
+            person(organizations, "Trillian")
+
+    def test_is_not_guessed_among_several(self, organizations: Organizations) -> None:
+        for root, id in ((ONE, "m1"), (TWO, "m2")):
+            organizations.open(root).control.execute(AddPrincipal(PrincipalId(id), "Marvin", "member"), Caller(BOSS))
+
+        with pytest.raises(InvalidError, match="m1, m2"):
+            person(organizations, "Marvin")
+
+
+def test_every_kind_of_document_is_known_to_be_personal_or_not() -> None:
+    package = Path(__file__).parents[2] / "src" / "headgate"
+    sources = (file.read_text(encoding="utf-8") for file in package.rglob("*.py"))
+    written = {kind for source in sources for kind in re.findall(r'DocumentPut\(\s*"(\w+)"', source)}
+
+    assert written - {*OF_ONE, *NAMING, SAID, *ELSEWHERE} == set()

@@ -1,0 +1,156 @@
+"""A server with Spark, and workers apart, each a process of its own that can be killed."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from headgate.app.background import running
+from headgate.app.settings.settings import Settings
+from headgate.app.worker import WorkerApart
+from headgate.pipelines.execution.worker import WorkerSettings
+from headgate.spark.toolchain.prepare import default_cache
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["tests.survival.processes"])
+TIMING = WorkerSettings(slots=2, round=0.2, renewed=1.0, lease=6.0)
+"""So that what was lost is soon known to be; generous all the same, because machines are shared."""
+
+
+def settings_of(folder: Path, store_url: str, gateway_port: int) -> Settings:
+    """Return the settings that the server and its workers share."""
+    return Settings(
+        folder,
+        default_cache({}),
+        None,
+        api_port=0,
+        gateway_port=gateway_port,
+        store_url=store_url,
+        worker=False,
+        gateway=f"http://localhost:{gateway_port}",
+        log_level="error",
+    )
+
+
+def serve(settings: Settings, ready: Any) -> None:
+    """Serve until whoever is at the other end of `ready` has gone, and gets the address and the driver's process id."""
+    with running(settings, print) as server:
+        ready.send((server.url, server.driver_pid))
+        with suppress(EOFError):
+            while True:
+                ready.recv()
+                ready.send((server.url, server.driver_pid))
+
+
+def work(settings: Settings, ready: Any) -> None:
+    """Carry out runs until whoever is at the other end of `ready` has gone."""
+    apart = WorkerApart(settings, print, replace(TIMING, name=f"worker-{os.getpid()}"))
+    ready.send(None)
+
+    def wait() -> None:
+        with suppress(EOFError):
+            ready.recv()
+        apart.stop()
+
+    threading.Thread(target=wait, daemon=True).start()
+    apart.run()
+
+
+@dataclass
+class Running:
+    """A process, and what it is told and says."""
+
+    process: BaseProcess
+    pipe: Any
+
+    def kill(self) -> None:
+        """End it as a lost machine ends."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+    def end(self) -> None:
+        """End it in its order."""
+        self.pipe.close()
+        self.process.join(30)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+@dataclass
+class Workshop:
+    """All of them. The server is at the same port of Spark Connect each time it is started."""
+
+    settings: Settings
+    workers: list[Running] = field(default_factory=list[Running])
+    server: Running | None = None
+    url: str = ""
+
+    def start(self) -> None:
+        """Start the server, and as many workers as there are to be."""
+        self._start_server()
+        for _ in range(2):
+            self._start_worker()
+
+    def kill(self, what: str) -> None:
+        """Kill one worker, the server or its driver, and start what does not start by itself."""
+        if what == "worker":
+            self.workers.pop(0).kill()
+            self._start_worker()
+        elif what == "server":
+            assert self.server is not None
+            self.server.kill()
+            self._start_server()
+        else:
+            self._kill_driver()
+
+    def _kill_driver(self) -> None:
+        """Kill the driver; one that has ended by itself meanwhile is being started again, and the next one is killed."""
+        while True:
+            try:
+                os.kill(self._driver(), signal.SIGKILL)
+            except ProcessLookupError:
+                time.sleep(0.2)
+            else:
+                return
+
+    def end(self) -> None:
+        """End what is there."""
+        for each in self.workers:
+            each.end()
+        if self.server is not None:
+            self.server.end()
+
+    def _driver(self) -> int:
+        assert self.server is not None
+        while True:
+            self.server.pipe.send(None)
+            self.url, pid = self.server.pipe.recv()
+            if pid:
+                return pid
+            time.sleep(0.2)  # it is being started again
+
+    def _start_server(self) -> None:
+        self.server = _started(serve, self.settings)
+        self.url, _ = self.server.pipe.recv()
+
+    def _start_worker(self) -> None:
+        started = _started(work, self.settings)
+        started.pipe.recv()
+        self.workers.append(started)
+
+
+def _started(what: Callable[[Settings, Any], None], settings: Settings) -> Running:
+    here, there = _FORKS.Pipe()
+    process = _FORKS.Process(target=what, args=(settings, there))
+    process.start()
+    there.close()
+    return Running(process, here)
