@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from headgate.facts.ids import ResourceId
-from headgate.lake.pointed import File, Pointed
+from headgate.lake.metadata_files import File, Pointed
 from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.prepare import Toolchain, default_cache, default_jars_folder, prepare
 from tests.lake.java import java_reader

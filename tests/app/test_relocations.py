@@ -25,7 +25,7 @@ from headgate.facts.ids import ResourceId
 from headgate.lake import warehouse
 from headgate.lake.containment import path_of
 from headgate.lake.errors import RuleError
-from headgate.lake.pointed import location_of
+from headgate.lake.metadata_files import location_of
 from tests.app.deployment_harness import World, settings_in, world_in
 from tests.lake.hostile_manifest_lists import crashing
 from tests.threads import served

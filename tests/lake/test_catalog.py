@@ -13,12 +13,11 @@ from pyiceberg.types import LongType, NestedField
 from headgate.control.kernel.ports import Draft, Head
 from headgate.control.organizations.commands import ORGANIZATION
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.lake import pointed
+from headgate.lake import metadata_files
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.errors import ConflictError, InvalidError, LakeError, MissingError, RuleError
 from headgate.lake.metadata import NewTable
-from headgate.lake.metadata_files import Loaded
-from headgate.lake.pointed import MAX_VALUES
+from headgate.lake.metadata_files import MAX_VALUES, Loaded
 from headgate.lake.staged_creates import MOST_PER_PRINCIPAL, Staged, StagedCreates
 from headgate.lake.warehouse import FileWarehouse
 from tests.fakes.store import FakeStore
@@ -113,7 +112,7 @@ def test_a_metadata_file_without_bounds_is_not_read(catalog: TableCatalog, table
 def test_a_commit_writes_no_metadata_that_could_not_be_read_back(
     catalog: TableCatalog, table: Loaded, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(pointed, "MAX_VALUES", 200)
+    monkeypatch.setattr(metadata_files, "MAX_VALUES", 200)
     change = SetPropertiesUpdate(updates={f"p{number}": "" for number in range(200)})
     prepared = catalog.prepare(table, (), [change], guarded=True)
 

@@ -9,7 +9,7 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from headgate.lake import pointed
+from headgate.lake import metadata_files
 from tests.avro_files import LIST, avro, number
 from tests.lake.catalog_harness import World, served
 from tests.lake.file_parsers import PARSERS
@@ -59,7 +59,7 @@ def register(world: World, file: Path) -> tuple[int, str]:
         (DEEP, "levels deep"),
         (TWICE, "has a name twice"),
         (b"nonsense", "not valid JSON"),
-        (b"[" + b"0," * (pointed.MAX_VALUES + 1) + b"0]", "at most 64 MiB and 1,000,000 values"),
+        (b"[" + b"0," * (metadata_files.MAX_VALUES + 1) + b"0]", "at most 64 MiB and 1,000,000 values"),
         (b"{}", "would not be valid"),
     ],
     ids=["deep", "a name twice", "no JSON", "values", "no table"],

@@ -12,9 +12,8 @@ from headgate.control.organizations.organization import Organization, Organizati
 from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import ResourceId
 from headgate.lake.file_parsers import FileParsers
-from headgate.lake.metadata_files import Loaded
+from headgate.lake.metadata_files import Loaded, location_of
 from headgate.lake.other_catalog import ListedTable, OtherCatalog
-from headgate.lake.pointed import location_of
 from headgate.lake.register import adopted
 from headgate.lake.warehouse import Warehouse
 

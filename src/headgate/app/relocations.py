@@ -13,7 +13,7 @@ from headgate.facts.ids import ResourceId
 from headgate.lake.containment import inside, path_of
 from headgate.lake.errors import RuleError
 from headgate.lake.former_databases import FormerDatabases
-from headgate.lake.pointed import location_of
+from headgate.lake.metadata_files import location_of
 from headgate.lake.relocation import Relocation
 from headgate.lake.relocation_process import read_relocated
 from headgate.lake.warehouse import former_database_of, require_own, root_of, sync_folder

@@ -25,9 +25,8 @@ from headgate.lake.idempotency import Once
 from headgate.lake.maintenance import maintains
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import NewTable, check_requirements, new_metadata, parse, updated_metadata
-from headgate.lake.metadata_files import Loaded
+from headgate.lake.metadata_files import File, Loaded, Pointed
 from headgate.lake.metadata_rules import check_changed_metadata, check_metadata, named_files
-from headgate.lake.pointed import File, Pointed
 from headgate.lake.register import registered
 from headgate.lake.staged_creates import Staged, StagedCreates
 from headgate.lake.warehouse import NOT_OURS, Warehouse

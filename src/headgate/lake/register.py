@@ -14,9 +14,8 @@ from headgate.lake.errors import GoneError, InvalidError, RuleError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import parse
-from headgate.lake.metadata_files import Loaded
+from headgate.lake.metadata_files import Loaded, check_size, location_of
 from headgate.lake.metadata_rules import check_main_branch, check_metadata, check_table_columns
-from headgate.lake.pointed import check_size, location_of
 from headgate.lake.readability import require_readable
 from headgate.lake.warehouse import Warehouse
 

@@ -10,7 +10,7 @@ from headgate.control.kernel.ports import Pointer, Store
 from headgate.facts.ids import ResourceId
 from headgate.lake import idempotency
 from headgate.lake.idempotency import Once
-from headgate.lake.pointed import File, Pointed
+from headgate.lake.metadata_files import File, Pointed
 from headgate.lake.views import (
     NewView,
     ViewRequirement,

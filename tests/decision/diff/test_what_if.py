@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from headgate.decision.context import Models
 from headgate.decision.diff import impact
 from headgate.decision.diff.compare import Moment, effects
-from headgate.decision.diff.difference import difference
 from headgate.decision.diff.results import Ability, Consequences, Effect, Flip
-from headgate.decision.diff.what_if import what_if
+from headgate.decision.diff.what_if import difference, what_if
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
 from headgate.decision.reference import decide

@@ -4,8 +4,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from headgate.endpoints.authzen.discovery import WELL_KNOWN
-from headgate.endpoints.authzen.endpoints import ENDPOINTS
+from headgate.endpoints.authzen.endpoints import ENDPOINTS, WELL_KNOWN
 from headgate.endpoints.authzen.openapi import document
 from headgate.endpoints.common.route_metadata import OWN, PUBLIC
 

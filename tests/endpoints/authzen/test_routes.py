@@ -9,8 +9,7 @@ import pytest
 from headgate.app.http.middleware import fronted
 from headgate.control.deployment.bootstrap import Founding, found
 from headgate.control.kernel.audit_records import AuditFilter
-from headgate.endpoints.authzen.discovery import WELL_KNOWN
-from headgate.endpoints.authzen.endpoints import ENDPOINTS
+from headgate.endpoints.authzen.endpoints import ENDPOINTS, WELL_KNOWN
 from headgate.facts.ids import ResourceId
 from tests.app.deployment_harness import World, world_in
 from tests.endpoints.authzen.authzen_client import asked

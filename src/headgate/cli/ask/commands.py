@@ -115,7 +115,7 @@ def diff(
 
     from headgate.cli.ask.facts_file import opened
     from headgate.cli.ask.impact import print_consequences
-    from headgate.decision.diff.difference import difference
+    from headgate.decision.diff.what_if import difference
 
     before, after = opened(facts, replace(on, revision=earlier)), opened(facts, on)
     print_consequences(after.answers.facts, difference(before, after), json=on.json)

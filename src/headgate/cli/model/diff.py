@@ -30,7 +30,7 @@ def diff(
     from headgate.cli.ask.impact import print_consequences
     from headgate.cli.ask.options import AskError
     from headgate.decision.diff.compare import Moment
-    from headgate.decision.diff.difference import difference
+    from headgate.decision.diff.what_if import difference
     from headgate.model.vocabulary import MODELS
 
     first, second = (shipped_model(each) if each in MODELS else read_model(Path(each)) for each in (old, new))

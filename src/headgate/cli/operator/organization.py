@@ -68,7 +68,7 @@ def take(
     from headgate.control.deployment.import_organization import adopt, adoptable
     from headgate.control.kernel.errors import InvalidError
     from headgate.control.organizations.commands import DEPLOYMENT
-    from headgate.lake.pointed import location_of
+    from headgate.lake.metadata_files import location_of
     from headgate.lake.warehouse import may_adopt
     from headgate.store.import_log import read_lines, root_of
 

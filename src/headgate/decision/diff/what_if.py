@@ -3,12 +3,19 @@
 from collections.abc import Sequence
 
 from headgate.decision.diff.compare import Moment, effects
-from headgate.decision.diff.impact import Scope, affected
-from headgate.decision.diff.pipelines import pipeline_effects, rewritten, touching
+from headgate.decision.diff.impact import EVERYTHING, Scope, affected
+from headgate.decision.diff.pipelines import every_pipeline, pipeline_effects, rewritten, touching
 from headgate.decision.diff.results import Consequences
 from headgate.decision.evaluator import Answers
 from headgate.facts.changes import Change
 from headgate.facts.fold import apply
+
+
+def difference(before: Moment, after: Moment) -> Consequences:
+    """Return every decision that the two answer differently, of whoever and about whatever is there in either."""
+    found = effects(before, after, (EVERYTHING,))
+    pipelines = every_pipeline(before.answers.facts) | every_pipeline(after.answers.facts)
+    return Consequences(found, pipeline_effects(before, after, found, pipelines))
 
 
 def what_if(answers: Answers, changes: Sequence[Change], now: float) -> Consequences:

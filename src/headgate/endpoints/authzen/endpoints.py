@@ -15,6 +15,16 @@ from headgate.endpoints.authzen.search import actions, resources, subjects
 from headgate.endpoints.authzen.subjects import Asker
 from headgate.facts.caller import Caller
 
+WELL_KNOWN = "/.well-known/authzen-configuration"
+"""Where the document of a decision point lies, with the decision point's own path behind it."""
+
+
+def configuration(point: str) -> Mapping[str, str]:
+    """Return the document of the decision point at this address, which has no query and no fragment."""
+    endpoints = {each.named: f"{point}{each.path}" for each in ENDPOINTS}
+    return {"policy_decision_point": point, **endpoints}
+
+
 TEXT = "text/plain; charset=utf-8"
 """An error is a sentence, as the specification asks."""
 

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 from fastapi import FastAPI
 
-from headgate.endpoints.authzen.discovery import WELL_KNOWN
+from headgate.endpoints.authzen.endpoints import WELL_KNOWN
 
 
 def document(app: FastAPI) -> None:

@@ -15,8 +15,16 @@ from headgate.control.kernel.audit_records import UNAUTHENTICATED, AuditRecord, 
 from headgate.control.kernel.ports import Origin, StoreError
 from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Decision
-from headgate.endpoints.authzen.discovery import WELL_KNOWN, configuration
-from headgate.endpoints.authzen.endpoints import ENDPOINTS, JSON, TEXT, Endpoint, Response, respond
+from headgate.endpoints.authzen.endpoints import (
+    ENDPOINTS,
+    JSON,
+    TEXT,
+    WELL_KNOWN,
+    Endpoint,
+    Response,
+    configuration,
+    respond,
+)
 from headgate.endpoints.common.context import Deployed
 from headgate.endpoints.common.denials import DENIED, record_denial
 from headgate.endpoints.common.problems import NO_STORE, RETRY_AFTER, ProblemError

@@ -13,7 +13,7 @@ from headgate.decision.types import Question
 from headgate.endpoints.common.context import Services
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import NO_NAMES, Snapshot
+from headgate.facts.snapshot import NO_NAMES, Resource, Snapshot
 
 ORGANIZATION = "organization"
 LAKE = "lake"
@@ -105,3 +105,13 @@ def project(services: Services) -> ResourceId:
         if each.type == "project":
             return each.resource
     raise MissingError("name a project: this organization's model has none by itself")
+
+
+def one(services: Services, caller: Caller, name: str, *types: str) -> Resource:
+    """Return the resource of one of these types that the caller may see; hidden and missing are the same error."""
+    control = services.control
+    for id in called(control.snapshot, name):
+        found = control.snapshot.resources[id]
+        if found.type in types and control.sees(caller, id):
+            return found
+    raise MissingError(services.wording.hidden((name,)))

@@ -5,10 +5,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from headgate.control.approvals.change_payload import Proposal, write_relations
-from headgate.endpoints.common.documents import Document
 from headgate.endpoints.common.evaluation_time import Moment
 from headgate.endpoints.common.lookup import Text
-from headgate.endpoints.common.schemas import Called, Strict, Title
+from headgate.endpoints.common.schemas import Called, Document, Strict, Title
 from headgate.facts.changes import Edge, Relations
 
 Word = Annotated[Text, Field(max_length=1000)]

@@ -1,8 +1,9 @@
 """What bodies are made of: a field that nobody knows is an error, and nothing is longer than it has to be."""
 
-from typing import Annotated, Generic, TypeVar
+import json
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from headgate.endpoints.common.lookup import Text
 
@@ -31,3 +32,21 @@ Title = Annotated[Text, Field(min_length=1, max_length=255)]
 
 Time = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]
 """Seconds since the epoch."""
+
+
+LARGEST = 256 * 1024
+"""So many bytes of JSON at most."""
+
+
+def _kept(document: dict[str, Any]) -> dict[str, Any]:
+    try:
+        size = len(json.dumps(document, ensure_ascii=False, allow_nan=False).encode())
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if size > LARGEST:
+        raise ValueError(f"it has {size} bytes; {LARGEST} are the most")
+    return document
+
+
+Document = Annotated[dict[Text, Any], AfterValidator(_kept)]
+"""A JSON object that can be written down."""

@@ -3,9 +3,9 @@
 import hashlib
 import heapq
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
@@ -30,7 +30,22 @@ from headgate.facts.snapshot import Resource, Snapshot
 from headgate.pipelines.definitions.cron import last_until, next_after
 from headgate.pipelines.definitions.definition import Schedule
 from headgate.pipelines.kinds import KINDS
-from headgate.pipelines.scheduling.cycles import goes_round
+
+T = TypeVar("T")
+
+
+def goes_round(start: T, before: Callable[[T], Iterable[T]]) -> bool:
+    """Say whether what comes before a pipeline, and before that, is at last the pipeline itself."""
+    known, left = set[T](), list(before(start))
+    while left:
+        each = left.pop()
+        if each == start:
+            return True
+        if each not in known:
+            known.add(each)
+            left.extend(before(each))
+    return False
+
 
 log = logging.getLogger(__name__)
 

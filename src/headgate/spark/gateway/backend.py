@@ -184,3 +184,29 @@ def lost_statement(error: grpc.aio.AioRpcError) -> GatewayError | None:
     if rich_status(error) or error.code() is not grpc.StatusCode.UNAVAILABLE:
         return None
     return None if _NOT_SENT in (error.details() or "").lower() else StatementLostError()
+
+
+class Backends:
+    """Connects when a driver is first asked for."""
+
+    def __init__(self) -> None:
+        self._backends: dict[str, Backend] = {}
+
+    async def reach(self, endpoint: Endpoint | None) -> Backend:
+        """Return the connection to a start of a driver. Raises `UnavailableError` if there is none, or a later one."""
+        if endpoint is None:
+            raise UnavailableError(NOT_READY)
+        found = self._backends.get(endpoint.name)
+        if found is not None and found.endpoint == endpoint:
+            return found
+        if found is not None and found.endpoint.generation > endpoint.generation:
+            raise UnavailableError(NOT_READY)
+        backend = self._backends[endpoint.name] = Backend(endpoint)
+        if found is not None:
+            await found.close()
+        return backend
+
+    async def close(self) -> None:
+        """Close them all."""
+        for backend in self._backends.values():
+            await backend.close()

@@ -5,14 +5,27 @@ import logging
 import re
 import time
 import uuid
+from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import grpc
 import grpc.aio
 
+from headgate.facts.caller import Caller
+from headgate.spark.authority import Credential
+from headgate.spark.gateway.backend import Backend
 from headgate.spark.gateway.errors import STATUS_KEY, GatewayError, UnavailableError, status_details
 from headgate.spark.gateway.metrics import Counts
-from headgate.spark.gateway.under_way import UnderWay
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """Who calls, with what, and the connection that serves it."""
+
+    credential: Credential
+    caller: Caller
+    backend: Backend
+
 
 Context = grpc.aio.ServicerContext[Any, Any]
 log = logging.getLogger(__name__)

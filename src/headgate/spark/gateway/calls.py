@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from headgate.facts.ids import PrincipalId
+from headgate.spark.gateway.call import UnderWay
 from headgate.spark.gateway.errors import DriverGoneError, ExhaustedError, GatewayError
 from headgate.spark.gateway.operations import Kind, Operation, Operations
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, Rpc
 from headgate.spark.gateway.session_bindings import Binding
-from headgate.spark.gateway.under_way import UnderWay
 from headgate.spark.sql.statements import NOT_READY
 
 ANALYSES_PER_PRINCIPAL: Final = 4

@@ -16,9 +16,8 @@ from headgate.spark.authority import STREAM, Admission, Authority, Credential, R
 from headgate.spark.gateway.admission import Admitted
 from headgate.spark.gateway.arrow_rows import ArrowRows
 from headgate.spark.gateway.artifact_names import name_asked_artifacts, restore_statuses, restore_summaries
-from headgate.spark.gateway.backend import CHANNEL_OPTIONS, analysis_of, is_mistake, is_released
-from headgate.spark.gateway.backends import Backends
-from headgate.spark.gateway.call import Answering, Context
+from headgate.spark.gateway.backend import CHANNEL_OPTIONS, Backends, analysis_of, is_mistake, is_released
+from headgate.spark.gateway.call import Answering, Context, UnderWay
 from headgate.spark.gateway.call_identity import SessionKey, credential, uuid_text
 from headgate.spark.gateway.calls import Calls
 from headgate.spark.gateway.errors import (
@@ -48,7 +47,6 @@ from headgate.spark.gateway.rpcs import (
 )
 from headgate.spark.gateway.scrubbing import scrub_chain
 from headgate.spark.gateway.session_bindings import Binding, Bindings
-from headgate.spark.gateway.under_way import UnderWay
 from headgate.spark.gateway.upload_budget import Share, UploadBudget
 from headgate.spark.gateway.uploads import Upload
 from headgate.spark.sql.statements import NOT_READY

@@ -14,12 +14,11 @@ from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import By, Services, Uses
 from headgate.endpoints.common.evaluation_time import Asking
-from headgate.endpoints.common.lookup import ORGANIZATION, full_name, resource
+from headgate.endpoints.common.lookup import ORGANIZATION, full_name, one, resource
 from headgate.endpoints.common.paging import Pages, page
 from headgate.endpoints.common.route_metadata import DISCOVER, needs
 from headgate.endpoints.common.schemas import Called, Page, Strict, Title
 from headgate.endpoints.common.subject_lookup import meant
-from headgate.endpoints.common.typed import one
 from headgate.endpoints.common.versions import tagged
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId, SubjectId

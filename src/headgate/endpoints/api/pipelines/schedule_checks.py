@@ -6,8 +6,7 @@ from headgate.control.kernel.errors import InvalidError
 from headgate.endpoints.common.context import Services
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from headgate.pipelines.scheduling.cycles import goes_round
-from headgate.pipelines.scheduling.scheduler import beside
+from headgate.pipelines.scheduling.scheduler import beside, goes_round
 
 
 def require_no_circle(services: Services, caller: Caller, name: str, place: ResourceId, after: str | None) -> None:

@@ -11,11 +11,10 @@ from headgate.control.resources.changes import RenameResource
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.endpoints.common.context import By, Uses
 from headgate.endpoints.common.evaluation_time import Asking
-from headgate.endpoints.common.lookup import ORGANIZATION, resource
+from headgate.endpoints.common.lookup import ORGANIZATION, one, resource
 from headgate.endpoints.common.paging import Pages, page
 from headgate.endpoints.common.route_metadata import DISCOVER, needs
 from headgate.endpoints.common.schemas import Called, Page, Strict, Title
-from headgate.endpoints.common.typed import one
 from headgate.endpoints.common.versions import tagged
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId

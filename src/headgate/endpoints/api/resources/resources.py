@@ -16,14 +16,13 @@ from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.endpoints.common.cluster_checks import require_configured
 from headgate.endpoints.common.context import Services, Uses
-from headgate.endpoints.common.documents import Document
 from headgate.endpoints.common.evaluation_time import Asking, Moment, Present
 from headgate.endpoints.common.lookup import full_name
 from headgate.endpoints.common.paging import Pages, Paging, page
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.resource_changes import Attributes, Edges, Prose, ResourceChange, edges, proposal
 from headgate.endpoints.common.route_metadata import DISCOVER, needs
-from headgate.endpoints.common.schemas import Called, Page, Strict, Title
+from headgate.endpoints.common.schemas import Called, Document, Page, Strict, Title
 from headgate.endpoints.common.versions import tagged
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.changes import Edge
