@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from headgate.facts.ids import ResourceId
-from headgate.lake.metadata_files import File, Pointed
+from headgate.lake.metadata_files import MetadataFile, MetadataFiles
 from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.prepare import Toolchain, default_cache, default_jars_folder, prepare
 from tests.lake.java import java_reader
@@ -103,14 +103,16 @@ def generated(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
 @pytest.fixture(scope="session", autouse=True)
 def committed_tables() -> Iterator[None]:
     """Hold every table and view that a test commits to, in this process, to Iceberg's own Java library at the end."""
-    written, write = dict[str, str](), Pointed.write
+    written, write = dict[str, str](), MetadataFiles.write
 
-    def recorded(pointed: Pointed, id: ResourceId, location: str, base_path: str | None, content: bytes) -> File:
+    def recorded(
+        pointed: MetadataFiles, id: ResourceId, location: str, base_path: str | None, content: bytes
+    ) -> MetadataFile:
         written[hashlib.sha256(content).hexdigest()] = content.decode()
         return write(pointed, id, location, base_path, content)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Pointed, "write", recorded)
+        patch.setattr(MetadataFiles, "write", recorded)
         yield
     prepared = _toolchain() if written else ""
     if isinstance(prepared, Toolchain):

@@ -10,10 +10,10 @@ from immutables import Map
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.engine.engine import Engine
 from headgate.decision.types import Question as Asked
-from headgate.facts.bulk_index import assembled, facts_of
+from headgate.facts.bulk_index import build_snapshot, facts_of
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, Edge, RoleAssigned, RoleRevoked
-from headgate.facts.checkpoint import dump, load
+from headgate.facts.checkpoint import dump_checkpoint, load_checkpoint
 from headgate.facts.fold import BUILT_IN, fold
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId
 from headgate.facts.snapshot import Assignment, Group, Principal, Resource, Snapshot
@@ -45,11 +45,11 @@ class HeadgateEngine(ChangingEngine):
     @classmethod
     def prepare(cls, organization: Organization) -> bytes:
         """Return a checkpoint."""
-        return dump(snapshot_of(organization))
+        return dump_checkpoint(snapshot_of(organization))
 
     def load(self, prepared: bytes) -> None:
         """Read the checkpoint; the engine compiles as it is asked."""
-        self._engine = Engine({_NEKT.name: _NEKT}, load(prepared))
+        self._engine = Engine({_NEKT.name: _NEKT}, load_checkpoint(prepared))
 
     def table(self, question: Question) -> Check:
         """Check once."""
@@ -66,11 +66,11 @@ class HeadgateEngine(ChangingEngine):
     def readable(self, user: str) -> List:
         """Ask which."""
         caller = Caller(PrincipalId(user))
-        return lambda: self._engine.which(caller, _ON_TABLE[LEVELS[0]], _NOW)
+        return lambda: self._engine.list_resources(caller, _ON_TABLE[LEVELS[0]], _NOW)
 
     def readers(self, table: str) -> List:
         """Ask who."""
-        return lambda: self._engine.who(_ON_TABLE[LEVELS[0]], ResourceId(table), _NOW)
+        return lambda: self._engine.list_principals(_ON_TABLE[LEVELS[0]], ResourceId(table), _NOW)
 
     def revoke(self, grant: Grant) -> Check:
         """Fold the change, and let the engine advance to the facts after it."""
@@ -108,7 +108,7 @@ def snapshot_of(organization: Organization) -> Snapshot:
             | {group: Group(there, built_in=False) for group, there in members.items()}
         ),
     )
-    return assembled(facts_of(bare), sorted(_assignments(organization), key=attrgetter("resource", "role")))
+    return build_snapshot(facts_of(bare), sorted(_assignments(organization), key=attrgetter("resource", "role")))
 
 
 def _resources(organization: Organization) -> Iterator[Resource]:

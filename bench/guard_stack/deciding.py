@@ -12,7 +12,7 @@ from bench.http_engines.headgate_server import Announcing, config
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.settings.settings import Settings
 from headgate.facts.caller import Caller
-from headgate.spark.sessions.registry import Sparks
+from headgate.spark.sessions.registry import SparkRegistry
 
 
 class _Key:
@@ -33,7 +33,7 @@ def main(folder: str) -> None:
 
 async def _serve(deployment: Deployment, token: str) -> None:
     key = _Key()
-    sparks = Sparks(deployment.places_of, lambda _: key.value)
+    sparks = SparkRegistry(deployment.places_of, lambda *_: key.value)
     handle = sparks.of(deployment.home).sessions.open(_owner(deployment, token), "bench")
     server = Announcing(config(deployment, sparks), {"token": token, "handle": handle})
     serving = asyncio.create_task(server.serve())

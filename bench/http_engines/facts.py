@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.decision_engines.organization import Organization
-from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.changes import (
     Change,
@@ -29,9 +29,9 @@ class Import:
     documents: Sequence[DocumentPut] = ()
     name: str = "organization.import"
 
-    def plan(self, view: View) -> Plan:  # noqa: ARG002 - only the deployment itself imports
+    def decide(self, view: CommandContext) -> CommandEffect:  # noqa: ARG002 - only the deployment itself imports
         """Write it as it is."""
-        return Plan(tuple(self.changes), tuple(self.documents))
+        return CommandEffect(tuple(self.changes), tuple(self.documents))
 
 
 def imports(organization: Organization, facts: Snapshot) -> Iterator[Import]:

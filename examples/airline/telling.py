@@ -11,7 +11,7 @@ REFUSED: Final = "refused"
 
 
 class RefusedError(Exception):
-    """A door said no; the message is its own."""
+    """An endpoint said no; the message is its own."""
 
 
 @dataclass(frozen=True, slots=True)

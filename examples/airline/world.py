@@ -9,8 +9,8 @@ from examples.airline.outside import Outside
 from examples.airline.people import Person
 from examples.airline.telling import Story
 from headgate.app.server import Server
-from headgate.control.deployment.bootstrap import Founding, found
-from headgate.control.identity.tokens import IssueToken, written
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization
+from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
@@ -34,8 +34,8 @@ class World:
     def founded(self, organization: str, model: str, owner: str) -> Person:
         """Begin another organization under a model, as the deployment's own doing, and return who owns it."""
         id = PrincipalId(new_id("p"))
-        founding = Founding(ResourceId(new_id("o")), organization, id, owner, model)
-        made = found(self.server.deployment.organizations, founding)
+        founding = OrganizationSpec(ResourceId(new_id("o")), organization, id, owner, model)
+        made = create_organization(self.server.deployment.organizations, founding)
         address = f"{self.server.url}/o/{organization}"
         return Person(owner, _token(made, id), organization, address, self.server.gateway_port, HERE / model)
 
@@ -50,7 +50,7 @@ class World:
 def _token(organization: Organization, principal: PrincipalId) -> str:
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
     organization.control.execute(IssueToken(token, secret, principal), None)
-    return written(token, secret)
+    return format_token(token, secret)
 
 
 Chapter = Callable[[World], None]

@@ -1,4 +1,4 @@
-"""A deployment without Spark: every door but the driver's, on a store in a folder of the test's."""
+"""A deployment without Spark: every endpoint but the driver's, on a store in a folder of the test's."""
 
 import secrets
 from collections.abc import Iterator, Mapping
@@ -12,16 +12,16 @@ from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.http.application import http_application
 from headgate.app.settings.settings import Settings
 from headgate.control.control import Control
-from headgate.control.deployment.bootstrap import Founding, found
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization
 from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
-from headgate.control.identity.tokens import IssueToken, read, written
+from headgate.control.identity.tokens import IssueToken, format_token, parse_token
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
-from headgate.spark.authority import Credential
-from headgate.spark.sessions.registry import Sparks
-from headgate.spark.sql.statements import Reading, StatementError, Wanted
+from headgate.spark.authority import PresentedCredential
+from headgate.spark.sessions.registry import SparkRegistry
+from headgate.spark.sql.statements import Execution, StatementError, StatementRequest
 from tests.egress import OPEN
 from tests.threads import served
 
@@ -31,7 +31,7 @@ KEY = b"k" * 32
 class NoSpark:
     """Answers every statement as the real one does before Spark is up."""
 
-    def begin(self, credential: Credential, wanted: Wanted) -> Reading:
+    def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> Execution:
         """Refuse."""
         raise StatementError("Spark is starting; try again in a few seconds", None, "UNAVAILABLE")
 
@@ -43,7 +43,7 @@ class NoSpark:
 
 
 class Place:
-    """One organization behind the doors, at its address, and people who come to it. Its owner is called `owner`."""
+    """One organization behind the endpoints, at its address, and people who come to it. Its owner is called `owner`."""
 
     def __init__(self, http: httpx.Client, opened: Organization, address: str, tokens: dict[str, str]) -> None:
         self.http = http
@@ -93,7 +93,7 @@ class Place:
         """Return a new token that acts as somebody."""
         id, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
         self.control.execute(IssueToken(id, secret, principal), None)
-        return written(id, secret)
+        return format_token(id, secret)
 
     def give(self, name: str, role: str, resource: str, by: str = "owner") -> Any:
         """Assign a role."""
@@ -101,17 +101,19 @@ class Place:
 
     def caller(self, name: str) -> Caller:
         """Return who somebody is to the core."""
-        presented = read(self.tokens[name])
+        presented = parse_token(self.tokens[name])
         assert presented is not None
         return Caller(self.control.snapshot.tokens[presented[0]].principal, presented[0])
 
 
 class World(Place):
-    """The doors, with the home organization, which needs no address."""
+    """The endpoints, with the home organization, which needs no address."""
 
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
-        self.sparks = Sparks(deployment.places_of, lambda *_: KEY, lambda organization: organization is deployment.home)
+        self.sparks = SparkRegistry(
+            deployment.places_of, lambda *_: KEY, lambda organization: organization is deployment.home
+        )
         self.sessions = self.sparks.of(deployment.home).sessions
         self.app = http_application(deployment, self.sparks, NoSpark(), NoSpark(), lambda: {"api": "ok"})
         owner = deployment.settings.owner_token.read_text(encoding="utf-8").strip()
@@ -120,8 +122,8 @@ class World(Place):
     def organization(self, name: str, model: str, tree: str | None = None, *, id: str = "") -> Place:
         """Return a new organization of that model and id, with that ownership tree next to it."""
         owner = PrincipalId(new_id("p"))
-        founding = Founding(ResourceId(id or new_id("o")), name, owner, "owner", model, tree)
-        place = Place(self.http, found(self.deployment.organizations, founding), f"/o/{name}", {})
+        founding = OrganizationSpec(ResourceId(id or new_id("o")), name, owner, "owner", model, tree)
+        place = Place(self.http, create_organization(self.deployment.organizations, founding), f"/o/{name}", {})
         place.tokens["owner"] = place.token(owner)
         return place
 
@@ -145,7 +147,7 @@ def world_in(folder: Path, *, founding: bool = True) -> Iterator[World]:
 
 @contextmanager
 def serving(world: World, *, founding: bool = True) -> Iterator[None]:
-    """Serve a deployment's doors, and create the databases `raw` and `secret` unless they are there from before."""
+    """Serve a deployment's endpoints, and create the databases `raw` and `secret` unless they are there from before."""
     with served(world.app) as address, world.http:
         world.http.base_url = httpx.URL(address)
         for name in ("raw", "secret") if founding else ():

@@ -57,7 +57,7 @@ def _files(folder: Path) -> tuple[Path, Path]:
 
 def insert(folder: Path) -> None:
     """Let the drivers of this process start with the class in a folder."""
-    command, policy = sandbox.command, sandbox.driver_policy
+    command, policy = sandbox.java_command, sandbox.driver_policy
     asked, results = _files(folder)
 
     def with_class(settings: DriverSettings) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def insert(folder: Path) -> None:
         made = policy(*arguments)
         return replace(made, reads=(*made.reads, str(folder)), writes=(*made.writes, str(results.parent)))
 
-    sandbox.command = with_class
+    sandbox.java_command = with_class
     sandbox.driver_policy = with_folder
 
 

@@ -19,12 +19,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headgate.app import maintenance as housekeeping_module
-from headgate.app.http.middleware import fronted
-from headgate.app.http.server import Alone
+from headgate.app.http.middleware import build_front
+from headgate.app.http.server import InternalServer
 from headgate.app.maintenance import Housekeeping
 from headgate.app.spark import drivers as drivers_module
-from headgate.app.spark.drivers import Drivers, _Held  # pyright: ignore[reportPrivateUsage]
-from headgate.app.spark.service import SparkSide
+from headgate.app.spark.drivers import Drivers, _DriverSlot  # pyright: ignore[reportPrivateUsage]
+from headgate.app.spark.service import SparkService
 from headgate.control.kernel.audit_records import AuditRecord
 from headgate.control.kernel.ports import StoreError
 from headgate.control.kernel.supervision import BackgroundTasks
@@ -35,14 +35,14 @@ from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.pipelines.execution import worker as worker_module
 from headgate.pipelines.lineage import emitter
 from headgate.pipelines.lineage.emitter import Receiver, Sending
-from headgate.pipelines.lineage.recorder import Trace
-from headgate.spark.authority import Report
+from headgate.pipelines.lineage.recorder import RunTrace
+from headgate.spark.authority import OperationReport
 from headgate.spark.driver import driver as driver_module
 from headgate.spark.driver.clusters import Cluster, Clusters
 from headgate.spark.driver.driver import Driver, DriverState
 from headgate.spark.driver.liveness import Liveness
 from headgate.spark.gateway.process import supervisor as process_module
-from headgate.spark.gateway.process.config import Told
+from headgate.spark.gateway.process.config import ProcessConfig
 from headgate.spark.gateway.process.supervisor import GatewayProcess, GatewayState
 from headgate.spark.process_supervisor import Supervisor
 from tests.app.deployment_harness import World, world_in
@@ -122,7 +122,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def test_readiness_names_the_task_that_does_not_run(world: World) -> None:
-    here = asks(fronted(world.app, world.deployment).app)
+    here = asks(build_front(world.app, world.deployment).app)
     remove = world.deployment.tasks.add_check("seal", lambda: False, "entries of the log are not sealed")
 
     answer = here("GET", "/readyz")
@@ -152,7 +152,7 @@ def test_the_audit_loses_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_housekeeping_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     keep = Once(world.deployment.organizations.keep)
     monkeypatch.setattr(world.deployment.organizations, "keep", keep)
-    monkeypatch.setattr(housekeeping_module, "EVERY", 0.01)
+    monkeypatch.setattr(housekeeping_module, "MAINTENANCE_SECONDS", 0.01)
     before = world.deployment.tasks.deaths.get("housekeeping", 0)
 
     housekeeping = Housekeeping(world.deployment)
@@ -165,7 +165,7 @@ def test_housekeeping_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_worker_begins_runs_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     organization, tasks = opened(Clock(1_000_000.0)), BackgroundTasks()
     working = worker(organization, Work())
-    monkeypatch.setattr(working, "_look_after", Once(working._look_after))  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(working, "_supervise", Once(working._supervise))  # pyright: ignore[reportPrivateUsage]
 
     working.start(tasks)
     queued(organization, "one")
@@ -184,7 +184,7 @@ def test_the_worker_is_shown_while_its_attempts_are_not_looked_after(how: str, m
     queued(organization, "one")
     until(lambda: working.under_way == 1)
     until(lambda: tasks.not_ready_reason() is None)
-    works, mended = worker_module._UnderWay.look_after, threading.Event()  # pyright: ignore[reportPrivateUsage]
+    works, mended = worker_module._RunningAttempt.look_after, threading.Event()  # pyright: ignore[reportPrivateUsage]
 
     def look_after(under_way: Any) -> None:
         if how == "fails" and not mended.is_set():
@@ -192,7 +192,7 @@ def test_the_worker_is_shown_while_its_attempts_are_not_looked_after(how: str, m
         mended.wait()
         works(under_way)
 
-    monkeypatch.setattr(worker_module._UnderWay, "look_after", look_after)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(worker_module._RunningAttempt, "look_after", look_after)  # pyright: ignore[reportPrivateUsage]
 
     until(lambda: "outlive revoked rights" in str(tasks.not_ready_reason()))
     assert tasks.deaths["worker"] == 0
@@ -231,7 +231,7 @@ def test_housekeeping_whose_rounds_fail_is_shown(world: World, monkeypatch: pyte
             raise StoreError("the store is away")
 
     monkeypatch.setattr(world.deployment.organizations, "keep", keep)
-    monkeypatch.setattr(housekeeping_module, "EVERY", 0.05)
+    monkeypatch.setattr(housekeeping_module, "MAINTENANCE_SECONDS", 0.05)
     tasks = world.deployment.tasks
 
     housekeeping = Housekeeping(world.deployment)
@@ -252,7 +252,7 @@ def test_lineage_is_sent_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with served(Starlette(routes=[Route("/", receive, methods=["POST"])])) as url:
         sending = Sending(Receiver(url), tasks=tasks)
-        sending.tell(organization, row(organization, RunId("one")), Trace())
+        sending.send(organization, row(organization, RunId("one")), RunTrace())
         until(lambda: len(received) == 1)
         sending.close()
 
@@ -301,7 +301,7 @@ def test_a_gateway_that_ends_is_started_again(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(DyingSupervisor, "failed", 0)
     monkeypatch.setattr(process_module, "Supervisor", DyingSupervisor)
     monkeypatch.setattr(GatewayProcess, "_launch", launch)
-    tasks, told = BackgroundTasks(), Told("127.0.0.1", 0, 0, "", "", drain_seconds=0)
+    tasks, told = BackgroundTasks(), ProcessConfig("127.0.0.1", 0, 0, "", "", drain_seconds=0)
 
     asyncio.run(_is_started_again(GatewayProcess(told, lambda: None, lambda _: None, tasks), tasks))
 
@@ -332,7 +332,7 @@ def test_a_driver_that_ends_is_started_again(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_driver_ends_with_its_master(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver_module, "until_lost", Once(_nothing))
+    monkeypatch.setattr(driver_module, "wait_until_lost", Once(_nothing))
     tasks = BackgroundTasks()
 
     async def watched() -> None:
@@ -369,11 +369,11 @@ def test_readiness_shows_a_driver_that_does_not_answer(world: World) -> None:
     class Gateway:
         state = GatewayState.SERVING
 
-    side, home, gateway = SparkSide(world.deployment, lambda _: None), Home(), Gateway()
-    held: Any = {(world.deployment.home.id, "embedded"): _Held(_any(home), Cluster("embedded"), 0.0)}
+    side, home, gateway = SparkService(world.deployment, lambda _: None), Home(), Gateway()
+    held: Any = {(world.deployment.home.id, "embedded"): _DriverSlot(_any(home), Cluster("embedded"), 0.0)}
     side._drivers._held = held  # pyright: ignore[reportPrivateUsage]
     side._gateway = _any(gateway)  # pyright: ignore[reportPrivateUsage]
-    front = fronted(world.app, world.deployment)
+    front = build_front(world.app, world.deployment)
     front.readiness.details = lambda: {"spark": side.state}
 
     answers = [asks(front.app)("GET", "/readyz").json()]
@@ -395,14 +395,14 @@ def test_idle_drivers_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(drivers_module, "_LOOK_SECONDS", 0.01)
     tasks, deployment = BackgroundTasks(), world.deployment
     drivers = Drivers(deployment.organizations, deployment.home, (), Clusters(Cluster("embedded")), tasks=tasks)
-    end_unused = Once(drivers.end_unused)
-    monkeypatch.setattr(drivers, "end_unused", end_unused)
+    end_unused = Once(drivers.stop_idle)
+    monkeypatch.setattr(drivers, "stop_idle", end_unused)
 
     class Started:
         start = stop = staticmethod(_nothing)
 
     async def begun() -> None:
-        await drivers.begin(lambda *_: _any(Started()))
+        await drivers.start_home(lambda *_: _any(Started()))
         await _until(lambda: end_unused.calls > 2)
         await drivers.end()
 
@@ -436,7 +436,7 @@ def test_the_end_of_the_answers_for_the_gateway_is_shown() -> None:
     tasks = BackgroundTasks()
 
     async def served_alone() -> str | None:
-        alone = Alone(Starlette(), tasks)
+        alone = InternalServer(Starlette(), tasks)
         await alone.begin()
         assert tasks.not_ready_reason() is None
         assert alone._serving is not None  # pyright: ignore[reportPrivateUsage]
@@ -458,14 +458,14 @@ def test_a_gateway_that_reports_nothing_is_shown(world: World) -> None:
         state = GatewayState.SERVING
         serving_since = time.monotonic()
 
-    side = SparkSide(world.deployment, lambda _: None)
+    side = SparkService(world.deployment, lambda _: None)
     gateway: Any = Gateway()
     side._gateway = gateway  # pyright: ignore[reportPrivateUsage]
 
     is_watched = [side._is_watched()]  # pyright: ignore[reportPrivateUsage]
     gateway.serving_since -= 11
     is_watched.append(side._is_watched())  # pyright: ignore[reportPrivateUsage]
-    side._authority.report(Report())  # pyright: ignore[reportPrivateUsage]
+    side._authority.report(OperationReport())  # pyright: ignore[reportPrivateUsage]
     is_watched.append(side._is_watched())  # pyright: ignore[reportPrivateUsage]
 
     assert is_watched == [True, False, True]
@@ -476,10 +476,10 @@ def test_a_gateway_that_hears_no_answer_is_shown_although_it_reports(world: Worl
         state = GatewayState.SERVING
         serving_since = 0.0
 
-    side = SparkSide(world.deployment, lambda _: None)
+    side = SparkService(world.deployment, lambda _: None)
     gateway: Any = Gateway()
     side._gateway = gateway  # pyright: ignore[reportPrivateUsage]
 
-    side._authority.report(Report(late=11.0))  # pyright: ignore[reportPrivateUsage]
+    side._authority.report(OperationReport(late=11.0))  # pyright: ignore[reportPrivateUsage]
 
     assert not side._is_watched()  # pyright: ignore[reportPrivateUsage]

@@ -11,7 +11,7 @@ from headgate.app.deployment import open_deployment
 from headgate.control.kernel.ports import StoreError
 from tests.app.deployment_harness import settings_in, world_in
 from tests.app.server_process import HEADGATE
-from tests.store.tampering import rehash
+from tests.store.tampered_store import rehash
 
 
 def test_a_restart_gives_the_same_snapshot(tmp_path: Path) -> None:

@@ -14,13 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from headgate.app.deployment import open_deployment
-from headgate.app.doctor import Finding, checkup
+from headgate.app.doctor import Finding, doctor
 from headgate.app.settings.settings import Settings, SettingsError, default_settings
 from headgate.cli import app
 from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
-from headgate.control.kernel.run_queue import RunPut, RunRow
+from headgate.control.kernel.run_queue import RunRow, RunUpdate
 from headgate.facts.ids import ResourceId, RunId
-from headgate.sandbox import Level
+from headgate.sandbox import SandboxLevel
 from headgate.store import FolderLock, open_stores
 from tests.endpoints.http.test_tls import START, issue
 
@@ -29,8 +29,8 @@ Seen = Callable[..., dict[str, list[Finding]]]
 WHY = "the kernel is old"
 FULL = Finding("sandbox", "ok", "full: files, TCP ports, system calls and memory of Spark's processes")
 UNENFORCED = {
-    Level.FILES_ONLY: "the TCP ports that they connect to are not enforced",
-    Level.NONE: "their files, TCP ports, system calls and memory are not enforced",
+    SandboxLevel.FILES_ONLY: "the TCP ports that they connect to are not enforced",
+    SandboxLevel.NONE: "their files, TCP ports, system calls and memory are not enforced",
 }
 
 
@@ -47,7 +47,7 @@ def settings(tmp_path: Path) -> Settings:
 def seen(settings: Settings, now: float = NOW) -> dict[str, list[Finding]]:
     """Return what a checkup finds, by what was looked at."""
     found: dict[str, list[Finding]] = {}
-    for each in checkup(lambda: settings, {}, now):
+    for each in doctor(lambda: settings, {}, now):
         found.setdefault(each.what, []).append(each)
     return found
 
@@ -91,7 +91,7 @@ class TestACheckup:
     ) -> None:
         stores = open_stores(settings.folder)
         row = RunRow(RunId("r"), ResourceId("p"), state, "manual", None, 1.0, 1.0, lease=lease)
-        stores.log(ResourceId("organization")).put_run(RunPut(row, None))
+        stores.log(ResourceId("organization")).put_run(RunUpdate(row, None))
         stores.close()
 
         (finding,) = seen(settings)["runs"]
@@ -113,7 +113,7 @@ class TestACheckup:
         def read() -> Settings:
             raise SettingsError("HEADGATE_API_PROT is not a setting")
 
-        assert [(each.what, each.state) for each in checkup(read, {}, NOW)] == [("settings", "fail")]
+        assert [(each.what, each.state) for each in doctor(read, {}, NOW)] == [("settings", "fail")]
 
     def test_tells_of_what_others_can_read(self, settings: Settings) -> None:
         settings.folder.chmod(0o755)
@@ -221,33 +221,35 @@ class TestThePorts:
 
 
 class TestTheSandbox:
-    @pytest.fixture(params=Level, ids=lambda level: level.value)
-    def level(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Level:
+    @pytest.fixture(params=SandboxLevel, ids=lambda level: level.value)
+    def level(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> SandboxLevel:
         """Return the level of a machine that stands in for this one."""
-        level = Level(request.param)
-        why = "" if level is Level.FULL else WHY
+        level = SandboxLevel(request.param)
+        why = "" if level is SandboxLevel.FULL else WHY
         monkeypatch.setattr(sys.modules["headgate.app.doctor.sandbox"], "find_level", lambda: (level, why))
         return level
 
-    def test_a_preferred_sandbox_that_is_not_full_is_a_warning(self, settings: Settings, level: Level) -> None:
+    def test_a_preferred_sandbox_that_is_not_full_is_a_warning(self, settings: Settings, level: SandboxLevel) -> None:
         (found,) = seen(replace(settings, sandbox="prefer"))["sandbox"]
 
-        if level is Level.FULL:
+        if level is SandboxLevel.FULL:
             assert found == FULL
         else:
             line = f"sandbox of Spark's processes: {UNENFORCED[level]} ({WHY})"
             assert found == Finding("sandbox", "warn", line, "use Linux 6.7 or newer")
 
-    def test_a_required_sandbox_that_is_not_full_is_a_failure(self, settings: Settings, level: Level) -> None:
+    def test_a_required_sandbox_that_is_not_full_is_a_failure(self, settings: Settings, level: SandboxLevel) -> None:
         (found,) = seen(replace(settings, sandbox="require"))["sandbox"]
 
-        if level is Level.FULL:
+        if level is SandboxLevel.FULL:
             assert found == FULL
         else:
             assert (found.state, found.do) == ("fail", "use Linux 6.7 or newer, or set HEADGATE_SANDBOX=prefer")
             assert found.seen.startswith(f"sandbox of Spark's processes: {UNENFORCED[level]} ({WHY})")
 
-    def test_the_sandbox_is_not_looked_at_where_there_is_to_be_no_spark(self, settings: Settings, level: Level) -> None:
+    def test_the_sandbox_is_not_looked_at_where_there_is_to_be_no_spark(
+        self, settings: Settings, level: SandboxLevel
+    ) -> None:
         assert "sandbox" not in seen(replace(settings, spark=False, sandbox="require")), level
 
 

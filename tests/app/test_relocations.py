@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from headgate.app.deployment import open_deployment
 from headgate.app.relocations import Relocations
 from headgate.cli import app
-from headgate.control.kernel.ports import Draft, Pointer, PointerConflictError
+from headgate.control.kernel.ports import LogWrite, Pointer, PointerConflictError
 from headgate.facts.changes import ResourceDeleted
 from headgate.facts.ids import ResourceId
 from headgate.lake import warehouse
@@ -76,7 +76,7 @@ class Former:
 @pytest.fixture
 def former(tmp_path: Path) -> Former:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(warehouse, "root_of", lambda root, _: root)
+        patch.setattr(warehouse, "organization_root", lambda root, _: root)
         with world_in(tmp_path) as world:
             made = Former(tmp_path)
             made.fill(world)
@@ -237,7 +237,7 @@ def test_the_former_folder_of_another_organizations_table_is_no_leftover(former:
 
         assert found.remove_leftovers() == 0
         home = found._organizations.find("organization").store
-        home.append(home.head(), Draft(0.0, None, "table.drop", (ResourceDeleted(table.table),)))
+        home.append(home.head(), LogWrite(0.0, None, "table.drop", (ResourceDeleted(table.table),)))
         assert found.remove_leftovers() == 0
         mark = former.data / "warehouse" / database / id / ".moved"
         mark.write_text("organization")
@@ -254,7 +254,7 @@ def test_the_table_of_another_organization_is_not_moved_where_its_only_pointer_w
     with relocations_of(former) as found:
         table, database, id = first_table(found)
         home = found._organizations.find("organization").store
-        home.append(home.head(), Draft(0.0, None, "table.drop", (ResourceDeleted(table.table),)))
+        home.append(home.head(), LogWrite(0.0, None, "table.drop", (ResourceDeleted(table.table),)))
         point_from_beta(former, found, f"{database}/{id}" if place == "former" else f"organization/{database}")
         before = files(former)
         stolen = next(each for each in found.waiting() if each.pointer.table == "crafted")
@@ -299,7 +299,7 @@ def point_from_beta(former: Former, found: Relocations, place: str) -> None:
     beta = found._organizations.find(former.beta).store
     path = f"file://{former.data}/warehouse/{place}/metadata/0.metadata.json"
     pointer = Pointer(ResourceId("crafted"), path)
-    beta.append(beta.head(), Draft(0.0, None, "table.create", (), pointers=(pointer,)))
+    beta.append(beta.head(), LogWrite(0.0, None, "table.create", (), pointers=(pointer,)))
 
 
 def _interrupted(*_: Any) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from headgate.app.settings.settings import Settings, SettingsError
-from headgate.app.worker import WorkerApart
+from headgate.app.worker import StandaloneWorker
 from tests.app.deployment_harness import settings_in
 
 
-def apart(settings: Settings) -> WorkerApart:
-    return WorkerApart(settings, print)
+def apart(settings: Settings) -> StandaloneWorker:
+    return StandaloneWorker(settings, print)
 
 
 class TestAWorkerApart:

@@ -8,14 +8,14 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.admission import admit
-from headgate.spark.gateway.errors import RefusedError
-from headgate.spark.gateway.policy.rules import Reader
+from headgate.spark.gateway.errors import RequestRefusedError
+from headgate.spark.gateway.policy.rules import RequestingCaller
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, EXECUTE_PLAN
 
 # Nested messages are written as dicts here, which the stubs do not know.
 base: Any = protos.base
 SESSION = "00000000-0000-0000-0000-000000000001"
-READER = Reader(Caller(PrincipalId("ann"), TokenId("t1")), lambda _caller, _action, _path: False)
+READER = RequestingCaller(Caller(PrincipalId("ann"), TokenId("t1")), lambda _caller, _action, _path: False)
 
 
 def execute(**root: Any) -> None:
@@ -49,9 +49,9 @@ class TestAnArgumentOfSql:
         ],
     )
     def test_that_would_be_evaluated_is_refused(self, argument: dict[str, Any]) -> None:
-        with pytest.raises(RefusedError, match="must be a literal"):
+        with pytest.raises(RequestRefusedError, match="must be a literal"):
             execute(sql={"query": "SELECT :a", "named_arguments": {"a": argument}})
-        with pytest.raises(RefusedError, match="must be a literal"):
+        with pytest.raises(RequestRefusedError, match="must be a literal"):
             execute(sql={"query": "SELECT ?", "pos_arguments": [argument]})
 
 
@@ -61,5 +61,5 @@ class TestAnAnalysis:
         command = {"plan": {"command": {"sql_command": {"sql": "DROP TABLE lake.secret.salaries"}}}}
         request = base.AnalyzePlanRequest(session_id=SESSION, **{kind: command})
 
-        with pytest.raises(RefusedError, match="only a query can be analysed"):
+        with pytest.raises(RequestRefusedError, match="only a query can be analysed"):
             admit(ANALYZE_PLAN, request.SerializeToString(), READER)

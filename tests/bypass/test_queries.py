@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.facts.ids import RunId
-from headgate.pipelines.definitions.context import Execution
+from headgate.pipelines.definitions.context import RunExecution
 from headgate.pipelines.kinds import query
 from tools.bypass_corpus.cases import Case, load
 from tools.bypass_corpus.stack import Stack
@@ -36,7 +36,7 @@ def ran(session: SparkSession, case: Case, folder: Path) -> bool:
     definition = query.QueryDefinition(
         kind="query", name="hostile", inputs=(DECLARED,), into=INTO, sql=case.statement, mode="append"
     )
-    execution = Execution(
+    execution = RunExecution(
         spark=session,
         run=RUN,
         say=lambda _: None,

@@ -1,4 +1,4 @@
-"""The doors of logins, for tests of the command line."""
+"""The endpoints of logins, for tests of the command line."""
 
 import time
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.threads import served
 
 @contextmanager
 def serve_logins() -> Iterator[World]:
-    """Serve the doors of logins at the address `url` of the world that is given."""
+    """Serve the endpoints of logins at the address `url` of the world that is given."""
     found = World()
     found.now = time.time()
     with served(found.app) as url:

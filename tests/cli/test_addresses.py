@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.cli import app
-from headgate.cli.addresses import addressed_organization, base, deployment_address, describe_unreachable
+from headgate.cli.addresses import base, deployment_address, describe_unreachable, organization_in_url
 from headgate.cli.errors import ApiError
 from headgate.control.identity.principals import AddPrincipal
 from headgate.facts.ids import PrincipalId
@@ -23,7 +23,7 @@ Run = Callable[..., Result]
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with world_in(tmp_path_factory.mktemp("addresses")) as opened:
         ann = PrincipalId("p_ann")
-        opened.deployment.entrance.logins.register("ann", login="ann", password=PASSWORD, principal=ann)
+        opened.deployment.entrance.authentication.register("ann", login="ann", password=PASSWORD, principal=ann)
         for place in (opened, opened.organization("acme", "nekt")):
             place.control.execute(AddPrincipal(ann, "ann", "admin"), None)
         yield opened
@@ -86,7 +86,7 @@ def test_an_address_may_name_an_organization(
 ) -> None:
     monkeypatch.setenv("HEADGATE_URL", written)
 
-    assert (deployment_address(), addressed_organization(base())) == (deployment, organization)
+    assert (deployment_address(), organization_in_url(base())) == (deployment, organization)
 
 
 def test_a_slash_at_the_end_of_an_address_does_not_count(run: Run) -> None:
@@ -139,7 +139,7 @@ def test_an_organization_that_the_caller_is_not_in_is_named_whether_it_is_there_
 
 
 def test_a_caller_in_several_organizations_reads_how_to_choose_one(run: Run, world: World) -> None:
-    done = run("me", token=world.deployment.entrance.logins.log_in("ann", PASSWORD, {}).secret)
+    done = run("me", token=world.deployment.entrance.authentication.log_in("ann", PASSWORD, {}).secret)
 
     assert "choose one: `export HEADGATE_URL=" in str(done.exception)
     assert "/o/acme`" in str(done.exception)

@@ -13,9 +13,9 @@ from typer.testing import CliRunner, Result
 
 from headgate.cli import app, confirmation
 from headgate.cli.operator import forget
-from headgate.control.deployment.bootstrap import Founding, found
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization
 from headgate.control.identity.principals import AddPrincipal
-from headgate.control.kernel.ports import Draft, Pointer
+from headgate.control.kernel.ports import LogWrite, Pointer
 from headgate.control.resources.commands import CreateResource
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
     """A data folder with an organization `acme`, and Marvin in it."""
     folder = tmp_path / "data"
     with deployment_in(folder) as deployment:
-        acme = found(deployment.organizations, Founding(ACME, "Acme", OWNER, "The Owner", "nekt"))
+        acme = create_organization(deployment.organizations, OrganizationSpec(ACME, "Acme", OWNER, "The Owner", "nekt"))
         acme.control.execute(AddPrincipal(MARVIN, "Marvin", "member"), Caller(OWNER))
     return folder
 
@@ -47,7 +47,7 @@ def exported_with(folder: Path, tmp_path: Path, metadata: str) -> Path:
     """The organization as a file, with a table whose metadata lies there."""
     with deployment_in(folder) as deployment:
         store, table = deployment.organizations.find("acme").store, ResourceId("t1")
-        store.append(store.head(), Draft(0.0, None, "table.create", (), pointers=(Pointer(table, metadata),)))
+        store.append(store.head(), LogWrite(0.0, None, "table.create", (), pointers=(Pointer(table, metadata),)))
     file = tmp_path / "with-a-table.jsonl"
     assert run("organization", "export", "acme", file, "--data", folder).exit_code == 0
     return file
@@ -104,7 +104,7 @@ class TestForget:
     @pytest.mark.parametrize("called", ["straße@acme.com", "STRASSE@acme.com"])
     def test_a_look_alike_of_an_address_names_no_user_to_forget(self, folder: Path, called: str) -> None:
         with deployment_in(folder) as deployment:
-            logins = deployment.entrance.logins
+            logins = deployment.entrance.authentication
             logins.register("one", email="strasse@acme.com", verified=True)
             logins.register("two", login="strasse@acme.com")
 
@@ -114,12 +114,12 @@ class TestForget:
 
     def test_forgetting_a_user_frees_the_look_of_the_address(self, folder: Path) -> None:
         with deployment_in(folder) as deployment:
-            deployment.entrance.logins.register("one", email="straße@acme.com", verified=True)
+            deployment.entrance.authentication.register("one", email="straße@acme.com", verified=True)
 
         assert run("forget", "straße@acme.com", "--yes", "--data", folder).exit_code == 0
 
         with deployment_in(folder) as deployment:
-            assert deployment.entrance.logins.register("two", email="strasse@acme.com", verified=True)
+            assert deployment.entrance.authentication.register("two", email="strasse@acme.com", verified=True)
 
     def test_without_a_terminal_erases_nothing_and_names_the_option(self, folder: Path) -> None:
         result = run("forget", "Marvin", "--data", folder)
@@ -176,7 +176,7 @@ class TestOrganization:
             assert acme.id == ACME
             assert acme.directory.name(MARVIN) == "Marvin"
             assert set(acme.control.snapshot.principals) == {OWNER, MARVIN}
-            assert deployment.entrance.logins.user_of("marvin").principal == MARVIN
+            assert deployment.entrance.authentication.user_of("marvin").principal == MARVIN
         assert run("log", "verify", "--data", tmp_path / "other").exit_code == 0
 
     def test_can_be_what_a_deployment_begins_with(self, file: Path, tmp_path: Path) -> None:
@@ -187,8 +187,8 @@ class TestOrganization:
 
     def test_imported_later_does_not_become_the_home_organization(self, folder: Path, tmp_path: Path) -> None:
         with deployment_in(folder) as deployment:
-            founding = Founding(ResourceId("aaa"), "first", OWNER, "Ford", "nekt")
-            found(deployment.organizations, founding)
+            founding = OrganizationSpec(ResourceId("aaa"), "first", OWNER, "Ford", "nekt")
+            create_organization(deployment.organizations, founding)
         files = {id: tmp_path / id for id in ("acme", "aaa")}
         for id, file in files.items():
             assert run("organization", "export", id, file, "--data", folder).exit_code == 0

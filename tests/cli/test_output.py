@@ -15,9 +15,9 @@ from rich.tree import Tree
 import headgate.cli
 from headgate.cli.output import (
     EscapingConsole,
-    draw,
     fail,
     note,
+    print_drawing,
     progress,
     say,
     table,
@@ -54,7 +54,7 @@ def _table(text: str) -> None:
 
 
 def _tree(text: str) -> None:
-    draw(Tree(Text(text)))
+    print_drawing(Tree(Text(text)))
 
 
 @pytest.mark.parametrize("show", [say, note, fail, _table, _tree])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.cli.scenarios.folders import System, read_folder
-from headgate.conformance.runner import Case, run
+from headgate.conformance.runner import ConformanceCase, run_case
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Reference
 
@@ -114,7 +114,7 @@ def _answer(system: System, held: Held, operation: Operation) -> str:
     given = tuple({"grant": {"to": "ann", "privilege": name, "on": place}} for place, name in sorted(held))
     parameters = {"create": {"type": of}, "grant": {"privilege": of, "to": "bob"}}.get(verb, {})
     ask = {"actor": "ann", "action": verb, "resource": operation.place, "with": parameters}
-    return run(system.world, Case("", given, ask, "allow", "")).answer
+    return run_case(system.world, ConformanceCase("", given, ask, "allow", "")).answer
 
 
 class TestTheModel:
@@ -128,7 +128,7 @@ class TestTheModel:
         assert _answer(system, held, operation) == ("allow" if operation.allowed(held) else "deny")
 
     def test_answers_every_case_as_it_expects(self, system: System) -> None:
-        outcomes = [run(system.world, case) for case in system.cases]
+        outcomes = [run_case(system.world, case) for case in system.cases]
 
         assert [f"{each.case.id}: {each.answer}, {each.why}" for each in outcomes if not each.passed] == []
         assert len(outcomes) >= 60

@@ -10,7 +10,7 @@ from typing import Final
 import httpx
 import pytest
 
-from headgate.sandbox import Level
+from headgate.sandbox import SandboxLevel
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, EXECUTE_PLAN
 from tests.app.server_process import HEADGATE, serving
 from tests.connect_fuzzer.canaries import Canaries, watched
@@ -27,10 +27,10 @@ _SERVED: Final = 0.005
 """The share of mutants that are plans or analyses and are carried out at least, or little is tried."""
 
 
-def fuzz(home: Path, numbers: range, level: Level = Level.NONE) -> Report:
+def fuzz(home: Path, numbers: range, level: SandboxLevel = SandboxLevel.NONE) -> Report:
     """Send what was found before and the mutants of these numbers to a server of its own."""
     data, alias = home.parent / "data", home.parent.parent / "alias"
-    kernel = without_landlock.COMMAND if level is Level.NONE else ()
+    kernel = without_landlock.COMMAND if level is SandboxLevel.NONE else ()
     with serving(data, program=(*kernel, str(HEADGATE))) as server:
         server.until_ready()
         assert httpx.get(f"{server.url}/readyz", trust_env=False).json()["sandbox"].startswith(level.value)

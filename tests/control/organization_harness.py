@@ -10,7 +10,7 @@ from headgate.control.approvals.agreements import RequestAccess
 from headgate.control.control import Control
 from headgate.control.identity.groups import CreateGroup
 from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
-from headgate.control.kernel.command import Command, Plan
+from headgate.control.kernel.command import Command, CommandEffect
 from headgate.control.kernel.errors import CommandError
 from headgate.control.organizations.commands import CreateOrganization
 from headgate.control.resources.commands import CreateResource
@@ -67,7 +67,7 @@ class World:
             self.control.execute(command, Caller(by) if isinstance(by, str) else by)
         return self.facts
 
-    def preview(self, command: Command, by: PrincipalId | None = None) -> Plan:
+    def preview(self, command: Command, by: PrincipalId | None = None) -> CommandEffect:
         return self.control.preview(command, Caller(by) if by else None)
 
     def refuse(

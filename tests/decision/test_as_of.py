@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.control.kernel.ports import Entry
+from headgate.control.kernel.ports import LogEntry
 from headgate.decision.as_of import Past, PastError, as_of
 from headgate.decision.reference import decide
 from headgate.decision.types import Question
@@ -21,11 +21,11 @@ LATER = replace(NEKT, hash="later", roles={**NEKT.roles, "viewer": replace(NEKT.
 OTHER = replace(NEKT, name="other", hash="o")
 KNOWN = {model.hash: model for model in (NEKT, LATER, OTHER)}
 LOG = (
-    Entry(1, 100.0, None, "organization.create", PEOPLE),
-    Entry(2, 200.0, None, "resources", THINGS),
-    Entry(3, 300.0, None, "assignment.add", (assigned(MEMBER, "viewer", RAW, ends=350.0),)),
-    Entry(4, 400.0, None, "project.govern", (GovernedBy(PROJECT, "other", "o"),)),
-    Entry(
+    LogEntry(1, 100.0, None, "organization.create", PEOPLE),
+    LogEntry(2, 200.0, None, "resources", THINGS),
+    LogEntry(3, 300.0, None, "assignment.add", (assigned(MEMBER, "viewer", RAW, ends=350.0),)),
+    LogEntry(4, 400.0, None, "project.govern", (GovernedBy(PROJECT, "other", "o"),)),
+    LogEntry(
         5, 500.0, None, "model.replace", (GovernedBy(PROJECT, NEKT.name, "later"), RoleRevoked(MEMBER, "viewer", RAW))
     ),
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.decision.conditions import CONDITIONS, Case
+from headgate.decision.conditions import CONDITIONS, ConditionInput
 from headgate.decision.conditions import holds as all_hold
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
@@ -18,7 +18,7 @@ from headgate.facts.changes import (
     ResourceCreated,
 )
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.model.model import Term
+from headgate.model.model import Condition
 from tests.fakes.small_organization import (
     DATAMESH,
     FLIGHTS,
@@ -50,7 +50,7 @@ def holds(
     """Say whether the condition holds in the small world with these facts added."""
     there = snapshot(*facts)
     question = Question(Caller(who), "any", on, subject=subject, given=given or {})
-    return CONDITIONS[condition](Case(there, question, DATAMESH, there.resources[on], NOW))
+    return CONDITIONS[condition](ConditionInput(there, question, DATAMESH, there.resources[on], NOW))
 
 
 @pytest.mark.parametrize(("keys", "left"), [(0, True), (99, True), (100, False), (101, False)])
@@ -159,9 +159,9 @@ def test_a_term_looks_where_its_root_says() -> None:
         ResourceCreated(table, "table", layer, "table", attributes={"kind": ("of the table",)}),
     )
     question = Question(Caller(MEMBER), "any", table, given={"kind": ("of the question",)})
-    case = Case(facts, question, DATAMESH, facts.resources[table], NOW)
+    case = ConditionInput(facts, question, DATAMESH, facts.resources[table], NOW)
 
     for root, value in (("self", "of the table"), ("parent", "of the layer"), ("with", "of the question")):
-        assert all_hold((Term(root, "kind", ("another", value)),), case)
-        assert not all_hold((Term(root, "kind", ("another", value), negated=True),), case)
-        assert not all_hold((Term(root, "kind", (value,)), Term(root, "kind", ("another",))), case)
+        assert all_hold((Condition(root, "kind", ("another", value)),), case)
+        assert not all_hold((Condition(root, "kind", ("another", value), negated=True),), case)
+        assert not all_hold((Condition(root, "kind", (value,)), Condition(root, "kind", ("another",))), case)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.control.kernel.log_follower import Start
+from headgate.control.kernel.log_follower import EngineFactory
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
 from headgate.decision.types import Question
@@ -25,11 +25,11 @@ AGREED: tuple[Change, ...] = (
 
 
 @pytest.fixture(params=[Reference, Engine], ids=["reference", "engine"])
-def start(request: pytest.FixtureRequest) -> Start:
+def start(request: pytest.FixtureRequest) -> EngineFactory:
     return request.param
 
 
-def asking(start: Start, *more: Change) -> Answers:
+def asking(start: EngineFactory, *more: Change) -> Answers:
     return start({**MODELS, DATAMESH.name: DATAMESH}, snapshot(*AGREED, *more))
 
 
@@ -37,7 +37,7 @@ def may(answers: Answers, who: PrincipalId, action: str, resource: ResourceId) -
     return answers.check(Question(Caller(who), action, resource), NOW).allowed
 
 
-def test_it_gives_its_consumer_read_on_what_the_port_serves_and_nothing_else(start: Start) -> None:
+def test_it_gives_its_consumer_read_on_what_the_port_serves_and_nothing_else(start: EngineFactory) -> None:
     answers = asking(start)
 
     assert may(answers, MEMBER, "table.select", FLIGHTS)
@@ -46,17 +46,17 @@ def test_it_gives_its_consumer_read_on_what_the_port_serves_and_nothing_else(sta
     assert not may(answers, MEMBER, "table.delete_rows", FLIGHTS)
 
 
-def test_lists_say_the_same(start: Start) -> None:
+def test_lists_say_the_same(start: EngineFactory) -> None:
     answers = asking(start)
 
-    assert answers.which(Caller(MEMBER), "table.select", NOW) == (FLIGHTS,)
-    assert answers.which(Caller(OTHER), "table.select", NOW) == ()
-    assert MEMBER in answers.who("table.select", FLIGHTS, NOW)
-    assert OTHER not in answers.who("table.select", FLIGHTS, NOW)
-    assert MEMBER not in answers.who("table.select", PLANES, NOW)
+    assert answers.list_resources(Caller(MEMBER), "table.select", NOW) == (FLIGHTS,)
+    assert answers.list_resources(Caller(OTHER), "table.select", NOW) == ()
+    assert MEMBER in answers.list_principals("table.select", FLIGHTS, NOW)
+    assert OTHER not in answers.list_principals("table.select", FLIGHTS, NOW)
+    assert MEMBER not in answers.list_principals("table.select", PLANES, NOW)
 
 
-def test_it_follows_the_port_to_another_table(start: Start) -> None:
+def test_it_follows_the_port_to_another_table(start: EngineFactory) -> None:
     answers = asking(start, RelationsSet(PORT, {"serves": edges(PLANES)}))
 
     assert may(answers, MEMBER, "table.select", PLANES)

@@ -7,11 +7,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from immutables import Map
 
-from headgate.control.kernel.names import supposed
+from headgate.control.kernel.names import suppose
 from headgate.decision.evaluator import Reference
 from headgate.decision.explain.explain import explain
 from headgate.decision.reference import decide, discoverable
-from headgate.decision.run_scope import declared
+from headgate.decision.run_scope import is_declared
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
@@ -30,7 +30,7 @@ from headgate.facts.changes import (
 from headgate.facts.fold import apply, fold
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Snapshot
-from tests.fakes.generated import (
+from tests.fakes.generated_worlds import (
     ASSIGNMENTS,
     BY_THEMSELVES,
     CALLERS,
@@ -244,7 +244,7 @@ def test_promise_5_a_hidden_name_and_a_missing_one_are_answered_alike(
 
     seen: list[object] = []
     for asked in (names, (*names[:-1], "missing")):
-        would = supposed(Reference(MODELS, facts), asked)
+        would = suppose(Reference(MODELS, facts), asked)
         assert would is not None
         question = Question(caller, action, would.resource.id, role="viewer", subject=MEMBER)
         answer = explain(MODELS, would.answers.facts, question, NOW)
@@ -265,7 +265,7 @@ def test_promise_7_a_run_touches_what_is_declared_and_its_run_as_may(facts: Snap
 
     may = question.caller.principal == run.run_as and _allowed(facts, itself)
     assert _allowed(facts, question) == (
-        may and resource is not None and declared(facts, RUN, question.action, resource)
+        may and resource is not None and is_declared(facts, RUN, question.action, resource)
     )
 
 
@@ -356,7 +356,7 @@ def test_promise_10_a_fix_fixes_and_its_approvers_may_make_it(facts: Snapshot, q
 def test_promise_5_a_fix_is_for_who_may_know(facts: Snapshot, question: Question) -> None:
     """Who may not discover the resource, or one that the question also names, is told no fix and no approver."""
     concerned = [id for ids in question.on.values() for id in ids]
-    if NEKT.giving(question.action) or not concerned:
+    if NEKT.roles_granting(question.action) or not concerned:
         concerned.append(question.resource)
     if not all(discoverable(MODELS, facts, question.caller, id, NOW) for id in concerned):
         explanation = explain(MODELS, facts, question, NOW)

@@ -12,7 +12,7 @@ from headgate.facts.changes import Change, Edge, GovernedBy, ResourceCreated, Ro
 from headgate.facts.fold import apply, fold
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
-from tests.fakes.generated import ASSIGNMENTS, CALLERS, DATA, PRINCIPALS, RESOURCES, WORLDS, few, questions
+from tests.fakes.generated_worlds import ASSIGNMENTS, CALLERS, DATA, PRINCIPALS, RESOURCES, WORLDS, few, questions
 from tests.fakes.small_organization import ACTIONS, DATAMESH, MODELS, NEKT, NOW, ONEHOUSE
 
 SEVERAL = st.lists(questions(CALLERS), min_size=6, max_size=10)

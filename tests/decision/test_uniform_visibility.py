@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from headgate.decision.uniform_visibility import alike
-from headgate.model.model import Alternative, Model, RoleAt, Setting, Spread, Term
+from headgate.model.model import Condition, Model, PropagationRule, RequiredRole, Requirement, Setting
 from tests.fakes.small_organization import DATAMESH, NEKT, ONEHOUSE, Y42
 
 
-def with_spread(term: Term) -> Model:
-    rule = Spread(frozenset({"member"}), frozenset({"database"}), when=(term,))
+def with_spread(term: Condition) -> Model:
+    rule = PropagationRule(frozenset({"member"}), frozenset({"database"}), when=(term,))
     return replace(NEKT, spread=(*NEKT.spread, rule))
 
 
@@ -22,12 +22,12 @@ def test_no_shipped_model_does(model: Model, type: str) -> None:
 
 @pytest.mark.parametrize("root", ["self", "parent", "named"])
 def test_a_model_does_whose_spread_looks_at_them(root: str) -> None:
-    assert not alike(with_spread(Term(root, "kept", ("open",))), "table")
+    assert not alike(with_spread(Condition(root, "kept", ("open",))), "table")
 
 
 @pytest.mark.parametrize(("on", "same"), [("organization", True), ("database", False), ("table", False)])
 def test_a_model_does_with_a_switch_on_each_of_them(on: str, same: bool) -> None:  # noqa: FBT001
-    model = with_spread(Term("setting", "open", ("yes",)))
+    model = with_spread(Condition("setting", "open", ("yes",)))
 
     known = {**NEKT.settings, "open": Setting("open", on, ("yes", "no"), "yes")}
 
@@ -35,6 +35,8 @@ def test_a_model_does_with_a_switch_on_each_of_them(on: str, same: bool) -> None
 
 
 def test_a_model_does_that_asks_more_where_a_relation_leads_somewhere() -> None:
-    more = Alternative((), (RoleAt("self", None, "viewer"), RoleAt("self", "inputs", "viewer", optional=True)))
+    more = Requirement(
+        (), (RequiredRole("self", None, "viewer"), RequiredRole("self", "inputs", "viewer", optional=True))
+    )
 
     assert not alike(replace(NEKT, needs={**NEKT.needs, "table.select": (more,)}), "table")

@@ -14,23 +14,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.facts import changes as c
-from headgate.facts.bulk_index import Facts, assembled, facts_of
+from headgate.facts.bulk_index import Facts, build_snapshot, facts_of
 from headgate.facts.checkpoint import (
     _SHAPE,  # pyright: ignore[reportPrivateUsage] (what is written follows it)
     _SHAPE_SUM,  # pyright: ignore[reportPrivateUsage] (stands for it)
     CheckpointError,
-    dump,
-    load,
+    dump_checkpoint,
+    load_checkpoint,
 )
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
-from headgate.facts.record_schema import Many, Maybe, Pairs, Record, Scalar, Shape
+from headgate.facts.record_schema import ListShape, MapShape, OptionalShape, RecordShape, ScalarShape, Shape
 from headgate.facts.snapshot import Snapshot
 from tests.facts.histories import BEGUN, few, histories
 from tests.facts.samples import ROOT, SAMPLES
 
 FACTS = fold(Snapshot(), SAMPLES, 7)
-CONTENT = dump(FACTS)
+CONTENT = dump_checkpoint(FACTS)
 _SRC = Path(__file__).parents[2]
 _DUMP = """
 import sys
@@ -54,15 +54,15 @@ def test_a_shape_of_other_fields_needs_another_number() -> None:
 
 def _spelled(shape: Shape) -> str:
     match shape:
-        case Record(_, members):
+        case RecordShape(_, members):
             return f"{{{' '.join(f'{each.name}:{_spelled(each.shape)}' for each in members)}}}"
-        case Pairs(key, value, build):
+        case MapShape(key, value, build):
             return f"{build.__name__}<{_spelled(key)},{_spelled(value)}>"
-        case Many(of, build):
+        case ListShape(of, build):
             return f"{build.__name__}<{_spelled(of)}>"
-        case Maybe(of):
+        case OptionalShape(of):
             return f"{_spelled(of)}?"
-        case Scalar(kind):
+        case ScalarShape(kind):
             return kind.__name__
 
 
@@ -72,25 +72,25 @@ class TestRoundTrip:
     def test_gives_the_snapshot_that_the_changes_give(self, changes: list[c.Change], revision: int) -> None:
         facts = fold(BEGUN, changes, revision)
 
-        assert load(dump(facts)) == facts
+        assert load_checkpoint(dump_checkpoint(facts)) == facts
 
     def test_holds_of_every_kind_of_fact(self) -> None:
-        assert load(CONTENT) == FACTS
+        assert load_checkpoint(CONTENT) == FACTS
         assert all(FACTS)
 
     def test_holds_of_nothing(self) -> None:
-        assert load(dump(Snapshot())) == Snapshot()
+        assert load_checkpoint(dump_checkpoint(Snapshot())) == Snapshot()
 
     def test_holds_of_text_of_any_kind(self) -> None:
         odd = ("", "\0", "é\n", "\U0001f512", "\ud800")
         facts = fold(FACTS, (c.CustomRoleDefined(each, (each,)) for each in odd), 8)
 
-        assert load(dump(facts)) == facts
+        assert load_checkpoint(dump_checkpoint(facts)) == facts
 
     def test_goes_on_with_changes(self) -> None:
         more = (c.ResourceDeleted(ROOT), c.OrganizationCreated(ROOT, "nekt", "abc"))
 
-        assert fold(load(CONTENT), more, 9) == fold(FACTS, more, 9)
+        assert fold(load_checkpoint(CONTENT), more, 9) == fold(FACTS, more, 9)
 
     def test_gives_the_same_bytes_in_every_process(self) -> None:
         command = [sys.executable, "-c", _DUMP]
@@ -100,18 +100,18 @@ class TestRoundTrip:
         assert other.stdout.strip() == sha256(CONTENT).hexdigest()
 
     def test_leaves_the_garbage_collector_as_it_was(self) -> None:
-        load(CONTENT)
+        load_checkpoint(CONTENT)
         assert gc.isenabled()
 
         gc.disable()
-        load(CONTENT)
+        load_checkpoint(CONTENT)
         assert not gc.isenabled()
         gc.enable()
 
     def test_keeps_what_it_gives_from_the_garbage_collector(self) -> None:
         gc.unfreeze()
 
-        loaded = load(CONTENT)
+        loaded = load_checkpoint(CONTENT)
 
         assert gc.get_freeze_count() > len(loaded.resources)
         assert not any(each is loaded for each in gc.get_objects())
@@ -123,12 +123,12 @@ class TestRefusal:
         damaged = CONTENT[:at] + bytes((CONTENT[at] ^ change,)) + CONTENT[at + 1 :]
 
         with pytest.raises(CheckpointError):
-            load(damaged)
+            load_checkpoint(damaged)
 
     @given(st.integers(min_value=0, max_value=len(CONTENT) - 1))
     def test_of_an_end_that_is_cut_off(self, at: int) -> None:
         with pytest.raises(CheckpointError):
-            load(CONTENT[:at])
+            load_checkpoint(CONTENT[:at])
 
     @pytest.mark.parametrize(
         ("content", "message"),
@@ -151,7 +151,7 @@ class TestRefusal:
     )
     def test_says_what_to_do(self, content: bytes, message: str) -> None:
         with pytest.raises(CheckpointError, match=message):
-            load(content)
+            load_checkpoint(content)
 
 
 class TestAssembly:
@@ -159,11 +159,11 @@ class TestAssembly:
     @given(histories())
     def test_makes_every_index_that_the_fold_keeps(self, changes: list[c.Change]) -> None:
         facts = fold(BEGUN, changes, 9)
-        assignments = [each for place in facts.subjects for each in facts.assigned_on(ResourceId(place))]
+        assignments = [each for place in facts.assignments_on for each in facts.assigned_on(ResourceId(place))]
 
-        assert assembled(facts_of(facts), assignments) == facts
+        assert build_snapshot(facts_of(facts), assignments) == facts
 
     def test_needs_every_fact_of_a_snapshot_but_its_indexes_and_assignments(self) -> None:
-        made = {"children", "referrers", "memberships", "acting", "assignments", "subjects"}
+        made = {"children", "referrers", "memberships", "actors_of", "assignments", "assignments_on"}
 
         assert {each.name for each in fields(Facts)} == set(Snapshot._fields) - made

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.control.kernel.ports import Entry
+from headgate.control.kernel.ports import LogEntry
 from headgate.facts import changes as c
 from headgate.facts.encoding import (
     _TYPES,  # pyright: ignore[reportPrivateUsage] (every spelling is written somewhere)
@@ -167,10 +167,10 @@ class TestFactsFile:
         assert str(caught.value).startswith(message)
 
 
-def _entries(*changes: c.Change) -> list[Entry]:
+def _entries(*changes: c.Change) -> list[LogEntry]:
     """One entry for each change, a second apart."""
     numbered = enumerate(changes, start=1)
-    return [Entry(number, float(number), None, "something", (change,)) for number, change in numbered]
+    return [LogEntry(number, float(number), None, "something", (change,)) for number, change in numbered]
 
 
 class TestFactsFileWithEntries:

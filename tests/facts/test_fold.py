@@ -100,8 +100,8 @@ def _named(facts: Snapshot) -> set[str]:
     """Every id that is there or that decides: all but what edges, filed requests and the history of others still name."""
     maps = (
         *(facts.governs, facts.resources, facts.children, facts.settings, facts.principals, facts.groups),
-        *(facts.memberships, facts.assignments, facts.subjects, facts.agreements, facts.change_requests),
-        *(facts.tokens, facts.acting, facts.run_as),
+        *(facts.memberships, facts.assignments, facts.assignments_on, facts.agreements, facts.change_requests),
+        *(facts.tokens, facts.actors_of, facts.run_as),
     )
     names: set[str] = {str(id) for each in maps for id in each}
     names |= {each.parent for each in facts.resources.values()}
@@ -109,9 +109,9 @@ def _named(facts: Snapshot) -> set[str]:
     names |= {id for group in facts.groups.values() for id in group.members}
     names |= {id for groups in facts.memberships.values() for id in groups}
     names |= {id for resources in facts.referrers.values() for id in resources}
-    names |= {id for actors in facts.acting.values() for id in actors}
+    names |= {id for actors in facts.actors_of.values() for id in actors}
     names |= {token.principal for token in facts.tokens.values()}
-    names |= {id for subjects in facts.subjects.values() for id in subjects}
+    names |= {id for subjects in facts.assignments_on.values() for id in subjects}
     names |= {key[1] for held in facts.assignments.values() for key in held}
     return names | set(facts.run_as.values())
 
@@ -145,9 +145,9 @@ def _reindexed(facts: Snapshot) -> Snapshot:
             {id: frozenset(each for each, group in facts.groups.items() if id in group.members) for id in people}
         ),
         referrers=Map({target: frozenset(b for a, b in edges if a == target) for target, _ in edges}),
-        acting=Map({who: frozenset(b for a, b in actors if a == who) for who, _ in actors}),
+        actors_of=Map({who: frozenset(b for a, b in actors if a == who) for who, _ in actors}),
         assignments=Map({subject: Map(each) for subject, each in held.items()}),
-        subjects=Map(
+        assignments_on=Map(
             {
                 place: Map(
                     {
@@ -167,14 +167,14 @@ class TestAChangeSharesWhatItDoesNotTouch:
     @pytest.mark.parametrize(
         ("change", "touched"),
         [
-            (given_to(BEN, "viewer", TABLE), {"assignments", "subjects"}),
-            (c.RoleRevoked(CREW, "viewer", TABLE, "because"), {"assignments", "subjects"}),
+            (given_to(BEN, "viewer", TABLE), {"assignments", "assignments_on"}),
+            (c.RoleRevoked(CREW, "viewer", TABLE, "because"), {"assignments", "assignments_on"}),
             (c.MemberAdded(CREW, BEN), {"groups", "memberships"}),
             (c.ResourceRenamed(TABLE, RAW, "x"), {"resources", "children"}),
             (c.RelationsSet(PIPELINE, {"inputs": (c.Edge(PORT),)}), {"resources", "referrers"}),
-            (c.RunAsSet(PIPELINE, BEN), {"run_as", "acting"}),
+            (c.RunAsSet(PIPELINE, BEN), {"run_as", "actors_of"}),
             (c.PrincipalExpires(BEN, None), {"principals"}),
-            (c.ResourceDeleted(TABLE), {"resources", "children", "assignments", "subjects"}),
+            (c.ResourceDeleted(TABLE), {"resources", "children", "assignments", "assignments_on"}),
             (c.TokenRevoked(TokenId("never")), set[str]()),
         ],
         ids=lambda value: type(value).__name__ if isinstance(value, c.RoleAssigned | c.RoleRevoked) else None,
@@ -231,7 +231,7 @@ class TestPrincipals:
         assert not {ANNA, ROBOT} & set(facts.principals)
         assert facts.groups[CREW].members == frozenset()
         assert facts.groups[ALL].members == {BEN}
-        assert ROOT not in facts.subjects
+        assert ROOT not in facts.assignments_on
         assert PIPELINE not in facts.run_as
         assert PIPELINE in facts.resources
         assert TOKEN not in facts.tokens
@@ -270,7 +270,7 @@ class TestGroups:
         assert CREW not in facts.groups
         assert facts.groups_of(ANNA) == {ALL}
         assert not {CREW, BEN} & set(facts.assignments)
-        assert TABLE not in facts.subjects
+        assert TABLE not in facts.assignments_on
 
     def test_that_are_not_there_get_no_members(self) -> None:
         with pytest.raises(KeyError):
@@ -280,7 +280,7 @@ class TestGroups:
 class TestTokens:
     def test_act_as_their_principal(self) -> None:
         assert FACTS.tokens[TOKEN] == Token(ROBOT, 12.5, (TABLE,), ("table.select",))
-        assert FACTS.acting[ROBOT] == {TOKEN}
+        assert FACTS.actors_of[ROBOT] == {TOKEN}
         assert ANNA not in FACTS.tokens
 
     def test_are_resources_where_they_have_a_parent(self) -> None:
@@ -294,7 +294,7 @@ class TestTokens:
 
         assert TOKEN not in facts.tokens
         assert TOKEN not in facts.resources
-        assert ROBOT not in facts.acting
+        assert ROBOT not in facts.actors_of
         assert BEN not in facts.assignments
 
     def test_go_with_the_project_they_lie_in(self) -> None:
@@ -323,7 +323,7 @@ class TestResources:
         assert not {LAKE, RAW, TABLE} & set(facts.children)
         assert facts.children[PROJECT] == Map({"delays": PIPELINE, TOKEN: TOKEN})
         assert CREW not in facts.assignments
-        assert TABLE not in facts.subjects
+        assert TABLE not in facts.assignments_on
 
     def test_that_are_deleted_take_settings_and_model_along(self) -> None:
         facts = after(c.ResourceDeleted(PROJECT))
@@ -331,7 +331,7 @@ class TestResources:
         assert PROJECT not in facts.settings
         assert PROJECT not in facts.governs
         assert PIPELINE not in facts.run_as
-        assert facts.acting.get(ANNA) is None
+        assert facts.actors_of.get(ANNA) is None
 
     def test_that_are_deleted_are_still_named_by_the_edges_to_them(self) -> None:
         facts = after(c.ResourceDeleted(TABLE))
@@ -344,7 +344,7 @@ class TestResources:
         facts = after(outside, given_to(PrincipalId(TEAM), "consumer", ResourceId("op2")), c.ResourceDeleted(TEAM))
 
         assert TEAM not in facts.assignments
-        assert ResourceId("op2") not in facts.subjects
+        assert ResourceId("op2") not in facts.assignments_on
 
     def test_have_these_relations_and_no_others(self) -> None:
         facts = after(c.RelationsSet(PIPELINE, {"inputs": (c.Edge(RAW, enabled=False), c.Edge(RAW, name="b"))}))
@@ -389,7 +389,7 @@ class TestAssignments:
         twice = (given_to(BEN, "viewer", RAW), given_to(BEN, "viewer", RAW, "why"))
         facts = after(*twice)
 
-        assert facts.subjects[RAW] == Map({BEN: (("viewer", RAW, ""), ("viewer", RAW, "why"))})
+        assert facts.assignments_on[RAW] == Map({BEN: (("viewer", RAW, ""), ("viewer", RAW, "why"))})
         assert after(*reversed(twice)) == facts
         assert list(after(*twice, c.RoleRevoked(BEN, "viewer", RAW)).assignments[BEN]) == [("viewer", RAW, "why")]
 
@@ -398,7 +398,7 @@ class TestAssignments:
         facts = after(given_to(BEN, "viewer", RAW), again)
 
         assert [each.model for each in facts.assignments[BEN].values()] == ["y42"]
-        assert facts.subjects[RAW] == Map({BEN: (("viewer", RAW, ""),)})
+        assert facts.assignments_on[RAW] == Map({BEN: (("viewer", RAW, ""),)})
 
     def test_given_and_taken_leave_nothing(self) -> None:
         facts = after(given_to(BEN, "viewer", RAW), c.RoleRevoked(BEN, "viewer", RAW))
@@ -439,7 +439,7 @@ class TestRuns:
         facts = after(c.RunAsSet(PIPELINE, BEN))
 
         assert facts.run_as[PIPELINE] == BEN
-        assert facts.acting == Map({BEN: frozenset((PIPELINE,)), ROBOT: frozenset((TOKEN,))})
+        assert facts.actors_of == Map({BEN: frozenset((PIPELINE,)), ROBOT: frozenset((TOKEN,))})
 
 
 class TestNames:

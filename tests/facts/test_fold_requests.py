@@ -5,9 +5,9 @@ import pytest
 from headgate.facts import changes as c
 from headgate.facts.ids import PrincipalId, RequestId, ResourceId
 from headgate.facts.snapshot import (
+    AccessRequest,
     Agreement,
     ChangeRequest,
-    Request,
     Resource,
 )
 from tests.facts.samples import (
@@ -88,5 +88,5 @@ class TestRequests:
         filed = (c.RequestFiled(first, BEN, "table.select", TABLE), c.RequestFiled(second, BEN, "table.select", None))
         facts = after(*filed, c.RequestDecided(first, "rejected"))
 
-        assert facts.requests[first] == Request(BEN, "table.select", TABLE, "rejected")
-        assert facts.requests[second] == Request(BEN, "table.select", None, "requested")
+        assert facts.requests[first] == AccessRequest(BEN, "table.select", TABLE, "rejected")
+        assert facts.requests[second] == AccessRequest(BEN, "table.select", None, "requested")

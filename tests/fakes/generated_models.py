@@ -5,20 +5,20 @@ from collections.abc import Mapping
 from hypothesis import strategies as st
 
 from headgate.model.model import (
-    Alternative,
     AssignRule,
-    Bridge,
+    BridgeGrant,
+    Condition,
     CustomRoles,
-    Derived,
+    MembershipRequirement,
     Model,
-    NamedIn,
+    PropagationRule,
+    RelationRole,
+    RequiredRole,
+    Requirement,
     Role,
-    RoleAt,
     Setting,
-    Spread,
-    Standing,
-    Term,
     Type,
+    WeakestOfRule,
     When,
 )
 
@@ -69,14 +69,18 @@ def _terms(*roots: str) -> st.SearchStrategy[When]:
     """At most one condition that looks at what the roots say."""
     forms = {
         "setting": st.builds(
-            Term, st.just("setting"), st.sampled_from(SETTINGS), some(VALUES).map(tuple), st.booleans()
+            Condition, st.just("setting"), st.sampled_from(SETTINGS), some(VALUES).map(tuple), st.booleans()
         ),
-        "self": st.builds(Term, st.just("self"), st.sampled_from(ATTRIBUTES), some(VALUES).map(tuple), st.booleans()),
+        "self": st.builds(
+            Condition, st.just("self"), st.sampled_from(ATTRIBUTES), some(VALUES).map(tuple), st.booleans()
+        ),
         "parent": st.builds(
-            Term, st.just("parent"), st.sampled_from(ATTRIBUTES), some(VALUES).map(tuple), st.booleans()
+            Condition, st.just("parent"), st.sampled_from(ATTRIBUTES), some(VALUES).map(tuple), st.booleans()
         ),
-        "with": st.builds(Term, st.just("with"), st.sampled_from(ATTRIBUTES), some(VALUES).map(tuple), st.booleans()),
-        "named": st.builds(Term, st.just("named"), st.sampled_from(_CONDITIONS), st.just(()), st.booleans()),
+        "with": st.builds(
+            Condition, st.just("with"), st.sampled_from(ATTRIBUTES), some(VALUES).map(tuple), st.booleans()
+        ),
+        "named": st.builds(Condition, st.just("named"), st.sampled_from(_CONDITIONS), st.just(()), st.booleans()),
     }
     one = st.one_of(*(forms[root] for root in roots))
     return st.tuples(st.integers(0, 3), one).map(lambda pair: (pair[1],) if pair[0] == 3 else ())
@@ -87,9 +91,9 @@ _LASTING = _terms("setting", "self", "parent")
 _ANY = _terms("setting", "self", "parent", "with", "named")
 
 _SPREAD = st.one_of(
-    st.builds(Spread, _ROLES, _MOST_TYPES, to=st.none() | _TYPES, role=st.none() | _ROLE, when=_LASTING),
+    st.builds(PropagationRule, _ROLES, _MOST_TYPES, to=st.none() | _TYPES, role=st.none() | _ROLE, when=_LASTING),
     st.builds(
-        Spread,
+        PropagationRule,
         _ROLES,
         _MOST_TYPES,
         up=st.sampled_from(tuple(TYPES)),
@@ -99,7 +103,7 @@ _SPREAD = st.one_of(
         when=_LASTING,
     ),
     st.builds(
-        Spread,
+        PropagationRule,
         _ROLES,
         _MOST_TYPES,
         along=st.sampled_from(RELATIONS),
@@ -108,20 +112,20 @@ _SPREAD = st.one_of(
         when=_LASTING,
     ),
 )
-_NAMED_IN = st.builds(NamedIn, st.sampled_from(("created_by", *RELATIONS)), _TYPES, _ROLE)
+_NAMED_IN = st.builds(RelationRole, st.sampled_from(("created_by", *RELATIONS)), _TYPES, _ROLE)
 _DERIVED = st.builds(
-    Derived,
+    WeakestOfRule,
     st.sampled_from((("outputs",), ("inputs", "outputs"))),
     st.sampled_from((("owner",), ())),
 )
 _ROLE_AT = st.one_of(
     st.builds(
-        RoleAt, st.sampled_from(("self", "parent")), st.none() | st.sampled_from(RELATIONS), _ROLE, st.booleans()
+        RequiredRole, st.sampled_from(("self", "parent")), st.none() | st.sampled_from(RELATIONS), _ROLE, st.booleans()
     ),
-    st.builds(RoleAt, st.just("with"), st.sampled_from(("inputs", "outputs")), _ROLE, st.booleans()),
+    st.builds(RequiredRole, st.just("with"), st.sampled_from(("inputs", "outputs")), _ROLE, st.booleans()),
 )
 _ALTERNATIVES = st.lists(
-    st.builds(Alternative, _ANY, st.lists(_ROLE_AT, max_size=2).map(tuple)), min_size=1, max_size=2
+    st.builds(Requirement, _ANY, st.lists(_ROLE_AT, max_size=2).map(tuple)), min_size=1, max_size=2
 ).map(tuple)
 _ASSIGN = st.builds(
     AssignRule,
@@ -136,10 +140,10 @@ _ASSIGN = st.builds(
     st.just(()) | st.lists(_ROLE_AT, max_size=2).map(tuple),
 )
 _STANDING = st.builds(
-    Standing, st.sampled_from(("organization", "project", "team")), _ROLES, some(KINDS, 1), some(ROLES)
+    MembershipRequirement, st.sampled_from(("organization", "project", "team")), _ROLES, some(KINDS, 1), some(ROLES)
 )
 _CUSTOM_ROLES = st.builds(CustomRoles, st.just(frozenset(ROLES)), _MOST_TYPES, some(KINDS, 1), _LASTING, some(ROLES))
-_BRIDGE = st.builds(Bridge, _ROLE, st.just("serves"), st.just(frozenset(("table.see",))))
+_BRIDGE = st.builds(BridgeGrant, _ROLE, st.just("serves"), st.just(frozenset(("table.see",))))
 
 
 _OWN = st.builds(
@@ -218,21 +222,25 @@ def _dense(name: str) -> Model:
         {each: Setting(each, "organization", VALUES, "off") for each in SETTINGS},
         roles,
         (
-            Spread(frozenset(("r0", "r1")), everywhere, when=(Term("setting", "s", ("off",)),)),
-            Spread(frozenset(("r2",)), everywhere, up="project", within=True),
-            Spread(
-                frozenset(("r3",)), everywhere, up="organization", role="r0", when=(Term("setting", "t", ("off",)),)
+            PropagationRule(frozenset(("r0", "r1")), everywhere, when=(Condition("setting", "s", ("off",)),)),
+            PropagationRule(frozenset(("r2",)), everywhere, up="project", within=True),
+            PropagationRule(
+                frozenset(("r3",)),
+                everywhere,
+                up="organization",
+                role="r0",
+                when=(Condition("setting", "t", ("off",)),),
             ),
-            Spread(frozenset(("r2", "r3")), frozenset(("team", "data_product")), along="port", role="r1"),
+            PropagationRule(frozenset(("r2", "r3")), frozenset(("team", "data_product")), along="port", role="r1"),
         ),
-        {"source": Derived(("outputs",), ())},
+        {"source": WeakestOfRule(("outputs",), ())},
         {},
         (),
-        (Standing("project", frozenset(("r0", "r1")), frozenset(("user",)), frozenset(("r2",))),),
-        (NamedIn("created_by", frozenset(("output_port",)), "r0"),),
+        (MembershipRequirement("project", frozenset(("r0", "r1")), frozenset(("user",)), frozenset(("r2",))),),
+        (RelationRole("created_by", frozenset(("output_port",)), "r0"),),
         ("owner",),
         custom_roles=custom,
-        bridges=(Bridge("r2", "serves", frozenset(("table.see",))),),
+        bridges=(BridgeGrant("r2", "serves", frozenset(("table.see",))),),
         members=frozenset(("team",)),
     )
 

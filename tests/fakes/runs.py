@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from headgate.control.authentication.authenticator import run_token
+from headgate.control.authentication.authenticator import format_run_secret
 from headgate.control.control import Control
 from headgate.control.kernel.ports import Store
-from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunPut, RunRow
+from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunRow, RunUpdate
 from headgate.control.pipelines.runs import EndRun, StartRun
 from headgate.facts.ids import ResourceId, RunId
 
@@ -25,11 +25,11 @@ def begin(control: Control, store: Store, run: RunId, pipeline: ResourceId, clus
     before, now = store.run(run), control.now
     # Not due for long, so that no worker is faster.
     waiting = replace(before or RunRow(run, pipeline, QUEUED, "manual", None, now, now), state=QUEUED, due=now + 1e9)
-    store.put_run(RunPut(waiting, before))
+    store.put_run(RunUpdate(waiting, before))
     control.execute(StartRun(replace(waiting, due=now), "test", now + _LEASE, _SECRET, 100, cluster), None)
     found = there(store, run)
     assert found.state == RUNNING, found
-    return run_token(run, _SECRET)
+    return format_run_secret(run, _SECRET)
 
 
 def end(control: Control, store: Store, run: RunId, state: str = "succeeded", why: str = "") -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from headgate.facts.caller import Caller
-from headgate.spark.authority import Credential
-from headgate.spark.sql.statements import CANCELLED, Column, Progress, StatementError, Wanted
+from headgate.spark.authority import PresentedCredential
+from headgate.spark.sql.statements import CANCELLED, Column, StatementError, StatementProgress, StatementRequest
 
 PATIENCE = 20.0
 """Seconds after which a statement that nobody lets go fails the test instead of hanging it."""
@@ -16,8 +16,10 @@ PATIENCE = 20.0
 class FakeReading:
     """`headgate.spark.sql.statements.Reading`. It goes on when `go` is set, and remembers what happened to it."""
 
-    def __init__(self, wanted: Wanted, batches: Sequence[pa.RecordBatch], error: StatementError | None) -> None:
-        self.progress = Progress(stages=2, stages_done=1, tasks=8, tasks_done=3, tasks_running=2, bytes=1000)
+    def __init__(
+        self, wanted: StatementRequest, batches: Sequence[pa.RecordBatch], error: StatementError | None
+    ) -> None:
+        self.progress = StatementProgress(stages=2, stages_done=1, tasks=8, tasks_done=3, tasks_running=2, bytes=1000)
         self.wanted = wanted
         self.go = threading.Event()
         self.closed = threading.Event()
@@ -71,7 +73,7 @@ class FakeSpark:
     def __init__(
         self, *batches: pa.RecordBatch, error: StatementError | None = None, waits: bool = False, slow: float = 0.0
     ) -> None:
-        self.begun: list[tuple[Credential, FakeReading]] = []
+        self.begun: list[tuple[PresentedCredential, FakeReading]] = []
         self.closed = False
         self._batches = batches or (pa.RecordBatch.from_pydict({"n": [1]}),)
         self._error = error
@@ -83,7 +85,7 @@ class FakeSpark:
         """The newest statement."""
         return self.begun[-1][1]
 
-    def begin(self, credential: Credential, wanted: Wanted) -> FakeReading:
+    def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> FakeReading:
         """Begin one, which goes on at once, after so many slow seconds, or when it is let go."""
         reading = FakeReading(wanted, self._batches, self._error)
         if self._slow:

@@ -11,16 +11,16 @@ from headgate.control.kernel.ports import (
     Checkpoint,
     DocumentConflictError,
     DocumentPut,
-    Draft,
-    Entry,
     Head,
+    LogEntry,
+    LogWrite,
     Pointer,
     PointerConflictError,
     PointerMove,
     RevisionConflictError,
     RunConflictError,
 )
-from headgate.control.kernel.run_queue import Line, RunPut, RunRow, RunWanted
+from headgate.control.kernel.run_queue import RunFilter, RunLogLine, RunRow, RunUpdate
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.facts.changes import Change, ResourceDeleted
 from headgate.facts.ids import ResourceId, RunId
@@ -32,21 +32,21 @@ class FakeStore:
     def __init__(self, beside: "dict[ResourceId, FakeStore] | None" = None) -> None:
         """`beside` are the logs of the same deployment."""
         self._beside = {} if beside is None else beside
-        self.log: list[Entry] = []
+        self.log: list[LogEntry] = []
         self.bodies: dict[tuple[str, str], Mapping[str, Any]] = {}
         self.at: dict[ResourceId, Pointer] = {}
         self.kept: list[Checkpoint] = []
         self.queue: dict[RunId, RunRow] = {}
-        self.said: dict[RunId, list[Line]] = {}
+        self.said: dict[RunId, list[RunLogLine]] = {}
         self.before_append: Callable[[], None] | None = None
 
     def head(self) -> Head:
         return self.log[-1].head if self.log else Head()
 
-    def entries(self, after: int = 0) -> Iterator[Entry]:
+    def entries(self, after: int = 0) -> Iterator[LogEntry]:
         yield from self.log[after:]
 
-    def entry(self, revision: int) -> Entry | None:
+    def entry(self, revision: int) -> LogEntry | None:
         return self.log[revision - 1] if 0 < revision <= len(self.log) else None
 
     def revision_at(self, at: float) -> int:
@@ -59,7 +59,7 @@ class FakeStore:
     def put_checkpoint(self, checkpoint: Checkpoint) -> None:
         self.kept.append(checkpoint)
 
-    def append(self, expected: Head, draft: Draft) -> Head:
+    def append(self, expected: Head, draft: LogWrite) -> Head:
         racing, self.before_append = self.before_append, None
         if racing:
             racing()
@@ -90,7 +90,7 @@ class FakeStore:
 
     def write(self, *changes: Change) -> None:
         """Append what another process decided."""
-        self.append(self.head(), Draft(0.0, None, "elsewhere", changes))
+        self.append(self.head(), LogWrite(0.0, None, "elsewhere", changes))
 
     def pointer(self, table: ResourceId) -> Pointer | None:
         return self.at.get(table)
@@ -121,7 +121,7 @@ class FakeStore:
     def run(self, run: RunId) -> RunRow | None:
         return self.queue.get(run)
 
-    def runs(self, wanted: RunWanted, limit: int = 100) -> Sequence[RunRow]:
+    def runs(self, wanted: RunFilter, limit: int = 100) -> Sequence[RunRow]:
         found = [each for each in self.queue.values() if _is_wanted(each, wanted)]
         if wanted.due_before is not None:
             found.sort(key=lambda each: (each.due, each.run))
@@ -134,10 +134,10 @@ class FakeStore:
             found = [each for each, counts in zip(found, before, strict=True) if counts[each.pipeline] < wanted.of_each]
         return found[:limit]
 
-    def count_runs(self, wanted: RunWanted) -> int:
+    def count_runs(self, wanted: RunFilter) -> int:
         return sum(_is_wanted(each, wanted) for each in self.queue.values())
 
-    def put_run(self, put: RunPut) -> None:
+    def put_run(self, put: RunUpdate) -> None:
         self._require(put)
         self.queue[put.row.run] = put.row
 
@@ -150,11 +150,11 @@ class FakeStore:
         self.queue[run] = replace(there, lease=lease, figures=there.figures if figures is None else figures)
         return True
 
-    def say(self, run: RunId, at: float, texts: Sequence[str]) -> None:
+    def append_log_lines(self, run: RunId, at: float, texts: Sequence[str]) -> None:
         said = self.said.setdefault(run, [])
-        said.extend(Line(number, at, text) for number, text in enumerate(texts, len(said) + 1))
+        said.extend(RunLogLine(number, at, text) for number, text in enumerate(texts, len(said) + 1))
 
-    def lines(self, run: RunId, after: int = 0, limit: int = 1000) -> Sequence[Line]:
+    def log_lines(self, run: RunId, after: int = 0, limit: int = 1000) -> Sequence[RunLogLine]:
         return self.said.get(run, [])[after : after + limit]
 
     def _require_document(self, put: DocumentPut) -> None:
@@ -162,7 +162,7 @@ class FakeStore:
         if (put.new and there is not None) or put.expected not in (None, there):
             raise DocumentConflictError
 
-    def _require(self, put: RunPut) -> None:
+    def _require(self, put: RunUpdate) -> None:
         if _moment(self.queue.get(put.row.run)) != _moment(put.expected):
             raise RunConflictError
 
@@ -181,7 +181,7 @@ class FakeStores:
     def logs(self) -> Sequence[ResourceId]:
         return [root for root, store in self.of.items() if store.log]
 
-    def moved(self) -> bool:
+    def changed_elsewhere(self) -> bool:
         return self.shared
 
     def check(self) -> None:
@@ -197,7 +197,7 @@ class FakeStores:
     def audit(self, records: Sequence[tuple[ResourceId, AuditRecord]]) -> None:
         self.records.extend(records)
 
-    def audited(
+    def audit_records(
         self, root: ResourceId, wanted: AuditFilter, before: int | None = None, limit: int = 100
     ) -> Sequence[tuple[int, AuditRecord]]:
         newest = [(number, record) for number, (of, record) in enumerate(self.records) if of == root][::-1]
@@ -211,8 +211,8 @@ class FakeStores:
         self.of.clear()
 
 
-def _entry(last: Head, draft: Draft) -> Entry:
-    said = Entry(last.revision + 1, draft.at, draft.actor, draft.command, draft.changes, draft.origin, draft.grounds)
+def _entry(last: Head, draft: LogWrite) -> LogEntry:
+    said = LogEntry(last.revision + 1, draft.at, draft.actor, draft.command, draft.changes, draft.origin, draft.grounds)
     return replace(said, hash=hashlib.sha256(f"{last.hash} {said}".encode()).hexdigest(), previous_hash=last.hash)
 
 
@@ -220,7 +220,7 @@ def _moment(row: RunRow | None) -> tuple[str, int, str] | None:
     return None if row is None else (row.state, row.attempt, row.worker)
 
 
-def _is_wanted(row: RunRow, wanted: RunWanted) -> bool:
+def _is_wanted(row: RunRow, wanted: RunFilter) -> bool:
     return all(
         (
             wanted.pipeline in (None, row.pipeline),

@@ -1,4 +1,4 @@
-"""Logins in a whole deployment: through every door, and on every kind of store."""
+"""Logins in a whole deployment: through every endpoint, and on every kind of store."""
 
 import threading
 import time
@@ -11,16 +11,16 @@ from typing import TypeVar
 import httpx
 import pytest
 
-from headgate.control.authentication.device_flow import Waiting
+from headgate.control.authentication.device_flow import PendingReason
 from headgate.control.authentication.errors import LoginError
 from headgate.control.authentication.invitations import Withdraw
-from headgate.control.authentication.services import Entrance, open_entrance
-from headgate.control.authentication.sessions import Session, Started
-from headgate.control.authentication.settings import Hashing, Limit, LoginSettings
-from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
+from headgate.control.authentication.services import Entrance, open_auth_services
+from headgate.control.authentication.sessions import NewSession, Session
+from headgate.control.authentication.settings import AttemptLimit, Hashing, LoginSettings
+from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
 from headgate.control.deployment.break_glass import BreakGlass
 from headgate.control.identity.principals import AddPrincipal
-from headgate.control.kernel.errors import MissingError, TakenError, UnknownCallerError
+from headgate.control.kernel.errors import AlreadyExistsError, CallerGoneError, NotFoundError
 from headgate.control.kernel.ports import DocumentConflictError
 from headgate.control.organizations.organization import Organizations
 from headgate.facts.caller import Caller
@@ -34,7 +34,7 @@ from tests.threads import call_at_once
 ACME = ResourceId("acme")
 T = TypeVar("T")
 SETTINGS = LoginSettings(
-    device_interval=0.0, codes_of_address=Limit(1000, 60.0), hashing=Hashing(time=1, memory=8, lanes=1)
+    device_interval=0.0, codes_of_address=AttemptLimit(1000, 60.0), hashing=Hashing(time=1, memory=8, lanes=1)
 )
 
 
@@ -46,7 +46,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def zoe(world: World) -> PrincipalId:
-    id = world.deployment.entrance.logins.register("zoe", password=PASSWORD)
+    id = world.deployment.entrance.authentication.register("zoe", password=PASSWORD)
     world.control.execute(AddPrincipal(id, "zoe", "admin"), None)
     return id
 
@@ -105,7 +105,7 @@ class TestOnEveryStore:
     @pytest.fixture
     def stores(self, where: str | Path) -> Iterator[SqlStores]:
         with closing(open_stores(where)) as stores:
-            begin_deployment(Organizations(stores, MODELS, time.time), "nekt")
+            bootstrap_deployment(Organizations(stores, MODELS, time.time), "nekt")
             yield stores
 
     def test_one_of_many_at_once_gets_a_login_name(self, stores: SqlStores) -> None:
@@ -114,8 +114,8 @@ class TestOnEveryStore:
 
         def register(ways: Entrance) -> None:
             try:
-                ways.logins.register("ann", password=PASSWORD)
-            except TakenError:
+                ways.authentication.register("ann", password=PASSWORD)
+            except AlreadyExistsError:
                 taken.append(True)
 
         racing = [threading.Thread(target=register, args=(each,)) for each in replicas]
@@ -124,57 +124,57 @@ class TestOnEveryStore:
         for each in racing:
             each.join()
         assert len(taken) == 3
-        assert [each.login for each in replicas[0].logins.users()] == ["ann"]
+        assert [each.login for each in replicas[0].authentication.users()] == ["ann"]
 
     def test_a_session_that_one_replica_ended_is_over_for_another(self, stores: SqlStores) -> None:
         one, (two, organizations) = _replica(stores)[0], _replica(stores)
-        ann = one.logins.register("ann", password=PASSWORD)
+        ann = one.authentication.register("ann", password=PASSWORD)
         organizations.refresh()
-        started = two.logins.log_in("ann", PASSWORD, HOME)
-        assert two.logins.principal_of(started.secret) == ann
+        started = two.authentication.log_in("ann", PASSWORD, HOME)
+        assert two.authentication.principal_of(started.secret) == ann
 
-        one.logins.sessions.end(ann, started.session.id)
+        one.authentication.sessions.end(ann, started.session.id)
         organizations.refresh()
-        assert two.logins.principal_of(started.secret) is None
+        assert two.authentication.principal_of(started.secret) is None
 
     def test_a_device_code_gives_one_session_to_many_that_redeem_it_at_once(self, stores: SqlStores) -> None:
         one, organizations = _replica(stores)
-        one.logins.register("ann", password=PASSWORD)
-        session = one.logins.log_in("ann", PASSWORD, HOME).session
+        one.authentication.register("ann", password=PASSWORD)
+        session = one.authentication.log_in("ann", PASSWORD, HOME).session
         replicas = [_replica(stores)[0] for _ in range(4)]
         for _ in range(10):
             asked = one.devices.ask({}, time.time())
             one.devices.answer(asked.code, session, time.time(), allow=True)
             redeemed = call_at_once(partial(each.devices.redeem, asked.secret, time.time()) for each in replicas)
 
-            assert sum(isinstance(each, Started) for each in redeemed) == 1
-            assert [each for each in redeemed if not isinstance(each, Started)] == [Waiting.OVER] * 3
+            assert sum(isinstance(each, NewSession) for each in redeemed) == 1
+            assert [each for each in redeemed if not isinstance(each, NewSession)] == [PendingReason.OVER] * 3
         organizations.refresh()
-        assert len(one.logins.sessions.of(session.principal)) == 11
+        assert len(one.authentication.sessions.of(session.principal)) == 11
 
     def test_a_device_has_one_answer_of_many_that_are_given_at_once(self, stores: SqlStores) -> None:
         one, _ = _replica(stores)
-        users = [one.logins.register(name, password=PASSWORD) for name in ("ann", "ben", "eve", "mia")]
-        sessions = [one.logins.sessions.start(each, "password").session for each in users]
+        users = [one.authentication.register(name, password=PASSWORD) for name in ("ann", "ben", "eve", "mia")]
+        sessions = [one.authentication.sessions.start(each, "password").session for each in users]
         for _ in range(5):
             asked = one.devices.ask({}, time.time())
             given = call_at_once(partial(_answer, stores, asked.code, each) for each in sessions)
 
             (answered,) = (each for each in given if each is not None)
             redeemed = one.devices.redeem(asked.secret, time.time())
-            assert isinstance(redeemed, Started)
+            assert isinstance(redeemed, NewSession)
             assert redeemed.session.principal == answered
 
     def test_an_invitation_is_used_or_withdrawn_and_not_both(self, stores: SqlStores) -> None:
         organizations = Organizations(stores, MODELS, time.time)
-        owner = open_entrance(organizations, SETTINGS).logins.register("ann", password=PASSWORD)
-        acme = found(organizations, Founding(ACME, "acme", owner, "ann", "nekt"))
+        owner = open_auth_services(organizations, SETTINGS).authentication.register("ann", password=PASSWORD)
+        acme = create_organization(organizations, OrganizationSpec(ACME, "acme", owner, "ann", "nekt"))
         for number in range(6):
-            ways = open_entrance(organizations, SETTINGS)
+            ways = open_auth_services(organizations, SETTINGS)
             invite, secret = ways.invitations.draft(acme, Caller(owner), "member")
             acme.control.execute(invite, Caller(owner))
             names = (f"ben{number}", f"eve{number}")
-            users = [ways.logins.register(name, password=PASSWORD) for name in names]
+            users = [ways.authentication.register(name, password=PASSWORD) for name in names]
             used = call_at_once(
                 (
                     partial(_withdraw, stores, secret),
@@ -189,10 +189,10 @@ class TestOnEveryStore:
 
     def test_one_of_many_new_passwords_at_once_is_set_and_no_other_session_is_left(self, stores: SqlStores) -> None:
         one, organizations = _replica(stores)
-        ann = one.logins.register("ann", password=PASSWORD)
+        ann = one.authentication.register("ann", password=PASSWORD)
         organizations.refresh()
         replicas = [_replica(stores)[0] for _ in range(3)]
-        sessions = [each.logins.log_in("ann", PASSWORD, HOME).session for each in replicas]
+        sessions = [each.authentication.log_in("ann", PASSWORD, HOME).session for each in replicas]
         organizations.refresh()
         started = [partial(_log_in, each) for each in replicas]
         changed = [
@@ -204,21 +204,21 @@ class TestOnEveryStore:
         organizations.refresh()
 
         assert done[:3].count(True) == 1
-        assert [each.id for each in one.logins.sessions.of(ann)] == [sessions[done.index(True)].id]
+        assert [each.id for each in one.authentication.sessions.of(ann)] == [sessions[done.index(True)].id]
         assert len(organizations.deployment.store.documents("password")) == 1
 
     def test_what_no_database_can_hold_is_nobodys(self, stores: SqlStores) -> None:
         ways, _ = _replica(stores)
         for odd in ("\x00", "\ud800", "a\x00b", "'; drop table log; --"):
             for prefix in ("hgs", "hga", "hgi"):
-                assert ways.logins.principal_of(f"{prefix}.{odd}.{odd}") is None
+                assert ways.authentication.principal_of(f"{prefix}.{odd}.{odd}") is None
                 assert ways.access_tokens.presented(f"{prefix}.{odd}.{odd}") is None
 
 
 def _answer(stores: SqlStores, code: str, session: Session) -> PrincipalId | None:
     try:
         _replica(stores)[0].devices.answer(code, session, time.time(), allow=True)
-    except MissingError:
+    except NotFoundError:
         return None
     return session.principal
 
@@ -227,7 +227,7 @@ def _accept(stores: SqlStores, secret: str, principal: PrincipalId) -> bool:
     ways = _replica(stores)[0]
     try:
         ways.invitations.accept(ways.invitations.find(secret), principal, principal)
-    except MissingError:
+    except NotFoundError:
         return False
     return True
 
@@ -237,26 +237,26 @@ def _withdraw(stores: SqlStores, secret: str) -> bool:
     try:
         invitation = ways.invitations.find(secret)
         organizations.open(ACME).control.execute(Withdraw(invitation), None)
-    except (MissingError, DocumentConflictError):
+    except (NotFoundError, DocumentConflictError):
         return False
     return True
 
 
 def _change(ways: Entrance, session: Session, new: str) -> bool:
     try:
-        ways.logins.change_password(session, PASSWORD, new, "192.0.2.1")
-    except (TakenError, LoginError, UnknownCallerError):
+        ways.authentication.change_password(session, PASSWORD, new, "192.0.2.1")
+    except (AlreadyExistsError, LoginError, CallerGoneError):
         return False
     return True
 
 
 def _log_in(ways: Entrance) -> bool:
     with suppress(LoginError):
-        ways.logins.log_in("ann", PASSWORD, HOME)
+        ways.authentication.log_in("ann", PASSWORD, HOME)
     return False
 
 
 def _replica(stores: SqlStores) -> tuple[Entrance, Organizations]:
     """Return the ways in as another process has them: with what it has read of the logs itself."""
     organizations = Organizations(stores, MODELS, time.time)
-    return open_entrance(organizations, SETTINGS), organizations
+    return open_auth_services(organizations, SETTINGS), organizations

@@ -7,7 +7,7 @@ from pyspark.sql.connect.session import SparkSession
 
 from headgate.app.background import running
 from headgate.app.settings.settings import Settings
-from headgate.cli.demo.people import Part, Person
+from headgate.cli.demo.people import Person, Persona
 from headgate.spark.toolchain.prepare import Toolchain, default_cache
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -26,7 +26,7 @@ def spark(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Ite
     folder = tmp_path_factory.mktemp("manifests") / "data"
     with running(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as server:
         token = server.settings.owner_token.read_text(encoding="utf-8").strip()
-        owner = Person(Part("owner", "", ()), token, server.url, server.gateway_port)
+        owner = Person(Persona("owner", "", ()), token, server.url, server.gateway_port)
         owner.call("POST", "/databases", {"name": "raw"})
         yield owner.spark
         owner.close()

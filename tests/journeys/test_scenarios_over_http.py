@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from headgate.cli import app
 from headgate.cli.scenarios.folders import read_folder
 from headgate.conformance.http.routes import Route, routes
-from headgate.conformance.http.runner import Doors, doors
-from headgate.conformance.runner import run
+from headgate.conformance.http.runner import HttpScenarioRunner, doors
+from headgate.conformance.runner import run_case
 from headgate.decision.engine.engine import Engine
 from tests.app.routes import Route as Described
 from tests.app.routes import resolved
@@ -27,7 +27,7 @@ EVERY = (
 
 
 @pytest.fixture(scope="module")
-def opened() -> Iterator[Doors]:
+def opened() -> Iterator[HttpScenarioRunner]:
     with doors() as found:
         yield found
 
@@ -35,9 +35,11 @@ def opened() -> Iterator[Doors]:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("step", EVERY)
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_every_case_is_answered_as_it_expects(folder: Path, step: int, opened: Doors) -> None:
+def test_every_case_is_answered_as_it_expects(folder: Path, step: int, opened: HttpScenarioRunner) -> None:
     outcomes = [
-        run(system.world, case, opened.asked) for system in read_folder(folder, Engine) for case in system.cases[::step]
+        run_case(system.world, case, opened.asked)
+        for system in read_folder(folder, Engine)
+        for case in system.cases[::step]
     ]
 
     assert [f"{each.case.id}: {each.answer}, {each.why}" for each in outcomes if not each.passed] == []
@@ -84,7 +86,7 @@ resources:
 """
 
 
-def test_each_route_that_confirms_cases_is_served_and_takes_what_it_is_sent(opened: Doors) -> None:
+def test_each_route_that_confirms_cases_is_served_and_takes_what_it_is_sent(opened: HttpScenarioRunner) -> None:
     served = [(each, _filled(each.path, "[^/]+")) for each in described(opened.app.openapi())]
 
     for route in routes():

@@ -17,7 +17,7 @@ from pyspark.sql.connect.session import SparkSession
 
 from headgate.app.background import running
 from headgate.app.settings.settings import Settings
-from headgate.cli.demo.people import Part, Person
+from headgate.cli.demo.people import Person, Persona
 from headgate.spark.sql.client import connect
 from headgate.spark.toolchain.prepare import Toolchain, default_cache
 
@@ -87,12 +87,12 @@ def people(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> It
     folder = tmp_path_factory.mktemp("stack") / "data"
     with running(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as server:
         token = server.settings.owner_token.read_text(encoding="utf-8").strip()
-        owner = Person(Part("owner", "", ()), token, server.url, server.gateway_port)
+        owner = Person(Persona("owner", "", ()), token, server.url, server.gateway_port)
         found = {"owner": owner}
         for name in ("viewer", "stranger"):
             owner.call("POST", "/users", {"name": name})
             token = owner.call("POST", "/tokens", {"principal": name})["token"]
-            found[name] = Person(Part(name, "", ()), token, server.url, server.gateway_port)
+            found[name] = Person(Persona(name, "", ()), token, server.url, server.gateway_port)
         for name in ("raw", "secret"):
             owner.call("POST", "/databases", {"name": name})
         owner.spark.sql("CREATE TABLE lake.raw.t AS SELECT 1 AS n")

@@ -14,23 +14,23 @@ from pyiceberg.catalog.rest import RestCatalog
 
 from headgate.control.catalog.tables import PROPERTIES
 from headgate.control.kernel.audit_records import UNAUTHENTICATED, Denial
-from headgate.control.kernel.metadata import Call, Outcome
-from headgate.control.kernel.ports import DocumentPut, Draft, Pointer
+from headgate.control.kernel.metadata import CommandMetadata, CommandOutcome
+from headgate.control.kernel.ports import DocumentPut, LogWrite, Pointer
 from headgate.control.organizations.commands import ORGANIZATION
 from headgate.control.questions.by_name import Verdict
 from headgate.endpoints.iceberg_rest import iceberg_router
 from headgate.endpoints.iceberg_rest.ports import (
-    Identified,
-    Identify,
+    AccessDeniedError,
+    Authenticated,
+    AuthenticateRequest,
+    HttpRequest,
     Lake,
-    Name,
+    NamespaceNotEmptyError,
     NameTakenError,
-    NotEmptyError,
-    RefusedError,
+    QualifiedName,
     SenderDeniedError,
-    Sent,
 )
-from headgate.endpoints.iceberg_rest.request import ANSWER
+from headgate.endpoints.iceberg_rest.request import STORED_ANSWER
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, ResourceCreated, ResourceDeleted, ResourceRenamed
 from headgate.facts.fold import fold
@@ -52,13 +52,13 @@ class FakeGate:
 
     def __init__(self, store: SqlStore) -> None:
         self.store = store
-        self.ids: dict[Name, ResourceId] = {LAKE: ResourceId("lake")}
+        self.ids: dict[QualifiedName, ResourceId] = {LAKE: ResourceId("lake")}
         self.views: set[ResourceId] = set()
-        self.rights: dict[tuple[str, Name], set[str]] = {}
+        self.rights: dict[tuple[str, QualifiedName], set[str]] = {}
         self.refuses_commands: Verdict | None = None
         self.denials: list[tuple[Caller, Denial]] = []
 
-    def allow(self, person: str, name: Name, *actions: str) -> None:
+    def allow(self, person: str, name: QualifiedName, *actions: str) -> None:
         self.rights.setdefault((person, name), set()).update(actions)
 
     def serves(self, caller: Caller, names: Sequence[str]) -> bool:
@@ -77,10 +77,10 @@ class FakeGate:
             resource=self.ids.get(name),
         )
 
-    def databases(self, caller: Caller, lake: Name) -> Sequence[str]:
+    def databases(self, caller: Caller, lake: QualifiedName) -> Sequence[str]:
         return self._visible(caller, lake)
 
-    def tables(self, caller: Caller, database: Name, *, views: bool) -> Sequence[str]:
+    def tables(self, caller: Caller, database: QualifiedName, *, views: bool) -> Sequence[str]:
         return [each for each in self._visible(caller, database) if self.is_view(self.ids[*database, each]) is views]
 
     def is_view(self, resource: ResourceId) -> bool:
@@ -90,7 +90,7 @@ class FakeGate:
         return (self.store.document(PROPERTIES, database) or {}).get("properties", {})
 
     def kept(self, key: str) -> Mapping[str, Any] | None:
-        return self.store.document(ANSWER, key)
+        return self.store.document(STORED_ANSWER, key)
 
     def replay_scope(self, caller: Caller) -> str:
         return f"{caller.principal} {caller.run}"
@@ -98,7 +98,9 @@ class FakeGate:
     def record_denial(self, caller: Caller, denial: Denial, request: str) -> None:
         self.denials.append((caller, denial))
 
-    def create_database(self, caller: Caller, name: Name, properties: Mapping[str, str], call: Call) -> None:
+    def create_database(
+        self, caller: Caller, name: QualifiedName, properties: Mapping[str, str], call: CommandMetadata
+    ) -> None:
         self._require(caller, "lake.create_database", LAKE)
         self._free(name)
         id = ResourceId(str(uuid.uuid4()))
@@ -107,85 +109,90 @@ class FakeGate:
         self.store.put_document(DocumentPut(PROPERTIES, id, {"properties": dict(properties)}))
 
     def change_properties(
-        self, caller: Caller, database: ResourceId, updates: Mapping[str, str], removals: Sequence[str], call: Call
+        self,
+        caller: Caller,
+        database: ResourceId,
+        updates: Mapping[str, str],
+        removals: Sequence[str],
+        call: CommandMetadata,
     ) -> None:
         self._require(caller, "database.alter", self._name(database))
         self._append(call)
         kept = {key: value for key, value in self.properties(database).items() if key not in removals}
         self.store.put_document(DocumentPut(PROPERTIES, database, {"properties": {**kept, **updates}}))
 
-    def drop_database(self, caller: Caller, name: Name, call: Call) -> None:
+    def drop_database(self, caller: Caller, name: QualifiedName, call: CommandMetadata) -> None:
         self._require(caller, "database.drop", name)
         if any(other[:-1] == name for other in self.ids):
-            raise NotEmptyError(f"`{name[-1]}` is not empty")
+            raise NamespaceNotEmptyError(f"`{name[-1]}` is not empty")
         self._append(call, ResourceDeleted(self.ids.pop(name)))
 
-    def create_table(self, caller: Caller, name: Name, pointer: Pointer, call: Call) -> None:
+    def create_table(self, caller: Caller, name: QualifiedName, pointer: Pointer, call: CommandMetadata) -> None:
         self._make(caller, "database.create_table", name, pointer, call)
 
-    def register_table(self, caller: Caller, name: Name, pointer: Pointer, call: Call) -> None:
+    def register_table(self, caller: Caller, name: QualifiedName, pointer: Pointer, call: CommandMetadata) -> None:
         self._require(caller, "lake.register_table", LAKE)
         self._make(caller, "database.create_table", name, pointer, call)
 
-    def create_view(self, caller: Caller, name: Name, pointer: Pointer, call: Call) -> None:
+    def create_view(self, caller: Caller, name: QualifiedName, pointer: Pointer, call: CommandMetadata) -> None:
         self._make(caller, "database.create_view", name, pointer, call)
         self.views.add(pointer.table)
 
-    def rename_table(self, caller: Caller, table: ResourceId, name: Name, call: Call) -> None:
+    def rename_table(self, caller: Caller, table: ResourceId, name: QualifiedName, call: CommandMetadata) -> None:
         old = self._name(table)
         self._require(caller, "table.alter", old)
         self._free(name)
         self._append(call, ResourceRenamed(table, self.ids[name[:-1]], name[-1]))
         self.ids[name] = self.ids.pop(old)
 
-    def drop_table(self, caller: Caller, table: ResourceId, call: Call) -> None:
+    def drop_table(self, caller: Caller, table: ResourceId, call: CommandMetadata) -> None:
         name = self._name(table)
         self._require(caller, "table.drop", name)
         self._append(call, ResourceDeleted(table))
         del self.ids[name]
 
-    def _make(self, caller: Caller, action: str, name: Name, pointer: Pointer, call: Call) -> None:
+    def _make(self, caller: Caller, action: str, name: QualifiedName, pointer: Pointer, call: CommandMetadata) -> None:
         self._require(caller, action, name[:-1])
         self._free(name)
         made = ResourceCreated(pointer.table, "table", self.ids[name[:-1]], name[-1], caller.principal)
         self._append(call, made, pointer=pointer)
         self.ids[name] = pointer.table
 
-    def _visible(self, caller: Caller, above: Name) -> list[str]:
+    def _visible(self, caller: Caller, above: QualifiedName) -> list[str]:
         return sorted(name[-1] for name in self.ids if name[:-1] == above and self._held(caller, name))
 
-    def _free(self, name: Name) -> None:
+    def _free(self, name: QualifiedName) -> None:
         if name in self.ids:
             raise NameTakenError(f"there is a `{name[-1]}` already")
 
-    def _held(self, caller: Caller, name: Name) -> set[str]:
+    def _held(self, caller: Caller, name: QualifiedName) -> set[str]:
         return self.rights.get((caller.principal, name), set()) | self.rights.get((caller.principal, LAKE), set())
 
-    def _require(self, caller: Caller, action: str, name: Name) -> None:
+    def _require(self, caller: Caller, action: str, name: QualifiedName) -> None:
         verdict = self.check(caller, action, name)
         if self.refuses_commands or not verdict.allowed or verdict.resource is None:
-            raise RefusedError(self.refuses_commands or verdict)
+            raise AccessDeniedError(self.refuses_commands or verdict)
 
-    def _name(self, table: ResourceId) -> Name:
+    def _name(self, table: ResourceId) -> QualifiedName:
         return next(name for name, id in self.ids.items() if id == table)
 
-    def _append(self, call: Call, *changes: Change, pointer: Pointer | None = None) -> None:
+    def _append(self, call: CommandMetadata, *changes: Change, pointer: Pointer | None = None) -> None:
         head = self.store.head()
         pointers = (pointer,) if pointer else ()
-        kept = call.keeps(Outcome(fold(Snapshot(), (), head.revision + 1)))
-        self.store.append(head, Draft(0.0, None, "test", changes, tuple(kept), pointers))
+        kept = call.keeps(CommandOutcome(fold(Snapshot(), (), head.revision + 1)))
+        self.store.append(head, LogWrite(0.0, None, "test", changes, tuple(kept), pointers))
 
 
-def identifier(lake: Lake) -> Identify:
+def identifier(lake: Lake) -> AuthenticateRequest:
     """`Bearer anna` is anna from outside, `Bearer spark:anna` her guarded session, `spark:anna@r1` that of a run."""
 
-    def identify(sent: Sent) -> Identified:
+    def identify(sent: HttpRequest) -> Authenticated:
         kind, _, token = sent.headers.get("authorization", "").partition(" ")
         if kind != "Bearer" or not token:
             raise SenderDeniedError(UNAUTHENTICATED, None)
         person, _, run = token.removeprefix("spark:").partition("@")
         caller = Caller(PrincipalId(person), run=RunId(run) if run else None)
-        return Identified(caller, guarded=token.startswith("spark:"), lake=lake)
+        return Authenticated(caller, guarded=token.startswith("spark:"), lake=lake)
 
     return identify
 

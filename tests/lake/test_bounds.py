@@ -19,13 +19,13 @@ from headgate.lake.bounds import (
     MOST_OBJECTS,
     MOST_PROPERTIES,
     MOST_UPDATES,
-    check_growth,
+    check_metadata_growth,
     check_property_sizes,
 )
-from headgate.lake.errors import InvalidError
+from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.metadata import NewTable, new_metadata, updated_metadata
 from headgate.lake.views import KEPT_LOG, KEPT_SCHEMAS, NewView, ViewUpdate, new_view, updated_view
-from tests.profiling import calls_during
+from tests.profiler import calls_during
 
 Update = dict[str, Any]
 
@@ -108,12 +108,12 @@ def require_proportion(commit: Callable[[Iterable[Update]], object], update: Cal
 class TestUpdates:
     @pytest.mark.parametrize("update", [_schema, _spec, _order, _property])
     def test_a_commit_of_more_updates_to_a_table_is_refused(self, update: Callable[[int], Update]) -> None:
-        with pytest.raises(InvalidError, match=f"at most 1,000 updates, and this one has {MOST_UPDATES + 1:,}"):
+        with pytest.raises(InvalidMetadataError, match=f"at most 1,000 updates, and this one has {MOST_UPDATES + 1:,}"):
             _changed(_table(), map(update, range(MOST_UPDATES + 1)))
 
     @pytest.mark.parametrize("update", [_schema, _version, _property])
     def test_a_commit_of_more_updates_to_a_view_is_refused(self, update: Callable[[int], Update]) -> None:
-        with pytest.raises(InvalidError, match="at most 1,000 updates"):
+        with pytest.raises(InvalidMetadataError, match="at most 1,000 updates"):
             _changed_view(_view(), map(update, range(MOST_UPDATES + 1)))
 
     def test_removals_are_not_counted(self) -> None:
@@ -141,7 +141,7 @@ class TestTables:
         full = _changed(_table(), map(update, range(MOST_OBJECTS - 1)))
         assert len(getattr(full, field)) == MOST_OBJECTS
 
-        with pytest.raises(InvalidError, match="a table has at most 1,000"):
+        with pytest.raises(InvalidMetadataError, match="a table has at most 1,000"):
             _changed(full, [update(MOST_OBJECTS)])
         assert _changed(full, [update(3), _property(1)]).properties["comment"] == "v1"
 
@@ -153,12 +153,12 @@ class TestTables:
             update={field: [*getattr(full, field), *getattr(_changed(_table(), [update(5000)]), field)[-1:]]}
         )
 
-        check_growth(more, more)
-        with pytest.raises(InvalidError):
-            check_growth(full, more)
+        check_metadata_growth(more, more)
+        with pytest.raises(InvalidMetadataError):
+            check_metadata_growth(full, more)
 
     def test_the_first_metadata_of_a_table_has_a_bounded_number_of_properties(self) -> None:
-        with pytest.raises(InvalidError, match="at most 1,000 properties"):
+        with pytest.raises(InvalidMetadataError, match="at most 1,000 properties"):
             new_metadata(NewTable(SCHEMA, properties={f"p{each}": "" for each in range(1001)}), ID, LOCATION)
 
     def test_of_two_objects_that_are_the_same_only_one_is_added(self) -> None:
@@ -209,24 +209,24 @@ class TestProperties:
     def test_too_many_are_refused_and_what_was_there_stays(self) -> None:
         many = {f"p{each}": "" for each in range(MOST_PROPERTIES + 5)}
 
-        with pytest.raises(InvalidError, match="at most 1,000 properties"):
+        with pytest.raises(InvalidMetadataError, match="at most 1,000 properties"):
             check_property_sizes({}, many)
         check_property_sizes(many, {**many, "p1": "x"})
 
     def test_all_properties_together_have_a_bounded_length(self) -> None:
         large = {f"p{each}": "x" * 100_000 for each in range(11)}
-        with pytest.raises(InvalidError, match="all properties together"):
+        with pytest.raises(InvalidMetadataError, match="all properties together"):
             check_property_sizes({}, large)
         check_property_sizes(large, {**large, "p0": ""})
 
     @pytest.mark.parametrize("long", [{"k" * (LONGEST_KEY + 1): ""}, {"k": "v" * (LONGEST_VALUE + 1)}])
     def test_a_long_one_is_refused_and_what_was_there_stays(self, long: dict[str, str]) -> None:
-        with pytest.raises(InvalidError, match="is too long"):
+        with pytest.raises(InvalidMetadataError, match="is too long"):
             check_property_sizes({}, long)
         check_property_sizes(long, {**long, "b": ""})
 
     def test_a_view_is_bounded_too(self) -> None:
         updates = [{"action": "set-properties", "updates": {"k": "v" * (LONGEST_VALUE + 1)}}]
 
-        with pytest.raises(InvalidError, match="the property `k` is too long"):
+        with pytest.raises(InvalidMetadataError, match="the property `k` is too long"):
             _changed_view(_view(), updates)

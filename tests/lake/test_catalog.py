@@ -1,4 +1,4 @@
-"""Tables as files and pointers, without a door."""
+"""Tables as files and pointers, without an endpoint."""
 
 import json
 import time
@@ -10,14 +10,14 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.update import SetPropertiesUpdate
 from pyiceberg.types import LongType, NestedField
 
-from headgate.control.kernel.ports import Draft, Head
+from headgate.control.kernel.ports import Head, LogWrite
 from headgate.control.organizations.commands import ORGANIZATION
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake import metadata_files
 from headgate.lake.catalog import TableCatalog
-from headgate.lake.errors import ConflictError, InvalidError, LakeError, MissingError, RuleError
+from headgate.lake.errors import ConflictError, InvalidMetadataError, LakeError, MissingMetadataError, RuleError
 from headgate.lake.metadata import NewTable
-from headgate.lake.metadata_files import MAX_VALUES, Loaded
+from headgate.lake.metadata_files import MAX_VALUES, LoadedTable
 from headgate.lake.staged_creates import MOST_PER_PRINCIPAL, Staged, StagedCreates
 from headgate.lake.warehouse import FileWarehouse
 from tests.fakes.store import FakeStore
@@ -39,24 +39,24 @@ def catalog(store: FakeStore, tmp_path: Path) -> TableCatalog:
 
 
 @pytest.fixture
-def table(store: FakeStore, catalog: TableCatalog) -> Loaded:
+def table(store: FakeStore, catalog: TableCatalog) -> LoadedTable:
     created = catalog.create(NEW, DATABASE)
-    store.append(store.head(), Draft(0.0, None, "create", (), pointers=(created.pointer,)))
+    store.append(store.head(), LogWrite(0.0, None, "create", (), pointers=(created.pointer,)))
     return created
 
 
 def test_a_table_is_there_once_its_pointer_is_stored(store: FakeStore, catalog: TableCatalog) -> None:
     created = catalog.create(NEW, DATABASE)
-    with pytest.raises(MissingError):
+    with pytest.raises(MissingMetadataError):
         catalog.load(created.pointer.table)
 
-    store.append(Head(), Draft(0.0, None, "create", (), pointers=(created.pointer,)))
+    store.append(Head(), LogWrite(0.0, None, "create", (), pointers=(created.pointer,)))
 
     assert catalog.load(created.pointer.table) == created
 
 
 def test_of_two_commits_on_one_base_the_second_leaves_nothing(
-    catalog: TableCatalog, table: Loaded, tmp_path: Path
+    catalog: TableCatalog, table: LoadedTable, tmp_path: Path
 ) -> None:
     prepared = [catalog.prepare(table, (), (), guarded=True) for _ in range(2)]
     (first,) = catalog.commit(prepared[:1])
@@ -68,7 +68,7 @@ def test_of_two_commits_on_one_base_the_second_leaves_nothing(
     assert len(list(tmp_path.rglob("*.metadata.json"))) == 2
 
 
-def test_an_empty_commit_needs_the_right_to_insert(catalog: TableCatalog, table: Loaded) -> None:
+def test_an_empty_commit_needs_the_right_to_insert(catalog: TableCatalog, table: LoadedTable) -> None:
     assert catalog.prepare(table, (), (), guarded=True).needs == {"table.insert"}
     assert catalog.prepare(table, (), (), guarded=False).needs == {"table.insert", "table.select"}
 
@@ -81,12 +81,12 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, object]], object], type[LakeError
         lambda m: m.update({"snapshots": [{"snapshot-id": 1, "timestamp-ms": 1, "manifest-list": "/etc/x"}]}),
         RuleError,
     ),
-    "no schema": (lambda m: m.pop("schemas"), InvalidError),
+    "no schema": (lambda m: m.pop("schemas"), InvalidMetadataError),
 }
 
 
 @pytest.mark.parametrize("name", FORGERIES)
-def test_a_forged_metadata_file_is_not_handed_out(catalog: TableCatalog, table: Loaded, name: str) -> None:
+def test_a_forged_metadata_file_is_not_handed_out(catalog: TableCatalog, table: LoadedTable, name: str) -> None:
     change, expected = FORGERIES[name]
     file = Path(table.pointer.metadata_location.removeprefix("file://"))
     metadata = json.loads(file.read_text())
@@ -102,21 +102,21 @@ def test_a_forged_metadata_file_is_not_handed_out(catalog: TableCatalog, table: 
     [b"[" * 1_000_000, b'{"a":' * 1_000_000, b"[" + b"0," * (MAX_VALUES + 1) + b"0]", b"9" * 1_000_000, b"\xff"],
     ids=["arrays", "objects", "values", "a number", "no text"],
 )
-def test_a_metadata_file_without_bounds_is_not_read(catalog: TableCatalog, table: Loaded, content: bytes) -> None:
+def test_a_metadata_file_without_bounds_is_not_read(catalog: TableCatalog, table: LoadedTable, content: bytes) -> None:
     Path(table.pointer.metadata_location.removeprefix("file://")).write_bytes(content)
 
-    with pytest.raises(InvalidError):
+    with pytest.raises(InvalidMetadataError):
         catalog.load(table.pointer.table)
 
 
 def test_a_commit_writes_no_metadata_that_could_not_be_read_back(
-    catalog: TableCatalog, table: Loaded, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    catalog: TableCatalog, table: LoadedTable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(metadata_files, "MAX_VALUES", 200)
     change = SetPropertiesUpdate(updates={f"p{number}": "" for number in range(200)})
     prepared = catalog.prepare(table, (), [change], guarded=True)
 
-    with pytest.raises(InvalidError, match="expire snapshots"):
+    with pytest.raises(InvalidMetadataError, match="expire snapshots"):
         catalog.commit([prepared])
 
     assert len(list(tmp_path.rglob("*.metadata.json"))) == 1

@@ -16,7 +16,7 @@ from pyiceberg.types import LongType, NestedField, StringType
 from pyiceberg.view.metadata import ViewMetadata, ViewVersion
 
 from headgate.facts.ids import ResourceId
-from headgate.lake.errors import InvalidError, LakeError
+from headgate.lake.errors import InvalidMetadataError, LakeError
 from headgate.lake.metadata import NewTable, new_metadata, updated_metadata
 from headgate.lake.metadata_rules import check_metadata
 from headgate.lake.views import NewView, ViewUpdate, new_view, updated_view
@@ -398,5 +398,5 @@ def test_clocks_that_go_back_or_far_ahead_leave_a_table_that_java_opens_and_comm
 def test_a_commit_that_java_could_not_read_is_refused_with_what_is_wrong(
     updates: list[dict[str, Any]], words: str
 ) -> None:
-    with pytest.raises(InvalidError, match=words):
+    with pytest.raises(InvalidMetadataError, match=words):
         updated_metadata(BASE, None, UPDATES.validate_python(updates))

@@ -24,16 +24,16 @@ from pyiceberg.table.update import (
 )
 from pyiceberg.types import LongType, NestedField
 
-from headgate.control.kernel.ports import Draft, Head
+from headgate.control.kernel.ports import Head, LogWrite
 from headgate.control.organizations.commands import ORGANIZATION
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.catalog import TableCatalog
-from headgate.lake.commit_privileges import commit_needs
-from headgate.lake.errors import InvalidError
+from headgate.lake.commit_privileges import required_actions
+from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import NewTable, updated_metadata
-from headgate.lake.metadata_files import Loaded
+from headgate.lake.metadata_files import LoadedTable
 from headgate.lake.warehouse import FileWarehouse
 from headgate.untrusted_input.manifest_answers import ManifestAnswer
 from tests.fakes.store import FakeStore
@@ -60,15 +60,15 @@ CHANGES = st.one_of(
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[TableCatalog, Loaded]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[TableCatalog, LoadedTable]:
     store, folder = FakeStore(), Path(tmp_path_factory.mktemp("warehouse"))
     catalog = TableCatalog(store, FileWarehouse(folder, ORGANIZATION), PARSERS, ORGANIZATION, time.time)
     created = catalog.create(NEW, ResourceId("d1"))
-    store.append(Head(), Draft(0.0, None, "create", (), pointers=(created.pointer,)))
+    store.append(Head(), LogWrite(0.0, None, "create", (), pointers=(created.pointer,)))
     return catalog, created
 
 
-def _said_otherwise(table: Loaded, updates: Sequence[TableUpdate], every: int) -> list[TableUpdate]:
+def _said_otherwise(table: LoadedTable, updates: Sequence[TableUpdate], every: int) -> list[TableUpdate]:
     """The same, a property at a time, with updates in between that change nothing."""
     nothing: list[TableUpdate] = [
         SetLocationUpdate(location=table.metadata.location),
@@ -90,7 +90,7 @@ def _said_otherwise(table: Loaded, updates: Sequence[TableUpdate], every: int) -
 @settings(max_examples=40, deadline=None)
 @given(changes=st.lists(CHANGES, max_size=5), every=st.integers(1, 3), guarded=st.booleans())
 def test_the_same_said_otherwise_needs_the_same(
-    made: tuple[TableCatalog, Loaded],
+    made: tuple[TableCatalog, LoadedTable],
     changes: list[list[TableUpdate]],
     every: int,
     guarded: bool,  # noqa: FBT001 (drawn)
@@ -106,14 +106,14 @@ def test_the_same_said_otherwise_needs_the_same(
     assert ("table.alter" in plainly.needs) == differs
 
 
-def test_what_a_commit_sets_and_then_removes_is_not_there(made: tuple[TableCatalog, Loaded]) -> None:
+def test_what_a_commit_sets_and_then_removes_is_not_there(made: tuple[TableCatalog, LoadedTable]) -> None:
     base = made[1].metadata
     said = [SetPropertiesUpdate(updates={"a": "1"}), RemovePropertiesUpdate(removals=["a", "a", "old", "never there"])]
 
     assert updated_metadata(base, None, [*said, RemovePropertiesUpdate(removals=["old"])]).properties == {}
 
 
-def test_schemas_are_numbered_here_whatever_the_client_calls_them(made: tuple[TableCatalog, Loaded]) -> None:
+def test_schemas_are_numbered_here_whatever_the_client_calls_them(made: tuple[TableCatalog, LoadedTable]) -> None:
     base = made[1].metadata
     wider = Schema(*FIELDS[:2], schema_id=0)
 
@@ -137,14 +137,14 @@ REWRITE = {"table.insert", "table.update", "table.delete_rows"}
     ],
 )
 def test_the_end_of_a_branch_removes_rows_unless_the_guard_has_decided_on_it(
-    made: tuple[TableCatalog, Loaded], tmp_path: Path, branch: str, needs: set[str], *, guarded: bool
+    made: tuple[TableCatalog, LoadedTable], tmp_path: Path, branch: str, needs: set[str], *, guarded: bool
 ) -> None:
     files = TableFiles(FileWarehouse(tmp_path, ORGANIZATION), made[1].metadata.location, FileParsers(PARSERS, ANN))
     written = [added(1, None, Operation.APPEND), moved(1), moved(1, "beside")]
     base = updated_metadata(made[1].metadata, None, written)
     update = RemoveSnapshotRefUpdate.model_validate({"ref-name": branch})
 
-    assert commit_needs(base, updated_metadata(base, None, [update]), [update], files, guarded=guarded) == needs
+    assert required_actions(base, updated_metadata(base, None, [update]), [update], files, guarded=guarded) == needs
 
 
 class _Counted(TableFiles):
@@ -157,7 +157,9 @@ class _Counted(TableFiles):
         return {}
 
 
-def _moved_branches(made: tuple[TableCatalog, Loaded], snapshots: int, branches: int) -> tuple[frozenset[str], int]:
+def _moved_branches(
+    made: tuple[TableCatalog, LoadedTable], snapshots: int, branches: int
+) -> tuple[frozenset[str], int]:
     """Move branches from the first snapshot over all others, and return what that needs and how often files were read."""
     _, table = made
     one = table.metadata.model_copy(
@@ -182,18 +184,20 @@ def _moved_branches(made: tuple[TableCatalog, Loaded], snapshots: int, branches:
     base = one.model_copy(update={"refs": dict.fromkeys(names, first)})
     moved = one.model_copy(update={"refs": dict.fromkeys(names, last)})
     files = _Counted(FileWarehouse(Path("/nowhere"), ORGANIZATION), base.location, FileParsers(PARSERS, ORGANIZATION))
-    return commit_needs(base, moved, (), files, guarded=True), files.asked
+    return required_actions(base, moved, (), files, guarded=True), files.asked
 
 
-def test_a_snapshot_is_looked_at_once_however_many_branches_move_over_it(made: tuple[TableCatalog, Loaded]) -> None:
+def test_a_snapshot_is_looked_at_once_however_many_branches_move_over_it(
+    made: tuple[TableCatalog, LoadedTable],
+) -> None:
     needs, asked = _moved_branches(made, snapshots=100, branches=100)
 
     assert needs == {"table.alter"}
     assert asked <= 2 * 100
 
 
-def test_branches_that_move_over_too_many_snapshots_are_refused(made: tuple[TableCatalog, Loaded]) -> None:
-    with pytest.raises(InvalidError, match="move fewer branches in one commit"):
+def test_branches_that_move_over_too_many_snapshots_are_refused(made: tuple[TableCatalog, LoadedTable]) -> None:
+    with pytest.raises(InvalidMetadataError, match="move fewer branches in one commit"):
         _moved_branches(made, snapshots=2002, branches=100)
 
 
@@ -221,14 +225,16 @@ ALTERING = {
 
 
 @pytest.mark.parametrize("what", ALTERING)
-def test_only_a_write_to_a_branch_alters_no_ref(made: tuple[TableCatalog, Loaded], tmp_path: Path, what: str) -> None:
+def test_only_a_write_to_a_branch_alters_no_ref(
+    made: tuple[TableCatalog, LoadedTable], tmp_path: Path, what: str
+) -> None:
     alters, update = ALTERING[what]
     files = _Counted(FileWarehouse(tmp_path, ORGANIZATION), made[1].metadata.location, FileParsers(PARSERS, ANN))
     refs = [moved(1), moved(1, "beside"), _named("kept", _ref("tag", 1))]
     base = updated_metadata(made[1].metadata, None, [added(1, None, Operation.APPEND), *refs])
     updates = [added(2, 1, Operation.APPEND), update]
 
-    needs = commit_needs(base, updated_metadata(base, None, updates), updates, files, guarded=True)
+    needs = required_actions(base, updated_metadata(base, None, updates), updates, files, guarded=True)
 
     assert ("table.alter" in needs) is alters
 
@@ -242,20 +248,20 @@ def test_only_a_write_to_a_branch_alters_no_ref(made: tuple[TableCatalog, Loaded
     ],
 )
 def test_the_first_write_begins_the_main_branch_without_settings(
-    made: tuple[TableCatalog, Loaded], tmp_path: Path, update: TableUpdate, *, alters: bool
+    made: tuple[TableCatalog, LoadedTable], tmp_path: Path, update: TableUpdate, *, alters: bool
 ) -> None:
     base = made[1].metadata
     files = _Counted(FileWarehouse(tmp_path, ORGANIZATION), base.location, FileParsers(PARSERS, ANN))
     updates = [added(1, None, Operation.APPEND), update]
 
-    needs = commit_needs(base, updated_metadata(base, None, updates), updates, files, guarded=True)
+    needs = required_actions(base, updated_metadata(base, None, updates), updates, files, guarded=True)
 
     assert ("table.alter" in needs) is alters
 
 
-def test_a_snapshot_has_the_next_sequence_number(made: tuple[TableCatalog, Loaded]) -> None:
+def test_a_snapshot_has_the_next_sequence_number(made: tuple[TableCatalog, LoadedTable]) -> None:
     far = added(1, None, Operation.APPEND)
     snapshot = far.snapshot.model_copy(update={"sequence_number": 2**63 - 1})  # type: ignore[union-attr]
 
-    with pytest.raises(InvalidError, match="is out of range; use the one after"):
+    with pytest.raises(InvalidMetadataError, match="is out of range; use the one after"):
         updated_metadata(made[1].metadata, None, [far.model_copy(update={"snapshot": snapshot})])

@@ -18,7 +18,7 @@ from pyiceberg.table.update import (
 )
 from pyiceberg.types import LongType, NestedField
 
-from headgate.lake.maintenance import maintains
+from headgate.lake.maintenance import is_maintenance
 from headgate.lake.metadata import updated_metadata
 
 FIELD = NestedField(1, "a", LongType(), required=False)
@@ -51,7 +51,7 @@ REWRITTEN = (added(3, 2, Operation.REPLACE), moved(3))
     "updates", [REWRITTEN, (FORGOTTEN,), (*REWRITTEN, FORGOTTEN)], ids=("rewrite", "forget", "both")
 )
 def test_what_leaves_the_rows_is(table: TableMetadata, updates: tuple[TableUpdate, ...]) -> None:
-    assert maintains(table, updated_metadata(table, None, updates))
+    assert is_maintenance(table, updated_metadata(table, None, updates))
 
 
 OTHERS: dict[str, tuple[TableUpdate, ...]] = {
@@ -70,4 +70,4 @@ OTHERS: dict[str, tuple[TableUpdate, ...]] = {
 
 @pytest.mark.parametrize("what", OTHERS)
 def test_what_changes_anything_else_is_not(table: TableMetadata, what: str) -> None:
-    assert not maintains(table, updated_metadata(table, None, OTHERS[what]))
+    assert not is_maintenance(table, updated_metadata(table, None, OTHERS[what]))

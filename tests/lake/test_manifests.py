@@ -259,5 +259,5 @@ class TestFailures:
         content = Path(table.manifest(*["p" * 100] * 5).removeprefix("file://")).read_bytes()
 
         assert len(parsers.read_manifests([content])[0]) == 5
-        with pytest.raises(file_parsers.InvalidError, match="expire snapshots first"):
+        with pytest.raises(file_parsers.InvalidMetadataError, match="expire snapshots first"):
             parsers.read_manifests([content])

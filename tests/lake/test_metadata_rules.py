@@ -16,7 +16,7 @@ from pyiceberg.types import (
     UnknownType,
 )
 
-from headgate.lake.errors import InvalidError, RuleError
+from headgate.lake.errors import InvalidMetadataError, RuleError
 from headgate.lake.metadata_rules import (
     LONGEST_NAME,
     check_column_names,
@@ -75,7 +75,7 @@ def test_a_decimal_whose_scale_is_above_its_precision_stays_and_no_other_comes(c
     nested = NestedField(2, "pair", StructType(NestedField(3, "new", DecimalType(5, 6))))
 
     check([Schema(former)], [Schema(former, NestedField(2, "new", DecimalType(38, 38)))])
-    with pytest.raises(InvalidError, match=r"`new` cannot have the type decimal\(5, 6\)"):
+    with pytest.raises(InvalidMetadataError, match=r"`new` cannot have the type decimal\(5, 6\)"):
         check([Schema(former)], [Schema(former, nested)])
 
 
@@ -86,7 +86,7 @@ def test_a_name_that_a_column_has_stays_and_no_other_like_it_comes(check: Check,
     fine = NestedField(2, "x" * LONGEST_NAME, StringType())
 
     check([Schema(former)], [Schema(former, fine)])
-    with pytest.raises(InvalidError, match="name"):
+    with pytest.raises(InvalidMetadataError, match="name"):
         check([Schema(fine)], [Schema(fine, NestedField(3, "pair", StructType(former)))])
-    with pytest.raises(InvalidError, match="name"):
+    with pytest.raises(InvalidMetadataError, match="name"):
         check([Schema(fine, schema_id=0)], [Schema(fine, schema_id=0), Schema(former, schema_id=1)])

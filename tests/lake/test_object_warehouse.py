@@ -8,12 +8,12 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.update import SetPropertiesUpdate
 from pyiceberg.types import LongType, NestedField
 
-from headgate.control.kernel.ports import Draft, Head
+from headgate.control.kernel.ports import Head, LogWrite
 from headgate.control.organizations.commands import ORGANIZATION
 from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.containment import inside, overlap
-from headgate.lake.errors import InvalidError, RuleError
+from headgate.lake.errors import InvalidMetadataError, RuleError
 from headgate.lake.metadata import NewTable
 from headgate.lake.object_warehouse import ObjectWarehouse
 from headgate.lake.warehouse import MAX_FILE_BYTES
@@ -36,7 +36,7 @@ def test_a_table_is_made_committed_to_and_purged(warehouse: ObjectWarehouse) -> 
     store = FakeStore()
     catalog = TableCatalog(store, warehouse, PARSERS, ORGANIZATION, time.time)
     created = catalog.create(NEW, DATABASE)
-    store.append(Head(), Draft(0.0, None, "create", (), pointers=(created.pointer,)))
+    store.append(Head(), LogWrite(0.0, None, "create", (), pointers=(created.pointer,)))
 
     change = SetPropertiesUpdate(updates={"a": "1"})
     catalog.commit([catalog.prepare(created, (), [change], guarded=True)])
@@ -54,7 +54,7 @@ def test_a_file_is_read_up_to_a_size(warehouse: ObjectWarehouse) -> None:
     location = warehouse.location(DATABASE, ResourceId("t1"))
     OBJECTS[f"{location}/metadata/x"] = bytes(MAX_FILE_BYTES + 1)
 
-    with pytest.raises(InvalidError, match="larger than 64 MiB"):
+    with pytest.raises(InvalidMetadataError, match="larger than 64 MiB"):
         warehouse.read(location, f"{location}/metadata/x")
 
 
@@ -78,7 +78,7 @@ def test_nothing_of_another_table_is_read_written_or_removed(warehouse: ObjectWa
             warehouse.remove(mine, outside)
     with pytest.raises(FileExistsError):
         warehouse.write_new(theirs, path, b"two")
-    with pytest.raises(InvalidError):
+    with pytest.raises(InvalidMetadataError):
         warehouse.read(theirs, f"{theirs}/absent")
     assert OBJECTS.keys() == {path}
 

@@ -13,8 +13,8 @@ from pyiceberg.types import LongType, NestedField, StringType
 from pyiceberg.view.metadata import ViewVersion
 
 from headgate.facts.ids import ResourceId
-from headgate.lake.errors import InvalidError
-from headgate.lake.metadata import NewTable, new_metadata, parse, updated_metadata
+from headgate.lake.errors import InvalidMetadataError
+from headgate.lake.metadata import NewTable, new_metadata, parse_metadata, updated_metadata
 from headgate.lake.readability import require_readable, require_readable_view
 from headgate.lake.views import NewView, new_view, parse_view
 
@@ -108,12 +108,12 @@ def changed(document: Document, change: Change) -> Document:
 
 
 def read_back(document: Document) -> str | None:
-    """Return the metadata as Headgate writes it, or None where it is no metadata. Raises `InvalidError`."""
+    """Return the metadata as Headgate writes it, or None where it is no metadata. Raises `InvalidMetadataError`."""
     content = json.dumps(document).encode()
     is_view = "view-uuid" in document
     try:
-        read: Any = parse_view(content) if is_view else parse(content)
-    except InvalidError:
+        read: Any = parse_view(content) if is_view else parse_metadata(content)
+    except InvalidMetadataError:
         return None
     require_readable_view(read) if is_view else require_readable(read)
     return str(read.model_dump_json())
@@ -246,7 +246,7 @@ UNREADABLE_VIEWS: Final[dict[str, tuple[Change, str]]] = {
 def test_a_table_that_java_does_not_open_is_refused_with_what_is_wrong(case: str) -> None:
     change, words = UNREADABLE_TABLES[case]
 
-    with pytest.raises(InvalidError, match=words):
+    with pytest.raises(InvalidMetadataError, match=words):
         read_back(changed(TABLE, change))
 
 
@@ -254,7 +254,7 @@ def test_a_table_that_java_does_not_open_is_refused_with_what_is_wrong(case: str
 def test_a_view_that_java_does_not_open_is_refused_with_what_is_wrong(case: str) -> None:
     change, words = UNREADABLE_VIEWS[case]
 
-    with pytest.raises(InvalidError, match=words):
+    with pytest.raises(InvalidMetadataError, match=words):
         read_back(changed(VIEW, change))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headgate.lake.errors import InvalidError
+from headgate.lake.errors import InvalidMetadataError
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.lake.java import JavaReader, java_reader
 from tests.lake.test_readability import (
@@ -55,7 +55,7 @@ def _disagreement(java: JavaReader, document: Document) -> str | None:
     """Return what Java says of metadata that is refused or written, if it says the opposite."""
     try:
         written = read_back(document)
-    except InvalidError as refusal:
+    except InvalidMetadataError as refusal:
         return None if java.fault(json.dumps(document)) else f"refused: {refusal}"
     return None if written is None else java.fault(written)
 

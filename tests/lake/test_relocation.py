@@ -7,7 +7,7 @@ from typing import Any
 import fastavro
 import pytest
 
-from headgate.lake.errors import InvalidError, RuleError
+from headgate.lake.errors import InvalidMetadataError, RuleError
 from headgate.lake.relocation import Relocation, manifests_of, position_deletes_of
 
 FIXTURES = Path(__file__).parents[1] / "untrusted_input" / "fixtures"
@@ -82,7 +82,7 @@ def test_a_path_outside_of_the_table_is_refused() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"Obj\x01", b"x" * 100])
 def test_a_file_that_is_no_manifest_is_refused(content: bytes) -> None:
-    with pytest.raises(InvalidError):
+    with pytest.raises(InvalidMetadataError):
         manifests_of(content)
-    with pytest.raises(InvalidError):
+    with pytest.raises(InvalidMetadataError):
         Relocation("file:///a", "file:///b").metadata(content)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headgate.facts.ids import ResourceId
-from headgate.lake.errors import ConflictError, InvalidError, RuleError
+from headgate.lake.errors import ConflictError, InvalidMetadataError, RuleError
 from headgate.lake.warehouse import MAX_FILE_BYTES, FileWarehouse, may_adopt
 
 ACME, GLOBEX = ResourceId("acme"), ResourceId("globex")
@@ -27,7 +27,7 @@ def test_a_file_is_written_once_and_read_back(warehouse: FileWarehouse) -> None:
     with pytest.raises(FileExistsError):
         warehouse.write_new(location, path, b"two")
     warehouse.remove(location, path)
-    with pytest.raises(InvalidError):
+    with pytest.raises(InvalidMetadataError):
         warehouse.read(location, path)
 
 
@@ -41,7 +41,7 @@ def test_a_file_is_read_up_to_a_size(warehouse: FileWarehouse, size: int) -> Non
     if size == MAX_FILE_BYTES:
         assert len(warehouse.read(location, path)) == size
     else:
-        with pytest.raises(InvalidError, match="larger than 64 MiB"):
+        with pytest.raises(InvalidMetadataError, match="larger than 64 MiB"):
             warehouse.read(location, path)
 
 
@@ -50,7 +50,7 @@ def test_a_pipe_is_not_waited_for(warehouse: FileWarehouse) -> None:
     warehouse.write_new(location, f"{location}/metadata/0.json", b"")
     os.mkfifo(f"{location}/metadata/pipe".removeprefix("file://"))
 
-    with pytest.raises(InvalidError, match="cannot be read"):
+    with pytest.raises(InvalidMetadataError, match="cannot be read"):
         warehouse.read(location, f"{location}/metadata/pipe")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from headgate.model.formatter import laid_out
+from headgate.model.formatter import format_model
 from headgate.model.model import Model
 from headgate.model.parse_model import VERBS
 from headgate.model.vocabulary import Vocabulary
@@ -44,7 +44,7 @@ def atomic(vocabulary: Vocabulary, shipped: Sequence[Model]) -> str:
         *(line for verb in VERBS for line in _rule(_of(verb), [verb], vocabulary[_of(verb)].on, roles)),
         "",
     )
-    return laid_out("\n".join(lines))
+    return format_model("\n".join(lines))
 
 
 def _of(verb: str) -> str:

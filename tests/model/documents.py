@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from headgate.decision.conditions import CONDITIONS
-from headgate.model.model import AssignRule, Model, Role, RoleAt, Term, When
-from headgate.model.parse_model import KINDS, VERBS
+from headgate.model.model import AssignRule, Condition, Model, RequiredRole, Role, When
+from headgate.model.parse_model import SUBJECT_KINDS, VERBS
 
 Document = Mapping[str, Any]
 
@@ -35,7 +35,7 @@ def _some(values: Collection[str], least: int = 1) -> st.SearchStrategy[list[str
     return st.lists(st.sampled_from(sorted(values)), min_size=least, max_size=3, unique=True)
 
 
-_types, _roles, _role, _kinds = _some(_TREE), _some(_ROLES), st.sampled_from(_ROLES), _some(KINDS)
+_types, _roles, _role, _kinds = _some(_TREE), _some(_ROLES), st.sampled_from(_ROLES), _some(SUBJECT_KINDS)
 _relation = st.sampled_from(_RELATIONS)
 _flag = st.sampled_from(("true", "false"))
 _values = _some(("one", "two", "'with blanks'")).map(" ".join)
@@ -219,7 +219,7 @@ def _terms(when: When) -> list[str]:
     return [_written_term(term) for term in when]
 
 
-def _written_term(term: Term) -> str:
+def _written_term(term: Condition) -> str:
     if term.root == "named":
         return f"{'not ' if term.negated else ''}{term.name}"
     values = " ".join(f"'{value}'" if " " in value else value for value in term.values)
@@ -231,7 +231,7 @@ def _by_type(actions: Collection[str]) -> dict[str, list[str]]:
     return {type: sorted(a.partition(".")[2] for a in actions if a.partition(".")[0] == type) for type in types}
 
 
-def _places(needed: Sequence[RoleAt]) -> dict[str, list[str]]:
+def _places(needed: Sequence[RequiredRole]) -> dict[str, list[str]]:
     places: dict[str, list[str]] = {}
     for each in needed:
         start = f"{each.root}.{each.relation}" if each.relation else each.root

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.decision.conditions import CONDITIONS
-from headgate.model.diagnostic_codes import Mistake
+from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import Diagnostic, ModelError
 from headgate.model.load import diagnose, load_model
-from tests.fakes.generated import few
+from tests.fakes.generated_worlds import few
 from tests.fakes.small_organization import ACTIONS
 
 HERE = Path(__file__).parent
@@ -45,7 +45,7 @@ class Broken(NamedTuple):
         return SMALL.replace(self.find, self.put)
 
 
-MESSAGES = {each.message for each in Mistake}
+MESSAGES = {each.message for each in DiagnosticCode}
 BROKEN = [Broken(**entry) for entry in yaml.safe_load((HERE / "mistakes.yaml").read_text())]
 
 
@@ -78,15 +78,17 @@ class TestAModelWithOneMistake:
         assert error.value.diagnostics == told(text)
 
     def test_that_is_only_warned_about_is_loaded(self) -> None:
-        warnings = {each.code for each in Mistake if each.severity == "warning"}
+        warnings = {each.code for each in DiagnosticCode if each.severity == "warning"}
 
         for text in (broken.model() for broken in BROKEN if broken.code in warnings):
             assert load_model(text, ACTIONS, "m.yaml", CONDITIONS).version == 1
 
     def test_makes_a_mistake_of_every_kind_somewhere_in_the_corpus(self) -> None:
-        of_the_vocabulary = {Mistake.EMPTY_CELL}
+        of_the_vocabulary = {DiagnosticCode.EMPTY_CELL}
 
-        assert {broken.code for broken in BROKEN} == {each.code for each in Mistake if each not in of_the_vocabulary}
+        assert {broken.code for broken in BROKEN} == {
+            each.code for each in DiagnosticCode if each not in of_the_vocabulary
+        }
 
     def test_is_told_nothing_where_it_is_none(self) -> None:
         assert told(SMALL) == ()
@@ -121,7 +123,7 @@ class TestAMessage:
             assert word in sentences or re.search(rf"`[^`]*\{{{word}\}}[^`]*`", message), word
 
     def test_has_a_code_of_its_own(self) -> None:
-        codes = [each.code for each in Mistake]
+        codes = [each.code for each in DiagnosticCode]
 
         assert codes == sorted(set(codes))
         assert all(re.fullmatch("HG-M[0-9]{3}", code) for code in codes)

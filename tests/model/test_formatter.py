@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.decision.conditions import CONDITIONS
-from headgate.model.diagnostics import Report
-from headgate.model.formatter import laid_out
+from headgate.model.diagnostics import DiagnosticReport
+from headgate.model.formatter import format_model
 from headgate.model.model import Model
 from headgate.model.parse_model import read_model
 from headgate.model.reader import Reader
-from headgate.model.yaml_positions import parse
-from tests.fakes.generated import few
+from headgate.model.yaml_positions import parse_yaml
+from tests.fakes.generated_worlds import few
 from tests.fakes.small_organization import ACTIONS
 from tests.model.documents import DOCUMENTS, Document, written
 
@@ -47,8 +47,8 @@ fewer = settings(few, max_examples=15)
 
 
 def read(text: str) -> Model:
-    report = Report("m.yaml")
-    document = parse(text, report)
+    report = DiagnosticReport("m.yaml")
+    document = parse_yaml(text, report)
     assert document is not None
     model = read_model(document, Reader(report), ACTIONS, CONDITIONS, hash="")
     assert [str(each) for each in report.diagnostics()] == []
@@ -67,7 +67,7 @@ class TestAModel:
         """Reading and laying out are two ways round one circle: nothing is lost, nothing is added."""
         model = read(json.dumps(document))
 
-        assert read(laid_out(way(written(model)))) == model
+        assert read(format_model(way(written(model)))) == model
 
     @fewer
     @given(DOCUMENTS, _WAYS)
@@ -81,26 +81,26 @@ class TestTheLayout:
     @given(DOCUMENTS, _WAYS)
     def test_is_its_own_layout(self, document: Document, way: Any) -> None:
         """What is laid out stays as it is."""
-        text = laid_out(way(document))
+        text = format_model(way(document))
 
-        assert laid_out(text) == text
+        assert format_model(text) == text
 
     @pytest.mark.parametrize("file", FILES, ids=named)
     def test_changes_nothing_that_a_file_says(self, file: Path) -> None:
         text = file.read_text()
 
-        assert dataclasses.replace(read(laid_out(text)), hash="") == dataclasses.replace(read(text), hash="")
+        assert dataclasses.replace(read(format_model(text)), hash="") == dataclasses.replace(read(text), hash="")
 
     @pytest.mark.parametrize("file", FILES, ids=named)
     def test_keeps_every_comment_in_its_order(self, file: Path) -> None:
         text = file.read_text()
 
-        assert sorted(comments(laid_out(text))) == sorted(comments(text))
+        assert sorted(comments(format_model(text))) == sorted(comments(text))
 
     def test_has_no_line_that_is_too_long_for_its_parts(self) -> None:
         long = f"on: [{', '.join(f'table{number}' for number in range(20))}]\n"
 
-        assert laid_out(long) == "on:\n" + "".join(f"  - table{number}\n" for number in range(20))
+        assert format_model(long) == "on:\n" + "".join(f"  - table{number}\n" for number in range(20))
 
     @pytest.mark.parametrize(
         ("written_so", "laid_out_so"),
@@ -123,7 +123,7 @@ class TestTheLayout:
         ids=repr,
     )
     def test_is_this(self, written_so: str, laid_out_so: str | None) -> None:
-        assert laid_out(written_so) == (written_so if laid_out_so is None else laid_out_so)
+        assert format_model(written_so) == (written_so if laid_out_so is None else laid_out_so)
 
 
 def comments(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from headgate.decision.context import Asked
+from headgate.decision.context import EvaluationContext
 from headgate.decision.reference import held
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
@@ -13,9 +13,9 @@ from headgate.facts.changes import Change
 from headgate.facts.fold import fold
 from headgate.model.model import Model
 from headgate.model.role_reach import reach
-from tests.fakes.generated import few
 from tests.fakes.generated_histories import BEGUN, NOW, PRINCIPALS, histories
 from tests.fakes.generated_models import DENSE, HOME, TYPES, models
+from tests.fakes.generated_worlds import few
 
 
 @settings(few, max_examples=60)
@@ -31,7 +31,7 @@ def test_a_role_is_held_only_where_the_checker_says_that_it_can_be(
 
     for resource in facts.resources.values():
         for principal in PRINCIPALS:
-            asked = Asked({HOME: model}, facts, Question(Caller(principal), "", resource.id), now)
+            asked = EvaluationContext({HOME: model}, facts, Question(Caller(principal), "", resource.id), now)
             for path in held(asked, resource):
                 assert resource.type in possible[path.role]
 

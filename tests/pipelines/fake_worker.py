@@ -8,16 +8,16 @@ from typing import Any
 
 from headgate.control.control import Control
 from headgate.control.identity.directory import Directory
-from headgate.control.kernel.ports import DocumentPut, Draft, Store
-from headgate.control.kernel.run_queue import RunRow, RunWanted
+from headgate.control.kernel.ports import DocumentPut, LogWrite, Store
+from headgate.control.kernel.run_queue import RunFilter, RunRow
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.runs import QueueRun
-from headgate.control.questions.by_name import Gate
-from headgate.control.questions.messages import Wording
+from headgate.control.questions.by_name import NameAuthorizer
+from headgate.control.questions.messages import RefusalMessages
 from headgate.facts.changes import Change
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.execution.attempt import Attempt
-from headgate.pipelines.execution.worker import Perform, Worker, WorkerSettings
+from headgate.pipelines.execution.worker import ExecuteAttempt, Worker, WorkerSettings
 from tests.fakes.small_organization import DELAYS, LOAD, MODELS, PEOPLE, ROOT, THINGS
 from tests.fakes.store import FakeStore
 
@@ -59,14 +59,14 @@ def opened(clock: Callable[[], float], store: Store | None = None) -> Organizati
             store.put_document(defined(each))
     control = Control(store, MODELS, clock)
     directory = Directory(control, store)
-    wording = Wording(directory)
-    return Organization(ROOT, store, control, directory, wording, Gate(control, wording, ""))
+    wording = RefusalMessages(directory)
+    return Organization(ROOT, store, control, directory, wording, NameAuthorizer(control, wording, ""))
 
 
 def change(organization: Organization, *changes: Change, at: float | None = None) -> None:
     """Append what another process decided, now or at another time."""
     store = organization.store
-    store.append(store.head(), Draft(at or organization.control.now, None, "elsewhere", changes))
+    store.append(store.head(), LogWrite(at or organization.control.now, None, "elsewhere", changes))
     organization.control.catch_up()
 
 
@@ -78,7 +78,7 @@ def queued(organization: Organization, *names: str, pipeline: ResourceId = DELAY
 
 def runs(organization: Organization, *states: str) -> list[RunRow]:
     """Return the runs in these states, or all, as they were queued."""
-    return list(organization.store.runs(RunWanted(states=states or None), 10_000))[::-1]
+    return list(organization.store.runs(RunFilter(states=states or None), 10_000))[::-1]
 
 
 def row(organization: Organization, name: str) -> RunRow:
@@ -90,14 +90,14 @@ def row(organization: Organization, name: str) -> RunRow:
 
 def log(organization: Organization, name: str) -> str:
     """Return what a run has said."""
-    return "\n".join(each.text for each in organization.store.lines(RunId(name)))
+    return "\n".join(each.text for each in organization.store.log_lines(RunId(name)))
 
 
 @dataclass
 class Work:
     """What attempts do: what the test says for the run, in turn; else nothing. Remembers who did what."""
 
-    by_run: Mapping[str, list[Perform]] = field(default_factory=dict[str, list[Perform]])
+    by_run: Mapping[str, list[ExecuteAttempt]] = field(default_factory=dict[str, list[ExecuteAttempt]])
     done: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -111,7 +111,7 @@ class Work:
             step(attempt)
 
 
-def worker(organization: Organization, work: Perform, settings: WorkerSettings = QUICK, **more: Any) -> Worker:
+def worker(organization: Organization, work: ExecuteAttempt, settings: WorkerSettings = QUICK, **more: Any) -> Worker:
     """Return a worker of one organization; whoever takes it starts and stops it."""
     return Worker(organization.control.catch_up, lambda: [organization], work, settings, **more)
 
@@ -124,7 +124,7 @@ def until(happened: Callable[[], bool], within: float = WITHIN) -> None:
         time.sleep(0.005)
 
 
-def raising(error: Exception) -> Perform:
+def raising(error: Exception) -> ExecuteAttempt:
     """Return what ends with an error."""
 
     def perform(_: Attempt) -> None:

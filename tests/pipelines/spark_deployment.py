@@ -12,13 +12,13 @@ from headgate.app.background import running
 from headgate.app.http.lakes import file_parsers
 from headgate.app.server import Server
 from headgate.app.settings.settings import Settings
-from headgate.cli.demo.people import Part, Person
-from headgate.control.authentication.authenticator import run_token
+from headgate.cli.demo.people import Person, Persona
+from headgate.control.authentication.authenticator import format_run_secret
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.run_queue import RunRow
 from headgate.control.pipelines.runs import EndRun, QueueRun, StartRun
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.definitions.context import Execution, Range
+from headgate.pipelines.definitions.context import Range, RunExecution
 from headgate.pipelines.definitions.definition import parts
 from headgate.pipelines.execution.commits import committed
 from headgate.pipelines.files.bounds import parquet_bound
@@ -70,7 +70,7 @@ class ByHand:
     @contextmanager
     def execution(
         self, name: str, run: RunId | None = None, part: Range | None = None, *, again: bool = False, **changed: Any
-    ) -> Iterator[tuple[Execution, Told]]:
+    ) -> Iterator[tuple[RunExecution, Told]]:
         """Begin an attempt of a run of a saved pipeline, and end it with the block; `again` leaves the run for another one."""
         deployment = self.server.deployment
         control, places = deployment.control, deployment.places
@@ -78,14 +78,14 @@ class ByHand:
         everything = control.snapshot.resources.values()
         pipeline = next(each.id for each in everything if each.name == name and each.type in KINDS)
         begun = self._begin(run, pipeline)
-        token = run_token(run, _SECRET)
+        token = format_run_secret(run, _SECRET)
         spark = connect(self.server.gateway_port, token)
         staging, checkpoints = places.staging(run), places.checkpoints(pipeline)
         for folder in (staging, checkpoints):
             folder.mkdir(parents=True, exist_ok=True)
         edges = {edge.name: edge.target for edge in control.snapshot.resources[pipeline].edges("connections")}
         try:
-            execution = Execution(
+            execution = RunExecution(
                 spark=spark,
                 run=run,
                 say=told.lines.append,
@@ -128,7 +128,7 @@ def by_hand(folder: Path, databases: tuple[str, ...] = ("raw", "trusted")) -> It
     """Serve a new deployment in a folder until the block ends."""
     with running(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0, egress=OPEN), print) as server:
         token = server.settings.owner_token.read_text(encoding="utf-8").strip()
-        owner = Person(Part("owner", "", ()), token, server.url, server.gateway_port)
+        owner = Person(Persona("owner", "", ()), token, server.url, server.gateway_port)
         for name in databases:
             owner.call("POST", "/databases", {"name": name})
         try:

@@ -4,11 +4,11 @@ import grpc
 import pytest
 from pyspark.errors.exceptions.connect import AnalysisException, SparkConnectGrpcException
 
-from headgate.control.text.error_text import REFUSED
+from headgate.control.text.error_text import REFUSED_STATE
 from headgate.pipelines.errors import failure
 from headgate.spark import deciding_authority
 from headgate.spark.gateway.errors import NoSessionError
-from headgate.spark.sessions.operations import ENDED
+from headgate.spark.sessions.operations import SESSION_ENDED
 from headgate.spark.sql import statements
 
 
@@ -22,7 +22,7 @@ def by_grpc(code: grpc.StatusCode) -> Exception:
 
 class TestAFailure:
     def test_is_a_refusal_by_its_state(self) -> None:
-        found = failure(by_spark("you may not", REFUSED))
+        found = failure(by_spark("you may not", REFUSED_STATE))
 
         assert (found.words, found.refused, found.away) == ("you may not", True, False)
 
@@ -37,7 +37,7 @@ class TestAFailure:
     @pytest.mark.parametrize(
         "message",
         [
-            ENDED,
+            SESSION_ENDED,
             deciding_authority._NO_TOKEN,
             "access cannot be decided right now, so it is refused; try again",
             NoSessionError().message,
@@ -47,7 +47,7 @@ class TestAFailure:
         ],
     )
     def test_is_none_of_the_work_where_a_session_was_lost_whatever_state_it_has(self, message: str) -> None:
-        assert failure(by_spark(message, REFUSED)).away
+        assert failure(by_spark(message, REFUSED_STATE)).away
 
     @pytest.mark.parametrize(
         "error",

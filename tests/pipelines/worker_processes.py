@@ -11,7 +11,7 @@ from multiprocessing.sharedctypes import Synchronized, SynchronizedArray
 from multiprocessing.synchronize import Event
 
 from headgate.facts.ids import ResourceId
-from headgate.pipelines.execution.attempt import Attempt, Stop
+from headgate.pipelines.execution.attempt import Attempt, StopReason
 from headgate.pipelines.execution.worker import Worker, WorkerSettings
 from headgate.pipelines.scheduling.scheduler import Scheduler
 from headgate.store import open_stores
@@ -87,7 +87,7 @@ class _Attempts:
         if chance < 0.1:
             raise ValueError("by chance")
         if chance < 0.2:
-            attempt.stop(Stop.LOST)  # as if its lease had ended: others take it over
+            attempt.stop(StopReason.LOST)  # as if its lease had ended: others take it over
 
 
 class _NoSchedules(Scheduler):

@@ -16,7 +16,7 @@ from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 from tests.app.deployment_harness import settings_in, world_in
-from tests.store.tampering import rehash
+from tests.store.tampered_store import rehash
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def test_a_forged_checkpoint_gives_no_rights_after_a_restart(left: Left) -> None
         "INSERT INTO checkpoints VALUES (?, ?, 1.0, ?)",
         left.organization,
         left.facts.revision,
-        checkpoint.dump(left.forged),
+        checkpoint.dump_checkpoint(left.forged),
     )
 
     with closing(open_deployment(settings_in(left.folder))) as deployment:

@@ -1,4 +1,4 @@
-"""Every denial of a door beside the HTTP API makes one record, in the addressed organization, that names the asker."""
+"""Every denial of an endpoint beside the HTTP API makes one record, in the addressed organization, that names the asker."""
 
 import json
 import time
@@ -9,18 +9,18 @@ from typing import Any
 import httpx
 import pytest
 
-from headgate.app.spark.credentials import Knowing
+from headgate.app.spark.credentials import CredentialResolver
 from headgate.app.spark.drivers import Drivers
 from headgate.control.identity.tokens import RevokeToken
 from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.suspension import SuspendOrganization
-from headgate.endpoints.http.read_your_writes import Freshness
+from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.endpoints.internal.gateway import gateway_application
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.spark.abandoned_sessions import AbandonedSessions
-from headgate.spark.authority_messages import Authenticate, MayTouch, path_of
+from headgate.spark.authority_messages import Authenticate, MayAccessMessage, message_path
 from headgate.spark.deciding_authority import DecidingAuthority
 from headgate.spark.driver.clusters import Clusters
 from headgate.spark.sessions.signature import sign
@@ -100,7 +100,7 @@ class Audits:
         until(lambda: self.world.deployment.audit.waiting == 0, lambda: "the audit is not written")
         stores = self.world.deployment.stores
         roots = {*self.world.deployment.organizations.roots, DEPLOYMENT}
-        return {root: [each for _, each in stores.audited(root, AuditFilter(), limit=10_000)] for root in roots}
+        return {root: [each for _, each in stores.audit_records(root, AuditFilter(), limit=10_000)] for root in roots}
 
     def made_by(self, act: Callable[[], Any]) -> tuple[Any, list[tuple[ResourceId, AuditRecord]]]:
         """Return what a call returns, and the records that it makes, each with its organization."""
@@ -317,7 +317,7 @@ class TestAuthZen:
 
 
 class TestStatementsThatTheGuardRefuses:
-    """The guard asks one door for SQL over HTTP, Spark Connect and runs."""
+    """The guard asks one endpoint for SQL over HTTP, Spark Connect and runs."""
 
     @pytest.fixture
     def home(self, world: World) -> Place:
@@ -423,20 +423,20 @@ class TestStatementsThatTheGuardRefuses:
 class TestTheGatewayOfSpark:
     @pytest.fixture
     def gateway(self, world: World) -> Iterator[httpx.Client]:
-        """The door that the gateway asks."""
+        """The endpoint that the gateway asks."""
         deployment = world.deployment
         drivers = Drivers(deployment.organizations, deployment.home, ("*",), Clusters())
-        knowing = Knowing(deployment, world.sparks, drivers)
-        authority = DecidingAuthority(knowing.known, lambda: world.sparks.all, AbandonedSessions())
-        freshness = Freshness(deployment.organizations)
-        app = gateway_application(authority, knowing.at_hand, "key", freshness, knowing.record_denial)
+        knowing = CredentialResolver(deployment, world.sparks, drivers)
+        authority = DecidingAuthority(knowing.resolve, lambda: world.sparks.all, AbandonedSessions())
+        freshness = FreshnessBarrier(deployment.organizations)
+        app = gateway_application(authority, knowing.resolve_cached, "key", freshness, knowing.record_denial)
         with served(app) as address, httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
             client.headers["authorization"] = "Bearer key"
             yield client
 
     def ask(self, gateway: httpx.Client, kind: type, secret: str, organization: str, **more: str) -> httpx.Response:
         credential = {"token": secret, "organization": organization}
-        return gateway.post(path_of(kind), json={"credential": credential, **more})
+        return gateway.post(message_path(kind), json={"credential": credential, **more})
 
     def test_an_unknown_caller_is_recorded(
         self, world: World, acme: Place, audits: Audits, gateway: httpx.Client
@@ -463,7 +463,7 @@ class TestTheGatewayOfSpark:
     ) -> None:
         path = {"action": "path.read", "path": "s3a://key:secret@bucket/file"}
 
-        answer, found = audits.made_by(lambda: self.ask(gateway, MayTouch, acme.tokens["vic"], "", **path))
+        answer, found = audits.made_by(lambda: self.ask(gateway, MayAccessMessage, acme.tokens["vic"], "", **path))
 
         assert answer.json() is False
         record = only(acme, found)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headgate.control.connections.commands import Entrance
+from headgate.control.connections.commands import JdbcAccess
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.spark.sessions.registry import OrganizationSpark
@@ -68,7 +68,7 @@ def test_the_guard_is_told_while_the_run_may_and_as_the_pipeline_declares_it(wor
 def test_a_route_can_ask_again_while_the_run_lasts(world: World) -> None:
     caller, home, asks = started(world, "shop", RunId("run-4")), world.deployment.home, list[Callable[[], bool]]()
 
-    def route(_cluster: str, entrance: Entrance, is_allowed: Callable[[], bool]) -> Entrance:
+    def route(_cluster: str, entrance: JdbcAccess, is_allowed: Callable[[], bool]) -> JdbcAccess:
         asks.append(is_allowed)
         return entrance
 

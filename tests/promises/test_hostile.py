@@ -17,10 +17,10 @@ import pytest
 from headgate.app.background import running
 from headgate.app.deployment import Deployment
 from headgate.app.settings.settings import Settings
-from headgate.control.deployment.bootstrap import Founding, found
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization
 from headgate.control.deployment.operators import add_operator
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.metadata import BY_ITSELF
+from headgate.control.kernel.metadata import INTERNAL
 from headgate.endpoints.http.limits import Limits
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.app.deployment_harness import Place
@@ -64,7 +64,7 @@ class Target:
 
 SENDING = ("POST", "PUT", "PATCH")
 UNLISTED = ("/oauth2/token", "/oauth2/device", "/access/v1/evaluation", "/iceberg/v1/namespaces", "/guard/v1/decide")
-"""Paths of other doors that take a body, and that the OpenAPI document does not list."""
+"""Paths of other endpoints that take a body, and that the OpenAPI document does not list."""
 LARGE = b'{"k":"' + b"x" * 70_000 + b'"}'
 
 
@@ -74,7 +74,9 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     settings = Settings(folder, folder / "cache", None, api_port=0, gateway_port=0, spark=False, limits=UNLIMITED)
     with running(settings, print) as server, httpx.Client(base_url=server.url, trust_env=False, timeout=30) as client:
         owner, root = PrincipalId(new_id("p")), ResourceId(new_id("o"))
-        second = found(server.deployment.organizations, Founding(root, "other", owner, "someone", "nekt"))
+        second = create_organization(
+            server.deployment.organizations, OrganizationSpec(root, "other", owner, "someone", "nekt")
+        )
         other = Place(client, second, "/o/other", {})
         other.tokens["owner"] = other.token(owner)
         token = settings.owner_token.read_text(encoding="utf-8").strip()
@@ -84,9 +86,9 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 
 def operator_session(deployment: Deployment) -> str:
     """Log in a new operator; returns the secret of the session."""
-    logins, password = deployment.entrance.logins, secrets.token_urlsafe()
+    logins, password = deployment.entrance.authentication, secrets.token_urlsafe()
     user = logins.register("olga", login="olga", password=password)
-    add_operator(deployment.organizations.deployment.control, user, BY_ITSELF)
+    add_operator(deployment.organizations.deployment.control, user, INTERNAL)
     return logins.log_in("olga", password, {}).secret
 
 
@@ -109,7 +111,7 @@ def sending(target: Target) -> list[tuple[str, str]]:
 
 
 def is_refused(answer: httpx.Response, *expected: int) -> bool:
-    """Hold an answer to a refusal that is no failure, and says so in the form that its door has."""
+    """Hold an answer to a refusal that is no failure, and says so in the form that its endpoint has."""
     request = f"{answer.request.method} {answer.request.url}"
     assert 400 <= answer.status_code < 500, (request, answer.status_code, answer.text)
     assert not expected or answer.status_code in expected, (request, answer.status_code, answer.text)
@@ -284,7 +286,7 @@ def test_a_field_that_no_form_has_is_refused_by_every_route_of_the_api(target: T
 
 
 WRONG = (7.5, "NaN", None, {"a": {"b": [1]}}, [[{}]], [None])
-INTERNAL = re.compile(r"\w[\[(]|Input|Value error|valid dictionary|after validation|JSON decode|Extra|required")
+VALIDATOR_WORDS = re.compile(r"\w[\[(]|Input|Value error|valid dictionary|after validation|JSON decode|Extra|required")
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=map(str, WRONG))
@@ -298,7 +300,7 @@ def test_a_fault_of_a_form_names_fields_and_no_types_of_the_program(target: Targ
             assert is_no_failure(answer)
             if answer.status_code == 422:
                 told = [text for each in answer.json().get("faults", ()) for text in each.values()]
-                assert [text for text in told if INTERNAL.search(text)] == [], route.name
+                assert [text for text in told if VALIDATOR_WORDS.search(text)] == [], route.name
 
 
 def _numbers(schema: Any) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from headgate.app.http.application import http_application
-from headgate.app.http.middleware import fronted
+from headgate.app.http.middleware import build_front
 from tests.app.deployment_harness import NoSpark, World, world_in
 from tests.app.routes import Route, routes
 from tests.endpoints.http.asgi_client import asks
@@ -34,7 +34,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def published(world: World) -> FastAPI:
-    """The same doors with a public URL."""
+    """The same endpoints with a public URL."""
     deployment = world.deployment
     logins = replace(deployment.settings.logins, address=f"{PUBLIC}/")
     known = replace(deployment, settings=replace(deployment.settings, logins=logins))
@@ -78,13 +78,13 @@ class TestWithoutAPublicUrl:
         assert str(world.http.base_url).rstrip("/") in world.http.get(path).text
 
     def test_a_probe_may_name_any_host(self, world: World) -> None:
-        here = asks(fronted(world.app, world.deployment).app)
+        here = asks(build_front(world.app, world.deployment).app)
 
         assert here("GET", "/healthz", headers={"host": EVIL}).status_code == 200
         assert here("GET", "/api/v1/me", headers={"host": EVIL}).status_code == 421
 
     def test_a_request_that_is_answered_at_once_is_refused_too(self, world: World) -> None:
-        express = fronted(world.app, world.deployment).express
+        express = build_front(world.app, world.deployment).express
         body = b'{"action": {"name": "read"}}'
         head = [(b"host", EVIL.encode()), (b"content-length", b"%d" % len(body))]
         secret = (b"authorization", f"Bearer {world.tokens['owner']}".encode())

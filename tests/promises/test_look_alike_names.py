@@ -16,7 +16,7 @@ from headgate.control.kernel.ports import DocumentPut
 from tests.app.deployment_harness import Place, World, world_in
 from tests.app.routes import Route, routes
 from tests.promises.test_hidden import query, saved_query, table
-from tests.promises.test_taken import SCHEMA, VIEW, filled, gives_a_name
+from tests.promises.test_taken_names import SCHEMA, VIEW, filled, gives_a_name
 
 LOOK_ALIKES: Mapping[str, tuple[str, str]] = {
     "a Cyrillic letter": ("s\u0435cret", "it mixes letters of Cyrillic and Latin"),

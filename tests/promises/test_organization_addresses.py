@@ -10,19 +10,19 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headgate.app.spark.credentials import Knowing
+from headgate.app.spark.credentials import CredentialResolver
 from headgate.app.spark.drivers import Drivers
 from headgate.control.identity.principals import AddPrincipal
-from headgate.control.identity.tokens import IssueToken, written
-from headgate.control.kernel.ports import Draft
+from headgate.control.identity.tokens import IssueToken, format_token
+from headgate.control.kernel.ports import LogWrite
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import SeveralOrganizationsError
 from headgate.facts.changes import ResourceRenamed
 from headgate.facts.ids import PrincipalId, TokenId
-from headgate.spark.authority import Credential
+from headgate.spark.authority import PresentedCredential
 from headgate.spark.driver.clusters import Clusters
-from headgate.spark.sql.statement_store import KeptStatements
-from headgate.spark.sql.statements import SqlLimits, Wanted
+from headgate.spark.sql.statement_store import StatementStore
+from headgate.spark.sql.statements import SqlLimits, StatementRequest
 from tests.app.deployment_harness import Place, World, world_in
 from tests.app.generated_organization import Scene, scene
 from tests.app.route_requests import READS, WRITES, Asked
@@ -78,14 +78,14 @@ class Two:
         self.world = world
         self.main: Place = world
         self.beta = world.organization("beta", "nekt")
-        logins = world.deployment.entrance.logins
+        logins = world.deployment.entrance.authentication
         logins.register("ann", login="ann", password=PASSWORD, email="ann@acme.example", verified=True, principal=ANN)
         self.login = logins.log_in("ann", PASSWORD, {}).secret
         for place in (self.main, self.beta):
             place.control.execute(AddPrincipal(ANN, "ann", "admin"), None)
             place.tokens["ann"] = self.login
         self.spark = FakeSpark(pa.record_batch({"plan": [PLAN]}))
-        statements = KeptStatements(self.spark, SqlLimits())
+        statements = StatementStore(self.spark, SqlLimits())
         world.app.state.deployed = replace(world.app.state.deployed, statements=statements, has_spark=lambda _: True)
 
     def send(self, method: str, path: str, body: Any = None, query: Mapping[str, str] | None = None) -> Any:
@@ -114,9 +114,11 @@ def two(tmp_path: Path) -> Iterator[Two]:
         yield Two(world)
 
 
-def knowing(two: Two) -> Knowing:
+def knowing(two: Two) -> CredentialResolver:
     deployment = two.world.deployment
-    return Knowing(deployment, two.world.sparks, Drivers(deployment.organizations, deployment.home, ("*",), Clusters()))
+    return CredentialResolver(
+        deployment, two.world.sparks, Drivers(deployment.organizations, deployment.home, ("*",), Clusters())
+    )
 
 
 class TestALoginOfTwoOrganizations:
@@ -172,21 +174,21 @@ class TestALoginOfTwoOrganizations:
         assert named == [two.main.opened.id] * 2 + [two.beta.opened.id] * 2
 
     def test_has_statements_apart_in_each_organization(self, two: Two) -> None:
-        statements = KeptStatements(two.spark, SqlLimits())
+        statements = StatementStore(two.spark, SqlLimits())
         kept = statements.start(
-            Credential(two.login, two.beta.opened.id), ANN, Wanted("SELECT 1", None, 10, 1000, 60.0)
+            PresentedCredential(two.login, two.beta.opened.id), ANN, StatementRequest("SELECT 1", None, 10, 1000, 60.0)
         )
 
-        assert statements.find(Credential(two.login, two.main.opened.id), kept.id) is None
-        assert statements.find(Credential(two.login, two.beta.opened.id), kept.id) is kept
+        assert statements.find(PresentedCredential(two.login, two.main.opened.id), kept.id) is None
+        assert statements.find(PresentedCredential(two.login, two.beta.opened.id), kept.id) is kept
 
     def test_has_to_name_one_at_the_gateway(self, two: Two) -> None:
         known = knowing(two)
 
         with pytest.raises(SeveralOrganizationsError):
-            known.known(Credential(two.login))
+            known.resolve(PresentedCredential(two.login))
         for place in (two.main, two.beta):
-            found = known.known(Credential(two.login, place.opened.id))
+            found = known.resolve(PresentedCredential(two.login, place.opened.id))
             assert found is not None
             assert found.spark is two.world.sparks.of(place.opened)
 
@@ -195,7 +197,7 @@ class TestALoginOfTwoOrganizations:
 
         assert two.send("GET", "/api/v1/organization").json()["id"] == two.main.opened.id
         assert two.send("GET", "/iceberg/v1/config").status_code == 200
-        assert knowing(two).known(Credential(two.login)) is not None
+        assert knowing(two).resolve(PresentedCredential(two.login)) is not None
 
 
 class TestATokenOfAnotherOrganization:
@@ -213,12 +215,12 @@ class TestALoginWhoseIdIsThatOfAServicePrincipal:
     def test_is_unknown_where_that_acts(self, two: Two) -> None:
         """A log that was imported may give a user the id of another organization's service principal."""
         robot = two.beta.program("robot", "admin")
-        logins = two.world.deployment.entrance.logins
+        logins = two.world.deployment.entrance.authentication
         logins.register("mallory", login="mallory", password=PASSWORD, principal=robot)
         known = {"authorization": f"Bearer {logins.log_in('mallory', PASSWORD, {}).secret}"}
 
         assert two.world.http.get("/o/beta/api/v1/me", headers=known).status_code == 401
-        assert knowing(two).known(Credential(logins.log_in("mallory", PASSWORD, {}).secret, "beta")) is None
+        assert knowing(two).resolve(PresentedCredential(logins.log_in("mallory", PASSWORD, {}).secret, "beta")) is None
 
 
 def _wait_for_the_audit(two: Two) -> None:
@@ -257,28 +259,28 @@ class TestTheDeployment:
         assert two.send("GET", "/o/main/api/v1/me").status_code == 200
 
     def test_is_no_organization_to_a_user_that_is_in_none(self, two: Two) -> None:
-        logins = two.world.deployment.entrance.logins
+        logins = two.world.deployment.entrance.authentication
         logins.register("mal", login="mal", password=PASSWORD, email="mal@acme.example", verified=True)
         login = logins.log_in("mal", PASSWORD, {}).secret
         known = {"authorization": f"Bearer {login}"}
 
         for address in ("/o/deployment", "/o/%64eployment", "/o/main", "/o/beta", ""):
             assert two.world.http.post(f"{address}/api/v1/tokens", json={}, headers=known).status_code == 401
-        assert knowing(two).known(Credential(login, DEPLOYMENT)) is None
-        assert knowing(two).known(Credential(login)) is None
+        assert knowing(two).resolve(PresentedCredential(login, DEPLOYMENT)) is None
+        assert knowing(two).resolve(PresentedCredential(login)) is None
 
     def test_has_no_tokens_that_are_good_anywhere(self, two: Two) -> None:
         """Such as were made before the deployment's own log was closed to requests."""
         deployment = two.world.deployment.organizations.deployment
         id, secret = TokenId("t_old"), "s" * 43
         deployment.control.execute(IssueToken(id, secret, ANN), None)
-        known = {"authorization": f"Bearer {written(id, secret)}"}
+        known = {"authorization": f"Bearer {format_token(id, secret)}"}
 
         for address in ("", "/o/main", "/o/beta", "/o/deployment"):
             assert two.world.http.get(f"{address}/api/v1/me", headers=known).status_code == 401
             assert two.world.http.get(f"{address}/iceberg/v1/config", headers=known).status_code == 401
         assert two.world.http.get("/api/v1/organizations", headers=known).status_code == 401
-        assert knowing(two).known(Credential(written(id, secret))) is None
+        assert knowing(two).resolve(PresentedCredential(format_token(id, secret))) is None
 
 
 class TestAnOrganizationThatIsNamedLikeAnother:
@@ -292,11 +294,11 @@ class TestAnOrganizationThatIsNamedLikeAnother:
     def test_an_organization_that_an_earlier_version_named_so_takes_no_requests_of_the_other(self, two: Two) -> None:
         log = two.world.deployment.organizations.deployment
         renamed = ResourceRenamed(two.beta.opened.id, DEPLOYMENT, two.main.opened.id)
-        log.store.append(log.store.head(), Draft(0.0, None, "resource.rename", (renamed,)))
+        log.store.append(log.store.head(), LogWrite(0.0, None, "resource.rename", (renamed,)))
         log.control.catch_up()
 
         found = two.send("GET", f"/o/{two.main.opened.id}/api/v1/organization").json()
-        log.store.append(log.store.head(), Draft(0.0, None, "resource.rename", (replace(renamed, name="beta"),)))
+        log.store.append(log.store.head(), LogWrite(0.0, None, "resource.rename", (replace(renamed, name="beta"),)))
         log.control.catch_up()
 
         assert found["id"] == two.main.opened.id

@@ -10,7 +10,7 @@ import pytest
 
 from tests.app.deployment_harness import World, world_in
 from tests.app.generated_organization import Scene, scene
-from tests.app.repeated import PREPARED, Ground
+from tests.app.repeated_requests import PREPARED, Ground
 from tests.app.route_requests import WRITES, Asked
 from tests.app.routes import routes
 from tests.threads import call_at_once

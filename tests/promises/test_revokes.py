@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headgate.app.deployment import over
-from headgate.app.spark.credentials import Knowing
+from headgate.app.spark.credentials import CredentialResolver
 from headgate.app.spark.drivers import Drivers
 from headgate.control.catalog.tables import DropDatabase, RenameTable
 from headgate.control.kernel.errors import SuspendedError
@@ -21,18 +21,18 @@ from headgate.control.resources.commands import CreateResource
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.spark.abandoned_sessions import AbandonedSessions
-from headgate.spark.authority import Credential, Report, Running
-from headgate.spark.deciding_authority import DecidingAuthority, Known
+from headgate.spark.authority import OperationReport, PresentedCredential, Running
+from headgate.spark.deciding_authority import DecidingAuthority, ResolvedCredential
 from headgate.spark.driver.clusters import Cluster, Clusters
 from headgate.spark.driver.driver import DriverState
 from headgate.spark.sessions.operations import UNREADABLE
-from headgate.spark.sessions.privileges import NameNeed, Need
+from headgate.spark.sessions.privileges import RequiredName, RequiredPrivilege
 from headgate.spark.sql.statements import NO_DRIVER
 from headgate.store import FILE, open_stores
 from tests.app.deployment_harness import Place, World, serving, settings_in
 from tests.fakes.runs import begin, end
 
-READ = NameNeed(action="database.describe", object=("lake", "raw"))
+READ = RequiredName(action="database.describe", object=("lake", "raw"))
 
 
 class Scene:
@@ -45,25 +45,25 @@ class Scene:
         self.world = World(self.deployment)
         embedded = Clusters(Cluster(EMBEDDED))
         self.drivers = Drivers(self.deployment.organizations, self.deployment.home, ("o-acme", "nosuch"), embedded)
-        self.knowing = Knowing(self.deployment, self.world.sparks, self.drivers)
-        self.authority = DecidingAuthority(self.knowing.known, lambda: self.world.sparks.all, AbandonedSessions())
+        self.knowing = CredentialResolver(self.deployment, self.world.sparks, self.drivers)
+        self.authority = DecidingAuthority(self.knowing.resolve, lambda: self.world.sparks.all, AbandonedSessions())
         self.running: Running | None = None
 
-    def begin(self, secret: str, *needs: Need) -> None:
+    def begin(self, secret: str, *needs: RequiredPrivilege) -> None:
         """Let an operation of this secret's holder be allowed what it needs."""
-        known = self.knowing.known(Credential(secret))
+        known = self.knowing.resolve(PresentedCredential(secret))
         assert known is not None
         spark = self.world.sparks.of(self.deployment.home)
         handle = spark.sessions.open(known.caller, "s")
         assert spark.judge.refusal(known.caller, needs) is None
         spark.works.record(handle, "op", needs)
-        self.running = Running(handle, "op", Credential(secret))
+        self.running = Running(handle, "op", PresentedCredential(secret))
         assert self.refused() == ""
 
     def login(self, name: str) -> PrincipalId:
         """Let somebody log in too."""
         principal = self.world.caller(name).principal
-        self.deployment.entrance.logins.register(name, principal=principal)
+        self.deployment.entrance.authentication.register(name, principal=principal)
         return principal
 
     def pipeline(self, files: Path) -> ResourceId:
@@ -79,7 +79,7 @@ class Scene:
     def refused(self) -> str:
         """Return why it may not go on, or nothing."""
         assert self.running is not None
-        verdicts = self.authority.report(Report((self.running,), (self.running.handle,)))
+        verdicts = self.authority.report(OperationReport((self.running,), (self.running.handle,)))
         return " ".join(each.message for each in verdicts.refused)
 
 
@@ -131,7 +131,7 @@ def test_what_ends_a_statement(scene: Scene, revoke: Callable[[World], None]) ->
 
 def test_a_statement_that_has_dropped_its_database_goes_on(scene: Scene) -> None:
     scene.world.give("vic", "manager", "lake.raw")
-    scene.begin(scene.world.tokens["vic"], READ, NameNeed(action="database.drop", object=("lake", "raw")))
+    scene.begin(scene.world.tokens["vic"], READ, RequiredName(action="database.drop", object=("lake", "raw")))
 
     drop_the_database(scene.world)
 
@@ -149,7 +149,7 @@ def test_a_statement_that_has_renamed_a_table_reads_on_by_the_rights_under_the_n
     if may_read:
         scene.world.give("vic", "viewer", "lake.hidden")
     names = ("lake", "raw", "t")
-    needs = [NameNeed(action=action, object=names) for action in ("table.select", "table.alter", "table.drop")]
+    needs = [RequiredName(action=action, object=names) for action in ("table.select", "table.alter", "table.drop")]
     scene.begin(scene.world.tokens["vic"], *needs)
 
     home.control.execute(RenameTable(table, find(home, "lake", "hidden"), "moved"), owner)
@@ -171,9 +171,12 @@ def test_a_suspended_organization_answers_its_members_with_that_at_the_gateway_u
     home.control.execute(SuspendOrganization(home.id), None)
 
     with pytest.raises(SuspendedError):
-        scene.knowing.known(Credential(secret))
-    assert scene.knowing.known(Credential(scene.world.organization("acme", "nekt").tokens["owner"], home.id)) is None
-    assert scene.knowing.at_hand(Credential(secret)) is None
+        scene.knowing.resolve(PresentedCredential(secret))
+    assert (
+        scene.knowing.resolve(PresentedCredential(scene.world.organization("acme", "nekt").tokens["owner"], home.id))
+        is None
+    )
+    assert scene.knowing.resolve_cached(PresentedCredential(secret)) is None
     home.control.execute(ResumeOrganization(home.id), None)
     scene.begin(secret, READ)
 
@@ -182,11 +185,11 @@ def test_a_suspended_organization_has_no_driver_until_it_is_resumed(scene: Scene
     acme = scene.world.organization("acme", "nekt", id="o-acme").opened
     acme.control.execute(SuspendOrganization(acme.id), None)
 
-    driver, why_not = scene.drivers.of(acme)
+    driver, why_not = scene.drivers.get(acme)
 
     assert (driver, "is suspended" in why_not) == (None, True)
     acme.control.execute(ResumeOrganization(acme.id), None)
-    assert scene.drivers.of(acme)[1] == ""
+    assert scene.drivers.get(acme)[1] == ""
 
 
 def test_a_log_that_cannot_be_read_ends_what_runs_in_its_organization(scene: Scene) -> None:
@@ -212,7 +215,7 @@ def test_a_date_that_passes_ends_it(scene: Scene) -> None:
 
 
 def test_the_end_of_a_login_ends_it_even_if_nothing_was_asked(scene: Scene) -> None:
-    sessions = scene.deployment.entrance.logins.sessions
+    sessions = scene.deployment.entrance.authentication.sessions
     vic = scene.login("vic")
     started = sessions.start(vic, "password")
     scene.begin(started.secret)
@@ -246,8 +249,8 @@ class TestDrivers:
             return made[-1]
 
         async def story() -> None:
-            await scene.drivers.begin(make)  # pyright: ignore[reportArgumentType] (a fake with what is asked of it)
-            home, other = scene.knowing.known(Credential(scene.world.tokens["vic"])), self.known(scene, acme)
+            await scene.drivers.start_home(make)  # pyright: ignore[reportArgumentType] (a fake with what is asked of it)
+            home, other = scene.knowing.resolve(PresentedCredential(scene.world.tokens["vic"])), self.known(scene, acme)
             assert other is not None
             assert home is not None
             assert self.known(scene, acme) == other
@@ -270,7 +273,9 @@ class TestDrivers:
     def test_a_run_comes_to_that_of_the_cluster_on_which_it_began(self, scene: Scene, tmp_path: Path) -> None:
         home, pipeline = scene.deployment.home, scene.pipeline(tmp_path)
         here, there = (
-            scene.knowing.known(Credential(begin(home.control, home.store, RunId(f"r-{name}"), pipeline, name)))
+            scene.knowing.resolve(
+                PresentedCredential(begin(home.control, home.store, RunId(f"r-{name}"), pipeline, name))
+            )
             for name in ("embedded", "big")
         )
 
@@ -293,13 +298,13 @@ class TestDrivers:
 
     def test_an_organization_that_is_named_counts_for_a_login(self, scene: Scene) -> None:
         vic = scene.login("vic")
-        secret = scene.deployment.entrance.logins.sessions.start(vic, "password").secret
+        secret = scene.deployment.entrance.authentication.sessions.start(vic, "password").secret
 
-        assert scene.knowing.known(Credential(secret)) is not None
-        assert scene.knowing.known(Credential(secret, "nosuch")) is None
+        assert scene.knowing.resolve(PresentedCredential(secret)) is not None
+        assert scene.knowing.resolve(PresentedCredential(secret, "nosuch")) is None
 
-    def known(self, scene: Scene, place: Place) -> Known | None:
-        return scene.knowing.known(Credential(place.tokens["owner"]))
+    def known(self, scene: Scene, place: Place) -> ResolvedCredential | None:
+        return scene.knowing.resolve(PresentedCredential(place.tokens["owner"]))
 
 
 class FakeDriver:

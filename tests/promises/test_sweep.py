@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headgate.control.access.visibility import known_to
-from headgate.control.kernel.command import Plan, knows
+from headgate.control.access.visibility import visible_subjects
+from headgate.control.kernel.command import CommandEffect, model_has_action
 from headgate.decision.reference import decide
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
@@ -54,7 +54,7 @@ class Watched:
         control = one.place.control
         foresee = control.preview
 
-        def preview(*given: Any) -> Plan:
+        def preview(*given: Any) -> CommandEffect:
             plan = foresee(*given)
             self.asked = [each.question for each in plan.decisions]
             return plan
@@ -138,10 +138,10 @@ def may(one: Scene, caller: Caller, action: str, on: ResourceId) -> bool:
     """Say whether the reference allows an action; to discover is to be allowed anything."""
     control = one.place.control
     if on in control.snapshot.principals or on in control.snapshot.groups:
-        return known_to(control.answers, caller, control.now)(on)
-    if action == DISCOVER or not knows(one.model, action):
+        return visible_subjects(control.answers, caller, control.now)(on)
+    if action == DISCOVER or not model_has_action(one.model, action):
         # Everybody knows where they are.
-        return on == one.place.opened.id or control.sees(caller, on)
+        return on == one.place.opened.id or control.is_visible(caller, on)
     return allows(one, caller, Question(caller, action, on))
 
 

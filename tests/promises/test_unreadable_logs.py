@@ -10,7 +10,7 @@ import pytest
 from headgate.control.deployment.operators import add_operator
 from headgate.control.identity.principals import AddPrincipal
 from headgate.control.kernel.audit_records import AuditFilter
-from headgate.control.kernel.metadata import BY_ITSELF
+from headgate.control.kernel.metadata import INTERNAL
 from headgate.control.organizations.commands import DEPLOYMENT
 from tests.app.deployment_harness import World, world_in
 from tests.app.server_process import until
@@ -34,10 +34,10 @@ def damaged(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Damaged]
         beta = world.organization("beta", "nekt")
         token = beta.tokens["owner"]
         secret = login(world, "ann")
-        ann = world.deployment.entrance.logins.user_of("ann").principal
+        ann = world.deployment.entrance.authentication.user_of("ann").principal
         for place in (world, beta):
             place.control.execute(AddPrincipal(ann, "ann", "member"), None)
-        add_operator(world.deployment.organizations.deployment.control, ann, BY_ITSELF)
+        add_operator(world.deployment.organizations.deployment.control, ann, INTERNAL)
     with sqlite3.connect(tmp_path / "data" / "headgate.db") as database:
         database.execute(f"UPDATE log SET {request.param} WHERE log_id = ?", (beta.opened.id,))
         database.execute("DELETE FROM checkpoints")
@@ -80,5 +80,5 @@ def test_a_denial_in_it_is_in_the_audit_of_the_deployment(damaged: Damaged) -> N
     assert world.http.post("/o/beta/api/v1/users", json={}).status_code == 401
 
     until(lambda: world.deployment.audit.waiting == 0, lambda: "the audit is not written")
-    kept = world.deployment.stores.audited(DEPLOYMENT, AuditFilter(), limit=10)
+    kept = world.deployment.stores.audit_records(DEPLOYMENT, AuditFilter(), limit=10)
     assert [(each.action, each.code) for _, each in kept] == [("POST /users", "unauthenticated")]

@@ -9,11 +9,11 @@ import yaml
 
 from headgate.app.settings.schema import VARIABLES
 from headgate.app.settings.settings import default_settings
-from headgate.app.settings.variable import FILE
+from headgate.app.settings.variable import FILE_SUFFIX
 from headgate.endpoints.http.probes import PATHS
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
-NAMES = {each.name for each in VARIABLES} | {each.name + FILE for each in VARIABLES if each.secret}
+NAMES = {each.name for each in VARIABLES} | {each.name + FILE_SUFFIX for each in VARIABLES if each.secret}
 
 
 @pytest.fixture

@@ -52,14 +52,14 @@ def is_client(name: str) -> bool:
 def test_no_module_of_the_server_but_those_reviewed_asks_over_http() -> None:
     found = {name for name, tree in trees() if any(map(is_client, imported(tree)))}
 
-    assert found == {f"pipelines/{name}" for name in OF_CONNECTIONS} | set(REVIEWED)
+    assert found == {f"pipelines/connections/{name}" for name in OF_CONNECTIONS} | set(REVIEWED)
 
 
 def test_no_module_of_connections_reads_an_answer_without_a_bound() -> None:
     used = {
         (name, node.attr)
         for name, tree in trees()
-        if name.removeprefix("pipelines/") in OF_CONNECTIONS
+        if name.removeprefix("pipelines/connections/") in OF_CONNECTIONS
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute)
     }

@@ -50,12 +50,12 @@ class TestContract:
         ("module", "line", "broken"),
         [
             pytest.param("facts/__init__.py", "import headgate.control", "headgate.facts", id="an arrow outward"),
-            pytest.param("lake/__init__.py", "import headgate.spark", "headgate.lake", id="a room beside"),
-            pytest.param("decision/__init__.py", "import time", "headgate.decision", id="a clock in a pure room"),
-            pytest.param("model/__init__.py", "import os", "headgate.model", id="the environment in a pure room"),
-            pytest.param("facts/__init__.py", "import sqlalchemy", "headgate.facts", id="a database in a pure room"),
+            pytest.param("lake/__init__.py", "import headgate.spark", "headgate.lake", id="a package beside"),
+            pytest.param("decision/__init__.py", "import time", "headgate.decision", id="a clock in a pure package"),
+            pytest.param("model/__init__.py", "import os", "headgate.model", id="the environment in a pure package"),
+            pytest.param("facts/__init__.py", "import sqlalchemy", "headgate.facts", id="a database in a pure package"),
             pytest.param(
-                "endpoints/__init__.py", "import headgate.store", "headgate.endpoints", id="a door to the store"
+                "endpoints/__init__.py", "import headgate.store", "headgate.endpoints", id="an endpoint to the store"
             ),
             pytest.param("lake/__init__.py", "import sqlalchemy", "headgate.lake", id="SQL outside the store"),
         ],
@@ -69,8 +69,8 @@ class TestContract:
         assert "BROKEN" in checked.stdout
         assert broken in checked.stdout.split("Broken contracts")[-1]
 
-    def test_breaks_on_a_room_that_nobody_declared(self, tree: Path) -> None:
-        plant(tree, "annex/__init__.py", '"""A room of its own."""')
+    def test_breaks_on_a_package_that_nobody_declared(self, tree: Path) -> None:
+        plant(tree, "annex/__init__.py", '"""A package of its own."""')
 
         checked = lint(tree)
 

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from headgate.sandbox import Level
+from headgate.sandbox import SandboxLevel
 from headgate.sandbox.machine import find_level
 from tests.conftest import IN_CI
 
@@ -15,8 +15,8 @@ _NOT_ALL: Final = "sandbox of Spark's processes:"
 def is_full() -> bool:
     """Return whether the machine enforces the full sandbox. Fails under `CI` where it does not."""
     level, why = find_level()
-    assert level is Level.FULL or not IN_CI, f"this machine enforces no full sandbox: {why}"
-    return level is Level.FULL
+    assert level is SandboxLevel.FULL or not IN_CI, f"this machine enforces no full sandbox: {why}"
+    return level is SandboxLevel.FULL
 
 
 def require_full() -> None:

@@ -43,7 +43,7 @@ def asking(policy: Policy, machine: str) -> Ask:
 
 def test_only_listed_calls_are_allowed(machine: str) -> None:
     made = program(Policy(), machine, PROCESS, SECRET)
-    groups = (calls.FILES, calls.MEMORY, calls.PROCESS, calls.SIGNALS, calls.TIME, calls.WAITING, calls.SOCKETS)
+    groups = (calls.FILE_CALLS, calls.MEMORY, calls.PROCESS, calls.SIGNALS, calls.TIME, calls.WAITING, calls.SOCKETS)
     listed = {getattr(each, machine) for group in groups for each in group.values()} - {None}
     conditional = {getattr(each, machine) for each in calls.CONDITIONAL.values()}
 

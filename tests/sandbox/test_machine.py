@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from headgate.sandbox import Level, landlock
+from headgate.sandbox import SandboxLevel, landlock
 from headgate.sandbox.machine import find_level
 from tests.conftest import IN_CI
 from tests.sandbox import without_landlock
@@ -17,9 +17,11 @@ def test_this_kernel_enforces_what_its_landlock_knows() -> None:
     level, why = find_level()
     version = landlock.version() if sys.platform == "linux" else 0
 
-    assert level is (Level.FULL if version >= 4 else Level.FILES_ONLY if version else Level.NONE), why
-    assert bool(why) is (level is not Level.FULL)
-    assert not (IN_CI and level is not Level.FULL), why
+    assert level is (
+        SandboxLevel.FULL if version >= 4 else SandboxLevel.FILES_ONLY if version else SandboxLevel.NONE
+    ), why
+    assert bool(why) is (level is not SandboxLevel.FULL)
+    assert not (IN_CI and level is not SandboxLevel.FULL), why
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has Landlock")

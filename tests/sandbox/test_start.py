@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from headgate.sandbox import Level, Policy, landlock
+from headgate.sandbox import Policy, SandboxLevel, landlock
 from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM, find_level, sandbox_command
 from headgate.sandbox.start import FAILED
 from tests.conftest import IN_CI
@@ -22,11 +22,11 @@ FIRST_WITH_SIGNALS: Final = 6
 REFUSED: Final = {"EACCES", "EPERM"}
 
 
-@pytest.fixture(params=[Level.FULL, Level.FILES_ONLY], ids=lambda level: level.value)
-def level(request: pytest.FixtureRequest) -> Level:
-    wanted = Level(request.param)
+@pytest.fixture(params=[SandboxLevel.FULL, SandboxLevel.FILES_ONLY], ids=lambda level: level.value)
+def level(request: pytest.FixtureRequest) -> SandboxLevel:
+    wanted = SandboxLevel(request.param)
     enforced, why = find_level()
-    if enforced is Level.NONE or (wanted is Level.FULL and enforced is not Level.FULL):
+    if enforced is SandboxLevel.NONE or (wanted is SandboxLevel.FULL and enforced is not SandboxLevel.FULL):
         if IN_CI:
             pytest.fail(f"the sandbox cannot be tried at the level `{wanted.value}`: {why}")
         pytest.skip(f"this kernel does not enforce the level `{wanted.value}`: {why}")
@@ -79,7 +79,7 @@ def ends_with(policy: Policy) -> Policy:
     return replace(policy, ends_with_parent=True)
 
 
-def attempt(policy: Policy, level: Level, name: str, argument: object = "") -> str:
+def attempt(policy: Policy, level: SandboxLevel, name: str, argument: object = "") -> str:
     """Return how an attempt of a sandboxed process ended."""
     command = (PYTHON, "-I", "-S", ATTEMPTS, name, str(argument))
     done = subprocess.run(
@@ -121,30 +121,30 @@ def attempt(policy: Policy, level: Level, name: str, argument: object = "") -> s
     ],
 )
 def test_a_process_uses_the_listed_files_only(
-    policy: Policy, level: Level, folder: Path, name: str, path: str, *, may: bool
+    policy: Policy, level: SandboxLevel, folder: Path, name: str, path: str, *, may: bool
 ) -> None:
     ended = attempt(policy, level, name, folder / path)
 
     assert (ended == "done") is may, ended
     if not may:
         assert ended in REFUSED
-        assert attempt(policy, Level.NONE, name, folder / path) == "done", "the refusal is not the sandbox's"
+        assert attempt(policy, SandboxLevel.NONE, name, folder / path) == "done", "the refusal is not the sandbox's"
 
 
 @pytest.mark.parametrize("path", ["/etc/shadow", "/proc/1/environ", "/proc/1/cmdline"])
-def test_a_process_reads_nothing_of_root(policy: Policy, level: Level, path: str) -> None:
+def test_a_process_reads_nothing_of_root(policy: Policy, level: SandboxLevel, path: str) -> None:
     assert attempt(policy, level, "read", path) in REFUSED
 
 
 @pytest.mark.parametrize("file", ["environ", "cmdline", "maps", "status"])
 def test_a_process_reads_nothing_of_another_of_its_user(
-    policy: Policy, level: Level, neighbour: int, file: str
+    policy: Policy, level: SandboxLevel, neighbour: int, file: str
 ) -> None:
     assert attempt(policy, level, "read", f"/proc/{neighbour}/{file}") in REFUSED
-    assert attempt(policy, Level.NONE, "read", f"/proc/{neighbour}/{file}") == "done"
+    assert attempt(policy, SandboxLevel.NONE, "read", f"/proc/{neighbour}/{file}") == "done"
 
 
-def test_a_process_follows_no_link_out_of_its_folders(policy: Policy, level: Level, folder: Path) -> None:
+def test_a_process_follows_no_link_out_of_its_folders(policy: Policy, level: SandboxLevel, folder: Path) -> None:
     (folder / "written" / "out").symlink_to(folder / "closed" / "file")
 
     assert attempt(policy, level, "read", folder / "written" / "out") in REFUSED
@@ -153,23 +153,23 @@ def test_a_process_follows_no_link_out_of_its_folders(policy: Policy, level: Lev
 def test_a_process_connects_listed_ports_only(policy: Policy, port: int) -> None:
     wide = replace(policy, connects=(port,))
 
-    assert attempt(policy, Level.FULL, "connect", port) == "EACCES"
-    assert attempt(wide, Level.FULL, "connect", port) == "done"
-    assert attempt(replace(policy, connects=(port + 1,)), Level.FULL, "connect", port) == "EACCES"
-    assert attempt(wide, Level.FULL, "connect by sending", port) == "EPERM"
-    assert attempt(policy, Level.FILES_ONLY, "connect", port) == "done"
+    assert attempt(policy, SandboxLevel.FULL, "connect", port) == "EACCES"
+    assert attempt(wide, SandboxLevel.FULL, "connect", port) == "done"
+    assert attempt(replace(policy, connects=(port + 1,)), SandboxLevel.FULL, "connect", port) == "EACCES"
+    assert attempt(wide, SandboxLevel.FULL, "connect by sending", port) == "EPERM"
+    assert attempt(policy, SandboxLevel.FILES_ONLY, "connect", port) == "done"
 
 
 def test_a_process_listens_on_listed_ports_only(policy: Policy) -> None:
     port = free_port()
 
-    assert attempt(policy, Level.FULL, "listen", port) == "EACCES"
-    assert attempt(policy, Level.FULL, "listen", 0) == "EACCES"
-    assert attempt(replace(policy, listens=(port,)), Level.FULL, "listen", port) == "done"
-    assert attempt(replace(policy, connects=(port,)), Level.FULL, "listen", port) == "EACCES"
+    assert attempt(policy, SandboxLevel.FULL, "listen", port) == "EACCES"
+    assert attempt(policy, SandboxLevel.FULL, "listen", 0) == "EACCES"
+    assert attempt(replace(policy, listens=(port,)), SandboxLevel.FULL, "listen", port) == "done"
+    assert attempt(replace(policy, connects=(port,)), SandboxLevel.FULL, "listen", port) == "EACCES"
 
 
-def test_a_process_has_no_other_sockets(policy: Policy, level: Level, folder: Path) -> None:
+def test_a_process_has_no_other_sockets(policy: Policy, level: SandboxLevel, folder: Path) -> None:
     path = str(folder / "written" / "socket")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)
@@ -181,7 +181,7 @@ def test_a_process_has_no_other_sockets(policy: Policy, level: Level, folder: Pa
     assert attempt(replace(policy, datagrams=True), level, "send datagram", 53) == "done"
 
 
-def test_a_process_starts_others_only_where_its_policy_says_so(policy: Policy, level: Level) -> None:
+def test_a_process_starts_others_only_where_its_policy_says_so(policy: Policy, level: SandboxLevel) -> None:
     wide = replace(policy, processes=True, executes=(*policy.executes, "/usr/bin/true", "/bin/true"))
 
     assert attempt(policy, level, "start process", "/bin/true") == "EPERM"
@@ -191,19 +191,19 @@ def test_a_process_starts_others_only_where_its_policy_says_so(policy: Policy, l
 
 
 @pytest.mark.parametrize("name", ["signal", "limit"])
-def test_a_process_reaches_no_other_process(policy: Policy, level: Level, neighbour: int, name: str) -> None:
+def test_a_process_reaches_no_other_process(policy: Policy, level: SandboxLevel, neighbour: int, name: str) -> None:
     assert attempt(policy, level, name, neighbour) == "EPERM"
-    assert attempt(policy, Level.NONE, name, neighbour) == "done"
+    assert attempt(policy, SandboxLevel.NONE, name, neighbour) == "done"
 
 
-def test_a_process_with_children_signals_no_process_outside(policy: Policy, level: Level) -> None:
+def test_a_process_with_children_signals_no_process_outside(policy: Policy, level: SandboxLevel) -> None:
     if landlock.version() < FIRST_WITH_SIGNALS:
         pytest.skip("this kernel's Landlock does not decide about signals")
 
     assert attempt(replace(policy, processes=True), level, "signal", os.getpid()) == "EPERM"
 
 
-def test_a_process_ends_with_the_process_that_started_it(policy: Policy, level: Level) -> None:
+def test_a_process_ends_with_the_process_that_started_it(policy: Policy, level: SandboxLevel) -> None:
     command = (PYTHON, "-I", "-S", ATTEMPTS, "wait", "60")
     starts = f"import subprocess, time; subprocess.Popen({sandbox_command(command, ends_with(policy), level)!r}); time.sleep(60)"
     with subprocess.Popen((sys.executable, "-c", starts), stdout=subprocess.PIPE, text=True) as parent:
@@ -216,23 +216,23 @@ def test_a_process_ends_with_the_process_that_started_it(policy: Policy, level: 
         assert parent.stdout.read() == ""
 
 
-def test_a_process_cannot_choose_to_outlive_the_process_that_started_it(policy: Policy, level: Level) -> None:
+def test_a_process_cannot_choose_to_outlive_the_process_that_started_it(policy: Policy, level: SandboxLevel) -> None:
     assert attempt(ends_with(policy), level, "outlive parent") == "EPERM"
 
 
-def test_a_process_that_may_start_none_becomes_no_other_program(policy: Policy, level: Level) -> None:
+def test_a_process_that_may_start_none_becomes_no_other_program(policy: Policy, level: SandboxLevel) -> None:
     """Started by another thread than the first, a program would outlive the process that started this one."""
     assert attempt(ends_with(policy), level, "become a program in a thread", sys.executable) == "EPERM"
 
 
-def test_a_process_becomes_no_other_user(policy: Policy, level: Level) -> None:
+def test_a_process_becomes_no_other_user(policy: Policy, level: SandboxLevel) -> None:
     assert attempt(policy, level, "become user", 65534) == "EPERM"
     # Only root becomes another; what every process may without a sandbox is to become what it is.
     assert attempt(policy, level, "become user", os.getuid()) == "EPERM"
-    assert attempt(policy, Level.NONE, "become user", os.getuid()) == "done"
+    assert attempt(policy, SandboxLevel.NONE, "become user", os.getuid()) == "done"
 
 
-def test_a_process_has_the_memory_and_the_files_of_its_policy(policy: Policy, level: Level) -> None:
+def test_a_process_has_the_memory_and_the_files_of_its_policy(policy: Policy, level: SandboxLevel) -> None:
     small = replace(policy, memory_bytes=256 << 20, open_files=20)
 
     assert attempt(policy, level, "take memory", 400) == "done"
@@ -242,7 +242,7 @@ def test_a_process_has_the_memory_and_the_files_of_its_policy(policy: Policy, le
     assert attempt(small, level, "open files", 30) == "EMFILE"
 
 
-def test_a_stricter_process_starts_within_a_sandbox(policy: Policy, level: Level, folder: Path) -> None:
+def test_a_stricter_process_starts_within_a_sandbox(policy: Policy, level: SandboxLevel, folder: Path) -> None:
     outer = replace(policy, processes=True, reads=(*policy.reads, str(Path("src").resolve())))
     narrow = replace(policy, writes=DEVICES)
     command = (PYTHON, "-I", "-S", ATTEMPTS, "write", str(folder / "written" / "new"))
@@ -261,7 +261,9 @@ def test_a_stricter_process_starts_within_a_sandbox(policy: Policy, level: Level
     assert attempt(outer, level, "write", folder / "written" / "new") == "done"
 
 
-def test_a_process_that_could_open_what_is_forbidden_does_not_start(policy: Policy, level: Level, folder: Path) -> None:
+def test_a_process_that_could_open_what_is_forbidden_does_not_start(
+    policy: Policy, level: SandboxLevel, folder: Path
+) -> None:
     wide = replace(policy, reads=(*policy.reads, str(folder / "closed")))
 
     done = subprocess.run(
@@ -272,7 +274,7 @@ def test_a_process_that_could_open_what_is_forbidden_does_not_start(policy: Poli
     assert done.stderr.strip() == f"sandbox: the sandbox does not hold: this process can open `{folder / 'closed'}`"
 
 
-def test_a_folder_that_is_to_be_written_must_exist(policy: Policy, level: Level, folder: Path) -> None:
+def test_a_folder_that_is_to_be_written_must_exist(policy: Policy, level: SandboxLevel, folder: Path) -> None:
     wide = replace(policy, writes=(*policy.writes, str(folder / "missing")))
 
     done = subprocess.run(
@@ -284,4 +286,4 @@ def test_a_folder_that_is_to_be_written_must_exist(policy: Policy, level: Level,
 
 
 def test_a_command_runs_as_it_is_without_a_sandbox(policy: Policy) -> None:
-    assert sandbox_command(("java", "-version"), policy, Level.NONE) == ("java", "-version")
+    assert sandbox_command(("java", "-version"), policy, SandboxLevel.NONE) == ("java", "-version")

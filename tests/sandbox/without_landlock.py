@@ -6,7 +6,7 @@ import sys
 from typing import Final
 
 from headgate.sandbox import kernel
-from headgate.sandbox.call_filter import install
+from headgate.sandbox.call_filter import install_filter
 
 COMMAND: Final = (sys.executable, "-m", "tests.sandbox.without_landlock")
 """What begins the command line of a program on such a kernel; it is run from the project's folder."""
@@ -29,5 +29,5 @@ PROGRAM: Final = (
 
 if __name__ == "__main__":
     kernel.prctl(kernel.SET_NO_NEW_PRIVILEGES, 1)
-    install(PROGRAM)
+    install_filter(PROGRAM)
     os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 (no shell is wanted)

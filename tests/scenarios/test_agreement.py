@@ -17,7 +17,7 @@ from headgate.conformance.runner import prepared
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Reference
 from headgate.decision.explain.explain import explain
-from headgate.decision.types import Fix, Needed, Question
+from headgate.decision.types import Fix, Question, RequiredAssignment
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleAssigned
 from headgate.facts.fold import fold
@@ -97,7 +97,7 @@ class TestAllQuestionsAgree:
     def test_which_resources_are_those_that_a_check_allows(self, path: Path, most: int | None) -> None:
         for scene in scenes(path, most):
             for action, there in scene.actions():
-                found = scene.engine.which(scene.caller, action, scene.now)
+                found = scene.engine.list_resources(scene.caller, action, scene.now)
 
                 assert len(found) == len(set(found))
                 assert set(found) == {id for id in there if scene.allowed(scene.caller, action, id)}, action
@@ -107,16 +107,16 @@ class TestAllQuestionsAgree:
             type = scene.asked[0].action.partition(".")[0]
             for action, there in scene.actions():
                 for id in there if action.startswith(f"{type}.") else ():
-                    found = scene.engine.who(action, id, scene.now)
+                    found = scene.engine.list_principals(action, id, scene.now)
 
-                    assert found == scene.reference.who(action, id, scene.now), (action, id)
+                    assert found == scene.reference.list_principals(action, id, scene.now), (action, id)
 
     def test_what_may_be_known_is_known_to_both(self, path: Path, most: int | None) -> None:
         for scene in scenes(path, most):
             for id in scene.reference.facts.resources:
-                known = scene.engine.discoverable(scene.caller, id, scene.now)
+                known = scene.engine.is_discoverable(scene.caller, id, scene.now)
 
-                assert known == scene.reference.discoverable(scene.caller, id, scene.now), id
+                assert known == scene.reference.is_discoverable(scene.caller, id, scene.now), id
 
     def test_an_explanation_says_what_the_check_says_and_its_fixes_fix(self, path: Path, most: int | None) -> None:
         for scene in scenes(path, most):
@@ -146,7 +146,7 @@ def _assert_fixes(scene: Scene, question: Question, fix: Fix) -> None:
         assert not less.check(question, scene.now).allowed, (question, fix, needless)
 
 
-def _given(answers: Reference, fix: Fix, needed: Needed) -> RoleAssigned:
+def _given(answers: Reference, fix: Fix, needed: RequiredAssignment) -> RoleAssigned:
     resource = answers.facts.resources[needed.resource]
     model = next(each.name for each in answers.models.values() if resource.type in each.types)
     return RoleAssigned(fix.subject, needed.role, needed.resource, model)

@@ -8,10 +8,10 @@ import pytest
 
 from headgate.cli.scenarios.folders import read_folder
 from headgate.conformance.questions import questions
-from headgate.conformance.runner import ALLOW, Case, prepared
+from headgate.conformance.runner import ALLOW, ConformanceCase, prepared
 from headgate.conformance.steps import perform
 from headgate.conformance.world import World
-from headgate.control.kernel.parsing import UnreadableError, entry, text
+from headgate.control.kernel.parsing import InvalidDocumentError, entry, text
 from headgate.decision.evaluator import Reference
 from tests.scenarios.folders import FOLDERS
 
@@ -45,7 +45,7 @@ ONLY_ASKED = ("api_key", "user")
 """Types that no step creates."""
 
 
-def steps(world: World, case: Case) -> Iterator[Given]:
+def steps(world: World, case: ConformanceCase) -> Iterator[Given]:
     """Yield the step that does what the case asks about, if there is one. An organization itself goes by none."""
     action, on, given = text(case.ask, "action"), text(case.ask, "resource"), entry(case.ask["with"])
     if action in ABOUT and not (action == "add_user" and "role" not in given):
@@ -61,7 +61,7 @@ def accepted(world: World, step: Given) -> bool:
     """Say whether the step is done, and not refused."""
     try:
         perform(world, step)
-    except UnreadableError:
+    except InvalidDocumentError:
         return False
     return True
 

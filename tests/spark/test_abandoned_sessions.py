@@ -11,8 +11,8 @@ import pytest
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.abandoned_sessions import AbandonedSessions
-from headgate.spark.authority import Credential, NotServedError
-from headgate.spark.deciding_authority import DecidingAuthority, Known, endpoint
+from headgate.spark.authority import PresentedCredential, StaleDriverError
+from headgate.spark.deciding_authority import DecidingAuthority, ResolvedCredential, endpoint
 from tests.spark.gateway.fake_backend import FakeBackend, fake_backend
 from tests.spark.gateway.gateway_harness import FakeSpark
 from tests.threads import wait_until
@@ -28,7 +28,7 @@ class Abandoned:
         self.backend = backend
         self.spark = FakeSpark()
         self.sessions = AbandonedSessions()
-        known = Known(ANN, self.spark, backend.driver)
+        known = ResolvedCredential(ANN, self.spark, backend.driver)
         self.authority = DecidingAuthority(lambda _: known, lambda: (self.spark,), self.sessions)
         self.open()
         self.sessions.add(backend.driver.name, self.spark.sessions)
@@ -37,7 +37,7 @@ class Abandoned:
     def open(self) -> None:
         """Open the session, as a gateway asks for it."""
         driver = self.backend.driver
-        self.authority.open(Credential("ann"), SESSION, driver.name, driver.generation)
+        self.authority.open(PresentedCredential("ann"), SESSION, driver.name, driver.generation)
 
     def release(self) -> None:
         """Have the driver release what is abandoned."""
@@ -104,7 +104,7 @@ def test_a_session_is_not_opened_again_while_a_driver_is_asked_to_release_it(aba
     releasing.start()
     wait_until(lambda: abandoned.backend.names() == ["ReleaseSession"])
 
-    with pytest.raises(NotServedError):
+    with pytest.raises(StaleDriverError):
         abandoned.open()
     abandoned.backend.go_on.set()
     releasing.join(10)

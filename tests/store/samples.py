@@ -1,6 +1,6 @@
 """Drafts to append."""
 
-from headgate.control.kernel.ports import DocumentPut, Draft, Pointer
+from headgate.control.kernel.ports import DocumentPut, LogWrite, Pointer
 from headgate.facts import changes as c
 from headgate.facts.ids import ResourceId
 from tests.facts.samples import ANNA, LAKE
@@ -9,10 +9,10 @@ ROOT, OTHER = ResourceId("organization"), ResourceId("other")
 """The roots of two logs."""
 
 
-def created(number: int) -> Draft:
+def created(number: int) -> LogWrite:
     """A draft that creates table `number` with a pointer and a document."""
     table = ResourceId(f"t{number}")
-    return Draft(
+    return LogWrite(
         at=float(number),
         actor=ANNA,
         command="create_table",
@@ -22,9 +22,9 @@ def created(number: int) -> Draft:
     )
 
 
-def deleted(number: int) -> Draft:
+def deleted(number: int) -> LogWrite:
     """A draft that deletes what `created` made."""
-    return Draft(float(number), ANNA, "drop_table", (c.ResourceDeleted(ResourceId(f"t{number}")),))
+    return LogWrite(float(number), ANNA, "drop_table", (c.ResourceDeleted(ResourceId(f"t{number}")),))
 
 
 def anywhere(_: Pointer) -> bool:
@@ -37,6 +37,6 @@ def any_model(_: str) -> bool:
     return True
 
 
-def drafted(*changes: c.Change) -> Draft:
+def drafted(*changes: c.Change) -> LogWrite:
     """A draft of these changes, without documents."""
-    return Draft(0.0, None, "something", changes)
+    return LogWrite(0.0, None, "something", changes)

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.kernel.ports import Draft, Head, StoreError
+from headgate.control.kernel.ports import Head, LogWrite, StoreError
 from headgate.store import FILE, FolderInUseError, FolderLock, open_stores
 from headgate.store.backup import back_up, restore
 from headgate.store.keys import KnownKeys
 from headgate.store.marks import Marks
-from headgate.store.verification import Proof
+from headgate.store.verification import VerificationResult
 from tests.store.samples import OTHER, ROOT, created
-from tests.store.tampering import run
+from tests.store.tampered_store import run
 
-NOTHING = Draft(0.0, None, "nothing", ())
+NOTHING = LogWrite(0.0, None, "nothing", ())
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_copy_holds_everything_and_is_this_users_only(folder: Path, tmp_path: 
     back_up(folder, copy)
 
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    assert restore(copy, again, _known(folder)) == [Proof(ROOT, 5, 5), Proof(OTHER, 1, 1)]
+    assert restore(copy, again, _known(folder)) == [VerificationResult(ROOT, 5, 5), VerificationResult(OTHER, 1, 1)]
 
     before, after = open_stores(folder), open_stores(again)
     for root in (ROOT, OTHER):
@@ -87,7 +87,7 @@ def test_a_copy_that_is_put_back_moves_the_marks_to_its_seals(folder: Path, tmp_
 
     assert marks.read()[ROOT].revision == 5
     with closing(open_stores(tmp_path / "again")) as stores:
-        assert stores.verify(known=_known(folder), marks=marks)[0] == Proof(ROOT, 5, 5)
+        assert stores.verify(known=_known(folder), marks=marks)[0] == VerificationResult(ROOT, 5, 5)
 
 
 def test_nothing_is_written_over(folder: Path, tmp_path: Path) -> None:

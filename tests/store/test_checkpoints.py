@@ -16,7 +16,7 @@ from headgate.store.backup import back_up, restore
 from headgate.store.keys import rotate
 from tests.facts.samples import ANNA, BEN
 from tests.store.samples import OTHER, ROOT, drafted
-from tests.store.tampering import run
+from tests.store.tampered_store import run
 
 HISTORY = (OrganizationCreated(ROOT, "nekt", "hash"), PrincipalAdded(ANNA, "user"), PrincipalAdded(BEN, "user"))
 
@@ -51,10 +51,10 @@ def _facts(revision: int) -> Snapshot:
 
 
 def _kept(revision: int) -> Checkpoint:
-    return Checkpoint(revision, 0.0, checkpoint.dump(_facts(revision)))
+    return Checkpoint(revision, 0.0, checkpoint.dump_checkpoint(_facts(revision)))
 
 
-FORGED = checkpoint.dump(_facts(2)).hex()
+FORGED = checkpoint.dump_checkpoint(_facts(2)).hex()
 """The facts of revision 2, which somebody puts in the place of those of revision 3."""
 
 

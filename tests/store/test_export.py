@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from headgate.control.kernel.ports import DocumentPut, Draft, Head, Pointer, StoreError
-from headgate.control.kernel.run_queue import RunPut, RunRow
+from headgate.control.kernel.ports import DocumentPut, Head, LogWrite, Pointer, StoreError
+from headgate.control.kernel.run_queue import RunRow, RunUpdate
 from headgate.facts import changes as c
 from headgate.facts.ids import ResourceId, RunId
 from headgate.store import SqlStores, open_stores
@@ -44,13 +44,13 @@ def _begun(stores: SqlStores) -> list[str]:
     founded = (c.OrganizationCreated(ROOT, "nekt", HASH), c.ResourceCreated(ResourceId("l"), "lake", ROOT, "lake"))
     name = DocumentPut("principal", ANNA, {"name": "Änna \ud800"})
     store = stores.log(ROOT)
-    store.append(Head(), Draft(1.5, None, "organization.create", founded, (name,)))
+    store.append(Head(), LogWrite(1.5, None, "organization.create", founded, (name,)))
     for number in range(3):
         store.append(store.head(), created(number))
     for _ in range(4, 510):
-        store.append(store.head(), Draft(2.0, ANNA, "nothing", ()))
-    store.put_run(RunPut(RUN, None))
-    store.say(RUN.run, 3.0, ["one", "zwei ä \ud800"])
+        store.append(store.head(), LogWrite(2.0, ANNA, "nothing", ()))
+    store.put_run(RunUpdate(RUN, None))
+    store.append_log_lines(RUN.run, 3.0, ["one", "zwei ä \ud800"])
     stores.log(OTHER).put_document(DocumentPut(MODEL, HASH, {"name": "nekt", "source": SOURCE}))
     stores.log(OTHER).put_document(DocumentPut(MODEL, "unused", {"name": "other", "source": ""}))
     return list(stores.export(ROOT))
@@ -87,7 +87,7 @@ def test_what_is_taken_in_is_what_was_there(sql_stores: SqlStores, lines: list[s
     assert sql_stores.find(MODEL, HASH) == (ROOT, {"name": "nekt", "source": SOURCE})
     assert sql_stores.find(MODEL, "unused") is None
     assert store.run(RUN.run) == RUN
-    assert [(each.number, each.at) for each in store.lines(RUN.run)] == [(1, 3.0), (2, 3.0)]
+    assert [(each.number, each.at) for each in store.log_lines(RUN.run)] == [(1, 3.0), (2, 3.0)]
     assert store.append(store.head(), created(900)).revision == 511
     store.verify()
 
@@ -205,9 +205,9 @@ def test_resources_that_lie_in_each_other_are_not_taken_in(sql_stores: SqlStores
     elsewhere = open_stores(":memory:")
     try:
         store = elsewhere.log(ROOT)
-        store.append(Head(), Draft(0.0, None, "create", (c.OrganizationCreated(ROOT, "nekt", HASH),)))
+        store.append(Head(), LogWrite(0.0, None, "create", (c.OrganizationCreated(ROOT, "nekt", HASH),)))
         store.put_document(DocumentPut(MODEL, HASH, {"name": "nekt", "source": SOURCE}))
-        store.append(store.head(), Draft(0.0, None, "move", circle))
+        store.append(store.head(), LogWrite(0.0, None, "move", circle))
         with pytest.raises(StoreError, match="revision 2 in the file puts `a` outside of the tree"):
             sql_stores.take(elsewhere.export(ROOT), anywhere, any_model)
     finally:
@@ -322,7 +322,7 @@ def test_a_token_that_is_known_as_somebody_elses_is_not_taken_over(sql_stores: S
 def test_the_log_of_a_deployment_is_no_organization(sql_stores: SqlStores) -> None:
     elsewhere = open_stores(":memory:")
     founded = (c.OrganizationCreated(ROOT, "nekt", HASH, "deployment"),)
-    elsewhere.log(ROOT).append(Head(), Draft(1.5, None, "deployment.create", founded))
+    elsewhere.log(ROOT).append(Head(), LogWrite(1.5, None, "deployment.create", founded))
 
     with pytest.raises(StoreError, match="says nothing of the organization"):
         sql_stores.take(elsewhere.export(ROOT), anywhere, any_model)
@@ -333,7 +333,7 @@ def test_the_log_of_a_deployment_is_no_organization(sql_stores: SqlStores) -> No
 def test_changes_that_cannot_be_are_not_taken_in(sql_stores: SqlStores) -> None:
     elsewhere = open_stores(":memory:")
     founded = (c.OrganizationCreated(ROOT, "nekt", HASH), c.MemberAdded(c.GroupId("nowhere"), ANNA))
-    elsewhere.log(ROOT).append(Head(), Draft(1.5, None, "organization.create", founded))
+    elsewhere.log(ROOT).append(Head(), LogWrite(1.5, None, "organization.create", founded))
 
     with pytest.raises(StoreError, match="revision 1 in the file is about `nowhere`, which is not there"):
         sql_stores.take(elsewhere.export(ROOT), anywhere, any_model)

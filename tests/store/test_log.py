@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.kernel.ports import Checkpoint, Draft, Head, RevisionConflictError, StoreError
+from headgate.control.kernel.ports import Checkpoint, Head, LogWrite, RevisionConflictError, StoreError
 from headgate.store import SqlStore, open_stores
 from tests.facts.samples import ANNA, SAMPLES
 from tests.store.samples import ROOT, created
-from tests.store.tampering import run
+from tests.store.tampered_store import run
 
 
 def test_a_restart_gives_the_same_entries(lasting: str | Path) -> None:
     stores = open_stores(lasting)
     store = stores.log(ROOT)
-    store.append(Head(), Draft(1.5, None, "create_organization", SAMPLES))
+    store.append(Head(), LogWrite(1.5, None, "create_organization", SAMPLES))
     store.append(store.head(), created(1))
     before = list(store.entries())
     stores.close()
@@ -32,7 +32,7 @@ def test_a_restart_gives_the_same_entries(lasting: str | Path) -> None:
 
 def test_entries_are_read_in_pages_without_gap(sql_log: SqlStore) -> None:
     for _ in range(1003):
-        sql_log.append(sql_log.head(), Draft(0.0, None, "nothing", ()))
+        sql_log.append(sql_log.head(), LogWrite(0.0, None, "nothing", ()))
 
     assert [entry.revision for entry in sql_log.entries(after=2)] == list(range(3, 1004))
 
@@ -47,7 +47,7 @@ def test_of_threads_that_race_exactly_one_wins_each_revision(sql_log: SqlStore) 
             expected = sql_log.head()
             start.wait()
             with contextlib.suppress(RevisionConflictError):
-                wins.append(sql_log.append(expected, Draft(0.0, None, "race", ())).revision)
+                wins.append(sql_log.append(expected, LogWrite(0.0, None, "race", ())).revision)
 
     threads = [threading.Thread(target=race) for _ in range(4)]
     for thread in threads:
@@ -123,7 +123,7 @@ def test_what_cannot_be_read_is_an_error(lasting: str | Path, column: str) -> No
 
 def test_an_entry_that_cannot_be_written_is_said_so(sql_log: SqlStore) -> None:
     with pytest.raises(StoreError, match="nothing was written"):
-        sql_log.append(Head(), Draft(0.0, None, "\ud800", ()))
+        sql_log.append(Head(), LogWrite(0.0, None, "\ud800", ()))
 
     assert sql_log.head().revision == 0
 
@@ -158,7 +158,7 @@ def test_entries_that_do_not_follow_are_not_read(sql_log: SqlStore, statement: s
     for number in range(4):
         sql_log.append(sql_log.head(), created(number))
     database = sql_log._database
-    with database.writing() as connection:
+    with database.transaction() as connection:
         connection.exec_driver_sql(statement)
 
     with pytest.raises(StoreError, match=f"revision {revision} of the log `organization` was altered or lost"):

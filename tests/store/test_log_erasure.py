@@ -7,22 +7,29 @@ from pathlib import Path
 import pytest
 
 from headgate.control.approvals.requests import FileRequest
-from headgate.control.authentication.services import open_entrance
+from headgate.control.authentication.services import open_auth_services
 from headgate.control.authentication.settings import Hashing, LoginSettings
 from headgate.control.control import Control
-from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
-from headgate.control.deployment.erasure import NAMING, OF_ONE, SAID, ForgetPrincipal, forget, person
+from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
+from headgate.control.deployment.erasure import (
+    NAMING_KINDS,
+    OWN_KINDS,
+    REASON_KINDS,
+    ForgetPrincipal,
+    erase_person,
+    find_person,
+)
 from headgate.control.identity.groups import CreateGroup
 from headgate.control.identity.principals import AddPrincipal
 from headgate.control.identity.tokens import IssueToken
-from headgate.control.kernel.errors import InvalidError, MissingError
-from headgate.control.kernel.metadata import Call
+from headgate.control.kernel.errors import InvalidError, NotFoundError
+from headgate.control.kernel.metadata import CommandMetadata
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, TokenId
 from headgate.store import SqlStores, open_stores
-from headgate.store.tables import audit, checkpoints, documents, log, pointers, run_lines, runs, seals
+from headgate.store.tables import audit, checkpoints, documents, log_table, pointers, run_lines, runs, seals
 from tests.control.organization_harness import MODELS
 
 ONE, TWO = ResourceId("one"), ResourceId("two")
@@ -57,23 +64,25 @@ def sql_stores() -> Iterator[SqlStores]:
 def organizations(sql_stores: SqlStores) -> Organizations:
     """Two organizations of a deployment, and Zaphod, who left traces in both."""
     organizations = Organizations(sql_stores, MODELS, lambda: 1_000.0)
-    begin_deployment(organizations, "nekt")
+    bootstrap_deployment(organizations, "nekt")
     for root in (ONE, TWO):
-        found(organizations, Founding(root, str(root), BOSS, "The Boss", "nekt"))
+        create_organization(organizations, OrganizationSpec(root, str(root), BOSS, "The Boss", "nekt"))
     return organizations
 
 
 @pytest.fixture
 def zaphod(organizations: Organizations) -> PrincipalId:
-    entrance = open_entrance(organizations, SETTINGS)
+    entrance = open_auth_services(organizations, SETTINGS)
     told = {"address": "192.0.2.77", "agent": "heart of gold"}
-    id = entrance.logins.register("Zaphod", password=PASSWORD, email="two.heads@beeblebrox.example", verified=True)
-    entrance.logins.log_in("zaphod", PASSWORD, told)
+    id = entrance.authentication.register(
+        "Zaphod", password=PASSWORD, email="two.heads@beeblebrox.example", verified=True
+    )
+    entrance.authentication.log_in("zaphod", PASSWORD, told)
     for root in (ONE, TWO):
         control = organizations.open(root).control
-        control.execute(AddPrincipal(id, "Zaphod", "member"), Caller(BOSS), Call(why="we need a member"))
+        control.execute(AddPrincipal(id, "Zaphod", "member"), Caller(BOSS), CommandMetadata(why="we need a member"))
         control.execute(
-            IssueToken(TokenId(f"k-{root}"), "s", id, "heart of gold"), Caller(id), Call(why="heart of gold")
+            IssueToken(TokenId(f"k-{root}"), "s", id, "heart of gold"), Caller(id), CommandMetadata(why="heart of gold")
         )
         request = FileRequest(RequestId(f"r-{root}"), "table.select", None, "Zaphod's", "for the heart of gold")
         control.execute(request, Caller(id))
@@ -82,7 +91,7 @@ def zaphod(organizations: Organizations) -> PrincipalId:
 
 def _everything(stores: SqlStores) -> str:
     """Return all that the tables hold, as text."""
-    tables = (log, documents, pointers, checkpoints, seals, audit, runs, run_lines)
+    tables = (log_table, documents, pointers, checkpoints, seals, audit, runs, run_lines)
     return repr([list(stores._database.rows(table.select())) for table in tables])
 
 
@@ -97,7 +106,7 @@ class TestForgetting:
         before = _everything(sql_stores)
         assert [mark for mark in MARKS if mark.casefold() not in before.casefold()] == []
 
-        erased = forget(organizations, zaphod)
+        erased = erase_person(organizations, zaphod)
 
         after = _everything(sql_stores)
         assert [mark for mark in MARKS if mark.casefold() in after.casefold()] == []
@@ -108,14 +117,14 @@ class TestForgetting:
     ) -> None:
         heads = sql_stores.heads(sql_stores.logs())
 
-        forget(organizations, zaphod)
+        erase_person(organizations, zaphod)
 
         proofs = {proof.log: proof.head for proof in sql_stores.verify()}
         assert proofs == {root: head.revision + 1 for root, head in heads.items()}
         assert any(entry.actor == zaphod for entry in sql_stores.log(ONE).entries())
 
     def test_ends_the_persons_rights(self, organizations: Organizations, zaphod: PrincipalId) -> None:
-        forget(organizations, zaphod)
+        erase_person(organizations, zaphod)
 
         everywhere: tuple[Organization, ...] = (organizations.deployment, *organizations.all())
         assert [each.id for each in everywhere if zaphod in _principals(each.control)] == []
@@ -123,7 +132,7 @@ class TestForgetting:
     def test_takes_nothing_of_anybody_else(
         self, organizations: Organizations, zaphod: PrincipalId, sql_stores: SqlStores
     ) -> None:
-        forget(organizations, zaphod)
+        erase_person(organizations, zaphod)
 
         one = organizations.open(ONE)
         assert one.directory.name(BOSS) == "The Boss"
@@ -131,18 +140,18 @@ class TestForgetting:
         one.control.execute(CreateGroup(GroupId("g"), "Crew"), Caller(BOSS))
 
     def test_can_be_done_again_and_then_finds_nothing(self, organizations: Organizations, zaphod: PrincipalId) -> None:
-        forget(organizations, zaphod)
+        erase_person(organizations, zaphod)
 
-        assert forget(organizations, zaphod) == {}
+        assert erase_person(organizations, zaphod) == {}
 
     def test_takes_what_somebody_left_who_is_gone_already(
         self, organizations: Organizations, zaphod: PrincipalId, sql_stores: SqlStores
     ) -> None:
-        forget(organizations, zaphod)
+        erase_person(organizations, zaphod)
         late = {"principal": zaphod, "address": "192.0.2.77"}
         sql_stores.log(organizations.deployment.id).put_document(DocumentPut("session", "late", late))
 
-        assert forget(organizations, zaphod) == {organizations.deployment.id: 1}
+        assert erase_person(organizations, zaphod) == {organizations.deployment.id: 1}
         assert "192.0.2.77" not in _everything(sql_stores)
 
     def test_is_the_deployments_business(self, organizations: Organizations, zaphod: PrincipalId) -> None:
@@ -155,22 +164,22 @@ class TestPerson:
     def test_is_known_by_login_and_address(
         self, organizations: Organizations, zaphod: PrincipalId, called: str
     ) -> None:
-        assert person(organizations, called) == zaphod
+        assert find_person(organizations, called) == zaphod
 
     def test_is_known_by_id_and_by_name(self, organizations: Organizations, zaphod: PrincipalId) -> None:
-        assert person(organizations, zaphod) == zaphod
-        assert person(organizations, "The Boss") == BOSS
+        assert find_person(organizations, zaphod) == zaphod
+        assert find_person(organizations, "The Boss") == BOSS
 
     def test_is_nobody_whom_nobody_knows(self, organizations: Organizations) -> None:
-        with pytest.raises(MissingError, match="Trillian"):
-            person(organizations, "Trillian")
+        with pytest.raises(NotFoundError, match="Trillian"):
+            find_person(organizations, "Trillian")
 
     def test_is_not_guessed_among_several(self, organizations: Organizations) -> None:
         for root, id in ((ONE, "m1"), (TWO, "m2")):
             organizations.open(root).control.execute(AddPrincipal(PrincipalId(id), "Marvin", "member"), Caller(BOSS))
 
         with pytest.raises(InvalidError, match="m1, m2"):
-            person(organizations, "Marvin")
+            find_person(organizations, "Marvin")
 
 
 def test_every_kind_of_document_is_known_to_be_personal_or_not() -> None:
@@ -178,4 +187,4 @@ def test_every_kind_of_document_is_known_to_be_personal_or_not() -> None:
     sources = (file.read_text(encoding="utf-8") for file in package.rglob("*.py"))
     written = {kind for source in sources for kind in re.findall(r'DocumentPut\(\s*"(\w+)"', source)}
 
-    assert written - {*OF_ONE, *NAMING, SAID, *ELSEWHERE} == set()
+    assert written - {*OWN_KINDS, *NAMING_KINDS, REASON_KINDS, *ELSEWHERE} == set()

@@ -12,16 +12,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headgate.control.control import Control
-from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
-from headgate.control.deployment.erasure import forget, personal
+from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
+from headgate.control.deployment.erasure import erase_person, personal_documents
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
-from headgate.control.kernel.metadata import Call
+from headgate.control.kernel.metadata import CommandMetadata
 from headgate.control.kernel.ports import (
     Checkpoint,
     DocumentPut,
-    Draft,
-    Entry,
     Head,
+    LogEntry,
+    LogWrite,
     Pointer,
     PointerConflictError,
     PointerMove,
@@ -39,17 +39,17 @@ from headgate.store.export import MODEL
 from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.log_rows import row_of
 from headgate.store.seals import Seal
-from headgate.store.verification import Proof, prove, unseen
+from headgate.store.verification import VerificationResult, ignore_progress, verify_store
 from tests.control.organization_harness import ANN, BEN, FOUNDER, MODELS
 from tests.store.samples import ROOT, any_model, anywhere, created, deleted
 
-NOTHING = Draft(0.0, None, "nothing", ())
+NOTHING = LogWrite(0.0, None, "nothing", ())
 TABLE = ResourceId("t1")
 
 Step = Callable[[SqlStore], None]
 
 
-def _appended(store: SqlStore, draft: Draft, expected: Head) -> None:
+def _appended(store: SqlStore, draft: LogWrite, expected: Head) -> None:
     with contextlib.suppress(RevisionConflictError, PointerConflictError):
         store.append(expected, draft)
 
@@ -76,7 +76,7 @@ STEPS: dict[str, Step] = {
 def test_promise_12_entries_stay(steps: list[str]) -> None:
     """Whatever is done by way of the store, every entry that was there is there, the same and at its place."""
     with contextlib.closing(open_stores(":memory:")) as stores:
-        store, before = stores.log(ROOT), list[Entry]()
+        store, before = stores.log(ROOT), list[LogEntry]()
         for step in steps:
             STEPS[step](store)
             after = list(store.entries())
@@ -115,7 +115,7 @@ def test_promise_12_an_altered_entry_shows(at: int, column: str, value: object) 
 
 def _shows(revision: int, rows: list[Any]) -> None:
     with pytest.raises(StoreError, match=f"revision {revision} of the log"):
-        prove(ROOT, rows, (), None, unseen)
+        verify_store(ROOT, rows, (), None, ignore_progress)
 
 
 @settings(deadline=None, max_examples=25)
@@ -130,11 +130,13 @@ def test_promise_12_a_tail_that_was_cut_or_rewritten_shows(length: int, kept: in
     while len(anew) < length:
         anew.append(SimpleNamespace(**row_of(ROOT, len(anew) + 1, NOTHING, anew[-1].hash)))
 
-    assert prove(ROOT, rows, [seal], known, unseen) == Proof(ROOT, length, length)
-    assert prove(ROOT, anew, (), known, unseen) == Proof(ROOT, length, 0), "the chain alone does not show it"
+    assert verify_store(ROOT, rows, [seal], known, ignore_progress) == VerificationResult(ROOT, length, length)
+    assert verify_store(ROOT, anew, (), known, ignore_progress) == VerificationResult(ROOT, length, 0), (
+        "the chain alone does not show it"
+    )
     for broken in (rows[: min(kept, length - 1)], anew):
         with pytest.raises(StoreError, match=r"was cut off|not the one that was sealed"):
-            prove(ROOT, broken, [seal], known, unseen)
+            verify_store(ROOT, broken, [seal], known, ignore_progress)
 
 
 @contextlib.contextmanager
@@ -142,13 +144,17 @@ def _organizations() -> Iterator[Organizations]:
     """An organization in which somebody came, did something, and left."""
     with contextlib.closing(open_stores(":memory:")) as stores:
         organizations = Organizations(stores, MODELS, lambda: 1_000.0)
-        begin_deployment(organizations, "nekt")
+        bootstrap_deployment(organizations, "nekt")
         source = (files("headgate.model") / "models" / "nekt.yaml").read_text(encoding="utf-8")
         model = DocumentPut(MODEL, MODELS["nekt"].hash, {"name": "nekt", "source": source})
         organizations.deployment.store.put_document(model)
-        control = found(organizations, Founding(ROOT, "Acme", FOUNDER, "The Founder", "nekt")).control
+        control = create_organization(
+            organizations, OrganizationSpec(ROOT, "Acme", FOUNDER, "The Founder", "nekt")
+        ).control
         control.execute(AddPrincipal(ANN, "Dr. Ann", "admin"), Caller(FOUNDER))
-        control.execute(AddPrincipal(BEN, "Mr. Ben", "member"), Caller(ANN), Call(why="the doctor knows him"))
+        control.execute(
+            AddPrincipal(BEN, "Mr. Ben", "member"), Caller(ANN), CommandMetadata(why="the doctor knows him")
+        )
         control.execute(RemovePrincipal(BEN), Caller(ANN))
         yield organizations
 
@@ -168,7 +174,9 @@ def test_promise_12_every_past_answer_can_be_asked_again() -> None:
         for revision in (2, 4):
             entry = stores.log(ROOT).entry(revision)
             assert entry is not None
-            stores.log(ROOT).put_checkpoint(Checkpoint(revision, entry.at, checkpoint.dump(control.as_of(revision))))
+            stores.log(ROOT).put_checkpoint(
+                Checkpoint(revision, entry.at, checkpoint.dump_checkpoint(control.as_of(revision)))
+            )
 
         assert _answers(control) == before
         assert isinstance(stores, SqlStores)
@@ -183,9 +191,9 @@ def test_promise_12_a_person_can_be_forgotten() -> None:
         assert isinstance(stores, SqlStores)
         entries = list(stores.log(ROOT).entries())
 
-        forget(organizations, ANN)
+        erase_person(organizations, ANN)
 
-        assert personal(stores.log(ROOT), ANN) == ()
+        assert personal_documents(stores.log(ROOT), ANN) == ()
         assert [proof.head for proof in stores.verify()] == [
             stores.log(root).head().revision for root in sorted(stores.logs())
         ]

@@ -13,8 +13,8 @@ from tests.store.samples import ROOT, created
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[SqlStores]:
     stores = open_stores(tmp_path)
-    assert stores.moved()
-    assert not stores.moved()
+    assert stores.changed_elsewhere()
+    assert not stores.changed_elsewhere()
     yield stores
     stores.close()
 
@@ -28,9 +28,9 @@ def test_that_it_cannot_be_watched_is_an_error_once_and_then_it_counts_as_moved(
     _lose(watched)
 
     with pytest.raises(StoreError, match="check the disk"):
-        watched.moved()
-    assert watched.moved()
-    assert not watched.moved()
+        watched.changed_elsewhere()
+    assert watched.changed_elsewhere()
+    assert not watched.changed_elsewhere()
 
 
 def test_what_is_written_while_it_is_not_watched_is_noticed(watched: SqlStores, tmp_path: Path) -> None:
@@ -39,4 +39,4 @@ def test_what_is_written_while_it_is_not_watched_is_noticed(watched: SqlStores, 
     other.close()
     watched._database._engine.dispose()
 
-    assert watched.moved()
+    assert watched.changed_elsewhere()

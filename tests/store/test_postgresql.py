@@ -14,15 +14,15 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from headgate.control.kernel.ports import DocumentPut, Draft, Head, RevisionConflictError, StoreError
+from headgate.control.kernel.ports import DocumentPut, Head, LogWrite, RevisionConflictError, StoreError
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.store import SqlStores, notifications, open_stores, postgresql
 from tests.postgres import PostgresServer, start_server, stop_server
 from tests.store.samples import OTHER, ROOT, created
-from tests.store.tampering import run
+from tests.store.tampered_store import run
 
-NOTHING = Draft(0.0, None, "nothing", ())
+NOTHING = LogWrite(0.0, None, "nothing", ())
 
 
 @pytest.fixture
@@ -50,7 +50,9 @@ class TestReplicas:
 
     def test_are_shared_and_a_folder_is_not(self, replicas: tuple[SqlStores, SqlStores], tmp_path: Path) -> None:
         with contextlib.closing(open_stores(tmp_path)) as folder:
-            assert [stores.moved() for stores in (*replicas, folder, *replicas, folder)] == [True] * 5 + [False]
+            assert [stores.changed_elsewhere() for stores in (*replicas, folder, *replicas, folder)] == [True] * 5 + [
+                False
+            ]
 
     def test_see_what_the_other_wrote_at_once(self, replicas: tuple[SqlStores, SqlStores]) -> None:
         one, other = replicas
@@ -183,7 +185,7 @@ class TestTrouble:
     def test_a_server_that_says_nothing_is_given_up_and_used_again_when_it_does(
         self, own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(postgresql.Impatient, "patience", 0.5)
+        monkeypatch.setattr(postgresql.TimeoutConnection, "patience", 0.5)
         stores = open_stores(own_server.url("postgres"))
         store = stores.log(ROOT)
         head = store.append(Head(), created(1))
@@ -223,7 +225,7 @@ class TestTrouble:
 
         with contextlib.ExitStack() as busy:
             for _ in range(2):
-                busy.enter_context(stores._database.writing())
+                busy.enter_context(stores._database.transaction())
             with pytest.raises(StoreError, match="QueuePool limit"):
                 stores.logs()
 
@@ -295,7 +297,7 @@ def _signal(pid: int, number: int) -> None:
 
 
 def _append_until(
-    append: Callable[[Head, Draft], Head], told: queue.Queue[tuple[ResourceId, int]], head: Head | None = None
+    append: Callable[[Head, LogWrite], Head], told: queue.Queue[tuple[ResourceId, int]], head: Head | None = None
 ) -> Head:
     """Append until it is heard: a listener needs a moment to connect. Return the head."""
     deadline = time.monotonic() + 20

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.control.kernel.ports import Draft, Head, RunConflictError, Store
-from headgate.control.kernel.run_queue import RunPut, RunRow, RunWanted
+from headgate.control.kernel.ports import Head, LogWrite, RunConflictError, Store
+from headgate.control.kernel.run_queue import RunFilter, RunRow, RunUpdate
 from headgate.control.kernel.stores import Stores
 from headgate.facts.ids import ResourceId, RunId
 from tests.facts.samples import ANNA
@@ -26,13 +26,13 @@ def row(run: RunId = R1, pipeline: ResourceId = ONE, queued: float = 1.0, due: f
 
 def queue(store: Store, *rows: RunRow) -> None:
     for each in rows:
-        store.put_run(RunPut(each, None))
+        store.put_run(RunUpdate(each, None))
 
 
 def begun(store: Store) -> RunRow:
     running = replace(row(), state="running", attempt=1, worker="w", lease=5.0, started=2.0)
     queue(store, row())
-    store.put_run(RunPut(running, row()))
+    store.put_run(RunUpdate(running, row()))
     return running
 
 
@@ -52,7 +52,7 @@ class TestRuns:
         queue(stores.log(OTHER), row())
 
         assert stores.log(ROOT).run(R1) is None
-        assert stores.log(ROOT).runs(RunWanted()) == []
+        assert stores.log(ROOT).runs(RunFilter()) == []
 
     def test_are_new_once(self, store: Store) -> None:
         queue(store, row())
@@ -64,43 +64,43 @@ class TestRuns:
     @pytest.mark.parametrize("changed", [{"state": "cancelled"}, {"attempt": 2}, {"worker": "other"}])
     def test_are_not_written_over_what_somebody_else_has_done(self, store: Store, changed: dict[str, object]) -> None:
         running = begun(store)
-        store.put_run(RunPut(replace(running, **changed), running))  # pyright: ignore[reportArgumentType]
+        store.put_run(RunUpdate(replace(running, **changed), running))  # pyright: ignore[reportArgumentType]
 
         with pytest.raises(RunConflictError):
-            store.put_run(RunPut(replace(running, state="succeeded"), running))
+            store.put_run(RunUpdate(replace(running, state="succeeded"), running))
         assert store.run(R1) == replace(running, **changed)  # pyright: ignore[reportArgumentType]
 
     def test_are_written_with_a_draft_or_not_at_all(self, store: Store) -> None:
-        store.append(Head(), Draft(1.0, None, "run.queue", (), runs=(RunPut(row(), None),)))
+        store.append(Head(), LogWrite(1.0, None, "run.queue", (), runs=(RunUpdate(row(), None),)))
 
         assert store.run(R1) == row()
         with pytest.raises(RunConflictError):
-            store.append(store.head(), Draft(2.0, None, "run.queue", (), runs=(RunPut(row(), None),)))
+            store.append(store.head(), LogWrite(2.0, None, "run.queue", (), runs=(RunUpdate(row(), None),)))
         assert store.head().revision == 1
 
     def test_come_newest_first_a_page_at_a_time(self, store: Store) -> None:
         queue(store, row(R1, ONE, 1.0), row(R2, TWO, 2.0), row(R3, ONE, 2.0))
 
-        first = store.runs(RunWanted(), limit=2)
-        rest = store.runs(RunWanted(before=(first[-1].queued, first[-1].run)))
+        first = store.runs(RunFilter(), limit=2)
+        rest = store.runs(RunFilter(before=(first[-1].queued, first[-1].run)))
 
         assert [each.run for each in (*first, *rest)] == [R3, R2, R1]
 
     @pytest.mark.parametrize(
         ("wanted", "found"),
         [
-            (RunWanted(pipeline=ONE), [R3, R1]),
-            (RunWanted(states=("running",)), [R3]),
-            (RunWanted(states=("queued", "running")), [R3, R2, R1]),
-            (RunWanted(states=()), []),
-            (RunWanted(since=2.0), [R3, R2]),
-            (RunWanted(states=("queued",), due_before=8.0), [R2, R1]),
-            (RunWanted(states=("queued",), due_before=7.5), [R2]),
-            (RunWanted(states=("running",), lease_before=5.0), []),
-            (RunWanted(states=("running",), lease_before=5.1), [R3]),
+            (RunFilter(pipeline=ONE), [R3, R1]),
+            (RunFilter(states=("running",)), [R3]),
+            (RunFilter(states=("queued", "running")), [R3, R2, R1]),
+            (RunFilter(states=()), []),
+            (RunFilter(since=2.0), [R3, R2]),
+            (RunFilter(states=("queued",), due_before=8.0), [R2, R1]),
+            (RunFilter(states=("queued",), due_before=7.5), [R2]),
+            (RunFilter(states=("running",), lease_before=5.0), []),
+            (RunFilter(states=("running",), lease_before=5.1), [R3]),
         ],
     )
-    def test_are_found_by_what_is_asked(self, store: Store, wanted: RunWanted, found: list[RunId]) -> None:
+    def test_are_found_by_what_is_asked(self, store: Store, wanted: RunFilter, found: list[RunId]) -> None:
         queue(store, row(R1, ONE, 1.0, 8.0), row(R2, TWO, 2.0, 7.0))
         queue(store, replace(row(R3, ONE, 3.0, 6.0), state="running", worker="w", attempt=1, lease=5.0))
 
@@ -112,7 +112,7 @@ class TestRuns:
         queue(store, row(R1, ONE, 1.0, 1.0), row(R2, ONE, 2.0, 2.0), row(R3, ONE, 3.0, 0.5), row(fourth, TWO, 4.0, 3.0))
 
         found = {
-            count: [each.run for each in store.runs(RunWanted(states=("queued",), due_before=8.0, of_each=count))]
+            count: [each.run for each in store.runs(RunFilter(states=("queued",), due_before=8.0, of_each=count))]
             for count in (1, 2)
         }
 
@@ -137,23 +137,23 @@ class TestRenewing:
 
     def test_ends_with_the_run(self, store: Store) -> None:
         running = begun(store)
-        store.put_run(RunPut(replace(running, state="cancelled"), running))
+        store.put_run(RunUpdate(replace(running, state="cancelled"), running))
 
         assert not store.renew(R1, "w", 1, 9.0)
 
 
 class TestLines:
     def test_are_numbered_in_the_order_in_which_they_were_said(self, store: Store) -> None:
-        store.say(R1, 1.0, ["one", "two"])
-        store.say(R2, 1.5, ["of another"])
-        store.say(R1, 2.0, ["three é \n"])
+        store.append_log_lines(R1, 1.0, ["one", "two"])
+        store.append_log_lines(R2, 1.5, ["of another"])
+        store.append_log_lines(R1, 2.0, ["three é \n"])
 
-        said = [(each.number, each.at, each.text) for each in store.lines(R1)]
+        said = [(each.number, each.at, each.text) for each in store.log_lines(R1)]
         assert said == [(1, 1.0, "one"), (2, 1.0, "two"), (3, 2.0, "three é \n")]
-        assert [each.number for each in store.lines(R1, after=1, limit=1)] == [2]
-        assert list(store.lines(RunId("\0"))) == []
+        assert [each.number for each in store.log_lines(R1, after=1, limit=1)] == [2]
+        assert list(store.log_lines(RunId("\0"))) == []
 
     def test_can_be_any_text(self, stores: Stores) -> None:
-        stores.log(ROOT).say(R1, 1.0, ["a\0b \ud800"])
+        stores.log(ROOT).append_log_lines(R1, 1.0, ["a\0b \ud800"])
 
-        assert len(stores.log(ROOT).lines(R1)) == 1
+        assert len(stores.log(ROOT).log_lines(R1)) == 1

@@ -12,15 +12,15 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, MetaData, create_engine, event, inspect
 
-from headgate.control.kernel.ports import HERE, DocumentPut, Pointer, StoreError
+from headgate.control.kernel.ports import LOCAL, DocumentPut, Pointer, StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import open_stores, sqlite
-from headgate.store.schema import FOLDER, NEWEST, migrate
+from headgate.store.schema import FOLDER, NEWEST_SCHEMA, migrate
 from headgate.store.stores import SqlStores
-from headgate.store.tables import metadata
+from headgate.store.tables import table_metadata
 from tests.facts.samples import ANNA, SAMPLES
 from tests.store.samples import ROOT, created
-from tests.store.tampering import run
+from tests.store.tampered_store import run
 
 RELEASED = sorted((Path(__file__).parent / "released").glob("*.sql"))
 _STATEMENT = re.compile(r".*?;\n", re.DOTALL)
@@ -59,7 +59,7 @@ def test_a_released_store_keeps_everything(released: str | Path) -> None:
     entries = list(store.entries())
     assert [entry.revision for entry in entries] == [1, 2, 3, 4]
     assert entries[0].changes == SAMPLES
-    assert {(entry.origin, entry.grounds) for entry in entries} == {(HERE, ())}
+    assert {(entry.origin, entry.grounds) for entry in entries} == {(LOCAL, ())}
     assert store.document("principal", ANNA) == {"name": "Änna Ö"}
     assert store.pointer(ResourceId("t1")) is None
     assert store.pointer(ResourceId("t2")) == Pointer(ResourceId("t2"), "file:///w/2b")
@@ -109,7 +109,7 @@ def test_an_older_headgate_reads_that_the_store_is_newer(released: str | Path) -
 def test_every_migration_together_makes_the_tables_of_the_code(connection: Connection) -> None:
     migrate(connection, None)
 
-    assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    assert compare_metadata(MigrationContext.configure(connection), table_metadata) == []
 
 
 def test_a_new_store_has_the_tables_that_the_migrations_make(empty: str | Path, connection: Connection) -> None:
@@ -129,7 +129,7 @@ def test_a_new_store_has_the_tables_that_the_migrations_make(empty: str | Path, 
 
 
 def test_the_newest_migration_is_the_one_that_the_code_names() -> None:
-    assert ScriptDirectory(str(FOLDER)).get_current_head() == NEWEST
+    assert ScriptDirectory(str(FOLDER)).get_current_head() == NEWEST_SCHEMA
 
 
 def test_a_store_that_is_opened_twice_at_once_is_migrated_once(released: str | Path) -> None:

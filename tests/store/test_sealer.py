@@ -14,9 +14,9 @@ from headgate.control.kernel.ports import StoreError
 from headgate.store import SqlStores, open_stores, seals
 from headgate.store.keys import KnownKeys, public_file, rotate
 from headgate.store.marks import Marks
-from headgate.store.verification import Proof
+from headgate.store.verification import VerificationResult
 from tests.store.samples import OTHER, ROOT, created
-from tests.store.tampering import rehash, run
+from tests.store.tampered_store import rehash, run
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def marks(key: Path) -> Marks:
 @pytest.fixture(autouse=True)
 def left(lasting: str | Path, key: Path, monkeypatch: pytest.MonkeyPatch) -> str | Path:
     """A store with a log of four entries that was sealed when its server ended; each third entry is sealed."""
-    monkeypatch.setattr(seals, "EVERY", 3)
+    monkeypatch.setattr(seals, "ENTRIES_PER_SEAL", 3)
     with closing(open_stores(lasting, key)) as stores:
         _append(stores, 4)
     return lasting
@@ -134,7 +134,7 @@ class TestASealedStore:
         key.unlink()
 
         with closing(open_stores(left, key)) as stores:
-            assert stores.verify(known=KnownKeys.beside(key)) == [Proof(ROOT, 4, 4)]
+            assert stores.verify(known=KnownKeys.beside(key)) == [VerificationResult(ROOT, 4, 4)]
 
     def test_is_opened_by_a_key_that_the_operator_made(
         self, left: str | Path, tmp_path_factory: pytest.TempPathFactory
@@ -179,7 +179,7 @@ class TestALog:
 
         with closing(open_stores(left)) as stores:
             for each in (marks, Marks.beside(other)):
-                assert stores.verify(known=KnownKeys.beside(key), marks=each) == [Proof(ROOT, 7, 7)]
+                assert stores.verify(known=KnownKeys.beside(key), marks=each) == [VerificationResult(ROOT, 7, 7)]
         assert (marks.read()[ROOT].revision, Marks.beside(other).read()[ROOT].revision) == (6, 7)
 
     def test_is_not_sealed_above_a_mark_that_cannot_be_written(
@@ -200,7 +200,7 @@ class TestALog:
         run(left, CUT, f"{UNSEAL} WHERE revision > 3")
         with closing(open_stores(left)) as stores:
             stores.accept(marks, KnownKeys.beside(key))
-            assert stores.verify(known=KnownKeys.beside(key), marks=marks) == [Proof(ROOT, 3, 3)]
+            assert stores.verify(known=KnownKeys.beside(key), marks=marks) == [VerificationResult(ROOT, 3, 3)]
 
         with closing(open_stores(left, key)) as stores:
             _append(stores, 2)

@@ -10,18 +10,18 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from headgate.control.kernel.ports import Draft, StoreError
+from headgate.control.kernel.ports import LogWrite, StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import SqlStores, open_stores, seals
 from headgate.store.keys import KnownKeys, public_file, rotate
 from headgate.store.log import SqlStore
 from headgate.store.log_rows import row_of
 from headgate.store.seals import Seal, read_seals
-from headgate.store.verification import Proof
+from headgate.store.verification import VerificationResult
 from tests.store.samples import OTHER, ROOT, created
-from tests.store.tampering import run
+from tests.store.tampered_store import run
 
-NOTHING = Draft(0.0, None, "nothing", ())
+NOTHING = LogWrite(0.0, None, "nothing", ())
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def sealing(lasting: str | Path, key: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlStores]:
     """A store with a key that seals each third entry."""
-    monkeypatch.setattr(seals, "EVERY", 3)
+    monkeypatch.setattr(seals, "ENTRIES_PER_SEAL", 3)
     opened = open_stores(lasting, key)
     yield opened
     opened.close()
@@ -66,7 +66,7 @@ class TestSeals:
         _append(sealing.log(ROOT), 7)
         _append(sealing.log(OTHER), 2)
 
-        assert sealing.verify() == [Proof(ROOT, 7, 6), Proof(OTHER, 2, 0)]
+        assert sealing.verify() == [VerificationResult(ROOT, 7, 6), VerificationResult(OTHER, 2, 0)]
 
     def test_are_made_at_an_orderly_end(self, sealing: SqlStores, lasting: str | Path, key: Path) -> None:
         _append(sealing.log(ROOT), 4)
@@ -74,7 +74,7 @@ class TestSeals:
 
         again = open_stores(lasting, key)
 
-        assert again.verify() == [Proof(ROOT, 4, 4)]
+        assert again.verify() == [VerificationResult(ROOT, 4, 4)]
         again.close()
 
     def test_are_made_at_the_end_of_logs_that_have_moved_only(
@@ -137,7 +137,7 @@ class TestSeals:
         elsewhere = read_seals([seal.line() for seal in sealing.seal()])
         _cut(lasting, 3)
 
-        assert sealing.verify() == [Proof(ROOT, 3, 3)]
+        assert sealing.verify() == [VerificationResult(ROOT, 3, 3)]
         with pytest.raises(StoreError, match="revision 4 of the log `organization` was cut off"):
             sealing.verify(elsewhere)
 
@@ -222,7 +222,7 @@ class TestKeys:
             assert public_file(key).read_text().count("BEGIN PUBLIC KEY") == revision + 2
 
         stores = open_stores(lasting, key)
-        assert stores.verify(known=KnownKeys.beside(key)) == [Proof(ROOT, 3, 3)]
+        assert stores.verify(known=KnownKeys.beside(key)) == [VerificationResult(ROOT, 3, 3)]
         stores.close()
 
     def test_that_an_operator_put_there_are_used(self, key: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -234,7 +234,7 @@ class TestKeys:
         _append(stores.log(ROOT), 1)
 
         assert isinstance(stores.log(ROOT).seal(), Seal)
-        assert stores.verify(known=KnownKeys.beside(copied)) == [Proof(ROOT, 1, 1)]
+        assert stores.verify(known=KnownKeys.beside(copied)) == [VerificationResult(ROOT, 1, 1)]
         stores.close()
 
     def test_that_are_known_are_none_at_first(self, key: Path) -> None:

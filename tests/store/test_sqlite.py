@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.kernel.ports import DocumentPut, Draft, Head, StoreError
+from headgate.control.kernel.ports import DocumentPut, Head, LogWrite, StoreError
 from headgate.store import FILE, SqlStores, open_stores, sqlite
 from tests.store.samples import ROOT, created
 
-NOTHING = Draft(0.0, None, "nothing", ())
+NOTHING = LogWrite(0.0, None, "nothing", ())
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlStore
 
 def _limit(stores: SqlStores, pages: int) -> None:
     """Let the file have so many pages of 4096 bytes and no more."""
-    with stores._database.writing() as connection:
+    with stores._database.transaction() as connection:
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
 
 
@@ -49,7 +49,7 @@ def test_a_full_disk_writes_nothing_and_is_over_when_there_is_room(stores: SqlSt
 
     with pytest.raises(StoreError, match="full"):
         stores.log(ROOT).append(
-            head, Draft(0.0, None, "nothing", (), (DocumentPut("note", "n", {"text": "x" * 99_999}),))
+            head, LogWrite(0.0, None, "nothing", (), (DocumentPut("note", "n", {"text": "x" * 99_999}),))
         )
     assert stores.log(ROOT).head().revision == 1
     assert stores.log(ROOT).document("note", "n") is None

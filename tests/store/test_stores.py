@@ -7,17 +7,17 @@ import pytest
 
 from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.kernel.ports import (
+    Authorization,
     Checkpoint,
     DocumentConflictError,
     DocumentPut,
-    Draft,
-    Entry,
-    Ground,
     Head,
-    Origin,
+    LogEntry,
+    LogWrite,
     Pointer,
     PointerConflictError,
     PointerMove,
+    RequestOrigin,
     RevisionConflictError,
     Store,
 )
@@ -49,14 +49,17 @@ class TestLog:
         assert [entry.revision for entry in store.entries(after=1)] == [2, 3]
 
     def test_keeps_everything_that_a_draft_says(self, store: Store) -> None:
-        origin = Origin("api", "request-1", TokenId("t"))
-        grounds = (Ground("table.create", LAKE, "nekt", "owner", ROOT), Ground("table.alter", LAKE, "nekt"))
-        draft = Draft(1.5, ANNA, "create_table", created(1).changes, origin=origin, grounds=grounds)
+        origin = RequestOrigin("api", "request-1", TokenId("t"))
+        grounds = (
+            Authorization("table.create", LAKE, "nekt", "owner", ROOT),
+            Authorization("table.alter", LAKE, "nekt"),
+        )
+        draft = LogWrite(1.5, ANNA, "create_table", created(1).changes, origin=origin, grounds=grounds)
 
         store.append(Head(), draft)
 
         [entry] = store.entries()
-        assert replace(entry, hash="") == Entry(1, 1.5, ANNA, "create_table", draft.changes, origin, grounds)
+        assert replace(entry, hash="") == LogEntry(1, 1.5, ANNA, "create_table", draft.changes, origin, grounds)
         assert entry == store.entry(1)
 
     def test_has_no_entry_beyond_its_ends(self, store: Store) -> None:
@@ -345,9 +348,9 @@ class TestAudit:
         revision=7,
         model="nekt",
         code="no_role",
-        origin=Origin("api", "r1", TokenId("k")),
+        origin=RequestOrigin("api", "r1", TokenId("k")),
     )
-    ALLOWED = replace(DENIED, at=20.0, principal=BEN, resource="t2", allowed=True, code="", origin=Origin())
+    ALLOWED = replace(DENIED, at=20.0, principal=BEN, resource="t2", allowed=True, code="", origin=RequestOrigin())
     NOBODY = replace(ALLOWED, at=30.0, principal=None, action="", resource="", allowed=False, code="unauthenticated")
 
     @pytest.fixture
@@ -358,14 +361,14 @@ class TestAudit:
         return stores
 
     def test_comes_newest_first_and_of_one_log_only(self, audited: Stores) -> None:
-        found = audited.audited(ROOT, AuditFilter())
+        found = audited.audit_records(ROOT, AuditFilter())
 
         assert [record for _, record in found] == [self.NOBODY, self.ALLOWED, self.DENIED]
         assert [number for number, _ in found] == sorted((number for number, _ in found), reverse=True)
 
     def test_comes_in_pages(self, audited: Stores) -> None:
-        first = audited.audited(ROOT, AuditFilter(), limit=2)
-        rest = audited.audited(ROOT, AuditFilter(), before=first[-1][0], limit=2)
+        first = audited.audit_records(ROOT, AuditFilter(), limit=2)
+        rest = audited.audit_records(ROOT, AuditFilter(), before=first[-1][0], limit=2)
 
         assert [record for _, record in (*first, *rest)] == [self.NOBODY, self.ALLOWED, self.DENIED]
 
@@ -388,10 +391,10 @@ class TestAudit:
         ids=lambda value: _asked(value) if isinstance(value, AuditFilter) else "",
     )
     def test_can_be_filtered(self, audited: Stores, wanted: AuditFilter, found: list[AuditRecord]) -> None:
-        assert [record for _, record in audited.audited(ROOT, wanted)] == found
+        assert [record for _, record in audited.audit_records(ROOT, wanted)] == found
 
     def test_takes_any_name_that_somebody_asked_for(self, stores: Stores) -> None:
         for resource in ("a\0b", "\ud800", "'; DROP TABLE audit; --"):
             stores.audit([(ROOT, replace(self.DENIED, resource=resource))])
 
-            assert len(stores.audited(ROOT, AuditFilter(resource=resource))) == 1
+            assert len(stores.audit_records(ROOT, AuditFilter(resource=resource))) == 1

@@ -14,7 +14,7 @@ from typing import Any
 
 from headgate.app.background import running
 from headgate.app.settings.settings import Settings
-from headgate.app.worker import WorkerApart
+from headgate.app.worker import StandaloneWorker
 from headgate.pipelines.execution.worker import WorkerSettings
 from headgate.spark.toolchain.prepare import default_cache
 
@@ -51,7 +51,7 @@ def serve(settings: Settings, ready: Any) -> None:
 
 def work(settings: Settings, ready: Any) -> None:
     """Carry out runs until whoever is at the other end of `ready` has gone."""
-    apart = WorkerApart(settings, print, replace(TIMING, name=f"worker-{os.getpid()}"))
+    apart = StandaloneWorker(settings, print, replace(TIMING, name=f"worker-{os.getpid()}"))
     ready.send(None)
 
     def wait() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headgate.app.background import running
 from headgate.app.settings.settings import Settings
-from headgate.endpoints.api import api_routes
+from headgate.endpoints.api.routes import api_routes
 
 api_routes()
 """Put together before replicas are forked from here, so that none of them has to."""

@@ -32,7 +32,7 @@ WITHIN = 60.0
 
 @pytest.fixture(autouse=True)
 def many_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control, "EVERY", 10)
+    monkeypatch.setattr(control, "CHECKPOINT_EVERY", 10)
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def is_whole(deployment: Deployment, facts: Facts, after: int, told: Told) -> bo
     for entry in store.entries():
         snapshot = fold(snapshot, entry.changes, entry.revision)
         if kept is not None and kept.revision == entry.revision:
-            assert (checkpoint.load(kept.content), kept.at) == (snapshot, entry.at)
+            assert (checkpoint.load_checkpoint(kept.content), kept.at) == (snapshot, entry.at)
     assert snapshot == deployment.control.snapshot
     assert set(store.documents("principal")) == set(snapshot.principals)
     return kept is not None

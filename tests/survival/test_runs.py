@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from headgate.app.deployment import open_deployment
-from headgate.control.kernel.run_queue import ENDED, SUCCEEDED
+from headgate.control.kernel.run_queue import ENDED_STATES, SUCCEEDED
 from headgate.spark.sql.client import connect
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.soak import count
@@ -102,7 +102,7 @@ def _wait(owner: Owner, runs: list[str]) -> None:
     while runs:
         assert time.monotonic() < deadline, [owner.call("GET", f"/runs/{run}") for run in runs]
         time.sleep(0.5)
-        runs = [run for run in runs if owner.call("GET", f"/runs/{run}")["state"] not in ENDED]
+        runs = [run for run in runs if owner.call("GET", f"/runs/{run}")["state"] not in ENDED_STATES]
 
 
 @pytest.mark.spark

@@ -15,7 +15,7 @@ from headgate.untrusted_input.blocking_pool import BlockingPool
 from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyError, UnreadableInputError
 from headgate.untrusted_input.limits import MEBIBYTE, ParserLimits
 from headgate.untrusted_input.manifest_answers import unpack_manifests
-from headgate.untrusted_input.purposes import FILES
+from headgate.untrusted_input.purposes import SMALLER_FILES
 from tests.avro_files import LIST, avro, listed
 from tests.untrusted_input.parsers import at_no_charge
 
@@ -97,8 +97,10 @@ def test_few_documents_wait_so_that_threads_are_left_for_other_requests() -> Non
         assert time.monotonic() - started < 20
         failures = [job.exception() for job in jobs]
 
-    assert len([each for each in failures if isinstance(each, ParsersBusyError)]) == 40 - FILES.waiting_per_owner
-    assert failures.count(None) == FILES.waiting_per_owner
+    assert (
+        len([each for each in failures if isinstance(each, ParsersBusyError)]) == 40 - SMALLER_FILES.waiting_per_owner
+    )
+    assert failures.count(None) == SMALLER_FILES.waiting_per_owner
     pool.close()
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyError, UnreadableInputError
-from headgate.untrusted_input.frames import ANSWER, DOCUMENT, Outcome
+from headgate.untrusted_input.frames import ANSWER_HEAD, DOCUMENT, ParserOutcome
 from headgate.untrusted_input.launcher_process import LauncherProcess
 from headgate.untrusted_input.limits import MEBIBYTE, ParserLimits
 from headgate.untrusted_input.pool import ParserPool
@@ -138,7 +138,7 @@ class TestSizesOfAnswers:
             raise TooMuchError
 
         with parsers() as running:
-            running.pool._launcher = LyingLauncher(ANSWER.pack(Outcome.REWRITTEN, 100 * MEBIBYTE))
+            running.pool._launcher = LyingLauncher(ANSWER_HEAD.pack(ParserOutcome.REWRITTEN, 100 * MEBIBYTE))
             with pytest.raises(TooMuchError):
                 running.run(running.pool.rewrite("ann", b"arrow", [rows()], charge))
 
@@ -243,10 +243,10 @@ class TestLyingParsers:
         [
             b"",
             b"\0" * 3,
-            ANSWER.pack(Outcome.REWRITTEN, 1 << 50),
-            ANSWER.pack(Outcome.UNREADABLE, 1 << 30),
-            ANSWER.pack(200, 4) + b"abcd",
-            ANSWER.pack(Outcome.REWRITTEN, 100) + b"short",
+            ANSWER_HEAD.pack(ParserOutcome.REWRITTEN, 1 << 50),
+            ANSWER_HEAD.pack(ParserOutcome.UNREADABLE, 1 << 30),
+            ANSWER_HEAD.pack(200, 4) + b"abcd",
+            ANSWER_HEAD.pack(ParserOutcome.REWRITTEN, 100) + b"short",
         ],
     )
     def test_an_answer_without_a_form_is_refused(self, answer: bytes) -> None:
@@ -259,7 +259,7 @@ class TestLyingParsers:
         text = b"a\nb\x1b[31m\xff"
 
         with parsers() as running:
-            running.pool._launcher = LyingLauncher(ANSWER.pack(Outcome.UNREADABLE, len(text)) + text)
+            running.pool._launcher = LyingLauncher(ANSWER_HEAD.pack(ParserOutcome.UNREADABLE, len(text)) + text)
             with pytest.raises(UnreadableInputError) as raised:
                 running.rewrite(rows())
 

@@ -10,14 +10,14 @@ from pyspark.sql.connect import proto
 from pyspark.sql.connect.session import SparkSession
 
 from headgate.app.server import Server
-from headgate.spark.gateway.revocation_watch import EVERY
+from headgate.spark.gateway.revocation_watch import REVOCATION_CHECK_SECONDS
 from headgate.spark.sql.client import connect
 from tools.bypass_corpus.cases import Case
 
 logging.getLogger("pyspark.sql.connect.logging").setLevel(logging.CRITICAL)  # ending a session early is no news
 _kept: list[SparkSession] = []
 """A session that is collected ends itself on whatever thread that is, and may then wait for itself."""
-_HEARD = EVERY + 1.0
+_HEARD = REVOCATION_CHECK_SECONDS + 1.0
 """Seconds after which the gateway has told what was used."""
 _READ = "SELECT emp FROM hers"
 _HERS = "mallory"

@@ -8,9 +8,9 @@ from pathlib import Path
 from headgate.app.deployment import HOME, model_of, shipped_model
 from headgate.app.settings.settings import Settings
 from headgate.control.control import Control
-from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
-from headgate.control.identity.tokens import IssueToken, written
-from headgate.control.kernel.command import Plan, View
+from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
+from headgate.control.identity.tokens import IssueToken, format_token
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.organizations.commands import ORGANIZATION
 from headgate.control.organizations.organization import Organizations
@@ -32,11 +32,11 @@ def found_atomic(settings: Settings) -> None:
     settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     stores = open_stores(settings.folder, settings.seal_key)
     organizations = Organizations(stores, {HOME: shipped_model(HOME), model.name: model}, time.time)
-    begin_deployment(organizations, HOME)
+    bootstrap_deployment(organizations, HOME)
     kept = DocumentPut("model", model.hash, {"name": model.name, "source": source})
     organizations.deployment.store.put_document(kept)
-    founding = Founding(ORGANIZATION, "bypass", PrincipalId("owner"), "owner", model.name)
-    found(organizations, founding).control.execute(_Lake(), None)
+    founding = OrganizationSpec(ORGANIZATION, "bypass", PrincipalId("owner"), "owner", model.name)
+    create_organization(organizations, founding).control.execute(_Lake(), None)
     stores.close()
 
 
@@ -45,7 +45,7 @@ def join(control: Control, name: str) -> str:
     principal, token, secret = PrincipalId(name), TokenId(f"t-{name}"), secrets.token_urlsafe(32)
     control.execute(_Join(principal), None)
     control.execute(IssueToken(token, secret, principal, "bypass"), None)
-    return written(token, secret)
+    return format_token(token, secret)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class _Lake:
 
     name: str = "bypass.lake"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         project = ResourceId("project")
         made = ResourceCreated(project, "project", view.root, "project")
-        return Plan((made, ResourceCreated(ResourceId(LAKE), "lake", project, LAKE)))
+        return CommandEffect((made, ResourceCreated(ResourceId(LAKE), "lake", project, LAKE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,6 @@ class _Join:
     principal: PrincipalId
     name: str = "bypass.join"
 
-    def plan(self, view: View) -> Plan:  # noqa: ARG002 (whatever the facts are)
+    def decide(self, view: CommandContext) -> CommandEffect:  # noqa: ARG002 (whatever the facts are)
         document = DocumentPut("principal", self.principal, {"name": self.principal})
-        return Plan((PrincipalAdded(self.principal, "user"),), (document,))
+        return CommandEffect((PrincipalAdded(self.principal, "user"),), (document,))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headgate.control.control import Control
-from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.facts.changes import RoleAssigned, RoleRevoked
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -57,13 +57,13 @@ class _Hold:
     held: frozenset[Held]
     name: str = "bypass.hold"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         before = _held(view.facts, self.principal)
         taken = (RoleRevoked(self.principal, role, place) for role, place in sorted(before - self.held))
         given = (
             RoleAssigned(self.principal, role, place, view.model.name) for role, place in sorted(self.held - before)
         )
-        return Plan((*taken, *given))
+        return CommandEffect((*taken, *given))
 
 
 def _held(facts: Snapshot, principal: PrincipalId) -> frozenset[Held]:

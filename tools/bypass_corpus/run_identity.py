@@ -4,10 +4,10 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headgate.control.authentication.authenticator import run_token
+from headgate.control.authentication.authenticator import format_run_secret
 from headgate.control.control import Control
-from headgate.control.identity.tokens import kept
-from headgate.control.kernel.command import Plan, View
+from headgate.control.identity.tokens import token_document
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.pipelines.runs import SECRET
 from headgate.facts.changes import Edge, ResourceCreated, RunAsSet, RunStarted
@@ -18,7 +18,7 @@ def begin(control: Control, run: RunId, run_as: str, inputs: Sequence[str], into
     """Begin a run of a new query, and return the secret of its identity."""
     secret = secrets.token_urlsafe(32)
     control.execute(_Begin(run, PrincipalId(run_as), tuple(inputs), into, secret), None)
-    return run_token(run, secret)
+    return format_run_secret(run, secret)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class _Begin:
     secret: str
     name: str = "bypass.begin_run"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Declare by name, as a definition does."""
         pipeline, (*above, title) = ResourceId(f"pl-{self.run}"), self.into.split(".")
         layer = Edge(_id(view, tuple(above)), name=title)
@@ -43,10 +43,10 @@ class _Begin:
         }
         made = ResourceCreated(pipeline, "query", ResourceId("project"), pipeline, None, relations, {})
         changes = (made, RunAsSet(pipeline, self.run_as), RunStarted(self.run, pipeline, self.run_as))
-        return Plan(changes, (DocumentPut(SECRET, self.run, kept(self.run_as, self.secret)),))
+        return CommandEffect(changes, (DocumentPut(SECRET, self.run, token_document(self.run_as, self.secret)),))
 
 
-def _id(view: View, names: tuple[str, ...]) -> ResourceId:
+def _id(view: CommandContext, names: tuple[str, ...]) -> ResourceId:
     found = view.facts.find(names)
     assert found is not None, ".".join(names)  # noqa: S101 (the fixture has it)
     return found.id

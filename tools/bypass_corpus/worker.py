@@ -1,6 +1,6 @@
 """A process that tries cases with the stock client, one at a time, as JSON lines: a case in, what came of it out.
 
-It is a process of its own so that a case that hangs can be ended, and none can touch the stack but through its doors.
+It is a process of its own so that a case that hangs can be ended, and none can touch the stack but through its endpoints.
 """
 
 import ast

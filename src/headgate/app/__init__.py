@@ -1,1 +1,1 @@
-"""Settings, and the only wiring: which store, which model, which driver stand behind which door."""
+"""Settings, and the only wiring: which store, which model, which driver stand behind which endpoint."""

@@ -12,24 +12,24 @@ from headgate.control.organizations.organization import Organization, Organizati
 from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import ResourceId
 from headgate.lake.file_parsers import FileParsers
-from headgate.lake.metadata_files import Loaded, location_of
+from headgate.lake.metadata_files import LoadedTable, location_of
 from headgate.lake.other_catalog import ListedTable, OtherCatalog
-from headgate.lake.register import adopted
+from headgate.lake.register import import_foreign
 from headgate.lake.warehouse import Warehouse
 
 LAKE = "lake"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ImportCandidate:
     """A table of another catalog: what it would be here, or why it cannot be taken."""
 
     name: tuple[str, ...]
-    loaded: Loaded | None = None
+    loaded: LoadedTable | None = None
     problem: str = ""
 
 
-class Importing:
+class CatalogImport:
     """Takes tables of another catalog into the lake of an organization, as the deployment itself."""
 
     def __init__(self, organization: Organization, organizations: Organizations, warehouse: Warehouse) -> None:
@@ -39,14 +39,14 @@ class Importing:
         pointers = (pointer for each in organizations.all() for pointer in each.store.pointers())
         self._taken = [location_of(each.metadata_location) for each in pointers]
 
-    def found(self, source: OtherCatalog) -> Iterator[Found]:
+    def scan(self, source: OtherCatalog) -> Iterator[ImportCandidate]:
         """Yield every table of the catalog, in order, with whether it can be taken. Every file of it is checked.
 
         Raises `OtherCatalogError`.
         """
         yield from map(self._judged, source.tables())
 
-    def take(self, found: Found) -> Found:
+    def import_table(self, found: ImportCandidate) -> ImportCandidate:
         """Make the table, and its database if there is none; nobody is assigned anything. Returns it as it went."""
         if found.loaded is None:
             return found
@@ -56,22 +56,22 @@ class Importing:
             )
             self._organization.control.execute(command, None)
         except CommandError as error:
-            return Found(found.name, problem=str(error))
+            return ImportCandidate(found.name, problem=str(error))
         return found
 
-    def _judged(self, listed: ListedTable) -> Found:
+    def _judged(self, listed: ListedTable) -> ImportCandidate:
         name = listed.name
         if problem := self._fault_of_name(name) or listed.problem:
-            return Found(name, problem=problem)
+            return ImportCandidate(name, problem=problem)
         parsers = FileParsers(file_parsers(), self._organization.id)
         try:
-            loaded = adopted(self._warehouse, listed.metadata_location, self._taken, parsers)
+            loaded = import_foreign(self._warehouse, listed.metadata_location, self._taken, parsers)
         except Exception as error:  # noqa: BLE001 (each kind of storage has errors of its own)
-            return Found(name, problem=str(error))
+            return ImportCandidate(name, problem=str(error))
         if _id(loaded) in self._organization.control.snapshot.resources:
-            return Found(name, problem="a table of its uuid is here already")
+            return ImportCandidate(name, problem="a table of its uuid is here already")
         self._taken.append(loaded.metadata.location)
-        return Found(name, loaded)
+        return ImportCandidate(name, loaded)
 
     def _fault_of_name(self, name: tuple[str, ...]) -> str:
         if len(name) != 2:  # noqa: PLR2004 (a database and a table)
@@ -93,5 +93,5 @@ class Importing:
         return made
 
 
-def _id(loaded: Loaded) -> ResourceId:
+def _id(loaded: LoadedTable) -> ResourceId:
     return loaded.pointer.table

@@ -12,13 +12,13 @@ from pathlib import Path
 from headgate.app.folders.checkpoint_folders import move_checkpoints
 from headgate.app.settings.egress import egress_of
 from headgate.app.settings.settings import Settings
-from headgate.control.authentication.authenticator import Identity
-from headgate.control.authentication.services import Entrance, open_entrance
+from headgate.control.authentication.authenticator import Authenticator
+from headgate.control.authentication.services import Entrance, open_auth_services
 from headgate.control.connections.vault import Vault
 from headgate.control.control import Control
-from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
+from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
 from headgate.control.identity.directory import Directory
-from headgate.control.identity.tokens import IssueToken, written
+from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.control.kernel.stores import Stores
@@ -26,8 +26,8 @@ from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.commands import DEPLOYMENT, ORGANIZATION
 from headgate.control.organizations.organization import Organization, Organizations
-from headgate.control.questions.by_name import Gate
-from headgate.control.questions.messages import Wording
+from headgate.control.questions.by_name import NameAuthorizer
+from headgate.control.questions.messages import RefusalMessages
 from headgate.decision.conditions import CONDITIONS
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.model.diagnostics import ModelError
@@ -60,7 +60,7 @@ class Deployment:
     stores: Stores
     organizations: Organizations
     entrance: Entrance
-    identity: Identity
+    identity: Authenticator
     audit: Audit
     home: Organization
     places: Places
@@ -89,12 +89,12 @@ class Deployment:
         return self.home.directory
 
     @property
-    def wording(self) -> Wording:
+    def wording(self) -> RefusalMessages:
         """Its refusals in words."""
         return self.home.wording
 
     @property
-    def gate(self) -> Gate:
+    def gate(self) -> NameAuthorizer:
         """Its questions by name."""
         return self.home.gate
 
@@ -156,11 +156,13 @@ def _over(
     models = {name: shipped_model(name) for name in SHIPPED}
     found_at = settings.logins.address or address
     governing = shipped_model(DEPLOYMENT)
-    organizations = Organizations(stores, models, clock, former=_Former(stores), address=found_at, governing=governing)
-    begin_deployment(organizations, HOME)
+    organizations = Organizations(
+        stores, models, clock, former=_HistoricalModels(stores), address=found_at, governing=governing
+    )
+    bootstrap_deployment(organizations, HOME)
     _keep_sources(organizations.deployment, (*models.values(), governing))
-    entrance = open_entrance(organizations, settings.logins)
-    identity = Identity(stores, entrance.logins.principal_of, entrance.access_tokens.presented)
+    entrance = open_auth_services(organizations, settings.logins)
+    identity = Authenticator(stores, entrance.authentication.principal_of, entrance.access_tokens.presented)
     if not organizations.roots:
         _found(settings, organizations)
     move_checkpoints(settings.folder / "checkpoints", organizations)
@@ -182,7 +184,7 @@ def _places(organization: Organization, egress: Egress, settings: Settings) -> P
     return Places(organization.id, organization.control, organization.store, settings.folder, vault, egress)
 
 
-class _Former:
+class _HistoricalModels:
     """Finds models whose sources were kept when they were in force."""
 
     def __init__(self, stores: Stores) -> None:
@@ -233,10 +235,10 @@ def _keep_sources(deployment: Organization, models: Iterable[Model]) -> None:
 def _found(settings: Settings, organizations: Organizations) -> None:
     """Make the organization and its owner, whose token is left in a file that only this user can read."""
     owner = PrincipalId(new_id("p"))
-    first = found(organizations, Founding(ORGANIZATION, FIRST, owner, settings.owner, HOME))
+    first = create_organization(organizations, OrganizationSpec(ORGANIZATION, FIRST, owner, settings.owner, HOME))
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
     first.control.execute(IssueToken(token, secret, owner, "first owner"), None)
-    _write_private(settings.owner_token, written(token, secret))
+    _write_private(settings.owner_token, format_token(token, secret))
 
 
 def _write_private(path: Path, text: str) -> None:

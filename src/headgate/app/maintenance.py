@@ -10,7 +10,7 @@ from headgate.facts.ids import ResourceId
 
 log = logging.getLogger(__name__)
 
-EVERY = 60.0
+MAINTENANCE_SECONDS = 60.0
 """Seconds between two rounds."""
 _MISSED = 5
 """So many rounds may be missed."""
@@ -18,13 +18,13 @@ _ENDANGERS = "expired sessions and logins stay in the store, and the next start 
 
 
 class Housekeeping:
-    """A thread beside the doors. No decision needs it: without it, starts replay more and news is fetched when asked for."""
+    """A thread beside the endpoints. No decision needs it: without it, starts replay more and news is fetched when asked for."""
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
         self._ended = threading.Event()
         self._deaf = deployment.stores.listen(self._heard, deployment.tasks)
-        self._heartbeat = Heartbeat(_MISSED * EVERY)
+        self._heartbeat = Heartbeat(_MISSED * MAINTENANCE_SECONDS)
         self._thread = deployment.tasks.start_thread("housekeeping", self._rounds, _ENDANGERS, self._heartbeat)
 
     def close(self) -> None:
@@ -40,7 +40,7 @@ class Housekeeping:
             log.warning("news of `%s` could not be read; the next question does", root)
 
     def _rounds(self) -> None:
-        while not self._ended.wait(EVERY):
+        while not self._ended.wait(MAINTENANCE_SECONDS):
             try:
                 self._deployment.organizations.keep()
                 self._deployment.entrance.tidy()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headgate.control.kernel.ports import Pointer, PointerMove
 from headgate.control.organizations.organization import Organization, Organizations
-from headgate.control.questions.messages import called
+from headgate.control.questions.messages import display_name
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import inside, path_of
 from headgate.lake.errors import RuleError
@@ -16,7 +16,7 @@ from headgate.lake.former_databases import FormerDatabases
 from headgate.lake.metadata_files import location_of
 from headgate.lake.relocation import Relocation
 from headgate.lake.relocation_process import read_relocated
-from headgate.lake.warehouse import former_database_of, require_own, root_of, sync_folder
+from headgate.lake.warehouse import former_database_of, organization_root, require_own, sync_folder
 
 _MOVED = ".moved"
 """A file in the former folder of a table, which names the organization that the table was moved for."""
@@ -33,7 +33,7 @@ class FormerTable:
     @property
     def name(self) -> str:
         """The full name."""
-        return called(self.organization.control.snapshot, self.pointer.table)
+        return display_name(self.organization.control.snapshot, self.pointer.table)
 
     def measure_size(self) -> int:
         """Return the bytes of its files; of a link, those of the link."""
@@ -53,7 +53,7 @@ class Relocations:
         """Yield the tables and views that have to be moved."""
         for organization in self._organizations.all():
             for pointer in sorted(organization.store.pointers(), key=lambda each: each.table):
-                old, root = location_of(pointer.metadata_location), root_of(self._warehouse, organization.id)
+                old, root = location_of(pointer.metadata_location), organization_root(self._warehouse, organization.id)
                 if not inside(root, old) and former_database_of(self._warehouse, old) is not None:
                     new = f"file://{root}/{path_of(old).removeprefix(f'{self._warehouse}/')}"
                     yield FormerTable(organization, pointer, Relocation(old, new))
@@ -92,7 +92,7 @@ class Relocations:
 
     def _former(self, organization: Organization, location: str) -> Path | None:
         """Return where a table in an organization's root may have been moved from; None for any other place."""
-        root = root_of(self._warehouse, organization.id)
+        root = organization_root(self._warehouse, organization.id)
         database = former_database_of(root, location)
         if database is None or database not in self._databases(organization):
             return None
@@ -101,7 +101,7 @@ class Relocations:
     def _require_own(self, organization: Organization, location: str) -> None:
         require_own(
             self._warehouse,
-            root_of(self._warehouse, organization.id),
+            organization_root(self._warehouse, organization.id),
             location,
             self._databases(organization),
         )

@@ -1,4 +1,4 @@
-"""Serving: the HTTP doors first, then the Spark driver and the gateway in front of it; and an orderly end."""
+"""Serving: the HTTP endpoints first, then the Spark driver and the gateway in front of it; and an orderly end."""
 
 import asyncio
 import time
@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.http.application import http_application
-from headgate.app.http.middleware import Front, fronted
-from headgate.app.http.server import Listening, listen
+from headgate.app.http.middleware import ServedApp, build_front
+from headgate.app.http.server import HttpServer, listen
 from headgate.app.maintenance import Housekeeping
 from headgate.app.settings.settings import Settings
-from headgate.app.spark.service import SparkSide
+from headgate.app.spark.service import SparkService
 from headgate.app.worker import worker_of
 from headgate.control.kernel.supervision import BackgroundTasks
-from headgate.spark.authority import Credential
+from headgate.spark.authority import PresentedCredential
 from headgate.spark.sessions.followed_operations import FollowedOperation
-from headgate.spark.sql.statements import NO_SPARK, NOT_READY, WITHOUT_SPARK, Reading, StatementError, Wanted
+from headgate.spark.sql.statements import (
+    NO_SPARK,
+    NOT_READY,
+    WITHOUT_SPARK,
+    Execution,
+    StatementError,
+    StatementRequest,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -39,24 +46,24 @@ class Server:
             # Tried now, so that nobody waits for Spark to hear that its port is taken.
             listen(settings.bind, settings.gateway_port, "HEADGATE_SPARK_PORT").close()
         tasks = BackgroundTasks()
-        self._listening = Listening(settings, tasks)
+        self._listening = HttpServer(settings, tasks)
         self.api_port = self._listening.port
         try:
             self.deployment: Deployment = open_deployment(settings, self.url, tasks)
         except BaseException:
             self._listening.close()
             raise
-        self._side = SparkSide(self.deployment, say)
+        self._side = SparkService(self.deployment, say)
         self._statements = _Statements(self._spark_port, self._side.sparks.followed.follow)
         self._stop = asyncio.Event()
         side = self._side
         self.worker = worker_of(
-            self.deployment, side.served, self._connect, lambda: side.state == "ready", side.lacking
+            self.deployment, side.served, self._connect, lambda: side.state == "ready", side.not_ready_reason
         )
 
     @property
     def url(self) -> str:
-        """The address of the HTTP doors."""
+        """The address of the HTTP endpoints."""
         return self._listening.url
 
     @property
@@ -112,10 +119,10 @@ class Server:
             housekeeping.close()
             self.deployment.close()
 
-    def _front(self) -> Front:
+    def _front(self) -> ServedApp:
         app = http_application(self.deployment, self._side.sparks, self.worker, self._statements, self.health)
         self._side.freshness = app.state.freshness
-        front = fronted(app, self.deployment, self._side.sparks.caller, self._side.figures)
+        front = build_front(app, self.deployment, self._side.sparks.caller, self._side.figures)
         if self.settings.spark:
             front.readiness.details = lambda: {"spark": self._side.state, "sandbox": self._side.sandbox}
         return front
@@ -168,7 +175,7 @@ class _Statements:
         self._follow = follow
         self._loaded: Statements | None = None
 
-    def begin(self, credential: Credential, wanted: Wanted) -> Reading:
+    def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> Execution:
         """Return a statement that is about to run. Raises `StatementError` while there is no Spark."""
         from headgate.spark.sql.client import Statements
 

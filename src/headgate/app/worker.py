@@ -12,10 +12,10 @@ from headgate.app.maintenance import Housekeeping
 from headgate.app.settings.settings import SPARK_PORT, Settings, SettingsError
 from headgate.app.spark.drivers import Drivers
 from headgate.control.organizations.organization import Organization
-from headgate.pipelines.execution.spark_executor import Connect, OnSpark
+from headgate.pipelines.execution.spark_executor import Connect, SparkExecutor
 from headgate.pipelines.execution.worker import Worker, WorkerSettings
 from headgate.pipelines.lineage.emitter import Receiver, Sending
-from headgate.pipelines.lineage.recorder import Lineage
+from headgate.pipelines.lineage.recorder import LineageRecorder
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -45,16 +45,16 @@ def worker_of(
     return Worker(
         deployment.organizations.refresh,
         served,
-        OnSpark(connect, deployment.places_of, file_parsers()),
+        SparkExecutor(connect, deployment.places_of, file_parsers()),
         timing or WorkerSettings(slots=settings.worker_slots),
         settings.clusters.at_once,
         ready,
         lacking,
-        Lineage(sending.tell, sending.close) if sending else Lineage(),
+        LineageRecorder(sending.send, sending.close) if sending else LineageRecorder(),
     )
 
 
-class WorkerApart:
+class StandaloneWorker:
     """A process that serves nothing and carries out runs; several may share a store, a data folder and a gateway."""
 
     def __init__(self, settings: Settings, say: Say, timing: WorkerSettings | None = None) -> None:

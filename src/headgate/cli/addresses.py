@@ -36,7 +36,7 @@ def base() -> str:
         raise ApiError(f"`HEADGATE_URL` has no scheme; write `http://{named}` or `https://{named}`")
     if named.endswith(API):
         raise ApiError(f"`HEADGATE_URL` names the API's path, too; write `{named.removesuffix(API)}`")
-    if addressed_organization(f"{named}/") == "":
+    if organization_in_url(f"{named}/") == "":
         deployment = deployment_of(f"{named}/")
         raise ApiError(
             f"`HEADGATE_URL` names no organization behind `/o/`; write `{deployment}/o/NAME` or `{deployment}`"
@@ -55,7 +55,7 @@ def deployment_of(address: str) -> str:
     return address[: found.start()] if found else address
 
 
-def addressed_organization(url: str) -> str | None:
+def organization_in_url(url: str) -> str | None:
     """Return the organization that an address names, empty for `/o/` without a name; None if it names none."""
     found = _ORGANIZATION.search(url)
     return unquote(found[1]) if found else None

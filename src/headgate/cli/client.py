@@ -9,22 +9,22 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from headgate.app.settings.settings import default_settings
-from headgate.cli.addresses import addressed_organization, base, deployment_address
+from headgate.cli.addresses import base, deployment_address, organization_in_url
 from headgate.cli.errors import ApiError
 from headgate.cli.session_file import kept_session
 from headgate.control.egress.loopback import is_loopback
 
 __all__ = [
     "ApiError",
-    "at",
+    "api_path",
     "base",
-    "call",
-    "credential",
     "describe_credential",
     "end",
     "every",
     "problem_of",
     "send",
+    "send_request",
+    "stored_credential",
     "token",
 ]
 
@@ -39,7 +39,7 @@ _UNKNOWN_CALLER, _TOO_OFTEN = f"{_PROBLEM}unauthenticated", f"{_PROBLEM}too-ofte
 _MINUTE = 60
 
 
-def call(method: str, path: str, *, body: Any = None, **query: Any) -> Any:
+def send_request(method: str, path: str, *, body: Any = None, **query: Any) -> Any:
     """Call the API and return its answer. Raises `ApiError` with the problem's own words."""
     return _called(method, path, body, query).json()
 
@@ -58,14 +58,14 @@ def every(path: str, **query: Any) -> Iterator[dict[str, Any]]:
     """Yield every entry of a list, page after page. Raises `ApiError` with the problem's own words."""
     cursor: str | None = None
     while True:
-        answer = call("GET", path, limit=_PAGE, cursor=cursor, **query)
+        answer = send_request("GET", path, limit=_PAGE, cursor=cursor, **query)
         yield from answer["items"]
         cursor = answer["next"]
         if cursor is None:
             return
 
 
-def at(*parts: str) -> str:
+def api_path(*parts: str) -> str:
     """Return the path of these parts, whatever signs are in them. Raises `ApiError` for an empty one: it would name all of them."""
     if not all(parts):
         raise ApiError("a name or an id is empty; write it")
@@ -74,10 +74,10 @@ def at(*parts: str) -> str:
 
 def token() -> str:
     """Return the token or session to call with. Raises `ApiError` where there is none."""
-    return credential()[0]
+    return stored_credential()[0]
 
 
-def credential() -> tuple[str, str]:
+def stored_credential() -> tuple[str, str]:
     """Return the token or session to call with, and where it is from. Raises `ApiError` where there is none."""
     if named := os.environ.get("HEADGATE_TOKEN"):
         return named, "the token in HEADGATE_TOKEN"
@@ -99,7 +99,7 @@ def credential() -> tuple[str, str]:
 def describe_credential() -> str:
     """Return which credential the next command uses, as a clause."""
     try:
-        return f"commands now use {credential()[1]}"
+        return f"commands now use {stored_credential()[1]}"
     except ApiError:
         return "no command has a credential now"
 
@@ -148,7 +148,7 @@ def problem_of(answer: httpx.Response) -> str:
 
 def _unknown_caller(answer: httpx.Response) -> str:
     """Return what a 401 means to who calls: nothing tells whether there is such an organization."""
-    organization = addressed_organization(answer.request.url.path)
+    organization = organization_in_url(answer.request.url.path)
     if organization is not None:
         return (
             f"you are not in an organization `{organization}`, or your login has ended; log in with `headgate login`, or "

@@ -26,7 +26,7 @@ class Grouped(TyperGroup):
                     formatter.write_dl(rows)
 
 
-def group(name: str, purpose: str) -> typer.Typer:
+def command_group(name: str, purpose: str) -> typer.Typer:
     """Return a new group of commands, some of which work on the data folder."""
     return typer.Typer(name=name, help=purpose, no_args_is_help=True, cls=Grouped)
 

@@ -26,7 +26,9 @@ Data = Annotated[
 
 
 @contextmanager
-def opened(data: Path | None, *, sealing: bool = False, new: bool = False) -> Iterator[tuple["SqlStores", "Settings"]]:
+def open_store(
+    data: Path | None, *, sealing: bool = False, new: bool = False
+) -> Iterator[tuple["SqlStores", "Settings"]]:
     """The store that the settings name, with the key that seals it or without; it may be served meanwhile.
 
     Where there is none, it ends with exit code 2, or a `new` one is made. A `StoreError` ends with exit code 1.
@@ -35,7 +37,7 @@ def opened(data: Path | None, *, sealing: bool = False, new: bool = False) -> It
     from headgate.store import open_stores
 
     settings = default_settings(os.environ, folder=data) if new else settings_of(data)
-    with refusals():
+    with exit_on_refusal():
         stores = open_stores(settings.store_url or settings.folder, settings.seal_key if sealing else None)
         try:
             yield stores, settings
@@ -44,14 +46,14 @@ def opened(data: Path | None, *, sealing: bool = False, new: bool = False) -> It
 
 
 @contextmanager
-def deployed(data: Path | None) -> Iterator["Deployment"]:
+def open_local_deployment(data: Path | None) -> Iterator["Deployment"]:
     """The deployment of a store that is there, beside a server of it if there is one, which takes over what is written.
 
     What is refused ends with exit code 1.
     """
     from headgate.app.deployment import over
 
-    with opened(data, sealing=True) as (stores, settings):
+    with open_store(data, sealing=True) as (stores, settings):
         deployment = over(settings, stores)
         try:
             yield deployment
@@ -60,18 +62,18 @@ def deployed(data: Path | None) -> Iterator["Deployment"]:
 
 
 def listed_organization(deployment: "Deployment", named: str) -> "ResourceId":
-    """Return the id of the listed organization of this id or name. Raises `MissingError`, which may name those there are."""
-    from headgate.control.kernel.errors import MissingError
+    """Return the id of the listed organization of this id or name. Raises `NotFoundError`, which may name those there are."""
+    from headgate.control.kernel.errors import NotFoundError
 
     organizations = deployment.organizations
     id = organizations.listed_id(named)
     if id not in organizations.listed:
-        raise MissingError(f"there is no organization `{named}`; `headgate organization list` shows those there are")
+        raise NotFoundError(f"there is no organization `{named}`; `headgate organization list` shows those there are")
     return id
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def exit_on_refusal() -> Iterator[None]:
     """End with one sentence and exit code 1 where a command is refused, or the store or a file cannot be used."""
     from headgate.control.kernel.errors import CommandError
     from headgate.control.kernel.ports import StoreError

@@ -53,10 +53,10 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     drawn = Table(*map(terminal_text, columns), box=None, pad_edge=False, header_style="bold")
     for row in rows:
         drawn.add_row(*("" if cell is None else terminal_text(str(cell)) for cell in row))
-    draw(drawn)
+    print_drawing(drawn)
 
 
-def draw(drawn: RenderableType) -> None:
+def print_drawing(drawn: RenderableType) -> None:
     """Print a table or a tree. Only a terminal has a width: a file or a pipe gets every cell in full, on one line."""
     (console if console.is_terminal else EscapingConsole(width=_UNLIMITED)).print(drawn, markup=False, highlight=False)
 

@@ -23,14 +23,14 @@ def follow(get: Get, run: str, show: Callable[[str], None] = say) -> dict[str, A
     with console.status("waiting for its turn") as status:
         while True:
             found = get(f"/runs/{run}")
-            after = shown(get, run, after, show)
+            after = show_new_lines(get, run, after, show)
             if found["state"] not in UNDER_WAY:
                 return found
             status.update(progress(_standing(found)))
             time.sleep(_PAUSE)
 
 
-def shown(get: Get, run: str, after: int, show: Callable[[str], None] = say) -> int:
+def show_new_lines(get: Get, run: str, after: int, show: Callable[[str], None] = say) -> int:
     """Show what there is of a run's log after a line; return the number of the last one."""
     while lines := (part := get(f"/runs/{run}/log", after=after))["items"]:
         for each in lines:

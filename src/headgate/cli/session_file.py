@@ -26,7 +26,7 @@ def kept_session(address: str, environ: Mapping[str, str]) -> str | None:
     return str(max(found, key=lambda each: each["ends"])["session"]) if found else None
 
 
-def keep(address: str, session: str, ends: float, environ: Mapping[str, str]) -> Path:
+def save_session(address: str, session: str, ends: float, environ: Mapping[str, str]) -> Path:
     """Keep a session for an address until it ends (seconds since the epoch); returns where."""
     file = _file(environ)
     _write(file, {**_others(_read(file), address), _deployment(address): {"session": session, "ends": ends}})

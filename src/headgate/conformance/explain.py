@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from headgate.decision.types import Decision, Missing, Path
+from headgate.decision.types import Decision, DenyReason, GrantPath
 
 _NOWHERE = "anything that was named"
 
@@ -15,23 +15,23 @@ def told(decision: Decision) -> str:
     return f"{asked} is allowed: {'; '.join(dict.fromkeys(map(_way, decision.paths))) or 'its conditions hold'}"
 
 
-def _way(path: Path) -> str:
+def _way(path: GrantPath) -> str:
     """Return what was given to whom, and where it was the weakest of several; the roles that it includes go without saying."""
     made = f" for `{path.reason}`" if path.reason else ""
     weakest = f", the weakest being `{path.weakest}`" if path.weakest else ""
     return f"`{path.subject}` has `{path.assigned_role}` on `{path.assigned_on}`{made}{weakest}"
 
 
-def _lack(missing: Missing) -> str:
+def _lack(missing: DenyReason) -> str:
     return _LACKS.get(missing.code, lambda _: missing.code)(missing)
 
 
-def _role(missing: Missing) -> str:
+def _role(missing: DenyReason) -> str:
     roles = " or ".join(f"`{role}`" for role in missing.roles)
     return f"{roles or 'a role'} is not held on {f'`{missing.resource}`' if missing.resource else _NOWHERE}"
 
 
-_LACKS: Mapping[str, Callable[[Missing], str]] = {
+_LACKS: Mapping[str, Callable[[DenyReason], str]] = {
     "no-principal": lambda _: "the actor is nobody there",
     "no-token": lambda _: "the token has ended, or its principal is not there",
     "no-run": lambda _: "the run has ended",

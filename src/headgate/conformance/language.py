@@ -28,7 +28,7 @@ class Language:
             raise ScenarioError(f"the model `{self.model.name}` has no type `{word}`")
         return found
 
-    def way(self, parent: str, type: str) -> tuple[str, ...]:
+    def implicit_path(self, parent: str, type: str) -> tuple[str, ...]:
         """Return the implicit types between a parent and what lies under it, from the top.
 
         Raises `ScenarioError` if the model does not let the one lie under the other.
@@ -38,7 +38,7 @@ class Language:
             raise ScenarioError(f"in the model `{self.model.name}` no `{type}` lies under a `{parent}`")
         return found
 
-    def takes(self, parent: str, type: str) -> bool:
+    def accepts(self, parent: str, type: str) -> bool:
         """Say whether a resource of the type can lie under such a parent, or under what is implicitly below it."""
         return any((way or (parent,))[-1] in self._parents(type) for way in self._below(parent))
 
@@ -46,7 +46,7 @@ class Language:
         """Return the types of which there is one resource under each parent of this type."""
         return tuple(each.name for each in self.model.types.values() if each.implicit and parent in each.parents)
 
-    def meant(self, name: str, made: str | None, type: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def actions_named(self, name: str, made: str | None, type: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Return the canonical actions that the name stands for on a type, each with the way to where it is asked.
 
         That is the resource itself, or what the model puts implicitly below it. `made` is the type that a

@@ -8,28 +8,28 @@ from headgate.conformance.explain import told
 from headgate.conformance.questions import Asked, questions
 from headgate.conformance.steps import perform
 from headgate.conformance.world import World
-from headgate.control.kernel.parsing import Entry, UnreadableError, entry, items, text
+from headgate.control.kernel.parsing import InvalidDocumentError, JsonObject, entry, items, text
 from headgate.decision.reference import decide
 
 ALLOW, DENY, NO_ANSWER = "allow", "deny", "no answer"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ConformanceCase:
     """One case of a scenario: steps, one question, and the answer that the system gives."""
 
     id: str
-    given: tuple[Entry, ...]
-    ask: Entry
+    given: tuple[JsonObject, ...]
+    ask: JsonObject
     expect: str
     note: str
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CaseOutcome:
     """What became of a case. The answer is `allow`, `deny`, or `no answer` if it could not be asked; `why` is a sentence."""
 
-    case: Case
+    case: ConformanceCase
     answer: str
     why: str
 
@@ -39,7 +39,7 @@ class Outcome:
         return self.answer == self.case.expect
 
 
-def read_case(source: Entry, system: str) -> Case:
+def read_case(source: JsonObject, system: str) -> ConformanceCase:
     """Return a case of a system as its line states it. Raises `ScenarioError` for a line that is no such case."""
     if text(source, "system") != system:
         raise ScenarioError(f"`system` is not `{system}`, as the file is called")
@@ -47,35 +47,35 @@ def read_case(source: Entry, system: str) -> Case:
     if expect not in (ALLOW, DENY):
         raise ScenarioError(f"`{expect}` is no answer; write `{ALLOW}` or `{DENY}`")
     given = tuple(entry(step) for step in items(source.get("given")))
-    return Case(text(source, "id"), given, entry(source.get("ask")), expect, text(source, "note"))
+    return ConformanceCase(text(source, "id"), given, entry(source.get("ask")), expect, text(source, "note"))
 
 
-def prepared(world: World, case: Case) -> World:
+def prepared(world: World, case: ConformanceCase) -> World:
     """Return the world after the steps of a case. Raises `ScenarioError` for a step that is unknown or refused."""
     for step in case.given:
         world = perform(world, step)
     return world
 
 
-Asking = Callable[[World, Sequence[Asked], Entry], Sequence[bool]]
+Asking = Callable[[World, Sequence[Asked], JsonObject], Sequence[bool]]
 """Answers which of the questions are allowed that a question of a case (`ask`, as it stands there) stands for."""
 
 
-def by_engine(world: World, asked: Sequence[Asked], ask: Entry) -> Sequence[bool]:  # noqa: ARG001 (another asks as it stands)
+def by_engine(world: World, asked: Sequence[Asked], ask: JsonObject) -> Sequence[bool]:  # noqa: ARG001 (another asks as it stands)
     """Ask what answers in the world itself."""
     return [world.engines[each.log].check(each.question, world.now).allowed for each in asked]
 
 
-def run(world: World, case: Case, asking: Asking = by_engine) -> Outcome:
+def run_case(world: World, case: ConformanceCase, asking: Asking = by_engine) -> CaseOutcome:
     """Run a case, beginning in this world."""
     try:
         world = prepared(world, case)
         asked = questions(world, case.ask)
         allowed = asking(world, asked, case.ask)
-    except UnreadableError as error:
-        return Outcome(case, NO_ANSWER, str(error))
+    except InvalidDocumentError as error:
+        return CaseOutcome(case, NO_ANSWER, str(error))
     answer = ALLOW if allowed and all(allowed) else DENY
-    return Outcome(case, answer, _why(world, asked, allowed))
+    return CaseOutcome(case, answer, _why(world, asked, allowed))
 
 
 def _why(world: World, asked: Sequence[Asked], allowed: Sequence[bool]) -> str:

@@ -6,9 +6,9 @@ What the system states holds, without permission and eligibility: whoever a step
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from headgate.conformance.errors import ScenarioError, later
+from headgate.conformance.errors import ScenarioError, time_after
 from headgate.conformance.world import ROOTS, Log, World
-from headgate.conformance.world_builder import arrival, below, described, founded, ids_in, role_of
+from headgate.conformance.world_builder import below, described, founded, ids_in, membership_of, role_of
 from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
 from headgate.control.access.roles import DefineRole
 from headgate.control.access.switches import ChangeSetting
@@ -31,9 +31,9 @@ from headgate.control.identity.principals import (
     SignUp,
 )
 from headgate.control.identity.tokens import IssueToken, RevokeToken
-from headgate.control.kernel.command import Command, Plan, View
+from headgate.control.kernel.command import Command, CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.parsing import Entry, entry, first, text, word, words
+from headgate.control.kernel.parsing import JsonObject, entry, first_text, text, text_tuple, word
 from headgate.control.organizations.commands import CreateOrganization
 from headgate.control.resources.commands import CreateResource, DeleteResource, MoveResource, SetAttributes
 from headgate.facts.caller import Caller
@@ -44,7 +44,7 @@ from headgate.facts.snapshot import Snapshot
 Commands = Iterator[tuple[Log, Command]]
 """What a step does, each in a log."""
 
-Step = Callable[[World, Entry], Commands]
+Step = Callable[[World, JsonObject], Commands]
 
 _CLOCK, _CREATE = "clock", "create"
 """The kinds that are more than commands in logs: one lets time pass, the other may begin a log."""
@@ -64,30 +64,30 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrive:
+class AddWorldUser:
     """Somebody that a step names is known from now on; being it alone gives nothing."""
 
     added: PrincipalAdded
     name: str = "principal.arrive"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Only the system brings somebody in so."""
         if view.caller is not None:
             raise InvalidError(f"`{self.added.principal}` is not in the organization")
-        return Plan((self.added,))
+        return CommandEffect((self.added,))
 
 
-def perform(world: World, step: Entry) -> World:
+def perform(world: World, step: JsonObject) -> World:
     """Return the world after one step. Raises `ScenarioError` for a step that is unknown, or refused."""
     kinds = [key for key in step if key != "as"]
     if len(kinds) != 1 or kinds[0] not in (*STEPS, _CLOCK, _CREATE):
         raise ScenarioError(f"there is no kind of step `{', '.join(kinds)}`")
     kind = kinds[0]
     if kind == _CLOCK:
-        return replace(world, now=later(world.now, text(step, kind)))
-    body, actor = entry(step[kind]), first(step, "as")
+        return replace(world, now=time_after(world.now, text(step, kind)))
+    body, actor = entry(step[kind]), first_text(step, "as")
     caller = None if actor is None else world.caller(actor)
-    made = first(body, "id")
+    made = first_text(body, "id")
     if made is not None:
         world = replace(world, ids=world.ids | {made})
     if kind == _CREATE:
@@ -99,26 +99,26 @@ def perform(world: World, step: Entry) -> World:
     here = {log for log, _ in does} & set(world.homes(caller.principal) if caller else ())
     for log, command in does:
         if log in here or not here:  # what is done everywhere an actor does where they are somebody
-            world = world.executed(log, command, caller)
+            world = world.after_command(log, command, caller)
     return world
 
 
-def _created(world: World, body: Entry, caller: Caller | None) -> World:
+def _created(world: World, body: JsonObject, caller: Caller | None) -> World:
     """Return the world with what is created; a new organization has a log of its own and belongs to who made it."""
     type = world.language.type(text(body, "type"))
     log = world.place(text(body, "parent"))
-    world = world.executed(log, _creation(world, body, type, caller), caller)
+    world = world.after_command(log, _creation(world, body, type, caller), caller)
     if type not in ROOTS:
         return world
     if caller is None:
         return founded(world, body, type)
     id, owner = ResourceId(text(body, "id")), caller.principal
     founding = CreateOrganization(owner, owner, world.language.model.name, None, id, described(world, body)[1])
-    plan = founding.plan(View(world.start(world.models, Snapshot()), None, world.now))
+    plan = founding.decide(CommandContext(world.start(world.models, Snapshot()), None, world.now))
     return founded(world, body, type, plan.changes)
 
 
-def _creation(world: World, body: Entry, type: str, caller: Caller | None) -> Command:
+def _creation(world: World, body: JsonObject, type: str, caller: Caller | None) -> Command:
     id, parent = text(body, "id"), text(body, "parent")
     relations, attributes = described(world, body)
     if type == "group":
@@ -127,9 +127,11 @@ def _creation(world: World, body: Entry, type: str, caller: Caller | None) -> Co
         return CreateServicePrincipal(PrincipalId(id), id)
     if type == "token":
         actor = caller.principal if caller else parent
-        principal = PrincipalId(first(body, "of") or (parent if world.types[parent] == "service_principal" else actor))
+        principal = PrincipalId(
+            first_text(body, "of") or (parent if world.types[parent] == "service_principal" else actor)
+        )
         return IssueToken(TokenId(id), _SECRET, principal, parent=ResourceId(parent))
-    author = first(body, "created_by", "by")
+    author = first_text(body, "created_by", "by")
     place, belonging = below(world, parent, type)
     return CreateResource(
         ResourceId(id),
@@ -147,7 +149,7 @@ def _title(id: str) -> str:
     return id.replace(".", "_")
 
 
-def _grant(world: World, body: Entry) -> Commands:
+def _grant(world: World, body: JsonObject) -> Commands:
     yield from _assign(world, text(body, "to"), role_of(body), text(body, "on"))
 
 
@@ -161,20 +163,20 @@ def _arrive(world: World, log: Log, subject: str) -> Commands:
     """Bring in a user of the world who is not in the log."""
     added = _user(world, subject)
     if added is not None and added.principal not in world.facts(log).principals:
-        yield log, Arrive(added)
+        yield log, AddWorldUser(added)
 
 
 def _user(world: World, id: str) -> PrincipalAdded | None:
-    return next((arrival(user) for user in world.users if user["id"] == id), None)
+    return next((membership_of(user) for user in world.users if user["id"] == id), None)
 
 
-def _revoke(world: World, body: Entry) -> Commands:
+def _revoke(world: World, body: JsonObject) -> Commands:
     place = ResourceId(text(body, "on"))
     yield world.place(place), RevokeRole(PrincipalId(text(body, "from")), role_of(body), place)
 
 
 def _membership(*, member: bool) -> Step:
-    def step(world: World, body: Entry) -> Commands:
+    def step(world: World, body: JsonObject) -> Commands:
         group, user = GroupId(text(body, "group")), text(body, "user")
         log = world.place(group)
         yield from _arrive(world, log, user)
@@ -186,7 +188,7 @@ def _membership(*, member: bool) -> Step:
 def _only_role(at: str) -> Step:
     """Return the step that leaves a user with one role on what `at` names."""
 
-    def step(world: World, body: Entry) -> Commands:
+    def step(world: World, body: JsonObject) -> Commands:
         user, role, place = text(body, "user"), text(body, "role"), ResourceId(text(body, at))
         held = world.facts(world.place(place)).assignments.get(PrincipalId(user), ())
         old = next((name for name, where, _ in held if where == place), None)
@@ -198,8 +200,8 @@ def _only_role(at: str) -> Step:
     return step
 
 
-def _join(world: World, body: Entry) -> Commands:
-    user, root, role = PrincipalId(text(body, "user")), text(body, "of"), first(body, "role")
+def _join(world: World, body: JsonObject) -> Commands:
+    user, root, role = PrincipalId(text(body, "user")), text(body, "of"), first_text(body, "role")
     log, known = world.place(root), _user(world, user)
     if known is None:
         raise ScenarioError(f"there is no user `{user}`")
@@ -211,16 +213,16 @@ def _join(world: World, body: Entry) -> Commands:
         yield log, AddPrincipal(user, user, role, attributes=known.attributes)
 
 
-def _leave(world: World, body: Entry) -> Commands:
+def _leave(world: World, body: JsonObject) -> Commands:
     yield world.place(text(body, "of")), RemovePrincipal(PrincipalId(text(body, "user")))
 
 
-def _define_role(world: World, body: Entry) -> Commands:
+def _define_role(world: World, body: JsonObject) -> Commands:
     for log in world.organizations():
-        yield log, DefineRole(text(body, "name"), words(body.get("permissions")))
+        yield log, DefineRole(text(body, "name"), text_tuple(body.get("permissions")))
 
 
-def _delete(world: World, body: Entry) -> Commands:
+def _delete(world: World, body: JsonObject) -> Commands:
     id = text(body, "id")
     for log in world.homes(PrincipalId(id)) or (world.place(id),):
         yield log, _deletion(world.facts(log), id)
@@ -238,43 +240,43 @@ def _deletion(facts: Snapshot, id: str) -> Command:
     return DeleteResource(ResourceId(id))
 
 
-def _move(world: World, body: Entry) -> Commands:
+def _move(world: World, body: JsonObject) -> Commands:
     id, parent = text(body, "id"), text(body, "parent")
     yield world.place(id), MoveResource(ResourceId(id), below(world, parent, world.types[id])[0])
 
 
-def _set(world: World, body: Entry) -> Commands:
+def _set(world: World, body: JsonObject) -> Commands:
     on = ResourceId(text(body, "on"))
     log = world.place(on)
     for key, value in body.items():
         if key in world.language.model.settings:
             yield log, ChangeSetting(on, key, word(value))
         elif key == "expires":
-            yield log, ExpirePrincipal(PrincipalId(on), later(world.now, word(value)))
+            yield log, ExpirePrincipal(PrincipalId(on), time_after(world.now, word(value)))
         elif key != "on":
-            yield log, SetAttributes(on, {key: words(value)})
+            yield log, SetAttributes(on, {key: text_tuple(value)})
 
 
-def _create_token(world: World, body: Entry) -> Commands:
-    id, scope = text(body, "id"), first(body, "scope")
+def _create_token(world: World, body: JsonObject) -> Commands:
+    id, scope = text(body, "id"), first_text(body, "scope")
     if scope is not None and scope in world.language.model.scopes:
         place = ResourceId(text(body, "on"))
         yield world.place(place), CreateServicePrincipal(PrincipalId(id), id, scope=scope, place=place)
         return
     if scope not in (None, _OF_A_PERSON):
         raise ScenarioError(f"the model `{world.language.model.name}` has no scope `{scope}`")
-    principal = PrincipalId(first(body, "of") or text(body, "by"))
+    principal = PrincipalId(first_text(body, "of") or text(body, "by"))
     if principal not in world.ids:
         raise ScenarioError(f"nobody of the id `{principal}` was declared")
     only = ids_in(world, "only", body["only"]) if "only" in body else None
-    replaced = first(body, "replaces")
+    replaced = first_text(body, "replaces")
     for log in world.homes(principal):
         there = None if only is None else tuple(each for each in only if world.place(each) == log)
         old = None if replaced is None else TokenId(replaced)
         yield log, IssueToken(TokenId(id), _SECRET, principal, only=there, replaces=old)
 
 
-def _request_access(world: World, body: Entry) -> Commands:
+def _request_access(world: World, body: JsonObject) -> Commands:
     port, consumer, author = ResourceId(text(body, "port")), text(body, "consumer"), text(body, "by")
     log = world.place(port)
     yield from _arrive(world, log, consumer)
@@ -282,7 +284,7 @@ def _request_access(world: World, body: Entry) -> Commands:
     yield log, RequestAccess(id, port, PrincipalId(consumer), text(body, "purpose"), asked)
 
 
-def _add_access(world: World, body: Entry) -> Commands:
+def _add_access(world: World, body: JsonObject) -> Commands:
     id, port, consumer = ResourceId(text(body, "id")), ResourceId(text(body, "port")), text(body, "consumer")
     log = world.place(port)
     yield from _arrive(world, log, consumer)
@@ -290,24 +292,24 @@ def _add_access(world: World, body: Entry) -> Commands:
     yield log, AddAccess(id, port, PrincipalId(consumer), text(body, "purpose"), starts, ends)
 
 
-def _approve_access(world: World, body: Entry) -> Commands:
+def _approve_access(world: World, body: JsonObject) -> Commands:
     id = ResourceId(text(body, "id"))
     yield world.place(id), ApproveAccess(id, *_dates(world, body))
 
 
-def _dates(world: World, body: Entry) -> tuple[float, float]:
-    return later(world.now, text(body, "start")), later(world.now, text(body, "end"))
+def _dates(world: World, body: JsonObject) -> tuple[float, float]:
+    return time_after(world.now, text(body, "start")), time_after(world.now, text(body, "end"))
 
 
 def _on_access(command: Callable[[ResourceId], Command]) -> Step:
-    def step(world: World, body: Entry) -> Commands:
+    def step(world: World, body: JsonObject) -> Commands:
         id = ResourceId(text(body, "id"))
         yield world.place(id), command(id)
 
     return step
 
 
-def _submit_change(world: World, body: Entry) -> Commands:
+def _submit_change(world: World, body: JsonObject) -> Commands:
     id, on = ResourceId(text(body, "id")), ResourceId(text(body, "on"))
     yield world.place(on), SubmitChange(id, on, author=PrincipalId(text(body, "by")))
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from headgate.conformance.errors import ScenarioError
 from headgate.conformance.explain import told
 from headgate.conformance.language import Language
-from headgate.control.kernel.command import Command, RefusedError, View, decided
+from headgate.control.kernel.command import Command, CommandContext, PermissionDeniedError, evaluate
 from headgate.control.kernel.errors import CommandError
-from headgate.control.kernel.log_follower import Start
-from headgate.control.kernel.parsing import Entry
+from headgate.control.kernel.log_follower import EngineFactory
+from headgate.control.kernel.parsing import JsonObject
 from headgate.decision.context import Models
 from headgate.decision.evaluator import Answers
 from headgate.facts import changes as c
@@ -40,9 +40,9 @@ class World:
     """
 
     language: Language
-    start: Start
+    start: EngineFactory
     now: float
-    users: tuple[Entry, ...]
+    users: tuple[JsonObject, ...]
     ids: frozenset[str]
     engines: Mapping[Log, Answers] = field(default_factory=dict[Log, Answers])
     history: Mapping[Log, tuple[c.Change, ...]] = field(default_factory=dict[Log, tuple[c.Change, ...]])
@@ -79,44 +79,44 @@ class World:
             return Caller(self.tokens[actor], TokenId(actor))
         return Caller(PrincipalId(actor))
 
-    def begun(self, root: Log, type: str, changes: Sequence[c.Change]) -> "World":
+    def with_log(self, root: Log, type: str, changes: Sequence[c.Change]) -> "World":
         """Return the world with one more log, which begins with these changes."""
         engine = self.start(self.models, fold(Snapshot(), changes, 1))
         history = {**self.history, root: tuple(changes)}
         world = replace(self, engines={**self.engines, root: engine}, history=history)
-        return world.knowing(root, changes).declared(root, type, root)
+        return world.with_known_ids(root, changes).with_id(root, type, root)
 
-    def written(self, log: Log, changes: Sequence[c.Change]) -> "World":
+    def with_changes(self, log: Log, changes: Sequence[c.Change]) -> "World":
         """Return the world in which these changes were written to a log."""
         if not changes:
             return self
         old = self.engines[log]
         new = old.advance(changes, fold(old.facts, changes, old.facts.revision + 1))
         history = {**self.history, log: (*self.history[log], *changes)}
-        return replace(self, engines={**self.engines, log: new}, history=history).knowing(log, changes)
+        return replace(self, engines={**self.engines, log: new}, history=history).with_known_ids(log, changes)
 
-    def executed(self, log: Log, command: Command, caller: Caller | None) -> "World":
+    def after_command(self, log: Log, command: Command, caller: Caller | None) -> "World":
         """Return the world after a command. Raises `ScenarioError` if it is refused; `caller` None is the system."""
         try:
-            plan = decided(command, View(self.engines[log], caller, self.now))
-        except RefusedError as error:
+            plan = evaluate(command, CommandContext(self.engines[log], caller, self.now))
+        except PermissionDeniedError as error:
             raise ScenarioError(f"the step `{command.name}` was refused: {told(error.explanation.decision)}") from None
         except CommandError as error:
             raise ScenarioError(f"the step `{command.name}` was refused: {error}") from None
-        return self.written(log, plan.changes)
+        return self.with_changes(log, plan.changes)
 
-    def knowing(self, log: Log, changes: Sequence[c.Change]) -> "World":
+    def with_known_ids(self, log: Log, changes: Sequence[c.Change]) -> "World":
         """Return the world in which the ids that these changes make are known, as far as they were not."""
         world = self
         for change in changes:
             made = _made(change)
             if made is not None and made[0] not in world.places:
-                world = world.declared(*made, log)
+                world = world.with_id(*made, log)
             if isinstance(change, c.TokenIssued):
                 world = replace(world, tokens={**world.tokens, change.token: change.principal})
         return world
 
-    def declared(self, id: str, type: str, log: Log) -> "World":
+    def with_id(self, id: str, type: str, log: Log) -> "World":
         """Return the world in which an id is known."""
         return replace(self, ids=self.ids | {id}, places={**self.places, id: log}, types={**self.types, id: type})
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from headgate.conformance.errors import ScenarioError
 from headgate.conformance.language import Language
 from headgate.conformance.world import DEPLOYMENT, ROOTS, Log, World
-from headgate.control.kernel.log_follower import Start
-from headgate.control.kernel.parsing import Entry, Value, entry, first, items, text, word, words
+from headgate.control.kernel.log_follower import EngineFactory
+from headgate.control.kernel.parsing import JsonObject, JsonValue, entry, first_text, items, text, text_tuple, word
 from headgate.control.questions.parsing import ROLE_WORDS, WORDS
-from headgate.control.resources.implicit import implied
+from headgate.control.resources.implicit import implicit_children
 from headgate.facts.changes import (
     Attributes,
     AttributesSet,
@@ -34,7 +34,7 @@ _STRUCTURE = ("id", "type", "parent", "members", "built_in", "created_by", "by")
 _PERSON = ("id", "email", "org_role", "org_roles")
 
 
-def build(document: Entry, language: Language, start: Start) -> World:
+def build(document: JsonObject, language: Language, start: EngineFactory) -> World:
     """Return the world that a file states. Raises `ScenarioError` for what the model cannot hold."""
     users = tuple(_entries(document, "users"))
     found = {text(each, "id"): each for section in _TREE for each in _entries(document, section)}
@@ -44,30 +44,30 @@ def build(document: Entry, language: Language, start: Start) -> World:
         world = _placed(world, id, found)
     for each in found.values():
         group = GroupId(text(each, "id"))
-        changes = [MemberAdded(group, PrincipalId(member)) for member in words(each.get("members"))]
-        world = world.written(world.place(group), changes)
+        changes = [MemberAdded(group, PrincipalId(member)) for member in text_tuple(each.get("members"))]
+        world = world.with_changes(world.place(group), changes)
     for each in _entries(document, "grants"):
         place = ResourceId(text(each, "on"))
         given = RoleAssigned(PrincipalId(text(each, "to")), role_of(each), place, language.model.name)
-        world = world.written(world.place(place), (given,))
+        world = world.with_changes(world.place(place), (given,))
     for id, settings in entry(document.get("settings", {})).items():
         changes = [SettingChanged(ResourceId(id), name, word(value)) for name, value in entry(settings).items()]
-        world = world.written(world.place(id), changes)
+        world = world.with_changes(world.place(id), changes)
     return world
 
 
-def founded(world: World, source: Entry, type: str, opening: tuple[Change, ...] = ()) -> World:
+def founded(world: World, source: JsonObject, type: str, opening: tuple[Change, ...] = ()) -> World:
     """Return the world with a deployment or organization more: with what its log opens with, and who belongs there."""
     id, model = ResourceId(text(source, "id")), world.language.model
     attributes = described(world, source)[1]
     opening = opening or (
         OrganizationCreated(id, model.name, model.hash, type),
         AttributesSet(id, attributes),
-        *implied(model, id, type),
+        *implicit_children(model, id, type),
     )
     there = {change.principal for change in opening if isinstance(change, PrincipalAdded)}
     people = [change for user in world.users if user["id"] not in there for change in _entering(world, user, id, type)]
-    return world.begun(id, type, (*opening, *people))
+    return world.with_log(id, type, (*opening, *people))
 
 
 def below(world: World, parent: str, type: str) -> tuple[ResourceId, Relations]:
@@ -77,21 +77,23 @@ def below(world: World, parent: str, type: str) -> tuple[ResourceId, Relations]:
     the parent by a relation that carries roles down, under the nearest resource above that takes it.
     """
     facts, language = world.facts(world.place(parent)), world.language
-    if language.takes(world.types[parent], type) or not language.model.lineage:
-        return at(parent, language.way(world.types[parent], type)), {}
+    if language.accepts(world.types[parent], type) or not language.model.lineage:
+        return resource_at(parent, language.implicit_path(world.types[parent], type)), {}
     above = facts.ancestors(ResourceId(parent)) if ResourceId(parent) in facts.resources else ()
-    place = next((each for each in above if language.takes(each.type, type)), None)
+    place = next((each for each in above if language.accepts(each.type, type)), None)
     if place is None:
         raise ScenarioError(f"nothing above `{parent}` takes a `{type}`")
-    return at(place.id, language.way(place.type, type)), {language.model.lineage[0]: (Edge(ResourceId(parent)),)}
+    return resource_at(place.id, language.implicit_path(place.type, type)), {
+        language.model.lineage[0]: (Edge(ResourceId(parent)),)
+    }
 
 
-def at(resource: str, way: tuple[str, ...]) -> ResourceId:
+def resource_at(resource: str, way: tuple[str, ...]) -> ResourceId:
     """Return what lies at the end of a way of implicit types, down from a resource."""
     return ResourceId("/".join((resource, *way)))
 
 
-def described(world: World, source: Entry) -> tuple[Relations, Attributes]:
+def described(world: World, source: JsonObject) -> tuple[Relations, Attributes]:
     """Return what an entry says besides its place: ids of the world as relations, other values as attributes."""
     relations: dict[str, tuple[Edge, ...]] = {}
     attributes: dict[str, tuple[str, ...]] = {}
@@ -101,54 +103,56 @@ def described(world: World, source: Entry) -> tuple[Relations, Attributes]:
         elif key not in _STRUCTURE and value is not None:
             ids = ids_in(world, key, value)
             if ids is None:
-                attributes[key] = words(value)
+                attributes[key] = text_tuple(value)
             else:
                 relations[key] = tuple(Edge(id) for id in ids)
     return relations, attributes
 
 
-def ids_in(world: World, key: str, value: Value) -> tuple[ResourceId, ...] | None:
+def ids_in(world: World, key: str, value: JsonValue) -> tuple[ResourceId, ...] | None:
     """Return the ids that the value of a key consists of; None if anything in it is no id of the world."""
     found = items(value)
     known = key not in WORDS and all(isinstance(each, str) and each in world.ids for each in found)
     return tuple(ResourceId(word(each)) for each in found) if known else None
 
 
-def role_of(source: Entry) -> str:
+def role_of(source: JsonObject) -> str:
     """Return the role that a grant is about. Raises `ScenarioError` if it names none."""
-    role = first(source, *ROLE_WORDS)
+    role = first_text(source, *ROLE_WORDS)
     if role is None:
         raise ScenarioError(f"a grant is about one of {', '.join(ROLE_WORDS)}")
     return role
 
 
-def arrival(source: Entry) -> PrincipalAdded:
+def membership_of(source: JsonObject) -> PrincipalAdded:
     """Return that a user of the world is a principal somewhere. Of an e-mail address the domain may decide."""
-    attributes = {key: words(value) for key, value in source.items() if key not in _PERSON}
-    email = first(source, "email")
+    attributes = {key: text_tuple(value) for key, value in source.items() if key not in _PERSON}
+    email = first_text(source, "email")
     if email is not None:
         attributes["domain"] = (email.partition("@")[2],)
     return PrincipalAdded(PrincipalId(text(source, "id")), "user", attributes)
 
 
-def _entries(document: Entry, section: str) -> Iterator[Entry]:
+def _entries(document: JsonObject, section: str) -> Iterator[JsonObject]:
     return (entry(each) for each in items(document.get(section)))
 
 
-def _placed(world: World, id: str, found: Mapping[str, Entry]) -> World:
+def _placed(world: World, id: str, found: Mapping[str, JsonObject]) -> World:
     """Return the world with this entry, after what it lies under."""
     if id in world.places:
         return world
     source = found[id]
-    parent, type = first(source, "parent"), world.language.type(text(source, "type"))
+    parent, type = first_text(source, "parent"), world.language.type(text(source, "type"))
     if parent is not None:
         world = _placed(world, parent, found)
         place, belonging = below(world, parent, type)
-        world = world.written(world.place(parent), tuple(_creation(world, source, type, place, belonging)))
+        world = world.with_changes(world.place(parent), tuple(_creation(world, source, type, place, belonging)))
     return founded(world, source, type) if type in ROOTS else world
 
 
-def _creation(world: World, source: Entry, type: str, parent: ResourceId, belonging: Relations) -> Iterator[Change]:
+def _creation(
+    world: World, source: JsonObject, type: str, parent: ResourceId, belonging: Relations
+) -> Iterator[Change]:
     id = text(source, "id")
     relations, attributes = described(world, source)
     if type == "group":
@@ -156,31 +160,31 @@ def _creation(world: World, source: Entry, type: str, parent: ResourceId, belong
     elif type == "service_principal":
         yield PrincipalAdded(PrincipalId(id), type, attributes)
     elif type == "token":  # one of nobody in particular acts as nobody
-        yield TokenIssued(TokenId(id), PrincipalId(first(source, "of") or parent), parent=parent)
+        yield TokenIssued(TokenId(id), PrincipalId(first_text(source, "of") or parent), parent=parent)
     else:
-        author = first(source, "created_by", "by")
+        author = first_text(source, "created_by", "by")
         creator = None if author is None else PrincipalId(author)
         yield ResourceCreated(ResourceId(id), type, parent, id, creator, {**belonging, **relations}, attributes)
         if type not in ROOTS:
-            yield from implied(world.language.model, ResourceId(id), type)
+            yield from implicit_children(world.language.model, ResourceId(id), type)
 
 
-def _stream(source: Entry) -> Edge:
+def _stream(source: JsonObject) -> Edge:
     return Edge(ResourceId(text(source, "output")), word(source.get("enabled", True)) == "true", text(source, "name"))
 
 
-def _entering(world: World, source: Entry, root: Log, type: str) -> Iterator[Change]:
+def _entering(world: World, source: JsonObject, root: Log, type: str) -> Iterator[Change]:
     """Yield that a user is in a new log: everybody in the deployment's, else as the world states, or everybody."""
     user, role = PrincipalId(text(source, "id")), _org_role(source, root)
     if type == DEPLOYMENT or role is not None or not _states_membership(source):
-        yield arrival(source)
+        yield membership_of(source)
     if type != DEPLOYMENT and role is not None:
         yield RoleAssigned(user, role, root, world.language.model.name)
 
 
-def _states_membership(source: Entry) -> bool:
+def _states_membership(source: JsonObject) -> bool:
     return "org_role" in source or "org_roles" in source
 
 
-def _org_role(source: Entry, root: Log) -> str | None:
-    return first(entry(source.get("org_roles", {})), root) or first(source, "org_role")
+def _org_role(source: JsonObject, root: Log) -> str | None:
+    return first_text(entry(source.get("org_roles", {})), root) or first_text(source, "org_role")

@@ -8,32 +8,38 @@ from functools import lru_cache
 from typing import Final
 
 from headgate.control.access.visibility import name_visibility
-from headgate.control.kernel.command import Command, Plan, RefusedError, View, decided
-from headgate.control.kernel.errors import CommandError, MissingError, SuspendedError, TakenError, UnknownCallerError
-from headgate.control.kernel.log_follower import LogFollower, Start
-from headgate.control.kernel.metadata import BY_ITSELF, Call, ChangedError, Outcome
-from headgate.control.kernel.metrics import Counts
+from headgate.control.kernel.command import Command, CommandContext, CommandEffect, PermissionDeniedError, evaluate
+from headgate.control.kernel.errors import (
+    AlreadyExistsError,
+    CallerGoneError,
+    CommandError,
+    NotFoundError,
+    SuspendedError,
+)
+from headgate.control.kernel.log_follower import EngineFactory, LogFollower
+from headgate.control.kernel.metadata import INTERNAL, ChangedError, CommandMetadata, CommandOutcome
+from headgate.control.kernel.metrics import CommandCounts
 from headgate.control.kernel.ports import (
+    Authorization,
     Checkpoint,
     DocumentPut,
-    Draft,
-    Ground,
     Head,
+    LogWrite,
     PointerConflictError,
     RevisionConflictError,
     Store,
     StoreError,
 )
 from headgate.control.kernel.replay import replayed
-from headgate.control.resources.versions import version
-from headgate.decision.context import Models, not_standing
-from headgate.decision.diff.results import Consequences
+from headgate.control.resources.versions import resource_version
+from headgate.decision.context import Models, caller_invalid
+from headgate.decision.diff.results import Impact
 from headgate.decision.diff.what_if import what_if
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.explain import explain
 from headgate.decision.reference import decide
-from headgate.decision.types import Decision, Explanation, Missing, Question
+from headgate.decision.types import Decision, DenyReason, Explanation, Question
 from headgate.facts import checkpoint
 from headgate.facts.caller import Caller
 from headgate.facts.fold import fold
@@ -41,14 +47,14 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import SUSPENDED, Snapshot
 from headgate.model.model import Model
 
-EVERY = 1000
+CHECKPOINT_EVERY = 1000
 """So many revisions after the newest checkpoint there is to be another one."""
 _TRIES: Final = 10
 """So many times a write is decided again that the store refuses while nothing else is written."""
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class HistoricalView:
     """What answers questions about a revision, at the time (seconds since the epoch) when that was written."""
 
     answers: Answers
@@ -56,11 +62,11 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """A command that was written: the snapshot that it gave, and what was."""
 
     facts: Snapshot
-    plan: Plan
+    plan: CommandEffect
 
 
 class Control:
@@ -69,12 +75,14 @@ class Control:
     Every method raises `LogRefusedError` while the newest facts are not known: see `catch_up`.
     """
 
-    def __init__(self, store: Store, models: Models, clock: Callable[[], float], engine: Start = Engine) -> None:
+    def __init__(
+        self, store: Store, models: Models, clock: Callable[[], float], engine: EngineFactory = Engine
+    ) -> None:
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
         self._start = engine
-        self.counts = Counts()
+        self.counts = CommandCounts()
         self._follower = LogFollower(store, models, clock, engine)
         self._pasts = lru_cache(maxsize=4)(self._past)
 
@@ -118,21 +126,21 @@ class Control:
         return self._engine
 
     def as_of(self, revision: int) -> Snapshot:
-        """Return the facts of a past revision, by what was written up to it. Raises `MissingError` for a later one."""
+        """Return the facts of a past revision, by what was written up to it. Raises `NotFoundError` for a later one."""
         newest = self.snapshot
         if revision > newest.revision:
-            raise MissingError(f"there is no revision {revision} yet; the newest is {newest.revision}")
+            raise NotFoundError(f"there is no revision {revision} yet; the newest is {newest.revision}")
         return newest if revision == newest.revision else replayed(self._store, revision).facts
 
-    def past(self, revision: int) -> Past:
-        """Return what answers questions about a revision. Raises `MissingError` if there is none."""
+    def past(self, revision: int) -> HistoricalView:
+        """Return what answers questions about a revision. Raises `NotFoundError` if there is none."""
         return self._pasts(self._follower.known.reopened, revision)
 
     def revision_at(self, at: float) -> int:
-        """Return the revision that was the newest at a time. Raises `MissingError` if there was none."""
+        """Return the revision that was the newest at a time. Raises `NotFoundError` if there was none."""
         revision = self._store.revision_at(at)
         if not revision:
-            raise MissingError("there was no revision yet at that time")
+            raise NotFoundError("there was no revision yet at that time")
         return revision
 
     def catch_up(self, head: Head | None = None) -> None:
@@ -145,15 +153,15 @@ class Control:
             with self._lock:
                 self._follower.catch_up()
 
-    def keep(self) -> None:
+    def write_checkpoint(self) -> None:
         """Write a checkpoint if there is none of late, so that the next start has little to replay."""
         known, log = self._follower.known, self._follower
         facts = known.engine.facts
-        if facts.revision - log.kept < EVERY:
+        if facts.revision - log.kept < CHECKPOINT_EVERY:
             return
         entry = self._store.entry(facts.revision)
         if entry is not None and entry.head == known.head:
-            self._store.put_checkpoint(Checkpoint(facts.revision, entry.at, checkpoint.dump(facts)))
+            self._store.put_checkpoint(Checkpoint(facts.revision, entry.at, checkpoint.dump_checkpoint(facts)))
             log.kept = facts.revision
 
     @property
@@ -161,14 +169,14 @@ class Control:
         """The time of a question asked now, in seconds since the epoch."""
         return self._clock()
 
-    def execute(self, command: Command, caller: Caller | None, call: Call = BY_ITSELF) -> Snapshot:
+    def execute(self, command: Command, caller: Caller | None, call: CommandMetadata = INTERNAL) -> Snapshot:
         """Decide a command and write it; returns the snapshot that it gave.
 
         Raises a `CommandError` if it is refused, and `StoreError` if it cannot be written; then nothing is. `caller` is None for the deployment itself.
         """
         return self.write(command, caller, call).facts
 
-    def write(self, command: Command, caller: Caller | None, call: Call = BY_ITSELF) -> Written:
+    def write(self, command: Command, caller: Caller | None, call: CommandMetadata = INTERNAL) -> WriteResult:
         """Decide a command and write it, as `execute` does; returns what was written too."""
         with self._lock:
             tries = 0
@@ -183,11 +191,11 @@ class Control:
             "run `headgate log verify`, and restore a copy if it fails"
         )
 
-    def preview(self, command: Command, caller: Caller | None, call: Call = BY_ITSELF) -> Plan:
+    def preview(self, command: Command, caller: Caller | None, call: CommandMetadata = INTERNAL) -> CommandEffect:
         """Decide a command and write nothing."""
         return self._decided(command, replace(self.view(caller), is_preview=True), call)
 
-    def consequences(self, plan: Plan) -> Consequences:
+    def impact_of(self, plan: CommandEffect) -> Impact:
         """Return what would differ, and for whom, if this were written now."""
         return what_if(self._engine, plan.changes, self._clock())
 
@@ -203,34 +211,34 @@ class Control:
         return explain(engine.models, engine.facts, question, self._clock(), engine)
 
     def require(self, question: Question) -> None:
-        """Raise `RefusedError`, or `MissingError` for what is hidden, unless it is allowed on the newest facts."""
+        """Raise `PermissionDeniedError`, or `NotFoundError` for what is hidden, unless it is allowed on the newest facts."""
         with self._counted():
             self.view(question.caller).require(question)
         self.counts.decided(allowed=True)
 
-    def sees(self, caller: Caller, resource: ResourceId) -> bool:
+    def is_visible(self, caller: Caller, resource: ResourceId) -> bool:
         """Say whether the caller may discover the resource."""
-        return self._engine.discoverable(caller, resource, self._clock())
+        return self._engine.is_discoverable(caller, resource, self._clock())
 
-    def view(self, caller: Caller | None) -> View:
-        """Return what a command of the caller may look at, on the newest facts. Raises `UnknownCallerError`."""
+    def view(self, caller: Caller | None) -> CommandContext:
+        """Return what a command of the caller may look at, on the newest facts. Raises `CallerGoneError`."""
         engine, now = self._engine, self._clock()
-        missing = not_standing(engine.facts, caller, now) if caller is not None else None
+        missing = caller_invalid(engine.facts, caller, now) if caller is not None else None
         if missing is not None:
             raise _invalid_caller(missing)
-        return View(engine, caller, now)
+        return CommandContext(engine, caller, now)
 
     @contextmanager
     def _counted(self) -> Generator[None]:
         try:
             yield
-        except RefusedError:
+        except PermissionDeniedError:
             self.counts.decided(allowed=False)
             raise
 
-    def _decided(self, command: Command, view: View, call: Call) -> Plan:
+    def _decided(self, command: Command, view: CommandContext, call: CommandMetadata) -> CommandEffect:
         with self._counted():
-            plan = decided(command, view)
+            plan = evaluate(command, view)
         self.counts.allowed += len(plan.decisions)
         # After the decision: who may not do it, hears nothing of versions.
         expected = call.expected
@@ -238,10 +246,10 @@ class Control:
             raise ChangedError("it has changed since the version that this was meant for; read it again")
         return plan
 
-    def _version(self, view: View, resource: ResourceId) -> str:
-        return version(view.facts, self._store, resource, name_visibility(view.engine, view.caller, view.now))
+    def _version(self, view: CommandContext, resource: ResourceId) -> str:
+        return resource_version(view.facts, self._store, resource, name_visibility(view.engine, view.caller, view.now))
 
-    def _attempt(self, command: Command, caller: Caller | None, call: Call) -> Written | None:
+    def _attempt(self, command: Command, caller: Caller | None, call: CommandMetadata) -> WriteResult | None:
         """Decide a command and write it; return None if the log has another head by now, which is taken over."""
         view = self.view(caller)
         plan = self._decided(command, view, call)
@@ -252,16 +260,16 @@ class Control:
             self._follower.catch_up()
             return None
         except PointerConflictError as error:
-            raise TakenError(str(error)) from error
+            raise AlreadyExistsError(str(error)) from error
         self.counts.appends += 1
-        return Written(self.snapshot, plan)
+        return WriteResult(self.snapshot, plan)
 
-    def _write(self, command: Command, view: View, plan: Plan, call: Call) -> None:
+    def _write(self, command: Command, view: CommandContext, plan: CommandEffect, call: CommandMetadata) -> None:
         revision = view.facts.revision + 1
         after, documents = fold(view.facts, plan.changes, revision), (*plan.documents, *_why(revision, call.why))
         engine = view.engine.advance(plan.changes, after)
-        outcome = Outcome(after, documents, name_visibility(engine, view.caller, view.now))
-        draft = Draft(
+        outcome = CommandOutcome(after, documents, name_visibility(engine, view.caller, view.now))
+        draft = LogWrite(
             at=view.now,
             actor=view.actor,
             command=command.name,
@@ -278,19 +286,19 @@ class Control:
     def _engine(self) -> Answers:
         return self._follower.known.engine
 
-    def _past(self, _reopened: int, revision: int) -> Past:
+    def _past(self, _reopened: int, revision: int) -> HistoricalView:
         facts = self.as_of(revision)
         entry = self._store.entry(revision)
         if entry is None:
-            raise MissingError(f"there is no revision {revision}")
-        return Past(self._start(self.models, facts), entry.at)
+            raise NotFoundError(f"there is no revision {revision}")
+        return HistoricalView(self._start(self.models, facts), entry.at)
 
 
-def _invalid_caller(missing: Missing) -> CommandError:
+def _invalid_caller(missing: DenyReason) -> CommandError:
     """Return the error for a caller that the organization does not know, or, while it is suspended, for any."""
     if missing.code == SUSPENDED:
         return SuspendedError()
-    return UnknownCallerError("the token or run has ended; ask for a new one")
+    return CallerGoneError("the token or run has ended; ask for a new one")
 
 
 def _why(revision: int, why: str) -> tuple[DocumentPut, ...]:
@@ -298,9 +306,9 @@ def _why(revision: int, why: str) -> tuple[DocumentPut, ...]:
     return (DocumentPut("why", str(revision), {"text": why}),) if why else ()
 
 
-def _ground(view: View, question: Question) -> Ground:
+def _ground(view: CommandContext, question: Question) -> Authorization:
     """Return what allowed a command; of what the command itself makes, the facts before it name no role."""
     decision = decide(view.models, view.facts, question, view.now)
     path = next(iter(decision.paths), None)
     held = (path.assigned_role, path.assigned_on) if path else ("", None)
-    return Ground(question.action, question.resource, decision.model, *held)
+    return Authorization(question.action, question.resource, decision.model, *held)

@@ -6,11 +6,11 @@ What they find is asked about by `decide`; they only save asking about everythin
 from collections.abc import Collection, Iterator
 
 from headgate.decision.conditions import holds
-from headgate.decision.context import Asked
-from headgate.decision.tree import above, touched
+from headgate.decision.context import EvaluationContext
+from headgate.decision.tree import derived_inputs, inheritance_sources
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Resource, Snapshot
-from headgate.model.model import Model, Spread
+from headgate.model.model import Model, PropagationRule
 
 _OF_NO_QUESTION = frozenset(("setting", "self", "parent"))
 """What a condition can look at that is the same whoever asks."""
@@ -20,13 +20,13 @@ def sources(facts: Snapshot, model: Model, resource: Resource) -> tuple[Resource
     """Return the resource and everything above from which a role can come down to it, along relations too."""
     along = {rule.along for rule in model.spread if rule.along and (rule.to is None or resource.type in rule.to)}
     starts = (resource.id, *(edge.target for relation in sorted(along) for edge in resource.edges(relation)))
-    found = (each for start in starts for each in (start, *sorted(above(facts, model, start))))
+    found = (each for start in starts for each in (start, *sorted(inheritance_sources(facts, model, start))))
     return tuple(id for id in dict.fromkeys(found) if id in facts.resources)
 
 
-def leads(asked: Asked, model: Model, resource: Resource, name: str, wanted: Collection[str]) -> bool:
+def may_grant(asked: EvaluationContext, model: Model, resource: Resource, name: str, wanted: Collection[str]) -> bool:
     """Say whether an assignment of this role or custom role, somewhere, can give one of the wanted roles there."""
-    case = asked.case(model, resource)
+    case = asked.condition_input(model, resource)
     roles = asked.facts.custom_roles.get(name, frozenset[str]()) | {name}
     spread = {
         rule.role or role
@@ -37,14 +37,14 @@ def leads(asked: Asked, model: Model, resource: Resource, name: str, wanted: Col
     return any(model.roles[role].closure & set(wanted) for role in (roles | spread) & model.roles.keys())
 
 
-def candidates(asked: Asked, resource: Resource, wanted: Collection[str]) -> set[PrincipalId]:
+def candidate_principals(asked: EvaluationContext, resource: Resource, wanted: Collection[str]) -> set[PrincipalId]:
     """Return everybody who may hold one of the roles on the resource, now or at another time."""
     model, facts = asked.model(resource), asked.facts
     if model is None or not wanted:
         return set()
     places = [resource.id]
     if resource.type in model.derived:
-        places += [id for id in touched(resource, model.derived[resource.type]) if id in facts.resources]
+        places += [id for id in derived_inputs(resource, model.derived[resource.type]) if id in facts.resources]
     found = set[PrincipalId]()
     for place in dict.fromkeys(places):
         found |= _assigned(asked, model, facts.resources[place], wanted)
@@ -52,39 +52,41 @@ def candidates(asked: Asked, resource: Resource, wanted: Collection[str]) -> set
     return found
 
 
-def people(facts: Snapshot, subject: SubjectId) -> set[PrincipalId]:
+def members_of(facts: Snapshot, subject: SubjectId) -> set[PrincipalId]:
     """Return the principals that an assignment to the subject can reach: itself, a group's members, a team's people."""
     if subject in facts.principals:
         return {PrincipalId(subject)}
     if subject in facts.groups:
         return set(facts.groups[GroupId(subject)].members)
-    holders = facts.subjects.get(ResourceId(subject), {})
-    return {principal for holder in holders if holder not in facts.resources for principal in people(facts, holder)}
+    holders = facts.assignments_on.get(ResourceId(subject), {})
+    return {principal for holder in holders if holder not in facts.resources for principal in members_of(facts, holder)}
 
 
-def _assigned(asked: Asked, model: Model, resource: Resource, wanted: Collection[str]) -> set[PrincipalId]:
+def _assigned(asked: EvaluationContext, model: Model, resource: Resource, wanted: Collection[str]) -> set[PrincipalId]:
     found = set[SubjectId]()
     leading: dict[str, bool] = {}
     for origin in dict.fromkeys((*sources(asked.facts, model, resource), *_rising(asked, model, resource, wanted))):
-        for subject, keys in asked.facts.subjects.get(origin, {}).items():
+        for subject, keys in asked.facts.assignments_on.get(origin, {}).items():
             for name, _, _ in keys:
                 if name not in leading:
-                    leading[name] = leads(asked, model, resource, name, wanted)
+                    leading[name] = may_grant(asked, model, resource, name, wanted)
                 if leading[name]:
                     found.add(subject)
-    return {principal for subject in found for principal in people(asked.facts, subject)}
+    return {principal for subject in found for principal in members_of(asked.facts, subject)}
 
 
-def _rising(asked: Asked, model: Model, resource: Resource, wanted: Collection[str]) -> Iterator[ResourceId]:
+def _rising(
+    asked: EvaluationContext, model: Model, resource: Resource, wanted: Collection[str]
+) -> Iterator[ResourceId]:
     """Yield everything below from which a wanted role can come up to the resource."""
     facts = asked.facts
     for rule in model.spread:
         if any(model.roles[rule.role or role].closure & set(wanted) for role in rule.roles):
-            for top in _tops(facts, rule, resource):
+            for top in _propagation_roots(facts, rule, resource):
                 yield from (id for id in facts.below(top) if facts.resources[id].type in rule.origin)
 
 
-def _tops(facts: Snapshot, rule: Spread, resource: Resource) -> tuple[ResourceId, ...]:
+def _propagation_roots(facts: Snapshot, rule: PropagationRule, resource: Resource) -> tuple[ResourceId, ...]:
     line = (resource, *(facts.ancestors(resource.id) if rule.within else ()))
     return tuple(each.id for each in line if each.type == rule.up)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from headgate.decision.types import Question
 from headgate.facts.ids import PrincipalId
 from headgate.facts.snapshot import Resource, Snapshot
-from headgate.model.model import Model, Term, When
+from headgate.model.model import Condition, Model, When
 
 _MOST_KEYS = 100
 """Keys (service principals) that one organization may have (MODELS 4.6)."""
@@ -20,7 +20,7 @@ _MAIN = "main"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ConditionInput:
     """What conditions look at: the facts, the question, the resource it is decided on, its model, and the time."""
 
     facts: Snapshot
@@ -30,17 +30,17 @@ class Case:
     now: float
 
 
-def holds(when: When, case: Case) -> bool:
+def holds(when: When, case: ConditionInput) -> bool:
     """Say whether every condition holds."""
     return all(_holds(term, case) for term in when)
 
 
-def _holds(term: Term, case: Case) -> bool:
+def _holds(term: Condition, case: ConditionInput) -> bool:
     found = CONDITIONS[term.name](case) if term.root == "named" else bool(set(_operand(term, case)) & set(term.values))
     return found is not term.negated
 
 
-def _operand(term: Term, case: Case) -> tuple[str, ...]:
+def _operand(term: Condition, case: ConditionInput) -> tuple[str, ...]:
     facts, resource = case.facts, case.resource
     match term.root:
         case "setting":
@@ -53,67 +53,67 @@ def _operand(term: Term, case: Case) -> tuple[str, ...]:
             return resource.attributes.get(term.name, ())
 
 
-def _own_domain(case: Case) -> bool:
+def _own_domain(case: ConditionInput) -> bool:
     principal = case.facts.principals.get(PrincipalId(case.question.caller.principal))
     domains = principal.attributes.get("domain", ()) if principal else ()
     return bool(domains) and case.question.given.get("domain") == domains
 
 
-def _free_domain(case: Case) -> bool:
+def _free_domain(case: ConditionInput) -> bool:
     asked = case.question.given.get("domain", ())
     there = (each.attributes.get("domain", ()) for each in case.facts.resources.values() if each.type == "organization")
     return all(taken != asked for taken in there)
 
 
-def _author(case: Case) -> bool:
+def _author(case: ConditionInput) -> bool:
     filed = case.facts.change_requests.get(case.resource.id) or case.facts.agreements.get(case.resource.id)
     return filed is not None and filed.author == case.question.caller.principal
 
 
-def _state(name: str) -> Callable[[Case], bool]:
-    def check(case: Case) -> bool:
+def _state(name: str) -> Callable[[ConditionInput], bool]:
+    def check(case: ConditionInput) -> bool:
         filed = case.facts.agreements.get(case.resource.id) or case.facts.change_requests.get(case.resource.id)
         return filed is not None and filed.state == name
 
     return check
 
 
-def _before_end(case: Case) -> bool:
+def _before_end(case: ConditionInput) -> bool:
     agreement = case.facts.agreements.get(case.resource.id)
     return agreement is not None and (agreement.ends is None or case.now < agreement.ends)
 
 
-def _published(case: Case) -> bool:
+def _published(case: ConditionInput) -> bool:
     layer = case.facts.resources[case.resource.parent]
     published = {_MAIN, *layer.attributes.get("published_branches", ())}
     return not published.isdisjoint(case.resource.attributes.get("branch", ()))
 
 
-def _subject_is_member(case: Case) -> bool:
+def _subject_is_member(case: ConditionInput) -> bool:
     subject = case.question.subject
     given = case.facts.assignments.get(subject, {}) if subject else {}
     return any(each.resource == case.resource.id and each.holds_at(case.now) for each in given.values())
 
 
-def _permissions_known(case: Case) -> bool:
+def _permissions_known(case: ConditionInput) -> bool:
     known = case.model.custom_roles.of if case.model.custom_roles else frozenset[str]()
     return set(case.question.given.get("permissions", ())) <= known
 
 
-def _role_is_held(case: Case) -> bool:
+def _role_is_held(case: ConditionInput) -> bool:
     names = case.question.given.get("name", ())
     return any(each.role in names for held in case.facts.assignments.values() for each in held.values())
 
 
-def _role_is_known(case: Case) -> bool:
+def _role_is_known(case: ConditionInput) -> bool:
     return all(name in case.facts.custom_roles for name in case.question.given.get("name", ()))
 
 
-def _keys_left(case: Case) -> bool:
+def _keys_left(case: ConditionInput) -> bool:
     return sum(each.kind == "service_principal" for each in case.facts.principals.values()) < _MOST_KEYS
 
 
-CONDITIONS: Mapping[str, Callable[[Case], bool]] = {
+CONDITIONS: Mapping[str, Callable[[ConditionInput], bool]] = {
     "approved": _state("approved"),
     "author": _author,
     "before_end": _before_end,

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headgate.decision.conditions import Case
-from headgate.decision.types import Missing, Question
+from headgate.decision.conditions import ConditionInput
+from headgate.decision.types import DenyReason, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import SUSPENDED, Resource, Snapshot
@@ -15,7 +15,7 @@ Models = Mapping[str, Model]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EvaluationContext:
     """A question on facts at a time. With `listed`, whoever asks holds every role on those resources and no other."""
 
     models: Models
@@ -28,9 +28,9 @@ class Asked:
         """Return the model that decides on the resource; none if no model in force knows its type."""
         return model_for(self.models, self.facts, resource.type, resource.id)
 
-    def case(self, model: Model, resource: Resource) -> Case:
+    def condition_input(self, model: Model, resource: Resource) -> ConditionInput:
         """Return what conditions look at."""
-        return Case(self.facts, self.question, model, resource, self.now)
+        return ConditionInput(self.facts, self.question, model, resource, self.now)
 
 
 def model_for(models: Models, facts: Snapshot, type: str, place: ResourceId) -> Model | None:
@@ -39,26 +39,26 @@ def model_for(models: Models, facts: Snapshot, type: str, place: ResourceId) -> 
     return next((model for model in found if model and type in model.types), None)
 
 
-def not_standing(facts: Snapshot, caller: Caller, now: float) -> Missing | None:
+def caller_invalid(facts: Snapshot, caller: Caller, now: float) -> DenyReason | None:
     """Return why the caller cannot act in the organization, or None if it can. A team can be the caller: it can be a consumer.
 
     The suspension of the organization comes last: only callers that could act in it otherwise learn of it.
     """
     principal, team = facts.principals.get(caller.principal), facts.resources.get(ResourceId(caller.principal))
     if principal is None and (team is None or team.type not in ("team", "domain")):
-        return Missing("no-principal")
-    if principal is not None and _over(principal.ends, now):
-        return Missing("no-principal")
+        return DenyReason("no-principal")
+    if principal is not None and _expired(principal.ends, now):
+        return DenyReason("no-principal")
     if caller.token is not None:
         token = facts.tokens.get(caller.token)
-        if token is None or token.principal != caller.principal or _over(token.ends, now):
-            return Missing("no-token")
+        if token is None or token.principal != caller.principal or _expired(token.ends, now):
+            return DenyReason("no-token")
     if caller.run is not None:
         run = facts.runs.get(caller.run)
         if run is None or run.run_as != caller.principal:
-            return Missing("no-run")
-    return Missing(SUSPENDED) if facts.is_suspended else None
+            return DenyReason("no-run")
+    return DenyReason(SUSPENDED) if facts.is_suspended else None
 
 
-def _over(ends: float | None, now: float) -> bool:
+def _expired(ends: float | None, now: float) -> bool:
     return ends is not None and ends <= now

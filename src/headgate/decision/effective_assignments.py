@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 
 from headgate.decision.conditions import holds
-from headgate.decision.context import Asked
-from headgate.decision.tree import kind_of
+from headgate.decision.context import EvaluationContext
+from headgate.decision.tree import subject_kind
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Assignment, Resource
-from headgate.model.model import Model, Standing
+from headgate.model.model import MembershipRequirement, Model
 
 
-def meaning(asked: Asked, model: Model, given: Assignment, origin: Resource) -> frozenset[str]:
+def expand_assignment(asked: EvaluationContext, model: Model, given: Assignment, origin: Resource) -> frozenset[str]:
     """Return the roles of the model that an assignment stands for now: its own, or those of a custom role."""
     if asked.listed is not None:
         return frozenset((given.role,))
-    case, role, custom = asked.case(model, origin), model.roles.get(given.role), model.custom_roles
+    case, role, custom = asked.condition_input(model, origin), model.roles.get(given.role), model.custom_roles
     defined = custom is not None and origin.type in custom.on and holds(custom.when, case)
     replaced = defined and custom is not None and given.role in custom.replaces
     own = role is not None and not replaced and origin.type in role.on and holds(role.when, case)
@@ -22,20 +22,22 @@ def meaning(asked: Asked, model: Model, given: Assignment, origin: Resource) -> 
     return roles | {given.role} if own else roles
 
 
-def counting(asked: Asked, model: Model) -> Iterator[Assignment]:
+def effective_assignments(asked: EvaluationContext, model: Model) -> Iterator[Assignment]:
     """Yield the assignments to whoever asks, and to the groups of it, that count now under the model."""
     facts, principal = asked.facts, asked.question.caller.principal
     if asked.listed is not None:
         there = [id for id in asked.listed if id in facts.resources]
         yield from (Assignment(principal, role, id, model.name, None, None) for id in there for role in model.roles)
         return
-    kind = kind_of(facts, principal)
+    kind = subject_kind(facts, principal)
     for given in _assignments(asked, model, principal):
-        if all(stands(asked, model, rule, principal, kind, given.role, given.resource) for rule in model.standing):
+        if all(
+            meets_membership(asked, model, rule, principal, kind, given.role, given.resource) for rule in model.standing
+        ):
             yield given
 
 
-def _assignments(asked: Asked, model: Model, subject: SubjectId) -> Iterator[Assignment]:
+def _assignments(asked: EvaluationContext, model: Model, subject: SubjectId) -> Iterator[Assignment]:
     facts = asked.facts
     own = [given for each in (subject, *facts.groups_of(PrincipalId(subject))) for given in _given(asked, model, each)]
     teams = {each.resource for each in own if model.members and facts.resources[each.resource].type in model.members}
@@ -44,14 +46,20 @@ def _assignments(asked: Asked, model: Model, subject: SubjectId) -> Iterator[Ass
         yield from _given(asked, model, team)
 
 
-def _given(asked: Asked, model: Model, subject: SubjectId) -> Iterator[Assignment]:
+def _given(asked: EvaluationContext, model: Model, subject: SubjectId) -> Iterator[Assignment]:
     for given in asked.facts.assignments.get(subject, {}).values():
         if given.model == model.name and given.holds_at(asked.now) and given.resource in asked.facts.resources:
             yield given
 
 
-def stands(
-    asked: Asked, model: Model, rule: Standing, subject: SubjectId, kind: str, role: str, place: ResourceId
+def meets_membership(
+    asked: EvaluationContext,
+    model: Model,
+    rule: MembershipRequirement,
+    subject: SubjectId,
+    kind: str,
+    role: str,
+    place: ResourceId,
 ) -> bool:
     """Say whether a subject meets a standing rule for a role on a place."""
     if role in rule.exempt or kind not in rule.kinds:

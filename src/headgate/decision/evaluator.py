@@ -34,15 +34,15 @@ class Answers(Protocol):
         """Answer several questions, in their order."""
         ...
 
-    def which(self, caller: Caller, action: str, now: float) -> tuple[ResourceId, ...]:
+    def list_resources(self, caller: Caller, action: str, now: float) -> tuple[ResourceId, ...]:
         """Return every resource on which the action is allowed, in any order."""
         ...
 
-    def who(self, action: str, resource: ResourceId, now: float) -> frozenset[PrincipalId]:
+    def list_principals(self, action: str, resource: ResourceId, now: float) -> frozenset[PrincipalId]:
         """Return every principal that may do the action there, by itself and without parameters."""
         ...
 
-    def discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
+    def is_discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
         """Say whether the caller may know that the resource is there."""
         ...
 
@@ -66,16 +66,16 @@ class Reference:
         """Answer several questions, in their order."""
         return tuple(self.check(question, now) for question in questions)
 
-    def which(self, caller: Caller, action: str, now: float) -> tuple[ResourceId, ...]:
+    def list_resources(self, caller: Caller, action: str, now: float) -> tuple[ResourceId, ...]:
         """Return every resource on which the action is allowed: each is asked about."""
         return tuple(id for id in self.facts.resources if self.check(Question(caller, action, id), now).allowed)
 
-    def who(self, action: str, resource: ResourceId, now: float) -> frozenset[PrincipalId]:
+    def list_principals(self, action: str, resource: ResourceId, now: float) -> frozenset[PrincipalId]:
         """Return every principal that may do the action there: each is asked about."""
         asked = ((id, Question(Caller(id), action, resource)) for id in self.facts.principals)
         return frozenset(id for id, question in asked if self.check(question, now).allowed)
 
-    def discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
+    def is_discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
         """Say whether the caller may know that the resource is there."""
         return discoverable(self.models, self.facts, caller, resource, now)
 

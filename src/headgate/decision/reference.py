@@ -22,29 +22,29 @@ from dataclasses import replace
 from itertools import chain
 
 from headgate.decision.conditions import holds
-from headgate.decision.context import Asked, Models, not_standing
-from headgate.decision.effective_assignments import counting, meaning, stands
-from headgate.decision.run_scope import declared
-from headgate.decision.tree import kind_of, places_of, reaches, touched
-from headgate.decision.types import Decision, Missing, Path, Question
+from headgate.decision.context import EvaluationContext, Models, caller_invalid
+from headgate.decision.effective_assignments import effective_assignments, expand_assignment, meets_membership
+from headgate.decision.run_scope import is_declared
+from headgate.decision.tree import derived_inputs, requirement_places, rule_applies, subject_kind
+from headgate.decision.types import Decision, DenyReason, GrantPath, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.describe import condition
-from headgate.model.model import Alternative, AssignRule, Model
+from headgate.model.model import AssignRule, Model, Requirement
 
 ASSIGNING = {"assignment.add": "add", "assignment.remove": "remove", "assignment.change": "change"}
 """The actions that the model's assign rules decide, and what those call them."""
 
-Answer = tuple[Path, ...] | Missing
+Answer = tuple[GrantPath, ...] | DenyReason
 
 
 def decide(models: Models, facts: Snapshot, question: Question, now: float) -> Decision:
     """Answer a question on a snapshot at a time (seconds since the epoch)."""
-    answer = not_standing(facts, question.caller, now) or _answer(Asked(models, facts, question, now))
+    answer = caller_invalid(facts, question.caller, now) or _answer(EvaluationContext(models, facts, question, now))
     home = models.get(facts.model)
-    missing = answer if isinstance(answer, Missing) else None
-    paths = () if isinstance(answer, Missing) else tuple(dict.fromkeys(answer))
+    missing = answer if isinstance(answer, DenyReason) else None
+    paths = () if isinstance(answer, DenyReason) else tuple(dict.fromkeys(answer))
     return Decision(
         missing is None, facts.revision, f"{home.name} {home.version}" if home else "", question, paths, missing
     )
@@ -53,79 +53,79 @@ def decide(models: Models, facts: Snapshot, question: Question, now: float) -> D
 def discoverable(models: Models, facts: Snapshot, caller: Caller, resource: ResourceId, now: float) -> bool:
     """Say whether the caller may know that the resource is there: by the model's own action for it, or else any."""
     found = facts.resources.get(resource)
-    model = Asked(models, facts, Question(caller, "", resource), now).model(found) if found else None
+    model = EvaluationContext(models, facts, Question(caller, "", resource), now).model(found) if found else None
     if found is None or model is None:
         return False
     actions = (f"{found.type}.{model.discover}",) if model.discover else model.actions_on(found.type)
     return any(decide(models, facts, Question(caller, action, resource), now).allowed for action in actions)
 
 
-def _answer(asked: Asked) -> Answer:
+def _answer(asked: EvaluationContext) -> Answer:
     facts, question = asked.facts, asked.question
     resource = facts.resources.get(question.resource)
     if resource is None:
-        return Missing("no-resource", question.resource)
-    if question.caller.run is not None and not declared(facts, question.caller.run, question.action, resource):
-        return Missing("not-declared", resource.id)
+        return DenyReason("no-resource", question.resource)
+    if question.caller.run is not None and not is_declared(facts, question.caller.run, question.action, resource):
+        return DenyReason("not-declared", resource.id)
     token = facts.tokens[question.caller.token] if question.caller.token else None
     if token and token.actions is not None and question.action not in token.actions:
-        return Missing("narrowed", resource.id)
+        return DenyReason("narrowed", resource.id)
     answer = _on(asked, resource)
-    if token and token.only is not None and not isinstance(answer, Missing):
+    if token and token.only is not None and not isinstance(answer, DenyReason):
         narrowed = replace(asked, listed=token.only)
-        if isinstance(_on(narrowed, resource), Missing) or not held(narrowed, resource):
-            return Missing("narrowed", resource.id)
+        if isinstance(_on(narrowed, resource), DenyReason) or not held(narrowed, resource):
+            return DenyReason("narrowed", resource.id)
     return answer
 
 
-def _on(asked: Asked, resource: Resource) -> Answer:
+def _on(asked: EvaluationContext, resource: Resource) -> Answer:
     model = asked.model(resource)
     if model is None:
-        return Missing("unknown-action", resource.id)
+        return DenyReason("unknown-action", resource.id)
     if asked.question.action in ASSIGNING:
         return _assigning(asked, model, resource)
     answer, bridged = _acting(asked, model, resource), _bridged(asked, resource)
-    return (bridged or answer) if isinstance(answer, Missing) else (*answer, *bridged)
+    return (bridged or answer) if isinstance(answer, DenyReason) else (*answer, *bridged)
 
 
-def _acting(asked: Asked, model: Model, resource: Resource) -> Answer:
+def _acting(asked: EvaluationContext, model: Model, resource: Resource) -> Answer:
     action = asked.question.action
-    giving, alternatives = model.giving(action), model.needs.get(action)
+    giving, alternatives = model.roles_granting(action), model.needs.get(action)
     if action.partition(".")[0] != resource.type or not (giving or alternatives):
-        return Missing("unknown-action", resource.id)
+        return DenyReason("unknown-action", resource.id)
     paths = tuple(path for path in held(asked, resource) if path.role in giving)
     if giving and not paths:
-        return Missing("no-role", resource.id, giving)
+        return DenyReason("no-role", resource.id, giving)
     if alternatives is None:
         return paths
     answers = [_alternative(asked, model, resource, each) for each in alternatives]
-    allowed = [each for each in answers if not isinstance(each, Missing)]
+    allowed = [each for each in answers if not isinstance(each, DenyReason)]
     if allowed:
         return (*paths, *chain.from_iterable(allowed))
-    return next((each for each in answers if isinstance(each, Missing) and each.code == "no-role"), answers[0])
+    return next((each for each in answers if isinstance(each, DenyReason) and each.code == "no-role"), answers[0])
 
 
-def _alternative(asked: Asked, model: Model, resource: Resource, alternative: Alternative) -> Answer:
-    case = asked.case(model, resource)
+def _alternative(asked: EvaluationContext, model: Model, resource: Resource, alternative: Requirement) -> Answer:
+    case = asked.condition_input(model, resource)
     for term in alternative.when:
         if not holds((term,), case):
-            return Missing("condition", resource.id, what=condition(term).replace("`", ""))
-    found: list[Path] = []
+            return DenyReason("condition", resource.id, what=condition(term).replace("`", ""))
+    found: list[GrantPath] = []
     for needed in alternative.roles:
-        places = places_of(asked.facts, asked.question, resource, needed)
+        places = requirement_places(asked.facts, asked.question, resource, needed)
         if not places and not needed.optional:
-            return Missing("no-role", None, (needed.role,))
+            return DenyReason("no-role", None, (needed.role,))
         for id in places:
             place = asked.facts.resources.get(id)
             ours = place is not None and asked.model(place) is model
             paths = [path for path in held(asked, place) if path.role == needed.role] if place and ours else []
             if not paths:
-                return Missing("no-role", id, (needed.role,))
+                return DenyReason("no-role", id, (needed.role,))
             found.extend(paths)
     return tuple(found)
 
 
-def _bridged(asked: Asked, resource: Resource) -> tuple[Path, ...]:
+def _bridged(asked: EvaluationContext, resource: Resource) -> tuple[GrantPath, ...]:
     ports = (asked.facts.resources[id] for id in asked.facts.referrers.get(resource.id, ()))
     return tuple(
         path
@@ -139,7 +139,7 @@ def _bridged(asked: Asked, resource: Resource) -> tuple[Path, ...]:
     )
 
 
-def held(asked: Asked, resource: Resource) -> Sequence[Path]:
+def held(asked: EvaluationContext, resource: Resource) -> Sequence[GrantPath]:
     """Return every role that whoever asks holds on the resource, included roles too, with the way it came."""
     model = asked.model(resource)
     if model is None:
@@ -149,35 +149,34 @@ def held(asked: Asked, resource: Resource) -> Sequence[Path]:
     return list(dict.fromkeys(reached))
 
 
-def _assigned(asked: Asked, model: Model, resource: Resource) -> Iterator[Path]:
+def _assigned(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
     facts = asked.facts
-    for given in counting(asked, model):
+    for given in effective_assignments(asked, model):
         origin = facts.resources[given.resource]
-        for role in meaning(asked, model, given, origin):
-            as_given = Path(role, given.subject, given.role, given.resource, None, given.reason)
+        for role in expand_assignment(asked, model, given, origin):
+            as_given = GrantPath(role, given.subject, given.role, given.resource, None, given.reason)
             if origin.id == resource.id:
                 yield as_given
             for rule in model.spread:
-                there = (
-                    role in rule.roles and origin.type in rule.origin and reaches(facts, model, rule, origin, resource)
-                )
-                if there and holds(rule.when, asked.case(model, resource)):
+                there = role in rule.roles and origin.type in rule.origin
+                there = there and rule_applies(facts, model, rule, origin, resource)
+                if there and holds(rule.when, asked.condition_input(model, resource)):
                     yield replace(as_given, role=rule.role or role)
 
 
-def _named(asked: Asked, model: Model, resource: Resource) -> Iterator[Path]:
+def _named(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
     principal = asked.question.caller.principal
     for rule in model.named_in:
         named = (
             {resource.creator} if rule.relation == "created_by" else {e.target for e in resource.edges(rule.relation)}
         )
         if resource.type in rule.to and principal in named:
-            yield Path(rule.role, principal, rule.role, resource.id)
+            yield GrantPath(rule.role, principal, rule.role, resource.id)
 
 
-def _derived(asked: Asked, model: Model, resource: Resource) -> Iterator[Path]:
+def _derived(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
     rule = model.derived.get(resource.type)
-    ways = [(id, _held_there(asked, model, id)) for id in touched(resource, rule)] if rule else []
+    ways = [(id, _held_there(asked, model, id)) for id in derived_inputs(resource, rule)] if rule else []
     if not ways:
         return
     common = set[str].intersection(*({path.role for path in paths} for _, paths in ways))
@@ -187,7 +186,7 @@ def _derived(asked: Asked, model: Model, resource: Resource) -> Iterator[Path]:
             yield from (replace(path, weakest=id) for path in paths if path.role in common)
 
 
-def _held_there(asked: Asked, model: Model, id: ResourceId) -> Sequence[Path]:
+def _held_there(asked: EvaluationContext, model: Model, id: ResourceId) -> Sequence[GrantPath]:
     resource = asked.facts.resources.get(id)
     # What is derived rests on what is assigned, in one step; and on nothing that another model governs.
     return (
@@ -197,50 +196,55 @@ def _held_there(asked: Asked, model: Model, id: ResourceId) -> Sequence[Path]:
     )
 
 
-def _assigning(asked: Asked, model: Model, resource: Resource) -> Answer:
+def _assigning(asked: EvaluationContext, model: Model, resource: Resource) -> Answer:
     question, verb = asked.question, ASSIGNING[asked.question.action]
     if verb != "change":
         return _may_assign(asked, model, resource, verb, question.role or "")
     changed = _may_assign(asked, model, resource, "change", question.new_role or "")
-    if not isinstance(changed, Missing) or question.role is None:
+    if not isinstance(changed, DenyReason) or question.role is None:
         return changed
     taken = _may_assign(asked, model, resource, "remove", question.role)
-    return taken if isinstance(taken, Missing) else _may_assign(asked, model, resource, "add", question.new_role or "")
-
-
-def _may_assign(asked: Asked, model: Model, resource: Resource, verb: str, name: str) -> Answer:
-    case, role, custom, subject = (
-        asked.case(model, resource),
-        model.roles.get(name),
-        model.custom_roles,
-        asked.question.subject,
+    return (
+        taken if isinstance(taken, DenyReason) else _may_assign(asked, model, resource, "add", question.new_role or "")
     )
-    # Without a subject it is for somebody who is to join: a user, of whom nothing is known yet.
-    kind = kind_of(asked.facts, subject) if subject else "user"
-    lasting = verb == "remove"  # what was assigned can be taken back, whatever holds now
-    defined = custom and name in asked.facts.custom_roles and resource.type in custom.on and kind in custom.to
-    active = custom and resource.type in custom.on and holds(custom.when, case)
-    awake = role and holds(role.when, case) and not (active and custom and name in custom.replaces)
-    own = role and resource.type in role.on and kind in role.to and (lasting or awake)
-    if not own and not (defined and (lasting or active)):
-        return Missing("not-assignable", resource.id)
-    who = subject or PrincipalId("")
-    if verb != "remove" and not all(stands(asked, model, s, who, kind, name, resource.id) for s in model.standing):
-        return Missing("no-subject", resource.id)
-    rules = [rule for rule in model.assign if verb in rule.verbs and resource.type in rule.on and kind in rule.to]
-    rules = [rule for rule in rules if (own and name in rule.roles) or (defined and rule.custom)]
+
+
+def _may_assign(asked: EvaluationContext, model: Model, resource: Resource, verb: str, name: str) -> Answer:
+    subject, custom = asked.question.subject, model.custom_roles
+    # Without a subject the question is about a user who is to join, and of whom nothing is known yet.
+    kind = subject_kind(asked.facts, subject) if subject else "user"
+    case = asked.condition_input(model, resource)
+    is_removal = verb == "remove"  # what was assigned can be taken back, whatever holds now
+    may_define = custom and resource.type in custom.on and holds(custom.when, case)
+    is_custom = custom and name in asked.facts.custom_roles and resource.type in custom.on and kind in custom.to
+    role = model.roles.get(name)
+    is_active = role and holds(role.when, case) and not (may_define and custom and name in custom.replaces)
+    is_own = role and resource.type in role.on and kind in role.to and (is_removal or is_active)
+    if not is_own and not (is_custom and (is_removal or may_define)):
+        return DenyReason("not-assignable", resource.id)
+    person = subject or PrincipalId("")
+    if not (
+        is_removal or all(meets_membership(asked, model, s, person, kind, name, resource.id) for s in model.standing)
+    ):
+        return DenyReason("no-subject", resource.id)
+    rules = [
+        rule
+        for rule in model.assign
+        if verb in rule.verbs and resource.type in rule.on and kind in rule.to
+        if (is_own and name in rule.roles) or (is_custom and rule.custom)
+    ]
     found = (_by_rule(asked, model, resource, rule) for rule in rules if holds(rule.when, case))
     holders = tuple(dict.fromkeys(holder for rule in rules for holder in rule.holder))
-    return tuple(chain.from_iterable(found)) or Missing("not-grantor", resource.id, holders)
+    return tuple(chain.from_iterable(found)) or DenyReason("not-grantor", resource.id, holders)
 
 
-def _by_rule(asked: Asked, model: Model, resource: Resource, rule: AssignRule) -> tuple[Path, ...]:
+def _by_rule(asked: EvaluationContext, model: Model, resource: Resource, rule: AssignRule) -> tuple[GrantPath, ...]:
     """Return the paths by which the rule's roles are held, on the subject too, and its needs; none if it fails."""
     on_resource = [path for path in held(asked, resource) if path.role in rule.holder]
     subject = asked.facts.resources.get(ResourceId(asked.question.subject or ""))
     ours = subject is not None and asked.model(subject) is model
     on_subject = [path for path in held(asked, subject) if path.role in rule.on_subject] if subject and ours else []
-    besides = _alternative(asked, model, resource, Alternative((), rule.needs))
-    if isinstance(besides, Missing) or (rule.holder and not on_resource) or (rule.on_subject and not on_subject):
+    besides = _alternative(asked, model, resource, Requirement((), rule.needs))
+    if isinstance(besides, DenyReason) or (rule.holder and not on_resource) or (rule.on_subject and not on_subject):
         return ()
     return (*on_resource, *on_subject, *besides)

@@ -26,7 +26,7 @@ THROUGH = {"connections": "source"}
 """A relation that also has the edges of what another relation names: who reads through a source, reads what that does."""
 
 
-def declared(facts: Snapshot, run: RunId, action: str, resource: Resource) -> bool:
+def is_declared(facts: Snapshot, run: RunId, action: str, resource: Resource) -> bool:
     """Say whether the pipeline of a run that has not ended declares this action on this resource."""
     current = facts.runs.get(run)
     pipeline = facts.resources.get(current.pipeline) if current else None
@@ -35,12 +35,12 @@ def declared(facts: Snapshot, run: RunId, action: str, resource: Resource) -> bo
     if pipeline.type == TABLE_SERVICE and (action, resource.id) == (MAKING, pipeline.parent):
         return True
     return any(
-        action in actions and any(edge.target == resource.id for edge in edges(facts, pipeline, relation))
+        action in actions and any(edge.target == resource.id for edge in pipeline_edges(facts, pipeline, relation))
         for relation, actions in DECLARED.items()
     )
 
 
-def edges(facts: Snapshot, pipeline: Resource, relation: str) -> tuple[Edge, ...]:
+def pipeline_edges(facts: Snapshot, pipeline: Resource, relation: str) -> tuple[Edge, ...]:
     """Return what counts of a relation of a pipeline: its own enabled edges, and those that it has through another."""
     through = pipeline.edges(THROUGH[relation]) if relation in THROUGH else ()
     others = (facts.resources.get(edge.target) for edge in through)

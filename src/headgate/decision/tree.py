@@ -3,16 +3,16 @@
 from headgate.decision.types import Question
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Resource, Snapshot
-from headgate.model.model import Derived, Model, RoleAt, Spread
+from headgate.model.model import Model, PropagationRule, RequiredRole, WeakestOfRule
 
 
-def kind_of(facts: Snapshot, subject: SubjectId) -> str:
+def subject_kind(facts: Snapshot, subject: SubjectId) -> str:
     """Return what kind of subject it is: the principal's kind, `group`, or the type of a resource; empty for none."""
     principal, resource = facts.principals.get(PrincipalId(subject)), facts.resources.get(ResourceId(subject))
     return principal.kind if principal else resource.type if resource else ""
 
 
-def reaches(facts: Snapshot, model: Model, rule: Spread, origin: Resource, target: Resource) -> bool:
+def rule_applies(facts: Snapshot, model: Model, rule: PropagationRule, origin: Resource, target: Resource) -> bool:
     """Say whether an assignment on `origin` acts on `target` by this rule."""
     if rule.to is not None and target.type not in rule.to:
         return False
@@ -21,12 +21,12 @@ def reaches(facts: Snapshot, model: Model, rule: Spread, origin: Resource, targe
         nearest = next((each.id for each in line if each.type == rule.up), None)
         return nearest == target.id or (rule.within and any(nearest == each.id for each in facts.ancestors(target.id)))
     if rule.along is None:
-        return origin.id in above(facts, model, target.id)
+        return origin.id in inheritance_sources(facts, model, target.id)
     starts = {edge.target for edge in target.edges(rule.along)}
-    return origin.id in starts.union(*(above(facts, model, id) for id in starts))
+    return origin.id in starts.union(*(inheritance_sources(facts, model, id) for id in starts))
 
 
-def above(facts: Snapshot, model: Model, id: ResourceId) -> set[ResourceId]:
+def inheritance_sources(facts: Snapshot, model: Model, id: ResourceId) -> set[ResourceId]:
     """Return everything from which a role can come down to the resource: parents, and what the lineage names."""
     found: set[ResourceId] = set()
     todo = [id]
@@ -39,7 +39,9 @@ def above(facts: Snapshot, model: Model, id: ResourceId) -> set[ResourceId]:
     return found
 
 
-def places_of(facts: Snapshot, question: Question, resource: Resource, needed: RoleAt) -> tuple[ResourceId, ...]:
+def requirement_places(
+    facts: Snapshot, question: Question, resource: Resource, needed: RequiredRole
+) -> tuple[ResourceId, ...]:
     """Return the resources on which an alternative needs its role."""
     if needed.root == "with":
         return question.on.get(needed.relation or "", ())
@@ -47,7 +49,7 @@ def places_of(facts: Snapshot, question: Question, resource: Resource, needed: R
     return tuple(edge.target for edge in start.edges(needed.relation)) if needed.relation else (start.id,)
 
 
-def touched(resource: Resource, rule: Derived) -> list[ResourceId]:
+def derived_inputs(resource: Resource, rule: WeakestOfRule) -> list[ResourceId]:
     """Return what decides on a derived type: what the enabled edges name, or, for none, where it would write.
 
     What is gone stays named, so that a drop never opens a pipeline.

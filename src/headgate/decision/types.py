@@ -28,7 +28,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class GrantPath:
     """One way in which a role reaches a resource: an assignment, and where it acts from.
 
     `weakest` is the resource that decided where the role is derived from several. `reason` is what the assignment was made
@@ -44,7 +44,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class DenyReason:
     """What a refused question lacked: a stable code and, where it is about a role, the roles that would do, and where.
 
     Codes: `no-principal`, `no-token`, `no-run`, `suspended`, `not-declared`, `no-resource`, `unknown-action`, `no-role`,
@@ -69,12 +69,12 @@ class Decision(NamedTuple):
     revision: int
     model: str
     question: Question
-    paths: tuple[Path, ...] = ()
-    missing: Missing | None = None
+    paths: tuple[GrantPath, ...] = ()
+    missing: DenyReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class RequiredAssignment:
     """One assignment to make, and who could make it."""
 
     role: str
@@ -87,7 +87,7 @@ class Fix:
     """Assignments for the subject that together, and none of them without the others, turn a deny into an allow."""
 
     subject: SubjectId
-    assignments: tuple[Needed, ...]
+    assignments: tuple[RequiredAssignment, ...]
 
 
 @dataclass(frozen=True, slots=True)

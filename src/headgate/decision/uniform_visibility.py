@@ -1,6 +1,6 @@
 """Whether a model tells resources of a type at one place apart, other than by what is assigned on them."""
 
-from headgate.model.model import Alternative, Model, Term
+from headgate.model.model import Condition, Model, Requirement
 
 _TREE = ("lake", "database", "table")
 """What can lie between two such resources and what is above both."""
@@ -16,12 +16,12 @@ def alike(model: Model, type: str) -> bool:
     return all(_says_the_same(model, term) for term in terms) and not any(map(_asks_more_of_some, alternatives))
 
 
-def _says_the_same(model: Model, term: Term) -> bool:
+def _says_the_same(model: Model, term: Condition) -> bool:
     if term.root == "setting":
         return model.settings[term.name].on not in _TREE
     return term.root == "with"
 
 
-def _asks_more_of_some(alternative: Alternative) -> bool:
+def _asks_more_of_some(alternative: Requirement) -> bool:
     """Say whether it asks for a role only where a relation leads somewhere."""
     return any(each.optional and each.root != "with" for each in alternative.roles)

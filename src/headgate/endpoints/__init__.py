@@ -1,1 +1,1 @@
-"""Doors: they learn who is asking, turn a request into a command or a question, and the answer back. No door decides."""
+"""Endpoints: they learn who is asking, turn a request into a command or a question, and the answer back. No endpoint decides."""

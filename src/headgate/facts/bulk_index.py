@@ -16,16 +16,16 @@ from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, RunI
 from headgate.facts.index_updates import targets
 from headgate.facts.snapshot import (
     NO_NAMES,
+    AccessRequest,
     Agreement,
     Assignment,
+    AssignmentIndex,
     ChangeRequest,
     Group,
-    Held,
     Key,
     Keys,
-    Names,
+    NameIndex,
     Principal,
-    Request,
     Resource,
     Run,
     Snapshot,
@@ -52,7 +52,7 @@ class Facts:
     custom_roles: Map[str, frozenset[str]]
     agreements: Map[ResourceId, Agreement]
     change_requests: Map[ResourceId, ChangeRequest]
-    requests: Map[RequestId, Request]
+    requests: Map[RequestId, AccessRequest]
     tokens: Map[TokenId, Token]
     run_as: Map[ResourceId, PrincipalId]
     runs: Map[RunId, Run]
@@ -63,7 +63,7 @@ def facts_of(snapshot: Snapshot) -> Facts:
     return Facts(**{each.name: getattr(snapshot, each.name) for each in fields(Facts)})
 
 
-def assembled(facts: Facts, assignments: Sequence[Assignment]) -> Snapshot:
+def build_snapshot(facts: Facts, assignments: Sequence[Assignment]) -> Snapshot:
     """Return the snapshot of these facts. Those assigned on one resource must stand together, in order of their keys."""
     held, subjects = _assigned(assignments)
     return Snapshot(
@@ -71,15 +71,15 @@ def assembled(facts: Facts, assignments: Sequence[Assignment]) -> Snapshot:
         children=_children(facts.resources),
         referrers=_index((to, id) for id, each in facts.resources.items() for to in targets(each.relations)),
         memberships=_index((member, id) for id, group in facts.groups.items() for member in group.members),
-        acting=_index(_acting(facts)),
+        actors_of=_index(_acting(facts)),
         assignments=held,
-        subjects=subjects,
+        assignments_on=subjects,
     )
 
 
 def _assigned(
     given: Sequence[Assignment],
-) -> tuple[Map[SubjectId, Held], Map[ResourceId, Map[SubjectId, Keys]]]:
+) -> tuple[Map[SubjectId, AssignmentIndex], Map[ResourceId, Map[SubjectId, Keys]]]:
     held = defaultdict[SubjectId, list[tuple[Key, Assignment]]](list)
     subjects: dict[ResourceId, Map[SubjectId, Keys]] = {}
     for place, here in groupby(given, attrgetter("resource")):
@@ -96,7 +96,7 @@ def _assigned(
     return Map((subject, Map(pairs)) for subject, pairs in held.items()), Map(subjects)
 
 
-def _children(resources: Map[ResourceId, Resource]) -> Map[ResourceId, Names]:
+def _children(resources: Map[ResourceId, Resource]) -> Map[ResourceId, NameIndex]:
     names: dict[ResourceId, dict[str, ResourceId]] = {id: {} for id in resources}
     for each in resources.values():
         if each.parent != each.id:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final, cast
 
-from headgate.facts.bulk_index import Facts, assembled, facts_of
+from headgate.facts.bulk_index import Facts, build_snapshot, facts_of
 from headgate.facts.columns import columns_of, from_columns
 from headgate.facts.record_schema import shape_of
 from headgate.facts.snapshot import Assignment, Snapshot
@@ -41,18 +41,18 @@ _SHAPE_SUM: Final = 0x62C61F98
 """Stands for the shape of the facts. Facts of another shape need another number, so that older checkpoints are refused."""
 
 
-def dump(snapshot: Snapshot) -> bytes:
+def dump_checkpoint(snapshot: Snapshot) -> bytes:
     """Return the snapshot as bytes; equal snapshots give equal bytes."""
     content = columns_of(_SHAPE, _Image(facts_of(snapshot), tuple(_by_resource(snapshot))))
     return _HEAD.pack(_MAGIC, VERSION, _SHAPE_SUM, zlib.crc32(content)) + content
 
 
-def load(content: bytes) -> Snapshot:
+def load_checkpoint(content: bytes) -> Snapshot:
     """Return the snapshot that was dumped. Raises `CheckpointError` for anything else than what this version dumps."""
     inside = _checked(content)
-    with _kept_from_collection():
+    with _gc_paused():
         image = cast("_Image", from_columns(_SHAPE, inside))
-        return assembled(image.facts, image.assignments)
+        return build_snapshot(image.facts, image.assignments)
 
 
 def is_of_this_version(content: bytes) -> bool:
@@ -61,7 +61,7 @@ def is_of_this_version(content: bytes) -> bool:
 
 
 @contextmanager
-def _kept_from_collection() -> Generator[None]:
+def _gc_paused() -> Generator[None]:
     """Keep the garbage collector from what is loaded meanwhile, now and later: it would look through millions of records each time."""
     enabled = gc.isenabled()
     gc.disable()
@@ -74,8 +74,8 @@ def _kept_from_collection() -> Generator[None]:
 
 
 def _by_resource(snapshot: Snapshot) -> Iterator[Assignment]:
-    for place in sorted(snapshot.subjects):
-        there = snapshot.subjects[place]
+    for place in sorted(snapshot.assignments_on):
+        there = snapshot.assignments_on[place]
         for subject in sorted(there):
             held = snapshot.assignments[subject]
             yield from (held[key] for key in there[subject])

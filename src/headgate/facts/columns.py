@@ -11,7 +11,7 @@ from itertools import islice
 from struct import Struct
 from typing import Any
 
-from headgate.facts.record_schema import Many, Maybe, Pairs, Record, Scalar, Shape
+from headgate.facts.record_schema import ListShape, MapShape, OptionalShape, RecordShape, ScalarShape, Shape
 
 _LENGTH = Struct("<Q")
 _FAST = 1
@@ -44,19 +44,19 @@ def from_columns(shape: Shape, content: bytes | memoryview) -> Any:  # noqa: ANN
 
 def _written(shape: Shape, values: Sequence[Any], texts: _Texts) -> Iterator["array[Any]"]:
     match shape:
-        case Scalar(kind):
+        case ScalarShape(kind):
             yield array(_INDEX, map(texts.__getitem__, values)) if kind is str else array(_CODES[kind], values)
-        case Maybe(inner):
+        case OptionalShape(inner):
             yield array("B", (value is not None for value in values))
             yield from _written(inner, [value for value in values if value is not None], texts)
-        case Many(inner, build):
+        case ListShape(inner, build):
             yield array(_COUNT, map(len, values))
             yield from _written(inner, [each for value in values for each in _ordered(value, build)], texts)
-        case Pairs(key, inner, build):
+        case MapShape(key, inner, build):
             yield array(_COUNT, map(len, values))
             yield from _written(key, [each for value in values for each in _ordered(value, build)], texts)
             yield from _written(inner, [value[each] for value in values for each in _ordered(value, build)], texts)
-        case Record(_, members):
+        case RecordShape(_, members):
             for member in members:
                 yield from _written(member.shape, [getattr(value, member.name) for value in values], texts)
 
@@ -68,24 +68,24 @@ def _ordered(value: Any, build: Any) -> Iterable[Any]:  # noqa: ANN401 (a collec
 
 def _read(shape: Shape, count: int, blocks: Iterator[bytes], texts: Sequence[str]) -> list[Any]:
     match shape:
-        case Scalar(kind) if kind is str:
+        case ScalarShape(kind) if kind is str:
             return list(map(texts.__getitem__, _unpacked(_INDEX, next(blocks))))
-        case Scalar(kind):
+        case ScalarShape(kind):
             found = _unpacked(_CODES[kind], next(blocks))
             return list(map(bool, found)) if kind is bool else list(found)
-        case Maybe(inner):
+        case OptionalShape(inner):
             there = next(blocks)
             present = sum(there)
             found = _read(inner, present, blocks, texts)
             return found if present == count else _spread(there, found)
-        case Many(inner, build):
+        case ListShape(inner, build):
             counts = _unpacked(_COUNT, next(blocks))
             return _grouped(counts, iter(_read(inner, sum(counts), blocks, texts)), build)
-        case Pairs(key, inner, build):
+        case MapShape(key, inner, build):
             counts = _unpacked(_COUNT, next(blocks))
             keys = _read(key, sum(counts), blocks, texts)
             return _grouped(counts, zip(keys, _read(inner, len(keys), blocks, texts), strict=True), build)
-        case Record(kind, members):
+        case RecordShape(kind, members):
             columns = [_read(member.shape, count, blocks, texts) for member in members]
             return list(map(kind, *columns))
 

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias, cast
 
 from headgate.facts import changes as change_types
 from headgate.facts.changes import Change
-from headgate.facts.history import Entry, State
-from headgate.facts.record_schema import Many, Maybe, Pairs, Record, Scalar, Shape, shape_of
+from headgate.facts.history import HistoryEntry, State
+from headgate.facts.record_schema import ListShape, MapShape, OptionalShape, RecordShape, ScalarShape, Shape, shape_of
 from headgate.facts.snapshot import Snapshot
 
 TAG = "change"
@@ -89,7 +89,7 @@ def write_facts(changes: Iterable[Change], revision: int) -> Iterator[str]:
     yield from (_line(encode(change)) for change in changes)
 
 
-def write_history(entries: Iterable[Entry], revision: int) -> Iterator[str]:
+def write_history(entries: Iterable[HistoryEntry], revision: int) -> Iterator[str]:
     """Yield the lines of the facts file for the entries of a log up to this revision, so that each can be asked about."""
     yield _line({"format": FORMAT, "version": VERSION, "revision": revision})
     for entry in entries:
@@ -109,14 +109,14 @@ def read_history(lines: Iterable[str]) -> Iterator[State]:
     """
     numbered = enumerate(lines, start=1)
     end = _revision(*next(numbered, (1, "")))
-    state, begun = State().begun(end, None), False
+    state, begun = State().next_revision(end, None), False
     for number, line in numbered:
         if line.strip():
             value = _value(number, line)
             if isinstance(value, dict) and ENTRY in value:
                 if begun:
                     yield state
-                state = state.begun(*_entry(number, value, state.facts.revision if begun else 0))
+                state = state.next_revision(*_entry(number, value, state.facts.revision if begun else 0))
             else:
                 state = _after(state, number, value)
             begun = True
@@ -188,36 +188,36 @@ def _line(value: Json) -> str:
 
 def _plain(shape: Shape, value: Any) -> Json:  # noqa: ANN401 (its shape says what it is)
     match shape:
-        case Record(_, members):
+        case RecordShape(_, members):
             return {each.name: _plain(each.shape, getattr(value, each.name)) for each in members}
-        case Pairs(_, inner, _):
+        case MapShape(_, inner, _):
             return {key: _plain(inner, each) for key, each in value.items()}
-        case Many(inner, _):
+        case ListShape(inner, _):
             return [_plain(inner, each) for each in value]
-        case Maybe(inner):
+        case OptionalShape(inner):
             return None if value is None else _plain(inner, value)
-        case Scalar():
+        case ScalarShape():
             return value
 
 
 def _read(shape: Shape, value: object, where: str) -> object:
     match shape:
-        case Record():
+        case RecordShape():
             return _record(shape, value, where)
-        case Pairs(_, inner, build) if isinstance(value, dict):
+        case MapShape(_, inner, build) if isinstance(value, dict):
             items = cast("dict[object, object]", value).items()
             return build((_scalar(str, key, where), _read(inner, each, where)) for key, each in items)
-        case Many(inner, build) if isinstance(value, list):
+        case ListShape(inner, build) if isinstance(value, list):
             return build(_read(inner, each, where) for each in cast("list[object]", value))
-        case Maybe(inner):
+        case OptionalShape(inner):
             return None if value is None else _read(inner, value, where)
-        case Scalar(kind):
+        case ScalarShape(kind):
             return _scalar(kind, value, where)
         case _:
             raise _misfit(where)
 
 
-def _record(shape: Record, value: object, where: str) -> object:
+def _record(shape: RecordShape, value: object, where: str) -> object:
     fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     required = {each.name for each in shape.members if each.required}
     if not isinstance(value, dict) or not required <= fields.keys() <= {each.name for each in shape.members}:

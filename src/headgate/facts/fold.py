@@ -10,26 +10,26 @@ from typing import Any
 from headgate.facts import changes as c
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.index_updates import (
-    forgotten,
-    given,
-    issued,
-    joined,
-    made_for,
-    parted,
-    placed,
-    related,
+    add_assignments,
+    add_members,
+    add_resource,
+    add_token,
+    assignments_of_agreement,
+    delete_entity,
+    remove_assignments,
+    remove_members,
     runs_as,
-    taken,
+    set_relations,
 )
 from headgate.facts.snapshot import (
     NO_NAMES,
     NO_SETTINGS,
+    AccessRequest,
     Agreement,
     Assignment,
     ChangeRequest,
     Group,
     Principal,
-    Request,
     Resource,
     Run,
     Snapshot,
@@ -74,10 +74,10 @@ def _principal_added(s: Snapshot, change: c.PrincipalAdded) -> Snapshot:
     s = s._replace(principals=s.principals.set(id, Principal(change.kind, None, change.attributes)))
     if change.kind == "service_principal":
         place = ResourceId(id)
-        return placed(s, Resource(place, change.kind, _root(s), id, None, {}, change.attributes))
+        return add_resource(s, Resource(place, change.kind, _root(s), id, None, {}, change.attributes))
     for group, found in s.groups.items():
         if found.built_in:
-            s = joined(s, group, (id,))
+            s = add_members(s, group, (id,))
     return s
 
 
@@ -87,38 +87,38 @@ def _principal_expires(s: Snapshot, change: c.PrincipalExpires) -> Snapshot:
 
 
 def _principal_removed(s: Snapshot, change: c.PrincipalRemoved) -> Snapshot:
-    return forgotten(s, change.principal)
+    return delete_entity(s, change.principal)
 
 
 def _group_created(s: Snapshot, change: c.GroupCreated) -> Snapshot:
     attributes = {**change.attributes, BUILT_IN: ("true",)} if change.built_in else change.attributes
-    s = placed(s, Resource(ResourceId(change.group), "group", _root(s), change.group, None, {}, attributes))
+    s = add_resource(s, Resource(ResourceId(change.group), "group", _root(s), change.group, None, {}, attributes))
     s = s._replace(groups=s.groups.set(change.group, Group(frozenset(), change.built_in)))
     users = [id for id, principal in s.principals.items() if principal.kind == "user"] if change.built_in else ()
-    return joined(s, change.group, users)
+    return add_members(s, change.group, users)
 
 
 def _group_deleted(s: Snapshot, change: c.GroupDeleted) -> Snapshot:
-    return forgotten(s, change.group)
+    return delete_entity(s, change.group)
 
 
 def _member_added(s: Snapshot, change: c.MemberAdded) -> Snapshot:
-    return joined(s, change.group, (change.principal,))
+    return add_members(s, change.group, (change.principal,))
 
 
 def _member_removed(s: Snapshot, change: c.MemberRemoved) -> Snapshot:
-    return parted(s, change.group, (change.principal,))
+    return remove_members(s, change.group, (change.principal,))
 
 
 def _token_issued(s: Snapshot, change: c.TokenIssued) -> Snapshot:
-    s = issued(s, change.token, Token(change.principal, change.ends, change.only, change.actions))
+    s = add_token(s, change.token, Token(change.principal, change.ends, change.only, change.actions))
     if change.parent is None:
         return s
-    return placed(s, Resource(ResourceId(change.token), "token", change.parent, change.token, None, {}))
+    return add_resource(s, Resource(ResourceId(change.token), "token", change.parent, change.token, None, {}))
 
 
 def _token_revoked(s: Snapshot, change: c.TokenRevoked) -> Snapshot:
-    return forgotten(s, change.token)
+    return delete_entity(s, change.token)
 
 
 def _resource_created(s: Snapshot, change: c.ResourceCreated) -> Snapshot:
@@ -131,7 +131,7 @@ def _resource_created(s: Snapshot, change: c.ResourceCreated) -> Snapshot:
         change.relations,
         change.attributes,
     )
-    return placed(s, resource)
+    return add_resource(s, resource)
 
 
 def _resource_renamed(s: Snapshot, change: c.ResourceRenamed) -> Snapshot:
@@ -143,11 +143,11 @@ def _resource_renamed(s: Snapshot, change: c.ResourceRenamed) -> Snapshot:
 
 
 def _resource_deleted(s: Snapshot, change: c.ResourceDeleted) -> Snapshot:
-    return forgotten(s, change.resource)
+    return delete_entity(s, change.resource)
 
 
 def _relations_set(s: Snapshot, change: c.RelationsSet) -> Snapshot:
-    return related(s, change.resource, change.relations)
+    return set_relations(s, change.resource, change.relations)
 
 
 def _attributes_set(s: Snapshot, change: c.AttributesSet) -> Snapshot:
@@ -179,7 +179,7 @@ def _custom_role_deleted(s: Snapshot, change: c.CustomRoleDeleted) -> Snapshot:
 
 def _access_requested(s: Snapshot, change: c.AccessRequested) -> Snapshot:
     relations = {"port": (c.Edge(change.port),), "consumer": (c.Edge(ResourceId(change.consumer)),)}
-    s = placed(s, Resource(change.access, "access", _root(s), change.access, change.author, relations))
+    s = add_resource(s, Resource(change.access, "access", _root(s), change.access, change.author, relations))
     agreement = Agreement(change.port, change.consumer, change.author, "requested")
     return s._replace(agreements=s.agreements.set(change.access, agreement))
 
@@ -192,16 +192,16 @@ def _access_approved(s: Snapshot, change: c.AccessApproved) -> Snapshot:
 def _access_ended(s: Snapshot, change: c.AccessEnded) -> Snapshot:
     agreement = replace(s.agreements[change.access], state=change.state)
     s = s._replace(agreements=s.agreements.set(change.access, agreement))
-    return taken(s, made_for(s, change.access)) if change.state == "terminated" else s
+    return remove_assignments(s, assignments_of_agreement(s, change.access)) if change.state == "terminated" else s
 
 
 def _access_deleted(s: Snapshot, change: c.AccessDeleted) -> Snapshot:
-    return forgotten(s, change.access)
+    return delete_entity(s, change.access)
 
 
 def _change_requested(s: Snapshot, change: c.ChangeRequested) -> Snapshot:
     relations = {"of": (c.Edge(change.resource),)}
-    s = placed(s, Resource(change.request, "change_request", _root(s), change.request, change.author, relations))
+    s = add_resource(s, Resource(change.request, "change_request", _root(s), change.request, change.author, relations))
     request = ChangeRequest(change.resource, change.author, "requested")
     return s._replace(change_requests=s.change_requests.set(change.request, request))
 
@@ -212,7 +212,7 @@ def _change_decided(s: Snapshot, change: c.ChangeDecided) -> Snapshot:
 
 
 def _request_filed(s: Snapshot, change: c.RequestFiled) -> Snapshot:
-    request = Request(change.author, change.action, change.resource, "requested")
+    request = AccessRequest(change.author, change.action, change.resource, "requested")
     return s._replace(requests=s.requests.set(change.request, request))
 
 
@@ -236,11 +236,11 @@ def _role_assigned(s: Snapshot, change: c.RoleAssigned) -> Snapshot:
         change.starts,
         change.reason,
     )
-    return given(s, assignment)
+    return add_assignments(s, assignment)
 
 
 def _role_revoked(s: Snapshot, change: c.RoleRevoked) -> Snapshot:
-    return taken(s, ((change.subject, (change.role, change.resource, change.reason)),))
+    return remove_assignments(s, ((change.subject, (change.role, change.resource, change.reason)),))
 
 
 def _run_started(s: Snapshot, change: c.RunStarted) -> Snapshot:

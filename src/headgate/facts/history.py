@@ -9,7 +9,7 @@ from headgate.facts.fold import apply, fold
 from headgate.facts.snapshot import Snapshot
 
 
-class Entry(Protocol):
+class HistoryEntry(Protocol):
     """One accepted command: its revision, when it was written (seconds since the epoch), its changes."""
 
     @property
@@ -36,7 +36,7 @@ class State:
     at: float | None = None
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def begun(self, revision: int, at: float | None) -> "State":
+    def next_revision(self, revision: int, at: float | None) -> "State":
         """Return the state at the next revision, before its changes."""
         return replace(self, facts=fold(self.facts, (), revision), at=at)
 
@@ -48,11 +48,11 @@ class State:
         return State(apply(self.facts, change), self.at, sources)
 
 
-def history(entries: Iterable[Entry]) -> Iterator[State]:
+def history(entries: Iterable[HistoryEntry]) -> Iterator[State]:
     """Yield the state after each entry of a log, oldest first."""
     state = State()
     for entry in entries:
-        state = state.begun(entry.revision, entry.at)
+        state = state.next_revision(entry.revision, entry.at)
         for change in entry.changes:
             state = state.after(change)
         yield state

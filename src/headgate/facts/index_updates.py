@@ -18,7 +18,7 @@ from headgate.facts.snapshot import (
     NOTHING_HELD,
     Assignment,
     Key,
-    Names,
+    NameIndex,
     Resource,
     Snapshot,
     Token,
@@ -30,7 +30,7 @@ V = TypeVar("V")
 _NOTHING: frozenset[Any] = frozenset()
 
 
-def placed(s: Snapshot, resource: Resource) -> Snapshot:
+def add_resource(s: Snapshot, resource: Resource) -> Snapshot:
     """Return the snapshot with a new resource. Raises `KeyError` if its parent is not there."""
     siblings = s.children[resource.parent].set(resource.name, resource.id)
     return s._replace(
@@ -40,7 +40,7 @@ def placed(s: Snapshot, resource: Resource) -> Snapshot:
     )
 
 
-def related(s: Snapshot, resource: ResourceId, relations: Relations) -> Snapshot:
+def set_relations(s: Snapshot, resource: ResourceId, relations: Relations) -> Snapshot:
     """Return the snapshot in which the resource has these relations and no others."""
     old = s.resources[resource]
     before, after = targets(old.relations), targets(relations)
@@ -55,83 +55,85 @@ def targets(relations: Relations) -> set[ResourceId]:
     return {edge.target for edges in relations.values() for edge in edges}
 
 
-def given(s: Snapshot, assignment: Assignment) -> Snapshot:
+def add_assignments(s: Snapshot, assignment: Assignment) -> Snapshot:
     """Return the snapshot with an assignment; it replaces the one with the same subject, role, resource and reason."""
     subject, place = assignment.subject, assignment.resource
     key = (assignment.role, place, assignment.reason)
-    there = s.subjects.get(place, NO_SUBJECTS)
+    there = s.assignments_on.get(place, NO_SUBJECTS)
     keys = there.get(subject, ())
     return s._replace(
         assignments=s.assignments.set(subject, s.assignments.get(subject, NOTHING_HELD).set(key, assignment)),
-        subjects=s.subjects if key in keys else s.subjects.set(place, there.set(subject, tuple(sorted((*keys, key))))),
+        assignments_on=s.assignments_on
+        if key in keys
+        else s.assignments_on.set(place, there.set(subject, tuple(sorted((*keys, key))))),
     )
 
 
-def taken(s: Snapshot, assignments: Iterable[tuple[SubjectId, Key]]) -> Snapshot:
+def remove_assignments(s: Snapshot, assignments: Iterable[tuple[SubjectId, Key]]) -> Snapshot:
     """Return the snapshot without these assignments, as far as they are there."""
-    held, subjects = s.assignments, s.subjects
+    held, subjects = s.assignments, s.assignments_on
     for subject, key in assignments:
         if key in held.get(subject, NOTHING_HELD):
             held = _kept(held, subject, held[subject].delete(key))
             there = subjects[key[1]]
             rest = tuple(each for each in there[subject] if each != key)
             subjects = _kept(subjects, key[1], _kept(there, subject, rest))
-    return s._replace(assignments=held, subjects=subjects)
+    return s._replace(assignments=held, assignments_on=subjects)
 
 
-def joined(s: Snapshot, group: GroupId, principals: Iterable[PrincipalId]) -> Snapshot:
+def add_members(s: Snapshot, group: GroupId, principals: Iterable[PrincipalId]) -> Snapshot:
     """Return the snapshot with these principals in the group. Raises `KeyError` if there is no such group."""
     found, new = s.groups[group], frozenset(principals)
     groups = s.groups.set(group, replace(found, members=found.members | new))
     return s._replace(groups=groups, memberships=_linked(s.memberships, new, group))
 
 
-def parted(s: Snapshot, group: GroupId, principals: Iterable[PrincipalId]) -> Snapshot:
+def remove_members(s: Snapshot, group: GroupId, principals: Iterable[PrincipalId]) -> Snapshot:
     """Return the snapshot with these principals out of the group. Raises `KeyError` if there is no such group."""
     found, gone = s.groups[group], frozenset(principals)
     groups = s.groups.set(group, replace(found, members=found.members - gone))
     return s._replace(groups=groups, memberships=_unlinked(s.memberships, gone, group))
 
 
-def issued(s: Snapshot, id: TokenId, token: Token) -> Snapshot:
+def add_token(s: Snapshot, id: TokenId, token: Token) -> Snapshot:
     """Return the snapshot with a new token."""
-    return s._replace(tokens=s.tokens.set(id, token), acting=_linked(s.acting, (token.principal,), id))
+    return s._replace(tokens=s.tokens.set(id, token), actors_of=_linked(s.actors_of, (token.principal,), id))
 
 
 def runs_as(s: Snapshot, pipeline: ResourceId, principal: PrincipalId) -> Snapshot:
     """Return the snapshot in which the pipeline runs as this principal."""
     before = {s.run_as[pipeline]} if pipeline in s.run_as else set[PrincipalId]()
-    acting = _linked(_unlinked(s.acting, before, pipeline), (principal,), pipeline)
-    return s._replace(run_as=s.run_as.set(pipeline, principal), acting=acting)
+    acting = _linked(_unlinked(s.actors_of, before, pipeline), (principal,), pipeline)
+    return s._replace(run_as=s.run_as.set(pipeline, principal), actors_of=acting)
 
 
-def made_for(s: Snapshot, access: ResourceId) -> Iterator[tuple[SubjectId, Key]]:
+def assignments_of_agreement(s: Snapshot, access: ResourceId) -> Iterator[tuple[SubjectId, Key]]:
     """Yield the assignments on an agreement's port that were made for it."""
-    for subject, keys in s.subjects.get(s.agreements[access].port, NO_SUBJECTS).items():
+    for subject, keys in s.assignments_on.get(s.agreements[access].port, NO_SUBJECTS).items():
         yield from ((subject, key) for key in keys if key[2] == access)
 
 
-def forgotten(s: Snapshot, id: str) -> Snapshot:
+def delete_entity(s: Snapshot, id: str) -> Snapshot:
     """Return the snapshot without what the id names: a resource, principal, group or token, in whichever ways it is one.
 
     With it go the resources below, a principal's tokens, and every assignment to or on any of them or made for them.
     Edges that other resources have to it stay: what is gone stays named.
     """
     gone = _with_belongings(s, id)
-    s = taken(s, _assignments_of(s, gone))
+    s = remove_assignments(s, _assignments_of(s, gone))
     for each in gone:
-        s = _untied(s, each)
+        s = _without_references(s, each)
     return s._replace(
         governs=_without(s.governs, gone),
         resources=_without(s.resources, gone),
-        children=_without(_orphaned(s, gone), gone),
+        children=_without(_without_children(s, gone), gone),
         settings=_without(s.settings, gone),
         principals=_without(s.principals, gone),
         groups=_without(s.groups, gone),
         agreements=_without(s.agreements, gone),
         change_requests=_without(s.change_requests, gone),
         tokens=_without(s.tokens, gone),
-        acting=_without(s.acting, gone),
+        actors_of=_without(s.actors_of, gone),
         run_as=_without(s.run_as, gone),
     )
 
@@ -144,43 +146,43 @@ def _with_belongings(s: Snapshot, id: str) -> Mapping[str, None]:
         if current not in found:
             found[current] = None
             waiting.extend(s.children.get(ResourceId(current), NO_NAMES).values())
-            waiting.extend(each for each in _actors(s, PrincipalId(current)) if each in s.tokens)
+            waiting.extend(each for each in _tokens_and_runs(s, PrincipalId(current)) if each in s.tokens)
     return found
 
 
-def _actors(s: Snapshot, principal: PrincipalId) -> frozenset[TokenId | ResourceId]:
-    return s.acting.get(principal, _NOTHING)
+def _tokens_and_runs(s: Snapshot, principal: PrincipalId) -> frozenset[TokenId | ResourceId]:
+    return s.actors_of.get(principal, _NOTHING)
 
 
 def _assignments_of(s: Snapshot, gone: Iterable[str]) -> Iterator[tuple[SubjectId, Key]]:
     for id in gone:
         subject, place = PrincipalId(id), ResourceId(id)
         yield from ((subject, key) for key in s.assignments.get(subject, NOTHING_HELD))
-        for holder, keys in s.subjects.get(place, NO_SUBJECTS).items():
+        for holder, keys in s.assignments_on.get(place, NO_SUBJECTS).items():
             yield from ((holder, key) for key in keys)
         if place in s.agreements:
-            yield from made_for(s, place)
+            yield from assignments_of_agreement(s, place)
 
 
-def _untied(s: Snapshot, id: str) -> Snapshot:
+def _without_references(s: Snapshot, id: str) -> Snapshot:
     """Return the snapshot in which nothing else is tied to it any more; most of what goes was tied to little."""
     principal, group, resource, token = PrincipalId(id), GroupId(id), ResourceId(id), TokenId(id)
     for each in s.groups_of(principal):
-        s = parted(s, each, (principal,))
+        s = remove_members(s, each, (principal,))
     if group in s.groups:
-        s = parted(s, group, s.groups[group].members)
-    if principal in s.acting:
-        s = s._replace(run_as=_without(s.run_as, _actors(s, principal)))
+        s = remove_members(s, group, s.groups[group].members)
+    if principal in s.actors_of:
+        s = s._replace(run_as=_without(s.run_as, _tokens_and_runs(s, principal)))
     if resource in s.run_as:
-        s = s._replace(acting=_unlinked(s.acting, (s.run_as[resource],), resource))
+        s = s._replace(actors_of=_unlinked(s.actors_of, (s.run_as[resource],), resource))
     if token in s.tokens:
-        s = s._replace(acting=_unlinked(s.acting, (s.tokens[token].principal,), token))
+        s = s._replace(actors_of=_unlinked(s.actors_of, (s.tokens[token].principal,), token))
     if resource in s.resources and s.resources[resource].relations:
-        s = related(s, resource, {})
+        s = set_relations(s, resource, {})
     return s
 
 
-def _orphaned(s: Snapshot, gone: Mapping[str, None]) -> Map[ResourceId, Names]:
+def _without_children(s: Snapshot, gone: Mapping[str, None]) -> Map[ResourceId, NameIndex]:
     """Return the children of everything, without those that are gone from under what stays."""
     going = (s.resources[ResourceId(id)] for id in gone if id in s.resources)
     children = s.children

@@ -10,21 +10,21 @@ from immutables import Map
 
 
 @dataclass(frozen=True, slots=True)
-class Scalar:
+class ScalarShape:
     """A `str`, `bool`, `int` or `float`."""
 
     kind: type
 
 
 @dataclass(frozen=True, slots=True)
-class Maybe:
+class OptionalShape:
     """A value or None."""
 
     of: "Shape"
 
 
 @dataclass(frozen=True, slots=True)
-class Many:
+class ListShape:
     """Any number of values of one shape, built from an iterable of them."""
 
     of: "Shape"
@@ -32,7 +32,7 @@ class Many:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class MapShape:
     """A mapping, built from an iterable of its items."""
 
     key: "Shape"
@@ -41,7 +41,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class FieldShape:
     """A field of a record. One that is not required has a default."""
 
     name: str
@@ -50,14 +50,14 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordShape:
     """A dataclass."""
 
     kind: type
-    members: tuple[Member, ...]
+    members: tuple[FieldShape, ...]
 
 
-Shape = Scalar | Maybe | Many | Pairs | Record
+Shape = ScalarShape | OptionalShape | ListShape | MapShape | RecordShape
 
 
 @cache
@@ -69,13 +69,13 @@ def shape_of(hint: object) -> Shape:
     if origin in (Union, types.UnionType):
         return _one_of(arguments)
     if origin in (tuple, frozenset):
-        return Many(shape_of(arguments[0]), origin)
+        return ListShape(shape_of(arguments[0]), origin)
     if origin in (Mapping, Map):
-        return Pairs(shape_of(arguments[0]), shape_of(arguments[1]), Map if origin is Map else dict)
+        return MapShape(shape_of(arguments[0]), shape_of(arguments[1]), Map if origin is Map else dict)
     if isinstance(hint, type) and is_dataclass(hint):
         return _record(hint)
     if hint is str or hint is bool or hint is int or hint is float:
-        return Scalar(hint)
+        return ScalarShape(hint)
     raise TypeError(f"facts have no `{hint}`")
 
 
@@ -84,11 +84,13 @@ def _one_of(hints: tuple[object, ...]) -> Shape:
     shapes = {shape_of(hint) for hint in hints if hint is not types.NoneType}
     if len(shapes) != 1:
         raise TypeError(f"facts have no value that is one of `{hints}`")
-    return Maybe(shapes.pop()) if types.NoneType in hints else shapes.pop()
+    return OptionalShape(shapes.pop()) if types.NoneType in hints else shapes.pop()
 
 
-def _record(kind: type) -> Record:
+def _record(kind: type) -> RecordShape:
     hints = get_type_hints(kind)
     defaults = {each.name: (each.default, each.default_factory) for each in fields(kind)}
-    members = (Member(name, shape_of(hints[name]), either == (MISSING, MISSING)) for name, either in defaults.items())
-    return Record(kind, tuple(members))
+    members = (
+        FieldShape(name, shape_of(hints[name]), either == (MISSING, MISSING)) for name, either in defaults.items()
+    )
+    return RecordShape(kind, tuple(members))

@@ -105,7 +105,7 @@ class ChangeRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AccessRequest:
     """Somebody asks to be allowed an action on a resource. `state` is requested, approved or rejected."""
 
     author: PrincipalId
@@ -120,18 +120,18 @@ Key = tuple[str, ResourceId, str]
 Keys = tuple[Key, ...]
 """Which of one subject's assignments are on one resource, sorted."""
 
-Held = Map[Key, Assignment]
+AssignmentIndex = Map[Key, Assignment]
 """What one subject was assigned."""
 
-Names = Map[str, ResourceId]
+NameIndex = Map[str, ResourceId]
 """Children by their names."""
 
 SUSPENDED = "suspended"
 """The attribute of an organization's own resource that says that it is suspended."""
 
-NO_NAMES: Names = Map()
+NO_NAMES: NameIndex = Map()
 NO_SUBJECTS: Map[SubjectId, Keys] = Map()
-NOTHING_HELD: Held = Map()
+NOTHING_HELD: AssignmentIndex = Map()
 NO_GROUPS: frozenset[GroupId] = frozenset()
 NO_SETTINGS: Map[str, str] = Map()
 """What there is where there is none; made once, as some are asked for all the time."""
@@ -152,20 +152,20 @@ class Snapshot(NamedTuple):
     model_hash: str = ""
     governs: Map[ResourceId, str] = Map()
     resources: Map[ResourceId, Resource] = Map()
-    children: Map[ResourceId, Names] = Map()
+    children: Map[ResourceId, NameIndex] = Map()
     referrers: Map[ResourceId, frozenset[ResourceId]] = Map()
     settings: Map[ResourceId, Map[str, str]] = Map()
     principals: Map[PrincipalId, Principal] = Map()
     groups: Map[GroupId, Group] = Map()
     memberships: Map[PrincipalId, frozenset[GroupId]] = Map()
-    assignments: Map[SubjectId, Held] = Map()
-    subjects: Map[ResourceId, Map[SubjectId, Keys]] = Map()
+    assignments: Map[SubjectId, AssignmentIndex] = Map()
+    assignments_on: Map[ResourceId, Map[SubjectId, Keys]] = Map()
     custom_roles: Map[str, frozenset[str]] = Map()
     agreements: Map[ResourceId, Agreement] = Map()
     change_requests: Map[ResourceId, ChangeRequest] = Map()
-    requests: Map[RequestId, Request] = Map()
+    requests: Map[RequestId, AccessRequest] = Map()
     tokens: Map[TokenId, Token] = Map()
-    acting: Map[PrincipalId, frozenset[TokenId | ResourceId]] = Map()
+    actors_of: Map[PrincipalId, frozenset[TokenId | ResourceId]] = Map()
     run_as: Map[ResourceId, PrincipalId] = Map()
     runs: Map[RunId, Run] = Map()
 
@@ -216,7 +216,7 @@ class Snapshot(NamedTuple):
 
     def assigned_on(self, resource: ResourceId) -> Iterator[Assignment]:
         """Yield every assignment on the resource itself."""
-        for subject, keys in self.subjects.get(resource, NO_SUBJECTS).items():
+        for subject, keys in self.assignments_on.get(resource, NO_SUBJECTS).items():
             yield from (self.assignments[subject][key] for key in keys)
 
     def groups_of(self, principal: PrincipalId) -> frozenset[GroupId]:

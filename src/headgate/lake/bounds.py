@@ -14,7 +14,7 @@ from pyiceberg.table.update import (
     RemoveStatisticsUpdate,
 )
 
-from headgate.lake.errors import InvalidError
+from headgate.lake.errors import InvalidMetadataError
 
 MOST_UPDATES: Final = 1000
 """Clients send a few for each statement. Those that expire snapshots send a removal for each, which is not counted."""
@@ -53,34 +53,36 @@ def describe_updates_fault(updates: Iterable[object]) -> str | None:
 
 
 def check_updates(updates: Sequence[object]) -> None:
-    """Raise `InvalidError` if one commit has too many updates, before any is applied."""
+    """Raise `InvalidMetadataError` if one commit has too many updates, before any is applied."""
     fault = describe_updates_fault(updates)
     if fault is not None:
-        raise InvalidError(fault)
+        raise InvalidMetadataError(fault)
 
 
-def check_growth(before: TableMetadata | None, after: TableMetadata) -> None:
-    """Raise `InvalidError` if a commit adds objects of a kind of which the table has too many.
+def check_metadata_growth(before: TableMetadata | None, after: TableMetadata) -> None:
+    """Raise `InvalidMetadataError` if a commit adds objects of a kind of which the table has too many.
 
     A table that has more already can be read and committed to.
     """
     for field, (most, kind, advice) in _COUNTED.items():
         if _grows(getattr(before, field, ()), getattr(after, field), most):
-            raise InvalidError(f"a table has at most {most:,} {kind}; {advice}")
+            raise InvalidMetadataError(f"a table has at most {most:,} {kind}; {advice}")
 
 
 def check_property_sizes(before: Mapping[str, str], after: Mapping[str, str]) -> None:
-    """Raise `InvalidError` if a create or commit sets too many properties, or one that is too long.
+    """Raise `InvalidMetadataError` if a create or commit sets too many properties, or one that is too long.
 
     What was there before stays as it is.
     """
     if _grows(before, after, MOST_PROPERTIES):
-        raise InvalidError(f"there can be at most {MOST_PROPERTIES:,} properties; remove some")
+        raise InvalidMetadataError(f"there can be at most {MOST_PROPERTIES:,} properties; remove some")
     if sum(map(len, after.values())) > max(LONGEST_PROPERTIES, sum(map(len, before.values()))):
-        raise InvalidError(f"all properties together can have at most {LONGEST_PROPERTIES:,} characters; shorten some")
+        raise InvalidMetadataError(
+            f"all properties together can have at most {LONGEST_PROPERTIES:,} characters; shorten some"
+        )
     for key, value in after.items():
         if before.get(key) != value and (len(key) > LONGEST_KEY or len(value) > LONGEST_VALUE):
-            raise InvalidError(
+            raise InvalidMetadataError(
                 f"the property `{key}` is too long: its name has at most {LONGEST_KEY:,} characters and its value at most "
                 f"{LONGEST_VALUE:,}; shorten it"
             )

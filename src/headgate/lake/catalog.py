@@ -13,35 +13,35 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AddSnapshotUpdate, AssertCreate, AssignUUIDUpdate, TableRequirement, TableUpdate
 
 from headgate.control.kernel.ports import DocumentPut, Pointer, Store
-from headgate.control.pipelines.commits import noted
+from headgate.control.pipelines.commits import commit_note
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.lake import idempotency
-from headgate.lake.commit_privileges import commit_needs, replaces
-from headgate.lake.commit_stats import added_by
-from headgate.lake.errors import ConflictError, InvalidError, LakeError, RuleError
+from headgate.lake.commit_privileges import replaces, required_actions
+from headgate.lake.commit_stats import commit_stats
+from headgate.lake.errors import ConflictError, InvalidMetadataError, LakeError, RuleError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.history import check_new_snapshots
-from headgate.lake.idempotency import Once
-from headgate.lake.maintenance import maintains
+from headgate.lake.idempotency import CommitIdempotency
+from headgate.lake.maintenance import is_maintenance
 from headgate.lake.manifests import TableFiles
-from headgate.lake.metadata import NewTable, check_requirements, new_metadata, parse, updated_metadata
-from headgate.lake.metadata_files import File, Loaded, Pointed
+from headgate.lake.metadata import NewTable, check_requirements, new_metadata, parse_metadata, updated_metadata
+from headgate.lake.metadata_files import LoadedTable, MetadataFile, MetadataFiles
 from headgate.lake.metadata_rules import check_changed_metadata, check_metadata, named_files
-from headgate.lake.register import registered
+from headgate.lake.register import register_dropped
 from headgate.lake.staged_creates import Staged, StagedCreates
 from headgate.lake.warehouse import NOT_OURS, Warehouse
 from headgate.untrusted_input.blocking_pool import BlockingPool
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class CheckedCommit:
     """A commit that is sound, with the actions that it needs.
 
     One that `replaces` leaves nothing of what the table held: dropping it and making another there comes to the same.
     One that `maintains` says that it writes rows anew as they are, or forgets what only the past needs.
     """
 
-    base: Loaded
+    base: LoadedTable
     metadata: TableMetadata
     needs: frozenset[str]
     replaces: bool
@@ -63,18 +63,18 @@ class TableCatalog:
         self._store = store
         self._warehouse = warehouse
         self._parsers = partial(FileParsers, parsers, organization)
-        self._pointed = Pointed(store, warehouse)
+        self._pointed = MetadataFiles(store, warehouse)
         self._clock = clock
         self._staged = StagedCreates()
 
-    def load(self, table: ResourceId) -> Loaded:
-        """Return a table's current metadata. Raises `MissingError`."""
+    def load(self, table: ResourceId) -> LoadedTable:
+        """Return a table's current metadata. Raises `MissingMetadataError`."""
         file = self._pointed.find(table)
-        metadata = parse(self._pointed.read(file))
+        metadata = parse_metadata(self._pointed.read(file))
         check_metadata(metadata, table, file.location)
-        return Loaded(file.pointer, metadata)
+        return LoadedTable(file.pointer, metadata)
 
-    def create(self, new: NewTable, database: ResourceId) -> Loaded:
+    def create(self, new: NewTable, database: ResourceId) -> LoadedTable:
         """Write the first metadata of a new table. The pointer is not stored: it goes with the table's fact."""
         return self._written(self._new(new, database), None)
 
@@ -91,7 +91,7 @@ class TableCatalog:
         name: str,
         requirements: Sequence[TableRequirement],
         updates: Sequence[TableUpdate],
-    ) -> Loaded:
+    ) -> LoadedTable:
         """Write the metadata of a staged table. The pointer is not stored: it goes with the table's fact."""
         check_requirements(requirements, None)
         staged = self._announced(owner, database, name, updates)
@@ -101,27 +101,29 @@ class TableCatalog:
         check_new_snapshots(metadata, updates, self._clock())
         return self._written(metadata, None)
 
-    def created(self, owner: PrincipalId, table: ResourceId) -> None:
+    def staged_stored(self, owner: PrincipalId, table: ResourceId) -> None:
         """Say that a staged table's pointer was stored."""
         self._staged.drop(owner, table)
 
-    def is_staged_commit(self, base: Loaded, updates: Sequence[TableUpdate]) -> bool:
+    def is_staged_commit(self, base: LoadedTable, updates: Sequence[TableUpdate]) -> bool:
         """Return whether a table was made by this very commit of a staged create, and is as that left it."""
         return assigned(updates) == base.pointer.table and self._is_step(None, updates, base)
 
-    def registered(self, path: str) -> Loaded:
+    def registered(self, path: str) -> LoadedTable:
         """Return a table of the metadata file of one that was dropped. The pointer goes with the table's fact."""
-        return registered(self._store, self._warehouse, path, self._parsers())
+        return register_dropped(self._store, self._warehouse, path, self._parsers())
 
-    def happened(
+    def already_applied(
         self,
-        base: Loaded,
+        base: LoadedTable,
         requirements: Sequence[TableRequirement],
         updates: Sequence[TableUpdate],
-        once: Once | None,
+        once: CommitIdempotency | None,
     ) -> bool:
         """Return whether this commit is in the table already, and only its answer was lost."""
-        if idempotency.answered(self._store, base.pointer.table, once) or idempotency.has_all(base.metadata, updates):
+        if idempotency.was_applied(self._store, base.pointer.table, once) or idempotency.contains_snapshots(
+            base.metadata, updates
+        ):
             return True
         try:
             check_requirements(requirements, base.metadata)
@@ -131,15 +133,15 @@ class TableCatalog:
 
     def prepare(
         self,
-        base: Loaded,
+        base: LoadedTable,
         requirements: Sequence[TableRequirement],
         updates: Sequence[TableUpdate],
         *,
         guarded: bool,
-    ) -> Prepared:
+    ) -> CheckedCommit:
         """Check a commit and find what it needs.
 
-        Raises `ConflictError`, `RuleError`, `InvalidError` or `BusyError`.
+        Raises `ConflictError`, `RuleError`, `InvalidMetadataError` or `BusyError`.
         """
         check_requirements(requirements, base.metadata)
         path = base.pointer.metadata_location
@@ -147,48 +149,52 @@ class TableCatalog:
         check_changed_metadata(base.metadata, metadata, base.pointer.table, base.metadata.location)
         files = self._check_files(base.metadata, updates)
         check_new_snapshots(metadata, updates, self._clock())
-        needs = commit_needs(base.metadata, metadata, updates, files, guarded=guarded)
-        return Prepared(base, metadata, needs, replaces(base.metadata, metadata), maintains(base.metadata, metadata))
+        needs = required_actions(base.metadata, metadata, updates, files, guarded=guarded)
+        return CheckedCommit(
+            base, metadata, needs, replaces(base.metadata, metadata), is_maintenance(base.metadata, metadata)
+        )
 
     def commit(
-        self, commits: Sequence[Prepared], once: Once | None = None, run: RunId | None = None
-    ) -> tuple[Loaded, ...]:
+        self, commits: Sequence[CheckedCommit], once: CommitIdempotency | None = None, run: RunId | None = None
+    ) -> tuple[LoadedTable, ...]:
         """Make the prepared metadata the tables', all or none. Raises `ConflictError` if another commit was faster.
 
         `run` is the run that commits, which is noted with it.
         """
-        written: list[Loaded] = []
+        written: list[LoadedTable] = []
         try:
             for each in commits:
                 written.append(self._written(each.metadata, each.base.pointer.metadata_location))  # noqa: PERF401 (what is written must be known where a later one fails)
         except (LakeError, OSError):
             for each in written:
-                self.discard(each)
+                self.delete_orphan(each)
             raise
         moves = [(old.base.pointer, new.file) for old, new in zip(commits, written, strict=True)]
-        kept = [put for each in commits for put in idempotency.answer(self._store, each.base.pointer.table, once)]
-        noted = [put for each in commits for put in self.noted(run, each.base.metadata, each.metadata)]
+        kept = [put for each in commits for put in idempotency.record(self._store, each.base.pointer.table, once)]
+        noted = [put for each in commits for put in self.run_note(run, each.base.metadata, each.metadata)]
         self._pointed.swap(moves, [*kept, *noted])
         return tuple(written)
 
-    def noted(self, run: RunId | None, base: TableMetadata | None, metadata: TableMetadata) -> tuple[DocumentPut, ...]:
+    def run_note(
+        self, run: RunId | None, base: TableMetadata | None, metadata: TableMetadata
+    ) -> tuple[DocumentPut, ...]:
         """Return what is written with a commit of a run that adds snapshots, so that no attempt makes it again."""
-        added = added_by(base, metadata)
+        added = commit_stats(base, metadata)
         if run is None or not added["snapshots"]:
             return ()
         columns = {each.name: str(each.field_type) for each in metadata.schema().fields}
-        return (noted(self._store, run, ResourceId(str(metadata.table_uuid)), added, columns),)
+        return (commit_note(self._store, run, ResourceId(str(metadata.table_uuid)), added, columns),)
 
-    def discard(self, written: Loaded) -> None:
+    def delete_orphan(self, written: LoadedTable) -> None:
         """Remove a metadata file that no pointer leads to."""
         self._pointed.discard(written.file)
 
-    def check_purge(self, dropped: Loaded) -> None:
+    def check_purge(self, dropped: LoadedTable) -> None:
         """Raise `RuleError` if the files of this table are not Headgate's to remove."""
         if self._warehouse.owner(dropped.metadata.location) != dropped.pointer.table:
             raise RuleError(NOT_OURS)
 
-    def purge(self, dropped: Loaded) -> None:
+    def purge(self, dropped: LoadedTable) -> None:
         """Remove the files of a table that was dropped."""
         self._warehouse.purge(dropped.metadata.location, dropped.pointer.table, self._named(dropped))
 
@@ -202,27 +208,29 @@ class TableCatalog:
     def _announced(self, owner: PrincipalId, database: ResourceId, name: str, updates: Sequence[TableUpdate]) -> Staged:
         table = assigned(updates)
         if table is None:
-            raise InvalidError("a create must assign the one uuid that its staged table was given")
+            raise InvalidMetadataError("a create must assign the one uuid that its staged table was given")
         staged = self._staged.get(owner, table)
         if staged is None or (staged.database, staged.name) != (database, name):
             raise RuleError("this create was not staged by you under this name, or too long ago; stage it again")
         return staged
 
-    def _was_last(self, base: Loaded, requirements: Sequence[TableRequirement], updates: Sequence[TableUpdate]) -> bool:
+    def _was_last(
+        self, base: LoadedTable, requirements: Sequence[TableRequirement], updates: Sequence[TableUpdate]
+    ) -> bool:
         if not base.metadata.metadata_log:
             return False
         pointer = Pointer(base.pointer.table, base.metadata.metadata_log[-1].metadata_file)
         try:
-            before = parse(self._pointed.read(File(pointer, base.metadata.location)))
+            before = parse_metadata(self._pointed.read(MetadataFile(pointer, base.metadata.location)))
             check_requirements(requirements, before)
         except LakeError:
             return False
-        return self._is_step(Loaded(pointer, before), updates, base)
+        return self._is_step(LoadedTable(pointer, before), updates, base)
 
-    def _is_step(self, before: Loaded | None, updates: Sequence[TableUpdate], after: Loaded) -> bool:
+    def _is_step(self, before: LoadedTable | None, updates: Sequence[TableUpdate], after: LoadedTable) -> bool:
         start, path = (before.metadata, before.pointer.metadata_location) if before else (None, None)
         try:
-            return idempotency.same_step(updated_metadata(start, path, updates), after.metadata)
+            return idempotency.is_same_result(updated_metadata(start, path, updates), after.metadata)
         except LakeError:
             return False
 
@@ -237,20 +245,20 @@ class TableCatalog:
                 files.check(update.snapshot, files.manifests(parent) if parent else {})
         return files
 
-    def _named(self, loaded: Loaded) -> Iterator[str]:
+    def _named(self, loaded: LoadedTable) -> Iterator[str]:
         metadata = loaded.metadata
         files = TableFiles(self._warehouse, metadata.location, self._parsers())
         yield from dict.fromkeys(files.named(metadata.snapshots))
         yield from named_files(metadata)
         yield loaded.pointer.metadata_location
 
-    def _written(self, metadata: TableMetadata, base_path: str | None) -> Loaded:
+    def _written(self, metadata: TableMetadata, base_path: str | None) -> LoadedTable:
         table = ResourceId(str(metadata.table_uuid))
         file = self._pointed.write(table, metadata.location, base_path, metadata.model_dump_json().encode())
-        return Loaded(file.pointer, metadata)
+        return LoadedTable(file.pointer, metadata)
 
 
-def creates(requirements: Sequence[TableRequirement]) -> bool:
+def is_create(requirements: Sequence[TableRequirement]) -> bool:
     """Return whether a commit means to create its table."""
     return any(isinstance(requirement, AssertCreate) for requirement in requirements)
 

@@ -8,9 +8,9 @@ from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
 
-from headgate.lake.errors import InvalidError
+from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.manifests import TableFiles
-from headgate.lake.snapshot_diff import EVERYTHING, NOTHING, Effect, effect
+from headgate.lake.snapshot_diff import ALL_EFFECTS, NOTHING, RowEffect, row_effect
 
 HISTORY = frozenset(
     {
@@ -31,7 +31,7 @@ _MOST_STEPS = 200_000
 _REWRITE = frozenset({"table.insert", "table.update", "table.delete_rows"})
 
 
-def commit_needs(
+def required_actions(
     base: TableMetadata,
     updated: TableMetadata,
     updates: Sequence[TableUpdate],
@@ -50,7 +50,7 @@ def commit_needs(
     done = NOTHING
     for snapshot in added:
         done |= effects.of(snapshot)
-    for moved in _moves(base, updated, effects, guarded=guarded):
+    for moved in _row_effects(base, updated, effects, guarded=guarded):
         done |= moved
     appends = all(snapshot.summary and snapshot.summary.operation == Operation.APPEND for snapshot in added)
     needs = _data_needs(done, guarded=guarded, appends=appends)
@@ -68,7 +68,7 @@ def replaces(base: TableMetadata, updated: TableMetadata) -> bool:
     return head is None or (head.parent_snapshot_id is None and base.snapshot_by_id(head.snapshot_id) is None)
 
 
-def _data_needs(done: Effect, *, guarded: bool, appends: bool) -> frozenset[str]:
+def _data_needs(done: RowEffect, *, guarded: bool, appends: bool) -> frozenset[str]:
     if not guarded and (done.removes or done.rewrites or not appends):
         return _REWRITE
     adds = {"table.insert"} if done.adds else set[str]()
@@ -108,17 +108,17 @@ class _Effects:
     def __init__(self, known: Mapping[int, Snapshot], files: TableFiles) -> None:
         self._known = known
         self._files = files
-        self._of: dict[int, Effect] = {}
+        self._of: dict[int, RowEffect] = {}
         self._steps = 0
 
-    def of(self, snapshot: Snapshot) -> Effect:
+    def of(self, snapshot: Snapshot) -> RowEffect:
         """Return what a snapshot does to its parent's rows."""
         id = snapshot.snapshot_id
         if id not in self._of:
-            self._of[id] = effect(self._files, snapshot, self._parent(snapshot))
+            self._of[id] = row_effect(self._files, snapshot, self._parent(snapshot))
         return self._of[id]
 
-    def between(self, start: int | None, end: int) -> Effect:
+    def between(self, start: int | None, end: int) -> RowEffect:
         """Return what happens between two heads of a branch: everything, if one does not lead to the other."""
         done, current, seen = NOTHING, self._known.get(end), set[int]()
         while current is not None and current.snapshot_id not in seen:
@@ -128,7 +128,7 @@ class _Effects:
             if current.parent_snapshot_id == start:
                 return done
             current = self._parent(current)
-        return EVERYTHING
+        return ALL_EFFECTS
 
     def _parent(self, snapshot: Snapshot) -> Snapshot | None:
         return None if snapshot.parent_snapshot_id is None else self._known.get(snapshot.parent_snapshot_id)
@@ -136,23 +136,27 @@ class _Effects:
     def _count_step(self) -> None:
         self._steps += 1
         if self._steps > _MOST_STEPS:
-            raise InvalidError("the commit moves branches over too many snapshots; move fewer branches in one commit")
+            raise InvalidMetadataError(
+                "the commit moves branches over too many snapshots; move fewer branches in one commit"
+            )
 
 
-def _moves(base: TableMetadata, updated: TableMetadata, effects: _Effects, *, guarded: bool) -> Iterator[Effect]:
+def _row_effects(
+    base: TableMetadata, updated: TableMetadata, effects: _Effects, *, guarded: bool
+) -> Iterator[RowEffect]:
     """Yield what happens to rows because snapshots expire and branches move. Tags and new branches change none.
 
     Neither does the end of a branch beside the main one in a guarded session: the guard has asked for the right to alter.
     """
     if _expired(base, updated):
-        yield Effect(adds=False, removes=True)
+        yield RowEffect(adds=False, removes=True)
     for name, before, after in _refs(base, updated):
         if before is None:
             if after is not None and name == MAIN_BRANCH:
                 yield effects.between(None, after.snapshot_id)
         elif before.snapshot_ref_type == SnapshotRefType.BRANCH:
             if after is None:
-                yield Effect(adds=False, removes=name == MAIN_BRANCH or not guarded)
+                yield RowEffect(adds=False, removes=name == MAIN_BRANCH or not guarded)
             elif before.snapshot_id != after.snapshot_id:
                 yield effects.between(before.snapshot_id, after.snapshot_id)
 

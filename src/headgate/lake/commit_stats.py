@@ -8,7 +8,7 @@ from pyiceberg.table.snapshots import Snapshot
 _SUMMARY = {"rows": "added-records", "bytes": "added-files-size"}
 
 
-def added_by(base: TableMetadata | None, metadata: TableMetadata) -> Mapping[str, int]:
+def commit_stats(base: TableMetadata | None, metadata: TableMetadata) -> Mapping[str, int]:
     """Return how many snapshots a commit adds, and the rows and bytes that its client says they bring."""
     known = {each.snapshot_id for each in base.snapshots} if base else set[int]()
     added = [each for each in metadata.snapshots if each.snapshot_id not in known]

@@ -18,11 +18,11 @@ class RuleError(LakeError):
     """The request breaks a rule of the lake, for example a file outside the table's location."""
 
 
-class InvalidError(LakeError):
+class InvalidMetadataError(LakeError):
     """The request or a file it names cannot be understood or applied."""
 
 
-class GoneError(InvalidError):
+class GoneError(InvalidMetadataError):
     """A file that the table names is gone: the table cannot be used until the file is there again."""
 
 
@@ -30,7 +30,7 @@ class ConflictError(LakeError):
     """The table is not in the state that the commit was made on."""
 
 
-class MissingError(LakeError):
+class MissingMetadataError(LakeError):
     """There is no such table."""
 
 

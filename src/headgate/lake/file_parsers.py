@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from headgate.lake.errors import BusyError, InvalidError
+from headgate.lake.errors import BusyError, InvalidMetadataError
 from headgate.untrusted_input.blocking_pool import BlockingPool
 from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyError, UnreadableInputError
 from headgate.untrusted_input.manifest_answers import FileAnswer, ManifestAnswer, unpack_files, unpack_manifests
@@ -15,7 +15,7 @@ MAX_ANSWER_BYTES: Final = 256 * 1024 * 1024
 
 
 class FileParsers:
-    """Parses the files that one request names. Raises `InvalidError` for what cannot be read, and `BusyError`."""
+    """Parses the files that one request names. Raises `InvalidMetadataError` for what cannot be read, and `BusyError`."""
 
     def __init__(self, pool: BlockingPool, owner: str) -> None:
         """`owner` shares the processes with other owners."""
@@ -51,6 +51,6 @@ def _read(what: str, read: Callable[[], T]) -> T:
     try:
         return read()
     except (UnreadableInputError, OversizedInputError) as error:
-        raise InvalidError(f"{what} cannot be read: {error}") from None
+        raise InvalidMetadataError(f"{what} cannot be read: {error}") from None
     except ParsersBusyError as error:
         raise BusyError(str(error)) from None

@@ -12,7 +12,7 @@ from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.snapshots import MetadataLogEntry, Snapshot, SnapshotLogEntry
 from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
 
-from headgate.lake.errors import InvalidError
+from headgate.lake.errors import InvalidMetadataError
 
 E = TypeVar("E", SnapshotLogEntry, MetadataLogEntry)
 _MINUTE_MS: Final = 60_000
@@ -35,7 +35,7 @@ def in_order(base: TableMetadata | None, metadata: TableMetadata) -> TableMetada
 
 
 def check_new_snapshots(metadata: TableMetadata, updates: Sequence[TableUpdate], now: float) -> None:
-    """Raise `InvalidError` for an added snapshot with a time that is not about `now`, or a schema that the table lacks.
+    """Raise `InvalidMetadataError` for an added snapshot with a time that is not about `now`, or a schema that the table lacks.
 
     `now` is in seconds since 1970. No engine appends after a snapshot of the future, and cleaning goes by these times.
     """
@@ -45,13 +45,13 @@ def check_new_snapshots(metadata: TableMetadata, updates: Sequence[TableUpdate],
             _check_time(update.snapshot, int(now * 1000))
             schema = update.snapshot.schema_id
             if schema is not None and schema not in schemas:
-                raise InvalidError(
+                raise InvalidMetadataError(
                     f"a snapshot has the `schema-id` {schema}, which the table does not have; add it first"
                 )
 
 
 def require_history(metadata: TableMetadata) -> None:
-    """Raise `InvalidError` for snapshots, refs and logs that Java does not read together."""
+    """Raise `InvalidMetadataError` for snapshots, refs and logs that Java does not read together."""
     for snapshot in metadata.snapshots:
         _require_snapshot(snapshot, metadata)
     _require_refs(metadata)
@@ -70,38 +70,40 @@ def _in_order(log: Iterable[E]) -> list[E]:
 
 def _check_time(snapshot: Snapshot, now: int) -> None:
     if snapshot.timestamp_ms > now + _MINUTE_MS:
-        raise InvalidError(
+        raise InvalidMetadataError(
             "the `timestamp-ms` of a snapshot is in the future; set the clock of the machine that wrote it"
         )
     if snapshot.timestamp_ms < now - _DAY_MS:
-        raise InvalidError("the `timestamp-ms` of a snapshot is more than a day ago; write the snapshot again")
+        raise InvalidMetadataError("the `timestamp-ms` of a snapshot is more than a day ago; write the snapshot again")
 
 
 def _require_snapshot(snapshot: Snapshot, metadata: TableMetadata) -> None:
     number = snapshot.sequence_number or 0
     if not isinstance(metadata, TableMetadataV1) and number > metadata.last_sequence_number:
-        raise InvalidError("a snapshot has a sequence number above the table's last one")
+        raise InvalidMetadataError("a snapshot has a sequence number above the table's last one")
     summary = snapshot.summary.additional_properties if snapshot.summary else {}
     for key, value in summary.items():
         # PyIceberg does not look at them.
         if not isinstance(value, str):
-            raise InvalidError(f"`{key}` in the summary of a snapshot is no text; write it as one")
+            raise InvalidMetadataError(f"`{key}` in the summary of a snapshot is no text; write it as one")
 
 
 def _require_refs(metadata: TableMetadata) -> None:
     known = {each.snapshot_id for each in metadata.snapshots}
     for name, ref in metadata.refs.items():
         if ref.snapshot_id not in known:
-            raise InvalidError(f"the ref `{name}` names a snapshot that the table does not have")
+            raise InvalidMetadataError(f"the ref `{name}` names a snapshot that the table does not have")
     main = metadata.refs.get(MAIN_BRANCH)
     # The id -1 says in a metadata file that there is no current snapshot.
     if (main.snapshot_id if main else None) != metadata.current_snapshot_id:
-        raise InvalidError("the current snapshot is not that of the branch `main`; no snapshot can have the id -1")
+        raise InvalidMetadataError(
+            "the current snapshot is not that of the branch `main`; no snapshot can have the id -1"
+        )
 
 
 def _require_times(times: Iterable[int]) -> None:
-    """Raise `InvalidError` for times that go back, or so far ahead that their difference does."""
+    """Raise `InvalidMetadataError` for times that go back, or so far ahead that their difference does."""
     for earlier, later in pairwise(times):
         # Java's numbers of 64 bits wrap around.
         if (later - earlier + _HALF) % (2 * _HALF) - _HALF < -_MINUTE_MS:
-            raise InvalidError("a time in a log of the table is after the next one, or too far before it")
+            raise InvalidMetadataError("a time in a log of the table is after the next one, or too far before it")

@@ -13,7 +13,7 @@ from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
 
 from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.facts.ids import ResourceId
-from headgate.lake.errors import InvalidError
+from headgate.lake.errors import InvalidMetadataError
 
 KIND = "table"
 """The kind of document that keeps the last keys of a table or view; it goes with the resource."""
@@ -25,24 +25,24 @@ _WHEN = ("last_updated_ms", "metadata_log", "snapshot_log")
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class CommitIdempotency:
     """What a client's key stands for: digests of who sent the key, and of the request that came with it."""
 
     key: str
     request: str
 
 
-def answered(store: Store, id: ResourceId, once: Once | None) -> bool:
-    """Return whether this commit to a table or view has happened. Raises `InvalidError` for a key of another request."""
+def was_applied(store: Store, id: ResourceId, once: CommitIdempotency | None) -> bool:
+    """Return whether this commit to a table or view has happened. Raises `InvalidMetadataError` for a key of another request."""
     if once is None:
         return False
     request = _kept(store, id).get(once.key)
     if request not in (None, once.request):
-        raise InvalidError("this `Idempotency-Key` was used for another request; use a new one")
+        raise InvalidMetadataError("this `Idempotency-Key` was used for another request; use a new one")
     return request is not None
 
 
-def answer(store: Store, id: ResourceId, once: Once | None) -> tuple[DocumentPut, ...]:
+def record(store: Store, id: ResourceId, once: CommitIdempotency | None) -> tuple[DocumentPut, ...]:
     """Return what is written together with the commit, so that the next `answered` knows of it."""
     if once is None:
         return ()
@@ -50,14 +50,14 @@ def answer(store: Store, id: ResourceId, once: Once | None) -> tuple[DocumentPut
     return (DocumentPut(KIND, id, {"answered": list(kept.items())[-KEPT:]}),)
 
 
-def has_all(base: TableMetadata, updates: Sequence[TableUpdate]) -> bool:
+def contains_snapshots(base: TableMetadata, updates: Sequence[TableUpdate]) -> bool:
     """Return whether a commit adds snapshots, and the table has every one of them, to the last field."""
     added = [update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate)]
     known = {each.snapshot_id: each for each in base.snapshots} if added else {}
     return bool(added) and all(known.get(each.snapshot_id) == each for each in added)
 
 
-def same_step(one: TableMetadata, other: TableMetadata) -> bool:
+def is_same_result(one: TableMetadata, other: TableMetadata) -> bool:
     """Return whether two results of commits on the same metadata are the same but for the time."""
     fields = (type(one).model_fields.keys() | type(other).model_fields.keys()) - set(_WHEN)
     return all(getattr(one, name, None) == getattr(other, name, None) for name in fields)

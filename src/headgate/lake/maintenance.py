@@ -10,7 +10,7 @@ _STATISTICS = frozenset({"statistics", "partition_statistics"})
 """What goes with a snapshot that is forgotten."""
 
 
-def maintains(base: TableMetadata, updated: TableMetadata) -> bool:
+def is_maintenance(base: TableMetadata, updated: TableMetadata) -> bool:
     """Return whether nothing changes but files of the main branch, by one snapshot that says so, and what is past.
 
     That the rows of the files are the same, no metadata can show: a guarded session's statement is what tells.

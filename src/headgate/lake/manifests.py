@@ -7,12 +7,12 @@ from typing import Final
 from pyiceberg.table.snapshots import Snapshot
 
 from headgate.lake.containment import is_directly_inside
-from headgate.lake.errors import GoneError, InvalidError, RuleError
+from headgate.lake.errors import GoneError, InvalidMetadataError, RuleError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.warehouse import Warehouse
 from headgate.untrusted_input.manifest_answers import FileAnswer, ManifestAnswer
 
-Identity = tuple[int, int | None, int | None, bytes]
+FileIdentity = tuple[int, int | None, int | None, bytes]
 """A file with all that a scan uses of it. Changing any part makes a scan skip the file, or a delete apply to it."""
 
 _ADDED: Final = 1
@@ -29,13 +29,13 @@ class ListedFile:
     path: str
     is_data: bool
     is_deleted: bool
-    identity: Identity
+    identity: FileIdentity
 
 
 class TableFiles:
     """The manifest lists and manifests of one table.
 
-    Raises `RuleError` or `InvalidError` for what it must not read, and `BusyError`.
+    Raises `RuleError` or `InvalidMetadataError` for what it must not read, and `BusyError`.
     """
 
     def __init__(self, warehouse: Warehouse, location: str, parsers: FileParsers) -> None:
@@ -67,12 +67,12 @@ class TableFiles:
         """Raise `RuleError` if the snapshot has a manifest, data or delete file that is not where it must be.
 
         Files of deleted entries count: expiring snapshots removes those files, and change feeds read them. The
-        manifests in `known` were checked when they were added. Raises `InvalidError` for a manifest that is not there.
+        manifests in `known` were checked when they were added. Raises `InvalidMetadataError` for a manifest that is not there.
         """
         try:
             self._check(snapshot, known)
         except GoneError:
-            raise InvalidError("the snapshot names a manifest list or manifest that does not exist") from None
+            raise InvalidMetadataError("the snapshot names a manifest list or manifest that does not exist") from None
 
     def _check(self, snapshot: Snapshot, known: Mapping[str, ManifestAnswer]) -> None:
         listed = self.manifests(snapshot)

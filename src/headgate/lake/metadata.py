@@ -18,8 +18,8 @@ from pyiceberg.table.update import (
 )
 
 from headgate.facts.ids import ResourceId
-from headgate.lake.bounds import check_growth, check_updates
-from headgate.lake.errors import ConflictError, InvalidError
+from headgate.lake.bounds import check_metadata_growth, check_updates
+from headgate.lake.errors import ConflictError, InvalidMetadataError
 from headgate.lake.history import in_order
 from headgate.lake.metadata_ids import assign_ids
 from headgate.lake.metadata_rules import check_column_names, check_table_columns, check_table_properties
@@ -43,7 +43,7 @@ class NewTable:
 
 
 def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetadata:
-    """Return the first metadata of a table. Raises `RuleError` or `InvalidError`."""
+    """Return the first metadata of a table. Raises `RuleError` or `InvalidMetadataError`."""
     check_table_properties({}, new.properties)
     check_table_columns((), (new.schema,))
     made = require_valid(
@@ -58,7 +58,7 @@ def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetada
         ),
     )
     require_readable(made)
-    check_growth(None, made)
+    check_metadata_growth(None, made)
     check_column_names((), made.schemas)
     return made
 
@@ -66,7 +66,7 @@ def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetada
 def updated_metadata(
     base: TableMetadata | None, base_path: str | None, updates: Sequence[TableUpdate]
 ) -> TableMetadata:
-    """Return the metadata after the updates, from nothing for a table that is made by them. Raises `InvalidError`."""
+    """Return the metadata after the updates, from nothing for a table that is made by them. Raises `InvalidMetadataError`."""
     # Not validated: validation gives an empty base a schema of its own, which the first real one then collides with.
     start = base or TableMetadataV1.model_construct(location="", last_column_id=-1, schema=Schema())
     check_updates(updates)
@@ -75,7 +75,7 @@ def updated_metadata(
     others = require_valid("table", lambda: tuple(removals.others(assign_ids(base, updates))))
     changed = require_valid("table", lambda: update_table_metadata(start, others, base is None, base_path))
     changed = removals.apply(changed)
-    check_growth(base, changed)
+    check_metadata_growth(base, changed)
     if not isinstance(changed, TableMetadataV1):
         # PyIceberg lets a snapshot without a parent turn the table's sequence number back.
         changed = changed.model_copy(update={"last_sequence_number": last})
@@ -95,8 +95,8 @@ def check_requirements(requirements: Sequence[TableRequirement], base: TableMeta
             raise ConflictError(str(error)) from error
 
 
-def parse(content: bytes) -> TableMetadata:
-    """Return the metadata that a file holds. Raises `InvalidError`."""
+def parse_metadata(content: bytes) -> TableMetadata:
+    """Return the metadata that a file holds. Raises `InvalidMetadataError`."""
     return require_valid("table", lambda: TableMetadataUtil.parse_raw(content.decode()))
 
 
@@ -111,7 +111,7 @@ def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
     """Return the table's last sequence number after the updates. Raises `ConflictError` for a snapshot made too early.
 
     A snapshot without a parent replaces what the table held, so it may have a number that was free when it was begun. Raises
-    `InvalidError` for a number too far ahead.
+    `InvalidMetadataError` for a number too far ahead.
     """
     last = 0 if isinstance(base, TableMetadataV1) else base.last_sequence_number
     for update in updates:
@@ -120,7 +120,7 @@ def _check_sequence(base: TableMetadata, updates: Sequence[TableUpdate]) -> int:
             if number is None or number <= 0 or (number <= last and parent is not None):
                 raise ConflictError("a snapshot must have a sequence number above the table's last one")
             if number > last + _MOST_AHEAD:
-                raise InvalidError(
+                raise InvalidMetadataError(
                     "the `sequence-number` of a snapshot is out of range; use the one after the table's last one"
                 )
             last = max(last, number)

@@ -8,51 +8,51 @@ from pyiceberg.table.metadata import TableMetadata
 
 from headgate.control.kernel.ports import DocumentPut, Pointer, PointerConflictError, PointerMove, Store
 from headgate.facts.ids import ResourceId
-from headgate.lake.errors import ConflictError, InvalidError, MissingError
+from headgate.lake.errors import ConflictError, InvalidMetadataError, MissingMetadataError
 from headgate.lake.metadata import next_path
 from headgate.lake.warehouse import MAX_FILE_BYTES, Warehouse
 from headgate.untrusted_input.json_documents import MAX_VALUES
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class MetadataFile:
     """A metadata file of the table or view that lies at `location`, and the pointer that leads, or may lead, to it."""
 
     pointer: Pointer
     location: str
 
 
-class Pointed:
+class MetadataFiles:
     """The metadata files of a warehouse and the pointers to them."""
 
     def __init__(self, store: Store, warehouse: Warehouse) -> None:
         self._store = store
         self._warehouse = warehouse
 
-    def find(self, id: ResourceId) -> File:
-        """Return the file that a table's or view's pointer leads to. Raises `MissingError`."""
+    def find(self, id: ResourceId) -> MetadataFile:
+        """Return the file that a table's or view's pointer leads to. Raises `MissingMetadataError`."""
         pointer = self._store.pointer(id)
         if pointer is None:
-            raise MissingError("it does not exist")
-        return File(pointer, location_of(pointer.metadata_location))
+            raise MissingMetadataError("it does not exist")
+        return MetadataFile(pointer, location_of(pointer.metadata_location))
 
-    def read(self, file: File) -> bytes:
-        """Return what it holds. Raises `RuleError`, or `InvalidError` if it cannot be read."""
+    def read(self, file: MetadataFile) -> bytes:
+        """Return what it holds. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
         content = self._warehouse.read(file.location, file.pointer.metadata_location)
         check_size(content)
         return content
 
-    def write(self, id: ResourceId, location: str, base_path: str | None, content: bytes) -> File:
+    def write(self, id: ResourceId, location: str, base_path: str | None, content: bytes) -> MetadataFile:
         """Write the next metadata file after the one at `base_path`, or the first one. No pointer leads to it yet.
 
-        Raises `InvalidError` for one that would be too large to be read back.
+        Raises `InvalidMetadataError` for one that would be too large to be read back.
         """
         check_size(content)
         path = next_path(location, base_path, str(uuid.uuid4()))
         self._warehouse.write_new(location, path, content)
-        return File(Pointer(id, path), location)
+        return MetadataFile(Pointer(id, path), location)
 
-    def swap(self, moves: Sequence[tuple[Pointer, File]], documents: Sequence[DocumentPut]) -> None:
+    def swap(self, moves: Sequence[tuple[Pointer, MetadataFile]], documents: Sequence[DocumentPut]) -> None:
         """Make all of these files the current ones, or remove them and raise `ConflictError`."""
         wanted = [PointerMove(expected, file.pointer.metadata_location) for expected, file in moves]
         try:
@@ -62,16 +62,16 @@ class Pointed:
                 self.discard(file)
             raise ConflictError(str(error)) from error
 
-    def discard(self, file: File) -> None:
+    def discard(self, file: MetadataFile) -> None:
         """Remove a metadata file that no pointer leads to."""
         self._warehouse.remove(file.location, file.pointer.metadata_location)
 
 
 def check_size(content: bytes) -> None:
-    """Raise `InvalidError` for a metadata file with too many bytes or values, before anything reads it."""
+    """Raise `InvalidMetadataError` for a metadata file with too many bytes or values, before anything reads it."""
     if len(content) > MAX_FILE_BYTES or content.count(b",") > MAX_VALUES:
         most = MAX_FILE_BYTES // 1024 // 1024
-        raise InvalidError(
+        raise InvalidMetadataError(
             f"a metadata file has at most {most} MiB and {MAX_VALUES:,} values; expire snapshots to make it smaller"
         )
 
@@ -82,13 +82,13 @@ def location_of(metadata_location: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedTable:
     """A table's metadata and the pointer that leads, or may lead, to it."""
 
     pointer: Pointer
     metadata: TableMetadata
 
     @property
-    def file(self) -> File:
+    def file(self) -> MetadataFile:
         """Where the metadata is kept."""
-        return File(self.pointer, self.metadata.location)
+        return MetadataFile(self.pointer, self.metadata.location)

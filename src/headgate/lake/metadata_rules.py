@@ -10,7 +10,7 @@ from pyiceberg.types import DecimalType, IcebergType
 from headgate.control.catalog.table_properties import describe_property_fault
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import inside
-from headgate.lake.errors import InvalidError, RuleError
+from headgate.lake.errors import InvalidMetadataError, RuleError
 
 FORMAT_VERSION = 2
 """Version 1 can name manifests without a manifest list; PyIceberg cannot write version 3 yet."""
@@ -84,7 +84,7 @@ def check_table_columns(before: Iterable[Schema], after: Iterable[Schema]) -> No
 
 
 def check_column_names(before: Iterable[Schema], after: Iterable[Schema]) -> None:
-    """Raise `InvalidError` for a column that is given a name that cannot be used. What was there before stays."""
+    """Raise `InvalidMetadataError` for a column that is given a name that cannot be used. What was there before stays."""
     was = tuple(before)
     new = _new_schemas(was, after)
     known = {name for name, _ in _types(was)} if new else set[str]()
@@ -94,7 +94,7 @@ def check_column_names(before: Iterable[Schema], after: Iterable[Schema]) -> Non
 
 
 def check_view_columns(before: Iterable[Schema], after: Iterable[Schema]) -> None:
-    """Raise `RuleError` or `InvalidError` for a column of a view that cannot be. What was there before stays."""
+    """Raise `RuleError` or `InvalidMetadataError` for a column of a view that cannot be. What was there before stays."""
     was, will_be = tuple(before), tuple(after)
     check_defaults(was, will_be)
     check_column_names(was, will_be)
@@ -118,7 +118,7 @@ def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) ->
 def check_changed_metadata(
     base: TableMetadata | None, metadata: TableMetadata, table: ResourceId, location: str
 ) -> None:
-    """Raise `RuleError` or `InvalidError` for what a create or commit must not do; `base` is None for a new table."""
+    """Raise `RuleError` or `InvalidMetadataError` for what a create or commit must not do; `base` is None for a new table."""
     check_table_properties(base.properties if base else {}, metadata.properties)
     check_table_columns(base.schemas if base else (), metadata.schemas)
     check_metadata(metadata, table, location)
@@ -142,18 +142,20 @@ def named_files(metadata: TableMetadata) -> Iterator[str]:
 
 def _check_column_name(name: str) -> None:
     if not name:
-        raise InvalidError("a column has no name; give it one")
+        raise InvalidMetadataError("a column has no name; give it one")
     if "\0" in name:
-        raise InvalidError(f"the column `{name}` cannot have the character U+0000 in its name; leave it out")
+        raise InvalidMetadataError(f"the column `{name}` cannot have the character U+0000 in its name; leave it out")
     if len(name) > LONGEST_NAME:
-        raise InvalidError(f"the name of the column `{name}` has more than {LONGEST_NAME:,} characters; shorten it")
+        raise InvalidMetadataError(
+            f"the name of the column `{name}` has more than {LONGEST_NAME:,} characters; shorten it"
+        )
 
 
 def _check_decimals(columns: Iterable[tuple[str, IcebergType]]) -> None:
-    """Raise `InvalidError` for a column with a decimal type that Iceberg reads and Spark refuses."""
+    """Raise `InvalidMetadataError` for a column with a decimal type that Iceberg reads and Spark refuses."""
     for name, type in columns:
         if isinstance(type, DecimalType) and type.scale > type.precision:
-            raise InvalidError(
+            raise InvalidMetadataError(
                 f"the column `{name}` cannot have the type {type}: the scale, its second number, must not be greater "
                 "than the precision, its first; write a smaller scale"
             )

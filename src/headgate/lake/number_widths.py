@@ -6,7 +6,7 @@ Sources: the parsers of Apache Iceberg (`TableMetadataParser`, `SchemaParser`, `
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from headgate.lake.errors import InvalidError
+from headgate.lake.errors import InvalidMetadataError
 
 _INTS: Final = frozenset(
     {
@@ -36,11 +36,13 @@ _INTS: Final = frozenset(
 
 
 def require_widths(document: Mapping[str, Any]) -> None:
-    """Raise `InvalidError` for a number of the metadata that Java cannot hold."""
+    """Raise `InvalidMetadataError` for a number of the metadata that Java cannot hold."""
     for key, number in _numbers(document, ""):
         bits = 32 if key in _INTS else 64
         if not has_width(number, bits):
-            raise InvalidError(f"a number of `{key}` is out of range: it must fit into {bits} bits with its sign")
+            raise InvalidMetadataError(
+                f"a number of `{key}` is out of range: it must fit into {bits} bits with its sign"
+            )
 
 
 def has_width(number: int, bits: int) -> bool:

@@ -6,7 +6,7 @@ from pyiceberg.io import FileIO, load_file_io
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import inside, overlap, place_of
-from headgate.lake.errors import ConflictError, GoneError, InvalidError, RuleError
+from headgate.lake.errors import ConflictError, GoneError, InvalidMetadataError, RuleError
 from headgate.lake.warehouse import (
     GONE,
     MAX_FILE_BYTES,
@@ -14,9 +14,9 @@ from headgate.lake.warehouse import (
     OUTSIDE,
     PURGED,
     TOO_LARGE,
+    organization_root,
     owner_of,
     require_own,
-    root_of,
 )
 
 
@@ -33,7 +33,7 @@ class ObjectWarehouse:
         Raises `RuleError` for another place, and for an id that is no name of a folder.
         """
         self._all = place_of(prefix)
-        self._root = root_of(self._all, organization)
+        self._root = organization_root(self._all, organization)
         self._former = former
         self._io: FileIO = load_file_io({**properties}, self._root)
 
@@ -48,7 +48,7 @@ class ObjectWarehouse:
             raise RuleError(OUTSIDE)
 
     def read(self, location: str, path: str) -> bytes:
-        """Return a file of the table at `location`. Raises `RuleError`, or `InvalidError` if it cannot be read."""
+        """Return a file of the table at `location`. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
         self.check(location, path)
         try:
             with self._io.new_input(path).open() as stream:
@@ -56,9 +56,9 @@ class ObjectWarehouse:
         except FileNotFoundError as error:
             raise GoneError(GONE) from error
         except OSError as error:
-            raise InvalidError("a file that the table names cannot be read") from error
+            raise InvalidMetadataError("a file that the table names cannot be read") from error
         if len(content) > MAX_FILE_BYTES:
-            raise InvalidError(TOO_LARGE)
+            raise InvalidMetadataError(TOO_LARGE)
         return content
 
     def write_new(self, location: str, path: str, content: bytes) -> None:

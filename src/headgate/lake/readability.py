@@ -16,7 +16,7 @@ from pyiceberg.transforms import BucketTransform, Transform, TruncateTransform, 
 from pyiceberg.types import NestedField, PrimitiveType
 from pyiceberg.view.metadata import ViewMetadata
 
-from headgate.lake.errors import InvalidError
+from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.history import require_history
 from headgate.lake.number_widths import has_width, require_widths
 from headgate.lake.readable_schemas import fields_of, fields_of_structs, require_schema
@@ -33,7 +33,7 @@ class _Columns:
 
 
 def require_readable(metadata: TableMetadata) -> None:
-    """Raise `InvalidError` for metadata of a table that Java does not read."""
+    """Raise `InvalidMetadataError` for metadata of a table that Java does not read."""
     # No warnings of what has another type than its field: it is refused below.
     require_widths(metadata.model_dump(warnings=False))
     require_history(metadata)
@@ -48,7 +48,7 @@ def require_readable(metadata: TableMetadata) -> None:
 
 
 def require_readable_view(metadata: ViewMetadata) -> None:
-    """Raise `InvalidError` for metadata of a view that Java does not read."""
+    """Raise `InvalidMetadataError` for metadata of a view that Java does not read."""
     require_widths(metadata.model_dump())
     _require_unique("schemas", (each.schema_id for each in metadata.schemas))
     _require_unique("versions", (each.version_id for each in metadata.versions))
@@ -62,13 +62,13 @@ def _require_ids(metadata: TableMetadata) -> None:
     _require_unique("sort orders", (each.order_id for each in metadata.sort_orders))
     _require_unique("snapshots", (each.snapshot_id for each in metadata.snapshots))
     if not metadata.sort_orders:
-        raise InvalidError("a table must have a sort order; the unsorted one has the id 0")
+        raise InvalidMetadataError("a table must have a sort order; the unsorted one has the id 0")
 
 
 def _require_unique(kind: str, ids: Iterable[int]) -> None:
     found = list(ids)
     if len(found) != len(set(found)):
-        raise InvalidError(f"two {kind} have one id; give each its own")
+        raise InvalidMetadataError(f"two {kind} have one id; give each its own")
 
 
 def _columns(schema: Schema) -> _Columns:
@@ -81,34 +81,40 @@ def _columns(schema: Schema) -> _Columns:
 def _require_spec(spec: PartitionSpec, columns: _Columns, *, is_default: bool) -> None:
     names, ids = [each.name for each in spec.fields], [each.field_id for each in spec.fields]
     if len(names) != len(set(names)) or "" in names or len(ids) != len(set(ids)):
-        raise InvalidError("two partition fields of a spec have one name or one id, or one has no name")
+        raise InvalidMetadataError("two partition fields of a spec have one name or one id, or one has no name")
     for field in spec.fields:
         if columns.by_name.get(field.name, field.source_id) != field.source_id:
-            raise InvalidError(f"the partition field `{field.name}` has the name of a column; choose another name")
+            raise InvalidMetadataError(
+                f"the partition field `{field.name}` has the name of a column; choose another name"
+            )
         _require_transform(field.transform, columns.by_id.get(field.source_id))
         is_void = isinstance(field.transform, VoidTransform)
         if is_default and not is_void and field.source_id not in columns.partitionable:
-            raise InvalidError(f"the partition field `{field.name}` needs a column that has one value in each row")
+            raise InvalidMetadataError(
+                f"the partition field `{field.name}` needs a column that has one value in each row"
+            )
 
 
 def _require_order(order: SortOrder, columns: _Columns, *, is_default: bool) -> None:
     if order.is_unsorted != (order.order_id == 0):
-        raise InvalidError("the id 0 is that of the sort order without fields, and of no other")
+        raise InvalidMetadataError("the id 0 is that of the sort order without fields, and of no other")
     for field in order.fields:
         _require_transform(field.transform, columns.by_id.get(field.source_id))
         if is_default and field.source_id not in columns.sortable:
-            raise InvalidError("the table's sort order needs columns that the table has, and no structs, lists or maps")
+            raise InvalidMetadataError(
+                "the table's sort order needs columns that the table has, and no structs, lists or maps"
+            )
 
 
 def _require_transform(transform: Transform[object, object], column: NestedField | None) -> None:
-    """Raise `InvalidError` for a transform that does not take its column. One whose column has been dropped takes any."""
+    """Raise `InvalidMetadataError` for a transform that does not take its column. One whose column has been dropped takes any."""
     width = _width(transform)
     if width is not None and (width <= 0 or not has_width(width, 32)):
-        raise InvalidError(f"`{transform}` cannot be used: its number must be above 0 and fit into 32 bits")
+        raise InvalidMetadataError(f"`{transform}` cannot be used: its number must be above 0 and fit into 32 bits")
     if column is None or isinstance(transform, UnknownTransform | VoidTransform):
         return
     if not isinstance(column.field_type, PrimitiveType) or not transform.can_transform(column.field_type):
-        raise InvalidError(
+        raise InvalidMetadataError(
             f"`{transform}` cannot be used for the column `{column.name}` of the type {column.field_type}"
         )
 

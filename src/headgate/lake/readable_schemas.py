@@ -20,7 +20,7 @@ from pyiceberg.types import (
     StructType,
 )
 
-from headgate.lake.errors import InvalidError
+from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.number_widths import has_width
 
 _NUMBER: Final = re.compile(r"\d+")
@@ -29,15 +29,15 @@ _SHAPE: Final = re.compile(r"geometry(\([^)]*\))?|geography(\([^,]*(,\s*+\w*+\s*
 
 
 def require_schema(schema: Schema) -> None:
-    """Raise `InvalidError` for a schema that Java does not read."""
+    """Raise `InvalidMetadataError` for a schema that Java does not read."""
     fields = list(fields_of(schema.fields))
     ids = [each.field_id for each in fields]
     if len(ids) != len(set(ids)):
-        raise InvalidError("two columns of a schema have one id; give each its own")
+        raise InvalidMetadataError("two columns of a schema have one id; give each its own")
     try:
         index_by_name(schema)
     except ValueError as error:
-        raise InvalidError(f"a schema cannot be read: {error}") from error
+        raise InvalidMetadataError(f"a schema cannot be read: {error}") from error
     for each in fields:
         _require_type(each)
 
@@ -71,7 +71,7 @@ def _below(type: IcebergType) -> tuple[NestedField, ...]:
 
 def _require_type(field: NestedField) -> None:
     if not _is_readable(field.field_type):
-        raise InvalidError(f"the type of the column `{field.name}` cannot be used: engines do not read it")
+        raise InvalidMetadataError(f"the type of the column `{field.name}` cannot be used: engines do not read it")
 
 
 def _is_readable(type: IcebergType) -> bool:

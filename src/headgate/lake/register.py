@@ -10,20 +10,20 @@ from pyiceberg.table.metadata import TableMetadata
 from headgate.control.kernel.ports import Pointer, Store
 from headgate.facts.ids import ResourceId
 from headgate.lake.containment import overlap, place_of
-from headgate.lake.errors import GoneError, InvalidError, RuleError
+from headgate.lake.errors import GoneError, InvalidMetadataError, RuleError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.manifests import TableFiles
-from headgate.lake.metadata import parse
-from headgate.lake.metadata_files import Loaded, check_size, location_of
+from headgate.lake.metadata import parse_metadata
+from headgate.lake.metadata_files import LoadedTable, check_size, location_of
 from headgate.lake.metadata_rules import check_main_branch, check_metadata, check_table_columns
 from headgate.lake.readability import require_readable
 from headgate.lake.warehouse import Warehouse
 
 
-def registered(store: Store, warehouse: Warehouse, path: str, parsers: FileParsers) -> Loaded:
+def register_dropped(store: Store, warehouse: Warehouse, path: str, parsers: FileParsers) -> LoadedTable:
     """Return a table whose metadata file lies in its own folder of the warehouse, where no table is now.
 
-    Raises `RuleError` or `InvalidError`.
+    Raises `RuleError` or `InvalidMetadataError`.
     """
     location = location_of(path)
     table = warehouse.owner(location) if location else None
@@ -34,10 +34,10 @@ def registered(store: Store, warehouse: Warehouse, path: str, parsers: FileParse
     return _checked(warehouse, table, location, path, parsers)
 
 
-def adopted(warehouse: Warehouse, path: str, taken: Iterable[str], parsers: FileParsers) -> Loaded:
+def import_foreign(warehouse: Warehouse, path: str, taken: Iterable[str], parsers: FileParsers) -> LoadedTable:
     """Return a table that another catalog made, outside the warehouse and apart from the locations that are taken.
 
-    Raises `RuleError` or `InvalidError`.
+    Raises `RuleError` or `InvalidMetadataError`.
     """
     location = location_of(path)
     if not location or place_of(path) != f"{place_of(location)}/metadata/{path.rpartition('/')[2]}":
@@ -51,26 +51,26 @@ def adopted(warehouse: Warehouse, path: str, taken: Iterable[str], parsers: File
 
 def _checked(
     warehouse: Warehouse, expected: ResourceId | None, location: str, path: str, parsers: FileParsers
-) -> Loaded:
+) -> LoadedTable:
     """Return the table of a metadata file, which has the id that is expected, or its own."""
     try:
         content = warehouse.read(location, path)
     except GoneError:
-        raise InvalidError("there is no metadata file at the path of the request") from None
+        raise InvalidMetadataError("there is no metadata file at the path of the request") from None
     check_size(content)
-    metadata = parse(parsers.rewrite_json(content))
+    metadata = parse_metadata(parsers.rewrite_json(content))
     table = expected or ResourceId(str(metadata.table_uuid))
     check_metadata(metadata, table, location)
     check_main_branch(metadata)
     check_table_columns((), metadata.schemas)
     require_readable(metadata)
     _check_files(warehouse, metadata, parsers)
-    return Loaded(Pointer(table, path), metadata)
+    return LoadedTable(Pointer(table, path), metadata)
 
 
 def _check_files(warehouse: Warehouse, metadata: TableMetadata, parsers: FileParsers) -> None:
     files = TableFiles(warehouse, metadata.location, parsers)
     for snapshot in metadata.snapshots:
         if not snapshot.manifest_list:
-            raise InvalidError("a snapshot has no manifest list")
+            raise InvalidMetadataError("a snapshot has no manifest list")
         files.check(snapshot, {})

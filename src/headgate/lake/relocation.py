@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.lake.containment import inside, path_of
-from headgate.lake.errors import InvalidError, RuleError
+from headgate.lake.errors import InvalidMetadataError, RuleError
 
 _PATHS: Final = frozenset({"location", "manifest-list", "metadata-file", "statistics-path"})
 """The keys of paths in a metadata file."""
@@ -40,11 +40,11 @@ class Relocation:
         return self.new + path_of(path).removeprefix(path_of(self.old))
 
     def metadata(self, content: bytes) -> bytes:
-        """Return a metadata file of a table or view. Raises `InvalidError`."""
+        """Return a metadata file of a table or view. Raises `InvalidMetadataError`."""
         try:
             metadata = json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise InvalidError("a metadata file is not JSON") from error
+            raise InvalidMetadataError("a metadata file is not JSON") from error
         return json.dumps(self._moved(metadata)).encode()
 
     def manifest_list(self, content: bytes, lengths: Mapping[str, int]) -> bytes:
@@ -99,11 +99,13 @@ def manifests_of(manifest_list: bytes) -> list[str]:
 
 
 def position_deletes_of(manifest: bytes) -> list[str]:
-    """Return the paths of the position deletes that a manifest names. Raises `InvalidError` for those in no Parquet file."""
+    """Return the paths of the position deletes that a manifest names. Raises `InvalidMetadataError` for those in no Parquet file."""
     files = [record["data_file"] for record in _records(manifest)]
     deletes = [each for each in files if each.get("content") == _POSITION_DELETES]
     if any(str(each["file_format"]).upper() != "PARQUET" for each in deletes):
-        raise InvalidError("position deletes are moved in Parquet files only; rewrite the table's deletes first")
+        raise InvalidMetadataError(
+            "position deletes are moved in Parquet files only; rewrite the table's deletes first"
+        )
     return [str(each["file_path"]) for each in deletes]
 
 
@@ -111,7 +113,7 @@ def _records(content: bytes) -> list[dict[str, Any]]:
     try:
         return [record for block in fastavro.block_reader(io.BytesIO(content)) for record in _of_block(block)]
     except Exception as error:  # the bytes are those of a table's writer: any failure is a bad file
-        raise InvalidError("a manifest list or manifest cannot be read") from error
+        raise InvalidMetadataError("a manifest list or manifest cannot be read") from error
 
 
 def _of_block(block: Any) -> list[dict[str, Any]]:

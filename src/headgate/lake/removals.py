@@ -27,7 +27,7 @@ from pyiceberg.table.update import (
     TableUpdate,
 )
 
-from headgate.lake.errors import InvalidError
+from headgate.lake.errors import InvalidMetadataError
 
 
 class Removals:
@@ -108,18 +108,18 @@ class Removals:
         gone = set(ids)
         missing = gone - self._known
         if missing:
-            raise InvalidError(f"the snapshot {min(missing)} cannot be removed: the table does not have it")
+            raise InvalidMetadataError(f"the snapshot {min(missing)} cannot be removed: the table does not have it")
         self._known -= gone
         self._snapshots |= gone
 
     def _keep(self, update: TableUpdate) -> None:
-        """Note what an update sets again. Raises `InvalidError` for a ref to a snapshot that the commit removes."""
+        """Note what an update sets again. Raises `InvalidMetadataError` for a ref to a snapshot that the commit removes."""
         match update:
             case AddSnapshotUpdate():
                 self._known.add(update.snapshot.snapshot_id)
             case SetSnapshotRefUpdate():
                 if update.snapshot_id in self._snapshots:
-                    raise InvalidError(
+                    raise InvalidMetadataError(
                         f"the ref `{update.ref_name}` cannot name a snapshot that the commit removes; choose another"
                     )
                 self._refs.discard(update.ref_name)

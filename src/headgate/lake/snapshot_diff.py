@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from pyiceberg.table.snapshots import Snapshot
 
-from headgate.lake.manifests import Identity, TableFiles
+from headgate.lake.manifests import FileIdentity, TableFiles
 from headgate.untrusted_input.manifest_answers import ManifestAnswer
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class RowEffect:
     """Whether rows come, whether rows go, and whether manifests that stay were written anew.
 
     A manifest that was written anew can say about its files what makes a scan skip them. Only a writer that is
@@ -21,15 +21,15 @@ class Effect:
     removes: bool
     rewrites: bool = False
 
-    def __or__(self, other: "Effect") -> "Effect":
-        return Effect(self.adds or other.adds, self.removes or other.removes, self.rewrites or other.rewrites)
+    def __or__(self, other: "RowEffect") -> "RowEffect":
+        return RowEffect(self.adds or other.adds, self.removes or other.removes, self.rewrites or other.rewrites)
 
 
-NOTHING = Effect(adds=False, removes=False)
-EVERYTHING = Effect(adds=True, removes=True, rewrites=True)
+NOTHING = RowEffect(adds=False, removes=False)
+ALL_EFFECTS = RowEffect(adds=True, removes=True, rewrites=True)
 
 
-def effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None) -> Effect:
+def row_effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None) -> RowEffect:
     """Return what the snapshot does to what its parent holds."""
     before = files.manifests(parent) if parent else {}
     after = files.manifests(snapshot)
@@ -43,9 +43,9 @@ def effect(files: TableFiles, snapshot: Snapshot, parent: Snapshot | None) -> Ef
     new_deletes = not all(gained)
     # A delete file that is lost brings rows back.
     resurrects = not all(gone[key] for key in lost)
-    return Effect(adds=new_data or resurrects, removes=bool(lost) or new_deletes, rewrites=bool(left))
+    return RowEffect(adds=new_data or resurrects, removes=bool(lost) or new_deletes, rewrites=bool(left))
 
 
-def _live(files: TableFiles, manifests: Iterable[ManifestAnswer]) -> Mapping[Identity, bool]:
+def _live(files: TableFiles, manifests: Iterable[ManifestAnswer]) -> Mapping[FileIdentity, bool]:
     """Return the files that are not deleted, each with whether it holds data."""
     return {file.identity: file.is_data for file in files.files(manifests) if not file.is_deleted}

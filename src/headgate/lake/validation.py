@@ -7,17 +7,17 @@ import pydantic
 from pyiceberg.exceptions import ValidationError
 
 from headgate.control.text.validation_faults import first_fault
-from headgate.lake.errors import InvalidError
+from headgate.lake.errors import InvalidMetadataError
 
 T = TypeVar("T")
 
 
 def require_valid(kind: str, make: Callable[[], T]) -> T:
-    """Return what `make` makes: the metadata of a `kind`, such as `table`. Raises `InvalidError`."""
+    """Return what `make` makes: the metadata of a `kind`, such as `table`. Raises `InvalidMetadataError`."""
     try:
         return make()
     except pydantic.ValidationError as error:
         fault = first_fault(error.errors(), None)
-        raise InvalidError(f"the {kind} metadata would not be valid: {fault.sentence}") from error
+        raise InvalidMetadataError(f"the {kind} metadata would not be valid: {fault.sentence}") from error
     except (ValidationError, ValueError, KeyError, TypeError) as error:
-        raise InvalidError(f"the {kind} metadata would not be valid: {error}") from error
+        raise InvalidMetadataError(f"the {kind} metadata would not be valid: {error}") from error

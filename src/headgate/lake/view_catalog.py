@@ -9,8 +9,8 @@ from pyiceberg.view.metadata import ViewMetadata
 from headgate.control.kernel.ports import Pointer, Store
 from headgate.facts.ids import ResourceId
 from headgate.lake import idempotency
-from headgate.lake.idempotency import Once
-from headgate.lake.metadata_files import File, Pointed
+from headgate.lake.idempotency import CommitIdempotency
+from headgate.lake.metadata_files import MetadataFile, MetadataFiles
 from headgate.lake.views import (
     NewView,
     ViewRequirement,
@@ -32,9 +32,9 @@ class LoadedView:
     metadata: ViewMetadata
 
     @property
-    def file(self) -> File:
+    def file(self) -> MetadataFile:
         """Where the metadata is kept."""
-        return File(self.pointer, self.metadata.location)
+        return MetadataFile(self.pointer, self.metadata.location)
 
 
 class ViewCatalog:
@@ -43,11 +43,11 @@ class ViewCatalog:
     def __init__(self, store: Store, warehouse: Warehouse, clock: Callable[[], float]) -> None:
         self._store = store
         self._warehouse = warehouse
-        self._pointed = Pointed(store, warehouse)
+        self._pointed = MetadataFiles(store, warehouse)
         self._clock = clock
 
     def load(self, view: ResourceId) -> LoadedView:
-        """Return a view's current metadata. Raises `MissingError`."""
+        """Return a view's current metadata. Raises `MissingMetadataError`."""
         file = self._pointed.find(view)
         metadata = parse_view(self._pointed.read(file))
         check_view(metadata, view, file.location)
@@ -58,23 +58,23 @@ class ViewCatalog:
         view = ResourceId(str(uuid.uuid4()))
         return self._written(new_view(new, view, self._warehouse.location(database, view)), None)
 
-    def happened(self, base: LoadedView, once: Once | None) -> bool:
+    def happened(self, base: LoadedView, once: CommitIdempotency | None) -> bool:
         """Return whether this commit is in the view already, and only its answer was lost."""
-        return idempotency.answered(self._store, base.pointer.table, once)
+        return idempotency.was_applied(self._store, base.pointer.table, once)
 
     def commit(
         self,
         base: LoadedView,
         requirements: Sequence[ViewRequirement],
         updates: Sequence[ViewUpdate],
-        once: Once | None = None,
+        once: CommitIdempotency | None = None,
     ) -> LoadedView:
-        """Apply updates. Raises `ConflictError` if another commit was faster, `RuleError` or `InvalidError`."""
+        """Apply updates. Raises `ConflictError` if another commit was faster, `RuleError` or `InvalidMetadataError`."""
         check_view_requirements(requirements, base.metadata)
         metadata = updated_view(base.metadata, updates, self._clock())
         check_view(metadata, base.pointer.table, base.metadata.location)
         written = self._written(metadata, base.pointer.metadata_location)
-        self._pointed.swap([(base.pointer, written.file)], idempotency.answer(self._store, base.pointer.table, once))
+        self._pointed.swap([(base.pointer, written.file)], idempotency.record(self._store, base.pointer.table, once))
         return written
 
     def discard(self, written: LoadedView) -> None:

@@ -13,7 +13,7 @@ from pyiceberg.view.metadata import ViewHistoryEntry, ViewMetadata, ViewVersion
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.bounds import check_property_sizes, check_updates
-from headgate.lake.errors import ConflictError, InvalidError, RuleError
+from headgate.lake.errors import ConflictError, InvalidMetadataError, RuleError
 from headgate.lake.metadata_ids import LAST_ADDED, schema_key
 from headgate.lake.metadata_rules import check_properties, check_view_columns
 from headgate.lake.readability import require_readable_view
@@ -101,7 +101,7 @@ class ViewRequirement(_Message):
 
 
 def new_view(new: NewView, view: ResourceId, location: str) -> ViewMetadata:
-    """Return the first metadata of a view. Raises `RuleError` or `InvalidError`."""
+    """Return the first metadata of a view. Raises `RuleError` or `InvalidMetadataError`."""
     check_properties(new.properties)
     check_property_sizes({}, new.properties)
     check_view_columns((), (new.schema,))
@@ -123,9 +123,9 @@ def new_view(new: NewView, view: ResourceId, location: str) -> ViewMetadata:
 
 
 def updated_view(base: ViewMetadata, updates: Sequence[ViewUpdate], now: float) -> ViewMetadata:
-    """Return the metadata after the updates (`now` in seconds since the epoch). Raises `RuleError` or `InvalidError`."""
+    """Return the metadata after the updates (`now` in seconds since the epoch). Raises `RuleError` or `InvalidMetadataError`."""
     check_updates(updates)
-    building = _Building(base, int(now * 1000))
+    building = _ViewBuilder(base, int(now * 1000))
     for update in updates:
         building.apply(update)
     made = building.metadata()
@@ -153,11 +153,11 @@ def check_view(metadata: ViewMetadata, view: ResourceId, location: str) -> None:
 
 
 def parse_view(content: bytes) -> ViewMetadata:
-    """Return the metadata that a file holds. Raises `InvalidError`."""
+    """Return the metadata that a file holds. Raises `InvalidMetadataError`."""
     return require_valid("view", lambda: _complete(ViewMetadata.model_validate_json(content)))
 
 
-class _Building:
+class _ViewBuilder:
     """A view's metadata while updates are applied to it, in order."""
 
     def __init__(self, base: ViewMetadata, now_ms: int) -> None:
@@ -187,11 +187,11 @@ class _Building:
                 for key in update.removals:
                     self._properties.pop(key, None)
             case _AssignUUID():
-                _keep("uuid", update.uuid, self._base.view_uuid)
+                _require_unchanged("uuid", update.uuid, self._base.view_uuid)
             case _SetLocation():
-                _keep("location", update.location, self._base.location)
+                _require_unchanged("location", update.location, self._base.location)
             case _UpgradeFormat():
-                _keep("format version", update.format_version, self._base.format_version)
+                _require_unchanged("format version", update.format_version, self._base.format_version)
 
     def metadata(self) -> ViewMetadata:
         kept = {*sorted(self._versions)[-KEPT:], self._current}
@@ -221,7 +221,7 @@ class _Building:
     def _add_version(self, version: ViewVersion) -> None:
         schema = self._named("schema", version.schema_id)
         if schema not in self._schemas:
-            raise InvalidError("a version of a view must name a schema that the view has")
+            raise InvalidMetadataError("a version of a view must name a schema that the view has")
         placed = _one_per_dialect(version.model_copy(update={"schema_id": schema}))
         free = max(self._versions) + 1
         id = self._version_ids.setdefault(_version_key(placed), free)
@@ -233,7 +233,7 @@ class _Building:
         id = self._named("version", wanted)
         if id not in self._versions:
             # The client numbers what it adds; here that may have got another number.
-            raise InvalidError("the current version of a view must be one that it has")
+            raise InvalidMetadataError("the current version of a view must be one that it has")
         if id != self._current:
             self._current = id
             self._log.append(_entry(self._now_ms, id))
@@ -242,7 +242,7 @@ class _Building:
         if id != LAST_ADDED:
             return id
         if kind not in self._added:
-            raise InvalidError(f"the commit adds no {kind} that `-1` could mean")
+            raise InvalidMetadataError(f"the commit adds no {kind} that `-1` could mean")
         return self._added[kind]
 
 
@@ -250,7 +250,7 @@ def _entry(at_ms: int, version: int) -> ViewHistoryEntry:
     return ViewHistoryEntry.model_validate({"timestamp-ms": at_ms, "version-id": version})
 
 
-def _keep(what: str, wanted: object, is_so: object) -> None:
+def _require_unchanged(what: str, wanted: object, is_so: object) -> None:
     if wanted != is_so:
         raise RuleError(f"a view keeps the {what} that Headgate gave it")
 
@@ -258,7 +258,7 @@ def _keep(what: str, wanted: object, is_so: object) -> None:
 def _one_per_dialect(version: ViewVersion) -> ViewVersion:
     dialects = [each.root.dialect.casefold() for each in version.representations]
     if not dialects or len(set(dialects)) != len(dialects):
-        raise InvalidError("a version of a view must have one text for each dialect, and one at least")
+        raise InvalidMetadataError("a version of a view must have one text for each dialect, and one at least")
     return version
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from headgate.facts.ids import ResourceId, is_folder_name
 from headgate.lake.containment import inside, overlap, path_of, place_of
-from headgate.lake.errors import ConflictError, GoneError, InvalidError, RuleError
+from headgate.lake.errors import ConflictError, GoneError, InvalidMetadataError, RuleError
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """Of a file that is read whole: metadata, a manifest list or a manifest."""
@@ -37,7 +37,7 @@ class Warehouse(Protocol):
         ...
 
     def read(self, location: str, path: str) -> bytes:
-        """Return a file of the table at `location`. Raises `RuleError`, or `InvalidError` if it cannot be read."""
+        """Return a file of the table at `location`. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
         ...
 
     def write_new(self, location: str, path: str, content: bytes) -> None:
@@ -74,7 +74,7 @@ class FileWarehouse:
         """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._all = path_of(os.path.realpath(folder))
-        self._root = root_of(self._all, organization)
+        self._root = organization_root(self._all, organization)
         self._former = former
 
     def location(self, database: ResourceId, table: ResourceId) -> str:
@@ -86,15 +86,15 @@ class FileWarehouse:
         self._resolved(location, path)
 
     def read(self, location: str, path: str) -> bytes:
-        """Return a file of the table at `location`. Raises `RuleError`, or `InvalidError` if it cannot be read."""
+        """Return a file of the table at `location`. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
         try:
             content = _read_file(self._resolved(location, path))
         except FileNotFoundError as error:
             raise GoneError(GONE) from error
         except OSError as error:
-            raise InvalidError("a file that the table names cannot be read") from error
+            raise InvalidMetadataError("a file that the table names cannot be read") from error
         if len(content) > MAX_FILE_BYTES:
-            raise InvalidError(TOO_LARGE)
+            raise InvalidMetadataError(TOO_LARGE)
         return content
 
     def write_new(self, location: str, path: str, content: bytes) -> None:
@@ -143,7 +143,7 @@ class FileWarehouse:
         return Path(real)
 
 
-def root_of(warehouse: str, organization: ResourceId) -> str:
+def organization_root(warehouse: str, organization: ResourceId) -> str:
     """Return the folder, or the prefix, of an organization's tables. Raises `RuleError` for an id that is no such name."""
     if not is_folder_name(organization):
         raise RuleError(f"the id `{organization}` of the organization cannot be the name of a folder")

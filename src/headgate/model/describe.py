@@ -2,25 +2,34 @@
 
 from collections.abc import Collection, Iterator
 
-from headgate.model.model import Alternative, AssignRule, Model, RoleAt, Spread, Standing, Term, When
+from headgate.model.model import (
+    AssignRule,
+    Condition,
+    MembershipRequirement,
+    Model,
+    PropagationRule,
+    RequiredRole,
+    Requirement,
+    When,
+)
 
 
-def words(model: Model, types: Collection[str]) -> str:
+def type_words(model: Model, types: Collection[str]) -> str:
     """Return the model's own words for types, in the order of the model."""
-    return listed([model.word(each) for each in model.types if each in types])
+    return join_names([model.local_name(each) for each in model.types if each in types])
 
 
-def listed(names: Collection[str]) -> str:
+def join_names(names: Collection[str]) -> str:
     """Return names with commas between; `nothing` for none."""
     return ", ".join(names) or "nothing"
 
 
 def roles(names: Collection[str], model: Model) -> str:
     """Return roles as code, in the order of the model."""
-    return listed([f"`{each}`" for each in model.roles if each in names])
+    return join_names([f"`{each}`" for each in model.roles if each in names])
 
 
-def condition(term: Term) -> str:
+def condition(term: Condition) -> str:
     """Return one condition of a `when` as a model writes it."""
     if term.root == "named":
         return f"{'not ' if term.negated else ''}`{term.name}`"
@@ -29,56 +38,56 @@ def condition(term: Term) -> str:
     return f"`{term.root}.{term.name}` {verb} {' or '.join(f'`{value}`' for value in term.values)}"
 
 
-def while_(when: When) -> str:
+def condition_suffix(when: When) -> str:
     """Return the end of a sentence that says when a rule holds; empty for always."""
     return f", while {' and '.join(condition(term) for term in when)}" if when else ""
 
 
-def spread(rule: Spread, model: Model) -> str:
+def spread(rule: PropagationRule, model: Model) -> str:
     """Return how an assigned role also acts elsewhere."""
-    start = f"{roles(rule.roles, model)} on {words(model, rule.origin)}"
+    start = f"{roles(rule.roles, model)} on {type_words(model, rule.origin)}"
     gives = f"`{rule.role}`" if rule.role else "the same role"
     if rule.up:
         beyond = f" and on everything in it{_only(rule, model)}" if rule.within else ", and spreads no further"
-        return f"{start}: {gives} on its {model.word(rule.up)}{beyond}{while_(rule.when)}"
+        return f"{start}: {gives} on its {model.local_name(rule.up)}{beyond}{condition_suffix(rule.when)}"
     if rule.along:
         there = f"whose `{rule.along}` lies there or below"
-        return f"{start}: {gives} on {words(model, rule.to or model.types)} {there}{while_(rule.when)}"
-    below = f"on each {words(model, rule.to)} below" if rule.to is not None else "on everything below"
-    return f"{start}: {gives} {below}{while_(rule.when)}"
+        return f"{start}: {gives} on {type_words(model, rule.to or model.types)} {there}{condition_suffix(rule.when)}"
+    below = f"on each {type_words(model, rule.to)} below" if rule.to is not None else "on everything below"
+    return f"{start}: {gives} {below}{condition_suffix(rule.when)}"
 
 
-def _only(rule: Spread, model: Model) -> str:
-    return "" if rule.to is None else f" that is {words(model, rule.to)}"
+def _only(rule: PropagationRule, model: Model) -> str:
+    return "" if rule.to is None else f" that is {type_words(model, rule.to)}"
 
 
-def alternative(way: Alternative) -> str:
+def alternative(way: Requirement) -> str:
     """Return one way to satisfy what an action needs."""
     parts = [*(_needed(each) for each in way.roles), *(condition(term) for term in way.when)]
     return " and ".join(parts)
 
 
-def _needed(needed: RoleAt) -> str:
+def _needed(needed: RequiredRole) -> str:
     where = f"{needed.root}.{needed.relation}" if needed.relation else needed.root
     return f"`{needed.role}` on {'each ' if needed.optional else ''}`{where}`"
 
 
-def standing(rule: Standing, model: Model) -> str:
+def standing(rule: MembershipRequirement, model: Model) -> str:
     """Return whose assignments count at all."""
     exempt = f"; {roles(rule.exempt, model)} count without" if rule.exempt else ""
-    kinds = listed(sorted(rule.kinds))
-    return f"Below {words(model, {rule.on})}, for {kinds}: one of {roles(rule.roles, model)} on it{exempt}"
+    kinds = join_names(sorted(rule.kinds))
+    return f"Below {type_words(model, {rule.on})}, for {kinds}: one of {roles(rule.roles, model)} on it{exempt}"
 
 
 def assigning(rule: AssignRule, model: Model) -> tuple[str, ...]:
     """Return who may assign what, where, to whom, and what doing, as cells of a table."""
     return (
         " ".join(_assigner(rule, model)),
-        listed([roles(rule.roles, model), *(["custom roles"] if rule.custom else [])]),
-        words(model, rule.on),
-        listed(sorted(rule.to & _kinds(rule, model))),
-        listed([verb for verb in ("add", "change", "remove") if verb in rule.verbs]),
-        while_(rule.when).removeprefix(", while ") or "-",
+        join_names([roles(rule.roles, model), *(["custom roles"] if rule.custom else [])]),
+        type_words(model, rule.on),
+        join_names(sorted(rule.to & _kinds(rule, model))),
+        join_names([verb for verb in ("add", "change", "remove") if verb in rule.verbs]),
+        condition_suffix(rule.when).removeprefix(", while ") or "-",
     )
 
 

@@ -8,7 +8,7 @@ from enum import Enum, unique
 
 
 @unique
-class Mistake(Enum):
+class DiagnosticCode(Enum):
     """A kind of mistake. One whose `severity` is `warning` does not keep the model from being used."""
 
     NOT_YAML = ("HG-M001", "not valid YAML: {problem}", "The file has to be one YAML document.")

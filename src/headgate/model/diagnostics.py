@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Protocol
 
-from headgate.model.diagnostic_codes import Mistake
+from headgate.model.diagnostic_codes import DiagnosticCode
 
 _NEAR = 0.7
 """How alike two words are, from 0 to 1, of which one may be the other misspelt."""
@@ -33,7 +33,7 @@ class Diagnostic:
     file: str
     line: int
     column: int
-    mistake: Mistake
+    mistake: DiagnosticCode
     message: str
     suggestion: str = ""
 
@@ -52,14 +52,14 @@ class ModelError(Exception):
         super().__init__("\n".join(str(each) for each in self.diagnostics))
 
 
-class Report:
+class DiagnosticReport:
     """Gathers the diagnostics of one file while it is read and checked."""
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._found: list[tuple[str, Diagnostic]] = []
 
-    def add(self, mistake: Mistake, at: Mark, suggestion: str = "", about: str = "", /, **words: str) -> None:
+    def add(self, mistake: DiagnosticCode, at: Mark, suggestion: str = "", about: str = "", /, **words: str) -> None:
         """Note a mistake; `words` fill in its message. What is noted about the same thing counts as one mistake."""
         message = mistake.message.format(**words)
         found = Diagnostic(self._file, at.line, at.column, mistake, message, suggestion)
@@ -67,7 +67,7 @@ class Report:
 
     def unknown(
         self,
-        mistake: Mistake,
+        mistake: DiagnosticCode,
         at: Mark,
         word: str,
         names: Collection[str],
@@ -84,7 +84,7 @@ class Report:
         return near
 
     @property
-    def refused(self) -> bool:
+    def has_errors(self) -> bool:
         """Say whether an error, and not only a warning, was noted."""
         return any(found.mistake.severity == "error" for _, found in self._found)
 
@@ -93,16 +93,16 @@ class Report:
 
         At one place the first of a kind stands for all; what is said about one thing is said at its first place.
         """
-        places: dict[tuple[Mistake, int, int], tuple[str, Diagnostic]] = {}
+        places: dict[tuple[DiagnosticCode, int, int], tuple[str, Diagnostic]] = {}
         for about, each in sorted(self._found, key=lambda noted: (noted[1].line, noted[1].column, noted[1].message)):
             places.setdefault((each.mistake, each.line, each.column), (about, each))
-        said: dict[tuple[Mistake, str], list[Diagnostic]] = {}
+        said: dict[tuple[DiagnosticCode, str], list[Diagnostic]] = {}
         for about, each in places.values():
             said.setdefault((each.mistake, about), []).append(each)
-        return tuple(_once(same) for same in said.values())
+        return tuple(_deduplicate(same) for same in said.values())
 
 
-def _once(same: list[Diagnostic]) -> Diagnostic:
+def _deduplicate(same: list[Diagnostic]) -> Diagnostic:
     more = len(same) - 1
     if not more:
         return same[0]

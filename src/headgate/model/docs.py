@@ -3,8 +3,17 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from headgate.model.describe import alternative, assigning, listed, roles, spread, standing, while_, words
-from headgate.model.diagnostic_codes import Mistake
+from headgate.model.describe import (
+    alternative,
+    assigning,
+    condition_suffix,
+    join_names,
+    roles,
+    spread,
+    standing,
+    type_words,
+)
+from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.model import Model, Role
 from headgate.model.vocabulary import MODELS, Vocabulary
 
@@ -27,7 +36,11 @@ def vocabulary_page(actions: Vocabulary) -> str:
     )
     columns = ("action", *MODELS, "Spark")
     rows = (
-        (f"`{each.name}`", *(listed(each.names.get(model, ("-",))) for model in MODELS), listed(each.spark or ("-",)))
+        (
+            f"`{each.name}`",
+            *(join_names(each.names.get(model, ("-",))) for model in MODELS),
+            join_names(each.spark or ("-",)),
+        )
         for each in actions.values()
     )
     return "\n".join((*head, *_table(columns, rows))) + "\n"
@@ -44,7 +57,7 @@ def mistakes_page() -> str:
         ),
         "",
     )
-    rows = [(each.code, each.severity, _PLACEHOLDER.sub("...", each.message), each.meaning) for each in Mistake]
+    rows = [(each.code, each.severity, _PLACEHOLDER.sub("...", each.message), each.meaning) for each in DiagnosticCode]
     return "\n".join((*head, *_table(("code", "", "message", "what it means"), rows))) + "\n"
 
 
@@ -68,7 +81,7 @@ def _types(model: Model) -> Iterator[str]:
         (
             each.word,
             f"`{each.name}`",
-            listed([model.word(parent) for parent in each.parents]) if each.parents else "-",
+            join_names([model.local_name(parent) for parent in each.parents]) if each.parents else "-",
             "made by itself" if each.implicit else "",
         )
         for each in model.types.values()
@@ -82,7 +95,12 @@ def _switches(model: Model) -> Iterator[str]:
         yield from ("None.", "")
         return
     rows = [
-        (f"`{each.name}`", model.word(each.on), listed([f"`{value}`" for value in each.values]), f"`{each.default}`")
+        (
+            f"`{each.name}`",
+            model.local_name(each.on),
+            join_names([f"`{value}`" for value in each.values]),
+            f"`{each.default}`",
+        )
         for each in model.settings.values()
     ]
     yield from _table(("switch", "set on", "values", "until it is set"), rows)
@@ -93,17 +111,17 @@ def _roles(model: Model) -> Iterator[str]:
     rows = [
         (
             f"`{each.name}`",
-            words(model, each.on) if each.on else "not assigned",
-            listed(sorted(each.to)) if each.on else "-",
+            type_words(model, each.on) if each.on else "not assigned",
+            join_names(sorted(each.to)) if each.on else "-",
             roles(each.closure - {each.name}, model) if len(each.closure) > 1 else "-",
-            while_(each.when).removeprefix(", while ") or "-",
+            condition_suffix(each.when).removeprefix(", while ") or "-",
         )
         for each in model.roles.values()
     ]
     yield from _table(("role", "assigned on", "to", "includes", "counts while"), rows)
     if model.custom_roles:
         custom = model.custom_roles
-        yield f"Organizations may define roles of their own, of {roles(custom.of, model)}, on {words(model, custom.on)}{while_(custom.when)}."
+        yield f"Organizations may define roles of their own, of {roles(custom.of, model)}, on {type_words(model, custom.on)}{condition_suffix(custom.when)}."
         yield ""
 
 
@@ -118,7 +136,7 @@ def _matrix(model: Model) -> Iterator[str]:
     for types, verbs in _alike(model):
         columns = _columns(model, types[0])
         if columns:
-            yield from (f"### {words(model, types)}", "")
+            yield from (f"### {type_words(model, types)}", "")
             rows = [(f"`{verb}`", *_ticks(columns, f"{types[0]}.{verb}")) for verb in verbs]
             yield from _table(("", *(f"`{each.name}`" for each in columns)), rows)
 
@@ -127,9 +145,9 @@ def _alike(model: Model) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     groups: dict[object, list[str]] = {}
     verbs: dict[str, tuple[str, ...]] = {}
     for type in model.types:
-        given = [action for action in model.actions_on(type) if model.giving(action)]
+        given = [action for action in model.actions_on(type) if model.roles_granting(action)]
         verbs[type] = tuple(action.partition(".")[2] for action in given)
-        cells = tuple((verb, model.giving(f"{type}.{verb}")) for verb in verbs[type])
+        cells = tuple((verb, model.roles_granting(f"{type}.{verb}")) for verb in verbs[type])
         groups.setdefault(cells, []).append(type)
     yield from ((tuple(types), verbs[types[0]]) for types in groups.values())
 
@@ -148,11 +166,11 @@ def _spread(model: Model) -> Iterator[str]:
     yield from ("## How roles spread", "", "An assignment acts where it is made, and:", "")
     yield from (f"- {spread(rule, model)}" for rule in model.spread)
     yield from (
-        f"- who stands in `{rule.relation}` of {words(model, rule.to)} holds `{rule.role}` on it"
+        f"- who stands in `{rule.relation}` of {type_words(model, rule.to)} holds `{rule.role}` on it"
         for rule in model.named_in
     )
     if model.lineage:
-        yield f"- below includes what the relation {listed([f'`{each}`' for each in model.lineage])} ties to it"
+        yield f"- below includes what the relation {join_names([f'`{each}`' for each in model.lineage])} ties to it"
     yield from ("- nothing else.", "")
 
 
@@ -163,8 +181,8 @@ def _derived(model: Model) -> Iterator[str]:
         return
     for rule in dict.fromkeys(model.derived.values()):
         types = [type for type, each in model.derived.items() if each == rule]
-        over, empty = listed([f"`{r}`" for r in rule.weakest_over]), listed([f"`{r}`" for r in rule.when_empty])
-        yield f"- {words(model, types)}: the roles held on everything that {over} name and that is enabled, the weakest decides; for none, on {empty}; for none of these either, nothing"
+        over, empty = join_names([f"`{r}`" for r in rule.weakest_over]), join_names([f"`{r}`" for r in rule.when_empty])
+        yield f"- {type_words(model, types)}: the roles held on everything that {over} name and that is enabled, the weakest decides; for none, on {empty}; for none of these either, nothing"
     yield ""
 
 
@@ -191,13 +209,13 @@ def _rest(model: Model) -> Iterator[str]:
     if not model.standing:
         yield "- everybody's"
     yield from ("", "## What comes by itself", "")
-    yield from (f"- who makes {words(model, each.types)} becomes its `{each.role}`" for each in model.creators)
+    yield from (f"- who makes {type_words(model, each.types)} becomes its `{each.role}`" for each in model.creators)
     if model.newcomer:
         yield f"- who signs up alone becomes `{model.newcomer}` of the organization"
     for scope, given in model.scopes.items():
-        yield f"- a service principal of scope `{scope}` has {listed([f'`{role}` on its {model.word(type)}' for type, role in given.items()])}"
+        yield f"- a service principal of scope `{scope}` has {join_names([f'`{role}` on its {model.local_name(type)}' for type, role in given.items()])}"
     for bridge in model.bridges:
-        yield f"- `{bridge.role}` gives {listed([f'`{a}`' for a in sorted(bridge.actions)])} on what `{bridge.relation}` names, whatever model governs that"
+        yield f"- `{bridge.role}` gives {join_names([f'`{a}`' for a in sorted(bridge.actions)])} on what `{bridge.relation}` names, whatever model governs that"
     if not (model.creators or model.newcomer or model.scopes or model.bridges):
         yield "- nothing"
     yield ""

@@ -19,7 +19,7 @@ _BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 
 
-def laid_out(text: str) -> str:
+def format_model(text: str) -> str:
     """Return the same document in the one layout. It has to be plain YAML; `marked.parse` says whether it is."""
     # The package's own types leave this function's result open.
     events = cast("Iterator[yaml.Event]", yaml.parse(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]

@@ -28,7 +28,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class Condition:
     """One condition of a `when`: an operand compared with values, or a condition with a name.
 
     `root` is `setting`, `self`, `parent`, `with` or `named`. A `named` term has no values; any other holds if the
@@ -41,7 +41,7 @@ class Term:
     negated: bool = False
 
 
-When = tuple[Term, ...]
+When = tuple[Condition, ...]
 """Conditions that must all hold; none hold always."""
 
 
@@ -77,7 +77,7 @@ class CustomRoles:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class PropagationRule:
     """An assignment of one of `roles` on a type of `origin` also acts elsewhere, as `role` (None: as itself).
 
     With `up`, it acts on the nearest resource of that type above, and with `within` on everything below that one
@@ -96,7 +96,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedIn:
+class RelationRole:
     """The principal that a relation of a resource names holds `role` on it; `created_by` names its creator."""
 
     relation: str
@@ -105,7 +105,7 @@ class NamedIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class WeakestOfRule:
     """The roles on a type are those held on everything that the relations touch; the weakest decides."""
 
     weakest_over: tuple[str, ...]
@@ -113,7 +113,7 @@ class Derived:
 
 
 @dataclass(frozen=True, slots=True)
-class RoleAt:
+class RequiredRole:
     """A role needed on each resource of a place; at least one, unless `optional`.
 
     A place is `self` or `parent`, or what a relation of theirs names, or (`with`) what the question names so.
@@ -126,11 +126,11 @@ class RoleAt:
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class Requirement:
     """One way to satisfy what an action needs: conditions and roles, all of them."""
 
     when: When
-    roles: tuple[RoleAt, ...]
+    roles: tuple[RequiredRole, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +150,11 @@ class AssignRule:
     to: frozenset[str]
     verbs: frozenset[str]
     when: When = ()
-    needs: tuple[RoleAt, ...] = ()
+    needs: tuple[RequiredRole, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MembershipRequirement:
     """Whose assignments count at all below a resource of type `on`: subjects of `kinds` need one of `roles` on it.
 
     For a principal a role held through a group counts. `exempt` roles count without.
@@ -167,7 +167,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Creator:
+class CreatorRole:
     """Who makes a resource of one of the types is assigned the role on it."""
 
     types: frozenset[str]
@@ -175,7 +175,7 @@ class Creator:
 
 
 @dataclass(frozen=True, slots=True)
-class Bridge:
+class BridgeGrant:
     """A role on a resource also gives `actions` on what a relation of that resource names, whatever model governs that."""
 
     role: str
@@ -197,22 +197,22 @@ class Model:
     types: Mapping[str, Type]
     settings: Mapping[str, Setting]
     roles: Mapping[str, Role]
-    spread: tuple[Spread, ...]
-    derived: Mapping[str, Derived]
-    needs: Mapping[str, tuple[Alternative, ...]]
+    spread: tuple[PropagationRule, ...]
+    derived: Mapping[str, WeakestOfRule]
+    needs: Mapping[str, tuple[Requirement, ...]]
     assign: tuple[AssignRule, ...]
-    standing: tuple[Standing, ...] = ()
-    named_in: tuple[NamedIn, ...] = ()
+    standing: tuple[MembershipRequirement, ...] = ()
+    named_in: tuple[RelationRole, ...] = ()
     lineage: tuple[str, ...] = ()
-    creators: tuple[Creator, ...] = ()
+    creators: tuple[CreatorRole, ...] = ()
     custom_roles: CustomRoles | None = None
     newcomer: str | None = None
     discover: str | None = None
-    bridges: tuple[Bridge, ...] = ()
+    bridges: tuple[BridgeGrant, ...] = ()
     members: frozenset[str] = frozenset()
     scopes: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
-    def giving(self, action: str) -> tuple[str, ...]:
+    def roles_granting(self, action: str) -> tuple[str, ...]:
         """Return the roles that give the action, weakest (fewest actions) first."""
         roles = [role for role in self.roles.values() if action in role.actions]
         return tuple(role.name for role in sorted(roles, key=lambda role: (len(role.actions), role.name)))
@@ -222,7 +222,7 @@ class Model:
         given = frozenset[str]().union(*(role.own for role in self.roles.values()))
         return tuple(sorted(action for action in given | self.needs.keys() if action.partition(".")[0] == type))
 
-    def word(self, type: str) -> str:
+    def local_name(self, type: str) -> str:
         """Return the model's own word for a type of the tree."""
         known = self.types.get(type)
         return known.word if known else type

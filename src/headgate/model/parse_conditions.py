@@ -10,10 +10,10 @@ value     = WORD | "'" words with blanks "'"
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from headgate.model.diagnostic_codes import Mistake
-from headgate.model.model import Setting, Term, When
+from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.model import Condition, Setting, When
 from headgate.model.reader import Reader, Value
-from headgate.model.yaml_positions import Items, Text
+from headgate.model.yaml_positions import ListNode, ScalarNode
 
 _WORD = re.compile(r"'[^']*'|[^\s']+")
 _ROOTS = ("setting", "self", "parent", "with")
@@ -22,17 +22,21 @@ _ROOTS = ("setting", "self", "parent", "with")
 def read_when(read: Reader, value: Value, settings: Mapping[str, Setting], conditions: Collection[str]) -> When:
     """Return the conditions of a `when`: one, or a list of them."""
     written = [
-        each for item in (read.items(value) if isinstance(value, Items) else (value,)) for each in read.word(item)
+        each for item in (read.items(value) if isinstance(value, ListNode) else (value,)) for each in read.word(item)
     ]
     terms = [_term(read, each, settings, conditions) for each in written]
     return tuple(term for term in terms if term)
 
 
-def _term(read: Reader, text: Text, settings: Mapping[str, Setting], conditions: Collection[str]) -> Term | None:
+def _term(
+    read: Reader, text: ScalarNode, settings: Mapping[str, Setting], conditions: Collection[str]
+) -> Condition | None:
     words = [text.part(*found.span()) for found in _WORD.finditer(text.value)]
     match [word.value for word in words]:
         case [name] | ["not", name] if "." not in name:
-            return Term("named", read.one(words[-1], conditions, Mistake.UNKNOWN_CONDITION), (), len(words) > 1)
+            return Condition(
+                "named", read.known_name(words[-1], conditions, DiagnosticCode.UNKNOWN_CONDITION), (), len(words) > 1
+            )
         case [_, "is", "not", _]:
             return _compared(read, words[0], words[3:], settings, negated=True)
         case [_, "is", _]:
@@ -42,22 +46,31 @@ def _term(read: Reader, text: Text, settings: Mapping[str, Setting], conditions:
         case [_, "in", _, *_]:
             return _compared(read, words[0], words[2:], settings)
         case _:
-            read.report.add(Mistake.NO_TERM, text, word=text.value)
+            read.report.add(DiagnosticCode.NO_TERM, text, word=text.value)
             return None
 
 
 def _compared(
-    read: Reader, operand: Text, written: Sequence[Text], settings: Mapping[str, Setting], *, negated: bool = False
-) -> Term | None:
+    read: Reader,
+    operand: ScalarNode,
+    written: Sequence[ScalarNode],
+    settings: Mapping[str, Setting],
+    *,
+    negated: bool = False,
+) -> Condition | None:
     values = [word.part(1, len(word.value) - 1) if word.value.startswith("'") else word for word in written]
     root, _, name = operand.value.partition(".")
     if root not in _ROOTS or not name:
         switches = {switch: f"setting.{switch}" for switch in settings}
         word, roots = (root, _ROOTS) if name else (operand.value, ())
-        read.report.unknown(Mistake.UNKNOWN_OPERAND, operand, word, roots, other_words=switches)
+        read.report.unknown(DiagnosticCode.UNKNOWN_OPERAND, operand, word, roots, other_words=switches)
         return None
     if root == "setting":
-        known = read.known([operand.part(len(root) + 1, len(operand.value))], settings, Mistake.UNKNOWN_SETTING)
+        known = read.known_names(
+            [operand.part(len(root) + 1, len(operand.value))], settings, DiagnosticCode.UNKNOWN_SETTING
+        )
         for setting in known:
-            read.known(values if settings[setting].values else (), settings[setting].values, Mistake.UNKNOWN_VALUE)
-    return Term(root, name, tuple(value.value for value in values), negated)
+            read.known_names(
+                values if settings[setting].values else (), settings[setting].values, DiagnosticCode.UNKNOWN_VALUE
+            )
+    return Condition(root, name, tuple(value.value for value in values), negated)

@@ -8,30 +8,30 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from headgate.model.diagnostic_codes import Mistake
+from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.model import (
-    Alternative,
     AssignRule,
-    Bridge,
-    Creator,
+    BridgeGrant,
+    CreatorRole,
     CustomRoles,
-    Derived,
+    MembershipRequirement,
     Model,
-    NamedIn,
+    PropagationRule,
+    RelationRole,
+    RequiredRole,
+    Requirement,
     Role,
-    RoleAt,
     Setting,
-    Spread,
-    Standing,
     Type,
+    WeakestOfRule,
     When,
 )
 from headgate.model.parse_conditions import read_when
 from headgate.model.reader import Reader, Value
 from headgate.model.vocabulary import Vocabulary
-from headgate.model.yaml_positions import Items, Marked, Table, Text
+from headgate.model.yaml_positions import ListNode, MapNode, Node, ScalarNode
 
-KINDS = ("user", "service_principal", "group", "team", "domain")
+SUBJECT_KINDS = ("user", "service_principal", "group", "team", "domain")
 """Kinds of subject that an assignment can be made to."""
 
 VERBS = ("add", "remove", "change")
@@ -49,7 +49,7 @@ _PLACE = re.compile(r"(each )?(?:(self|parent)(?:\.(\w+))?|(with)\.(\w+))")
 
 
 def read_model(
-    document: Marked, read: Reader, vocabulary: Vocabulary, conditions: Collection[str], hash: str
+    document: Node, read: Reader, vocabulary: Vocabulary, conditions: Collection[str], hash: str
 ) -> Model | None:
     """Return what the document states; None where it does not say what its rules speak of. The report says why."""
     parts = read.fields(document, _REQUIRED, _OPTIONAL)
@@ -63,36 +63,36 @@ def read_model(
     return _Sections(read, parts, vocabulary, conditions, types, settings, roles).model(hash)
 
 
-def _stated(read: Reader, parts: Mapping[str, Marked], section: str) -> bool:
+def _stated(read: Reader, parts: Mapping[str, Node], section: str) -> bool:
     value = parts.get(section)
-    if isinstance(value, Table) and not value.entries:
-        read.report.add(Mistake.EMPTY_LIST, value, key=section)
+    if isinstance(value, MapNode) and not value.entries:
+        read.report.add(DiagnosticCode.EMPTY_LIST, value, key=section)
     return bool(read.entries(value))
 
 
-def _types(read: Reader, value: Marked, vocabulary: Vocabulary) -> Iterator[tuple[str, Type]]:
+def _types(read: Reader, value: Node, vocabulary: Vocabulary) -> Iterator[tuple[str, Type]]:
     stated = [_stated_type(read, key, vocabulary) for key, _ in read.entries(value)]
     for name, (key, body) in zip(stated, read.entries(value), strict=True):
         if not name:
             continue
         fields = read.fields(body, ("under",), ("as", "implicit"))
-        parents = read.known(read.words(fields.get("under")), (*stated, DEPLOYMENT), Mistake.UNKNOWN_TYPE)
+        parents = read.known_names(read.words(fields.get("under")), (*stated, DEPLOYMENT), DiagnosticCode.UNKNOWN_TYPE)
         word = read.name(fields.get("as")) or key.value
         yield name, Type(name, word, parents, read.flag(fields.get("implicit")))
 
 
-def _stated_type(read: Reader, key: Text, vocabulary: Vocabulary) -> str:
+def _stated_type(read: Reader, key: ScalarNode, vocabulary: Vocabulary) -> str:
     """Return the type; for an unknown one the type that was probably meant, so that one slip is one diagnostic."""
     known = key.value in vocabulary.types
-    return key.value if known else read.report.unknown(Mistake.UNKNOWN_TYPE, key, key.value, vocabulary.types)
+    return key.value if known else read.report.unknown(DiagnosticCode.UNKNOWN_TYPE, key, key.value, vocabulary.types)
 
 
 def _settings(read: Reader, value: Value, types: Collection[str]) -> Iterator[tuple[str, Setting]]:
     for key, body in read.entries(value):
         fields = read.fields(body, ("on", "values", "default"))
-        on = read.one(fields.get("on"), types, Mistake.UNKNOWN_TYPE)
-        values = tuple(word.value for word in read.some(fields, "values"))
-        default = read.one(fields.get("default"), values, Mistake.UNKNOWN_VALUE) if values else ""
+        on = read.known_name(fields.get("on"), types, DiagnosticCode.UNKNOWN_TYPE)
+        values = tuple(word.value for word in read.non_empty_list(fields, "values"))
+        default = read.known_name(fields.get("default"), values, DiagnosticCode.UNKNOWN_VALUE) if values else ""
         yield read.name(key), Setting(key.value, on, values, default)
 
 
@@ -101,7 +101,7 @@ class _Sections:
     """The sections that speak of the model's types, settings and roles."""
 
     read: Reader
-    parts: Mapping[str, Marked]
+    parts: Mapping[str, Node]
     vocabulary: Vocabulary
     conditions: Collection[str]
     types: Mapping[str, Type]
@@ -134,10 +134,10 @@ class _Sections:
             scopes=dict(self._scopes()),
         )
 
-    def _rows(self, section: str) -> tuple[Marked, ...]:
+    def _rows(self, section: str) -> tuple[Node, ...]:
         return self.read.items(self.parts.get(section))
 
-    def _role(self, key: Text, body: Marked) -> tuple[str, Role]:
+    def _role(self, key: ScalarNode, body: Node) -> tuple[str, Role]:
         fields = self.read.fields(body, ("on",), ("to", "when", "includes", "actions"))
         on = self._known_types(self.read.words(fields.get("on")))
         includes = frozenset(self._roles(fields, "includes"))
@@ -174,13 +174,13 @@ class _Sections:
             replaces=frozenset(self._roles(fields, "replaces")),
         )
 
-    def _spread(self, value: Marked) -> Spread:
+    def _spread(self, value: Node) -> PropagationRule:
         fields = self.read.fields(value, ("roles", "from"), ("up", "within", "along", "to", "as", "when"))
         if "within" in fields and "up" not in fields:
-            self.read.report.add(Mistake.WITHIN_WHAT, fields["within"])
+            self.read.report.add(DiagnosticCode.WITHIN_WHAT, fields["within"])
         if "along" in fields and "up" in fields:
-            self.read.report.add(Mistake.UP_ALONG, fields["along"])
-        return Spread(
+            self.read.report.add(DiagnosticCode.UP_ALONG, fields["along"])
+        return PropagationRule(
             roles=frozenset(self._roles(fields, "roles")),
             origin=self._types(fields, "from"),
             up=self._type(fields.get("up")) or None,
@@ -191,69 +191,69 @@ class _Sections:
             when=self._when(fields),
         )
 
-    def _named_in(self, value: Marked) -> NamedIn:
+    def _named_in(self, value: Node) -> RelationRole:
         fields = self.read.fields(value, ("relation", "to", "role"))
         relation = self.read.name(fields.get("relation"))
-        return NamedIn(relation, self._types(fields, "to"), self._role_name(fields.get("role")))
+        return RelationRole(relation, self._types(fields, "to"), self._role_name(fields.get("role")))
 
-    def _derived(self) -> Iterator[tuple[str, Derived]]:
+    def _derived(self) -> Iterator[tuple[str, WeakestOfRule]]:
         seen: set[str] = set()
         for row in self._rows("derived"):
             fields = self.read.fields(row, ("types", "weakest_over", "when_empty"))
             when_empty = tuple(self.read.name(word) for word in self.read.words(fields.get("when_empty")))
-            rule = Derived(self._relations(fields, "weakest_over"), when_empty)
-            for word in self.read.some(fields, "types"):
+            rule = WeakestOfRule(self._relations(fields, "weakest_over"), when_empty)
+            for word in self.read.non_empty_list(fields, "types"):
                 if word.value in seen:
-                    self.read.report.add(Mistake.DERIVED_TWICE, word, type=word.value)
+                    self.read.report.add(DiagnosticCode.DERIVED_TWICE, word, type=word.value)
                 seen.add(word.value)
                 yield self._type(word), rule
 
-    def _needs(self) -> Iterator[tuple[str, tuple[Alternative, ...]]]:
+    def _needs(self) -> Iterator[tuple[str, tuple[Requirement, ...]]]:
         seen: set[str] = set()
         for key, body in self.read.entries(self.parts.get("needs")):
-            for name in self.read.joined(key):
+            for name in self.read.name_list(key):
                 if name.value in seen:
-                    self.read.report.add(Mistake.KEY_TWICE, name, key=name.value)
+                    self.read.report.add(DiagnosticCode.KEY_TWICE, name, key=name.value)
                 seen.add(name.value)
-                if isinstance(body, Items) and not body.values:
-                    self.read.report.add(Mistake.NO_ALTERNATIVE, body, action=name.value)
+                if isinstance(body, ListNode) and not body.values:
+                    self.read.report.add(DiagnosticCode.NO_ALTERNATIVE, body, action=name.value)
                 action = self._needed_action(name)
                 yield action, tuple(self._alternative(action, each) for each in self.read.items(body))
 
-    def _needed_action(self, name: Text) -> str:
+    def _needed_action(self, name: ScalarNode) -> str:
         type = name.value.partition(".")[0]
         if self._known_types([name.part(0, len(type))]):
-            return self.read.one(name, self.vocabulary.of(type), Mistake.UNKNOWN_ACTION)
+            return self.read.known_name(name, self.vocabulary.of(type), DiagnosticCode.UNKNOWN_ACTION)
         return ""
 
-    def _alternative(self, action: str, value: Marked) -> Alternative:
+    def _alternative(self, action: str, value: Node) -> Requirement:
         fields = self.read.fields(value, (), ("when", "roles"))
         roles = self._places(fields.get("roles"))
         when = self._when(fields)
-        if isinstance(value, Table) and not roles and not when and not self.read.report.refused:
-            self.read.report.add(Mistake.NEEDS_NOTHING, value, action=action)
-        return Alternative(when, roles)
+        if isinstance(value, MapNode) and not roles and not when and not self.read.report.has_errors:
+            self.read.report.add(DiagnosticCode.NEEDS_NOTHING, value, action=action)
+        return Requirement(when, roles)
 
-    def _places(self, value: Value) -> tuple[RoleAt, ...]:
+    def _places(self, value: Value) -> tuple[RequiredRole, ...]:
         """Return the roles that are needed at places: at each one a role, or a list of which every one is needed."""
         return tuple(needed for key, roles in self.read.entries(value) for needed in self._roles_at(key, roles))
 
-    def _roles_at(self, key: Text, roles: Marked) -> Iterator[RoleAt]:
+    def _roles_at(self, key: ScalarNode, roles: Node) -> Iterator[RequiredRole]:
         found = _PLACE.fullmatch(key.value)
         names = self._role_or_roles({key.value: roles}, key.value)
         if not found:
-            self.read.report.unknown(Mistake.UNKNOWN_PLACE, key, key.value, ("self", "parent"))
+            self.read.report.unknown(DiagnosticCode.UNKNOWN_PLACE, key, key.value, ("self", "parent"))
             return
         each, start, relation, given, parameter = found.groups()
         for name in names:
-            yield RoleAt(start or given, relation or parameter, name, bool(each))
+            yield RequiredRole(start or given, relation or parameter, name, bool(each))
 
-    def _assign(self, value: Marked) -> AssignRule:
+    def _assign(self, value: Node) -> AssignRule:
         optional = ("holder", "on_subject", "needs", "to", "verbs", "when", "custom")
         fields = self.read.fields(value, ("roles", "on"), optional)
         custom = self.read.flag(fields.get("custom"))
         if len(fields) == len(self.read.entries(value)) and not fields.keys() & {"holder", "on_subject"}:
-            self.read.report.add(Mistake.NO_HOLDER, value)
+            self.read.report.add(DiagnosticCode.NO_HOLDER, value)
         return AssignRule(
             holder=self._role_or_roles(fields, "holder"),
             on_subject=self._role_or_roles(fields, "on_subject"),
@@ -266,34 +266,36 @@ class _Sections:
             needs=self._places(fields.get("needs")),
         )
 
-    def _role_or_roles(self, fields: Mapping[str, Marked], key: str) -> tuple[str, ...]:
+    def _role_or_roles(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
         """Return the role, or the list of roles, under a key."""
-        single = isinstance(fields.get(key), Text)
-        words = self.read.word(fields[key]) if single else self.read.some(fields, key)
-        return self.read.known(words, self.roles, Mistake.UNKNOWN_ROLE)
+        single = isinstance(fields.get(key), ScalarNode)
+        words = self.read.word(fields[key]) if single else self.read.non_empty_list(fields, key)
+        return self.read.known_names(words, self.roles, DiagnosticCode.UNKNOWN_ROLE)
 
-    def _verbs(self, fields: Mapping[str, Marked]) -> frozenset[str]:
+    def _verbs(self, fields: Mapping[str, Node]) -> frozenset[str]:
         if "verbs" not in fields:
             return frozenset(("add", "remove"))
-        return frozenset(self.read.known(self.read.some(fields, "verbs"), VERBS, Mistake.UNKNOWN_VERB))
+        return frozenset(
+            self.read.known_names(self.read.non_empty_list(fields, "verbs"), VERBS, DiagnosticCode.UNKNOWN_VERB)
+        )
 
-    def _standing(self, value: Marked) -> Standing:
+    def _standing(self, value: Node) -> MembershipRequirement:
         fields = self.read.fields(value, ("on", "roles", "kinds"), ("exempt",))
-        return Standing(
+        return MembershipRequirement(
             on=self._type(fields.get("on")),
             roles=frozenset(self._roles(fields, "roles")),
             kinds=self._kinds(fields, "kinds"),
             exempt=frozenset(self._roles(fields, "exempt")),
         )
 
-    def _creator(self, value: Marked) -> Creator:
+    def _creator(self, value: Node) -> CreatorRole:
         fields = self.read.fields(value, ("types", "role"))
-        return Creator(self._types(fields, "types"), self._role_name(fields.get("role")))
+        return CreatorRole(self._types(fields, "types"), self._role_name(fields.get("role")))
 
-    def _bridge(self, value: Marked) -> Bridge:
+    def _bridge(self, value: Node) -> BridgeGrant:
         fields = self.read.fields(value, ("role", "relation", "actions"))
         actions = self._actions(fields.get("actions"), anywhere=True)
-        return Bridge(self._role_name(fields.get("role")), self.read.name(fields.get("relation")), actions)
+        return BridgeGrant(self._role_name(fields.get("role")), self.read.name(fields.get("relation")), actions)
 
     def _scopes(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         for key, body in self.read.entries(self.parts.get("scopes")):
@@ -304,51 +306,55 @@ class _Sections:
             )
 
     def _role_name(self, value: Value) -> str:
-        return self.read.one(value, self.roles, Mistake.UNKNOWN_ROLE)
+        return self.read.known_name(value, self.roles, DiagnosticCode.UNKNOWN_ROLE)
 
-    def _roles(self, fields: Mapping[str, Marked], key: str, *, empty: bool = False) -> tuple[str, ...]:
-        words = self.read.words(fields.get(key)) if empty else self.read.some(fields, key)
-        return self.read.known(words, self.roles, Mistake.UNKNOWN_ROLE)
+    def _roles(self, fields: Mapping[str, Node], key: str, *, empty: bool = False) -> tuple[str, ...]:
+        words = self.read.words(fields.get(key)) if empty else self.read.non_empty_list(fields, key)
+        return self.read.known_names(words, self.roles, DiagnosticCode.UNKNOWN_ROLE)
 
-    def _types(self, fields: Mapping[str, Marked], key: str) -> frozenset[str]:
-        return self._known_types(self.read.some(fields, key))
+    def _types(self, fields: Mapping[str, Node], key: str) -> frozenset[str]:
+        return self._known_types(self.read.non_empty_list(fields, key))
 
     def _type(self, value: Value) -> str:
         return "".join(self._known_types(self.read.word(value)))
 
-    def _known_types(self, words: Collection[Text]) -> frozenset[str]:
+    def _known_types(self, words: Collection[ScalarNode]) -> frozenset[str]:
         """Return those that are types of the model; for the model's own word for one, its name is suggested."""
         own_words = {type.word: type.name for type in self.types.values()}
-        return frozenset(self.read.known(words, self.types, Mistake.UNKNOWN_TYPE, own_words))
+        return frozenset(self.read.known_names(words, self.types, DiagnosticCode.UNKNOWN_TYPE, own_words))
 
-    def _kinds(self, fields: Mapping[str, Marked], key: str = "to") -> frozenset[str]:
+    def _kinds(self, fields: Mapping[str, Node], key: str = "to") -> frozenset[str]:
         if key not in fields:
-            return frozenset(KINDS)
-        return frozenset(self.read.known(self.read.some(fields, key), KINDS, Mistake.UNKNOWN_KIND))
+            return frozenset(SUBJECT_KINDS)
+        return frozenset(
+            self.read.known_names(self.read.non_empty_list(fields, key), SUBJECT_KINDS, DiagnosticCode.UNKNOWN_KIND)
+        )
 
-    def _relations(self, fields: Mapping[str, Marked], key: str) -> tuple[str, ...]:
-        return tuple(self.read.name(word) for word in self.read.some(fields, key))
+    def _relations(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
+        return tuple(self.read.name(word) for word in self.read.non_empty_list(fields, key))
 
-    def _when(self, fields: Mapping[str, Marked]) -> When:
+    def _when(self, fields: Mapping[str, Node]) -> When:
         return read_when(self.read, fields["when"], self.settings, self.conditions) if "when" in fields else ()
 
     def _actions(self, value: Value, *, anywhere: bool = False) -> frozenset[str]:
         found: set[str] = set()
         for key, verbs in self.read.entries(value):
-            names, words = self.read.joined(key), self.read.words(verbs)
-            everywhere = self.read.known(names, self.vocabulary.types, Mistake.UNKNOWN_TYPE) if anywhere else ()
+            names, words = self.read.name_list(key), self.read.words(verbs)
+            everywhere = (
+                self.read.known_names(names, self.vocabulary.types, DiagnosticCode.UNKNOWN_TYPE) if anywhere else ()
+            )
             for type in everywhere if anywhere else sorted(self._known_types(names)):
                 for word in words:
                     found.update(self._action(type, word, found))
         return frozenset(found)
 
-    def _action(self, type: str, verb: Text, found: Collection[str]) -> tuple[str, ...]:
+    def _action(self, type: str, verb: ScalarNode, found: Collection[str]) -> tuple[str, ...]:
         name = f"{type}.{verb.value}"
         if name in found:
-            self.read.report.add(Mistake.WORD_TWICE, verb, word=name)
+            self.read.report.add(DiagnosticCode.WORD_TWICE, verb, word=name)
         if name in self.vocabulary:
             return (name,)
-        self.read.report.unknown(Mistake.UNKNOWN_ACTION, verb, name, self.vocabulary.of(type))
+        self.read.report.unknown(DiagnosticCode.UNKNOWN_ACTION, verb, name, self.vocabulary.of(type))
         return ()
 
 

@@ -6,7 +6,7 @@ This looks at types, not at resources: what it finds may happen, what it does no
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from headgate.model.model import Model, Spread
+from headgate.model.model import Model, PropagationRule
 
 Types = frozenset[str]
 
@@ -14,7 +14,7 @@ _NO_TYPES = Types()
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class RoleReach:
     """What is above and below each type (itself only where it may lie under its own kind), and the roles there.
 
     `assigned` says on which types an assignment can stand for the role, `held` on which types it can be held.
@@ -25,7 +25,7 @@ class Reach:
     assigned: Mapping[str, Types]
     held: Mapping[str, Types]
 
-    def targets(self, rule: Spread, origins: Iterable[str]) -> Types:
+    def targets(self, rule: PropagationRule, origins: Iterable[str]) -> Types:
         """Return the types that the rule takes a role to, from assignments on these types."""
         everything = frozenset(self.below)
         if rule.along is not None:
@@ -37,12 +37,12 @@ class Reach:
             found = _NO_TYPES.union(*(self.below[each] for each in origins))
         return found if rule.to is None else found & rule.to
 
-    def acts(self, rule: Spread, role: str) -> Types:
+    def acts(self, rule: PropagationRule, role: str) -> Types:
         """Return the types that the rule takes this role to."""
         return self.targets(rule, self.assigned[role] & rule.origin) if role in rule.roles else _NO_TYPES
 
 
-def reach(model: Model) -> Reach:
+def reach(model: Model) -> RoleReach:
     """Return where the roles of the model can be."""
     above = {name: _above(model, name) for name in model.types}
     # A relation that roles come down along may lead from anything to anything.
@@ -52,7 +52,7 @@ def reach(model: Model) -> Reach:
     }
     assigned = {name: _assigned(model, name) for name in model.roles}
     held = dict(assigned)
-    start = Reach(above, below, assigned, held)
+    start = RoleReach(above, below, assigned, held)
     for rule in model.spread:
         for role in rule.roles:
             held[rule.role or role] |= start.acts(rule, role)
@@ -62,7 +62,7 @@ def reach(model: Model) -> Reach:
     for role, types in closed.items():
         if types - model.derived.keys():
             closed[role] |= model.derived.keys()
-    return Reach(above, below, assigned, closed)
+    return RoleReach(above, below, assigned, closed)
 
 
 def _above(model: Model, type: str) -> Types:

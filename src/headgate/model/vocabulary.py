@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from headgate.model.diagnostic_codes import Mistake
-from headgate.model.diagnostics import ModelError, Report
+from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.diagnostics import DiagnosticReport, ModelError
 from headgate.model.reader import Reader
-from headgate.model.yaml_positions import Items, Marked, Text, parse
+from headgate.model.yaml_positions import ListNode, Node, ScalarNode, parse_yaml
 
 MODELS = ("nekt", "y42", "onehouse", "datamesh")
 """The shipped models, each with a column of its own."""
@@ -55,35 +55,35 @@ class Vocabulary(Mapping[str, Action]):
 
 def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
     """Return the vocabulary. Raises `ModelError` for what is no action, and for an empty, missing or unknown cell."""
-    report = Report(file)
+    report = DiagnosticReport(file)
     read = Reader(report)
-    blocks = {key.value: (key, body) for key, body in read.entries(parse(text, report))}
+    blocks = {key.value: (key, body) for key, body in read.entries(parse_yaml(text, report))}
     _, without = blocks.pop(_WITHOUT_ACTIONS, (None, None))
     actions: dict[str, Action] = {}
     for key, body in blocks.values():
-        for type in read.joined(key):
+        for type in read.name_list(key):
             _add_block(read, type, body, actions)
     types = [type.value for key, _ in blocks.values() for type in key.split(",") if type.value != ASSIGNMENT]
     types += [type.value for type in read.words(without)]
-    if report.refused:
+    if report.has_errors:
         raise ModelError(report.diagnostics())
     return Vocabulary(actions, tuple(dict.fromkeys(types)))
 
 
-def _add_block(read: Reader, type: Text, body: Marked, actions: dict[str, Action]) -> None:
+def _add_block(read: Reader, type: ScalarNode, body: Node, actions: dict[str, Action]) -> None:
     for verb, row in read.entries(body):
         fields = read.fields(row, (*MODELS, _SPARK), ("on",))
         name = f"{type.value}.{read.name(verb)}"
         if name in actions:
-            read.report.add(Mistake.KEY_TWICE, type, key=name)
-        on = tuple(word.value for word in read.some(fields, "on")) or (type.value,)
+            read.report.add(DiagnosticCode.KEY_TWICE, type, key=name)
+        on = tuple(word.value for word in read.non_empty_list(fields, "on")) or (type.value,)
         cells = {column: _cell(read, name, fields.get(column)) for column in (*MODELS, _SPARK)}
         names = {model: cells[model] for model in MODELS if cells[model]}
         actions[name] = Action(name, on, names, cells[_SPARK])
 
 
-def _cell(read: Reader, action: str, cell: Marked | None) -> tuple[str, ...]:
-    if (isinstance(cell, Text) and not cell.value.strip()) or (isinstance(cell, Items) and not cell.values):
-        read.report.add(Mistake.EMPTY_CELL, cell, "write a name or `-`", action=action)
+def _cell(read: Reader, action: str, cell: Node | None) -> tuple[str, ...]:
+    if (isinstance(cell, ScalarNode) and not cell.value.strip()) or (isinstance(cell, ListNode) and not cell.values):
+        read.report.add(DiagnosticCode.EMPTY_CELL, cell, "write a name or `-`", action=action)
         return ()
     return tuple(word.value for word in read.word_or_words(cell) if word.value != _NOT_HERE)

@@ -6,12 +6,12 @@ from typing import cast
 
 import yaml
 
-from headgate.model.diagnostic_codes import Mistake
-from headgate.model.diagnostics import Report
+from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.diagnostics import DiagnosticReport
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ScalarNode:
     """A scalar, as written. `lead` counts the characters before its value: 1 for a quoted one."""
 
     value: str
@@ -19,13 +19,13 @@ class Text:
     column: int
     lead: int = 0
 
-    def part(self, start: int, end: int) -> "Text":
+    def part(self, start: int, end: int) -> "ScalarNode":
         """Return a piece of the value, at its own place where that can be told: a scalar of one line without escapes."""
         return replace(self, value=self.value[start:end], column=self.column + self.lead + start, lead=0)
 
-    def split(self, separator: str) -> "tuple[Text, ...]":
+    def split(self, separator: str) -> "tuple[ScalarNode, ...]":
         """Return the pieces between separators, without the blanks around them."""
-        pieces: list[Text] = []
+        pieces: list[ScalarNode] = []
         start = 0
         for word in self.value.split(separator):
             begin = start + len(word) - len(word.lstrip())
@@ -35,42 +35,42 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class ListNode:
     """A list."""
 
-    values: "tuple[Marked, ...]"
+    values: "tuple[Node, ...]"
     line: int
     column: int
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MapNode:
     """A mapping in the order of the file; a key stands once."""
 
-    entries: "tuple[tuple[Text, Marked], ...]"
+    entries: "tuple[tuple[ScalarNode, Node], ...]"
     line: int
     column: int
 
 
-Marked = Text | Items | Table
+Node = ScalarNode | ListNode | MapNode
 
-START = Text("", 1, 1)
+START = ScalarNode("", 1, 1)
 """Where a file begins."""
 
 
-def find(document: Marked, *path: str | int) -> Marked:
+def find(document: Node, *path: str | int) -> Node:
     """Return what stands at a path of keys, places in lists and words in lists, or the last of it that is there.
 
     For a key at the end of the path that is the key itself; of a key with several names, the one that is asked for.
     """
     at = document
     for index, step in enumerate(path):
-        if isinstance(at, Table) and isinstance(step, str):
+        if isinstance(at, MapNode) and isinstance(step, str):
             named = [(name, value) for key, value in at.entries for name in key.split(",") if name.value == step]
             if not named:
                 return at
             at = named[0][0] if index == len(path) - 1 else named[0][1]
-        elif isinstance(at, Items):
+        elif isinstance(at, ListNode):
             values = at.values[step : step + 1] if isinstance(step, int) else _words(at, step)
             if not values:
                 return at
@@ -78,11 +78,11 @@ def find(document: Marked, *path: str | int) -> Marked:
     return at
 
 
-def _words(items: Items, word: str) -> list[Marked]:
-    return [each for each in items.values if isinstance(each, Text) and each.value == word]
+def _words(items: ListNode, word: str) -> list[Node]:
+    return [each for each in items.values if isinstance(each, ScalarNode) and each.value == word]
 
 
-def parse(text: str, report: Report) -> Marked | None:
+def parse_yaml(text: str, report: DiagnosticReport) -> Node | None:
     """Return the document with positions; None, and why in the report, if it is no plain YAML."""
     try:
         # The package's own types leave this function's result open.
@@ -90,23 +90,23 @@ def parse(text: str, report: Report) -> Marked | None:
         documents = [_value(events, event, report) for event in events if isinstance(event, yaml.NodeEvent)]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        report.add(Mistake.NOT_YAML, _at(mark) if mark else START, problem=_problem(error))
+        report.add(DiagnosticCode.NOT_YAML, _at(mark) if mark else START, problem=_problem(error))
         return None
     except yaml.YAMLError:
-        report.add(Mistake.NOT_YAML, START, problem="a character that cannot stand in a text file")
+        report.add(DiagnosticCode.NOT_YAML, START, problem="a character that cannot stand in a text file")
         return None
     except RecursionError:
-        report.add(Mistake.NOT_YAML, START, problem="it is nested too deeply")
+        report.add(DiagnosticCode.NOT_YAML, START, problem="it is nested too deeply")
         return None
-    if not documents or (isinstance(documents[0], Text) and not documents[0].value):
-        report.add(Mistake.EMPTY_FILE, START)
+    if not documents or (isinstance(documents[0], ScalarNode) and not documents[0].value):
+        report.add(DiagnosticCode.EMPTY_FILE, START)
     for second in documents[1:]:
-        report.add(Mistake.NOT_YAML, second, problem="a file has one document, and this begins another")
+        report.add(DiagnosticCode.NOT_YAML, second, problem="a file has one document, and this begins another")
     return documents[0] if documents else None
 
 
-def _at(mark: yaml.Mark) -> Text:
-    return Text("", mark.line + 1, mark.column + 1)
+def _at(mark: yaml.Mark) -> ScalarNode:
+    return ScalarNode("", mark.line + 1, mark.column + 1)
 
 
 def _problem(error: yaml.MarkedYAMLError) -> str:
@@ -114,20 +114,20 @@ def _problem(error: yaml.MarkedYAMLError) -> str:
     return f"{problem} {context} of line {error.context_mark.line + 1}" if error.context_mark else problem
 
 
-def _value(events: Iterator[yaml.Event], event: yaml.Event, report: Report) -> Marked:
+def _value(events: Iterator[yaml.Event], event: yaml.Event, report: DiagnosticReport) -> Node:
     """Return the value that begins with the event; the events behind it are taken."""
     at = _at(event.start_mark)
     # An alias can name what it stands in, or double the text at every use; a tag can make a word something else.
     if isinstance(event, yaml.AliasEvent):
-        report.add(Mistake.NOT_READ, at, what="aliases")
+        report.add(DiagnosticCode.NOT_READ, at, what="aliases")
     elif isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag is not None:
-        report.add(Mistake.NOT_READ, at, what="tags")
+        report.add(DiagnosticCode.NOT_READ, at, what="tags")
     if isinstance(event, yaml.MappingStartEvent):
-        return Table(tuple(_entries(events, at, report)), at.line, at.column)
+        return MapNode(tuple(_entries(events, at, report)), at.line, at.column)
     if isinstance(event, yaml.SequenceStartEvent):
-        return Items(tuple(_value(events, each, report) for each in _until_end(events)), at.line, at.column)
+        return ListNode(tuple(_value(events, each, report) for each in _until_end(events)), at.line, at.column)
     if isinstance(event, yaml.ScalarEvent):
-        return Text(str(event.value), at.line, at.column, 1 if event.style in ("'", '"') else 0)
+        return ScalarNode(str(event.value), at.line, at.column, 1 if event.style in ("'", '"') else 0)
     return at
 
 
@@ -138,15 +138,17 @@ def _until_end(events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
         yield event
 
 
-def _entries(events: Iterator[yaml.Event], start: Text, report: Report) -> "list[tuple[Text, Marked]]":
-    entries: dict[str, tuple[Text, Marked]] = {}
+def _entries(
+    events: Iterator[yaml.Event], start: ScalarNode, report: DiagnosticReport
+) -> "list[tuple[ScalarNode, Node]]":
+    entries: dict[str, tuple[ScalarNode, Node]] = {}
     for event in _until_end(events):
         key, value = _value(events, event, report), _value(events, next(events), report)
-        if not isinstance(key, Text):
-            report.add(Mistake.KEY_NO_WORD, key)
+        if not isinstance(key, ScalarNode):
+            report.add(DiagnosticCode.KEY_NO_WORD, key)
         elif key.value in entries:
             # Several in one mapping are one slip: the line between two mappings is lost.
-            report.add(Mistake.KEY_TWICE, key, "", f"{start.line}:{start.column}", key=key.value)
+            report.add(DiagnosticCode.KEY_TWICE, key, "", f"{start.line}:{start.column}", key=key.value)
         else:
             entries[key.value] = (key, value)
     return list(entries.values())

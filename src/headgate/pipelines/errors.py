@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from headgate.control.text.error_text import REFUSED, raw_words, sqlstate_of, visible_words
+from headgate.control.text.error_text import REFUSED_STATE, raw_words, sqlstate_of, visible_words
 from headgate.pipelines.connections.egress import EgressError
 
 _AWAY = frozenset({"UNAVAILABLE", "UNAUTHENTICATED"})
@@ -48,7 +48,7 @@ def failure(error: BaseException) -> Failure:
     away = getattr(code, "name", "") in _AWAY or sqlstate in _NO_DRIVER or isinstance(error, ConnectionError)
     if away or any(each.search(said) for each in _SIGNS):
         return Failure(words, away=True)
-    return Failure(words, refused=sqlstate == REFUSED or isinstance(error, EgressError))
+    return Failure(words, refused=sqlstate == REFUSED_STATE or isinstance(error, EgressError))
 
 
 def _said(error: BaseException, asked: str) -> Any:

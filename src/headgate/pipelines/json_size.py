@@ -76,7 +76,7 @@ class RowSizeError(Exception):
     """The first row is too large by itself."""
 
 
-def within(batches: Iterable[pa.RecordBatch], size: int) -> tuple[list[pa.RecordBatch], bool]:
+def batches_within(batches: Iterable[pa.RecordBatch], size: int) -> tuple[list[pa.RecordBatch], bool]:
     """Return the first rows, within the size, and whether there are more. No batch is read after these.
 
     Raises:

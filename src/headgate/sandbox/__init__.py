@@ -1,7 +1,7 @@
 """Processes with no more than a given list of files, TCP ports, system calls and memory, on Linux without root or containers."""
 
 from headgate.sandbox.errors import SandboxError
-from headgate.sandbox.level import Level
+from headgate.sandbox.level import SandboxLevel
 from headgate.sandbox.policy import Policy
 
-__all__ = ["Level", "Policy", "SandboxError"]
+__all__ = ["Policy", "SandboxError", "SandboxLevel"]

@@ -46,7 +46,7 @@ _THREAD: Final = 0x10000
 _FAST_OPEN_FLAGS: Final = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
 """Which argument has the flags."""
 
-Secret = tuple[int, int]
+FilterSecret = tuple[int, int]
 """Two numbers of 64 bits that let a process execute a program: code that does not know them executes none."""
 Instruction = tuple[int, int, int, int]
 """Operation, how many instructions to skip if it is true and if not, and the constant."""
@@ -61,7 +61,7 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
-def restrict(policy: Policy) -> Secret:
+def restrict_calls(policy: Policy) -> FilterSecret:
     """Hold this process to the system calls of the list from now on, and return what `execute` needs.
 
     Raises `SandboxError` or `OSError`.
@@ -70,30 +70,30 @@ def restrict(policy: Policy) -> Secret:
     if machine not in _ARCHITECTURES:
         raise SandboxError(f"the system calls of the machine `{machine}` are not known")
     secret = (secrets.randbits(64), secrets.randbits(64))
-    install(program(policy, machine, os.getpid(), secret))
+    install_filter(program(policy, machine, os.getpid(), secret))
     return secret
 
 
-def execute(command: Sequence[str], secret: Secret) -> None:
+def execute(command: Sequence[str], secret: FilterSecret) -> None:
     """Become the command. Raises `OSError` if it cannot be executed."""
     number = getattr(calls.CONDITIONAL["execve"], os.uname().machine)
     environment = [f"{name}={value}" for name, value in os.environ.items()]
-    kernel.execute(number, command, environment, secret)
+    kernel.execute_from_descriptor(number, command, environment, secret)
 
 
-def install(instructions: Sequence[Instruction]) -> None:
+def install_filter(instructions: Sequence[Instruction]) -> None:
     """Let the kernel run a program before each call of this process from now on. Raises `OSError`."""
     written = b"".join(struct.pack("=HBBI", *each) for each in instructions)
     asked = _Program(len(instructions), written)
     kernel.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(asked))
 
 
-def program(policy: Policy, machine: str, process: int, secret: Secret) -> Sequence[Instruction]:
+def program(policy: Policy, machine: str, process: int, secret: FilterSecret) -> Sequence[Instruction]:
     """Return the program for a machine; `process` is the one that it may send signals to."""
     return tuple(_program(policy, machine, process, secret))
 
 
-def _program(policy: Policy, machine: str, process: int, secret: Secret) -> Iterator[Instruction]:
+def _program(policy: Policy, machine: str, process: int, secret: FilterSecret) -> Iterator[Instruction]:
     yield (_LOAD, 0, 0, _ARCHITECTURE)
     yield (_IF_EQUAL, 1, 0, _ARCHITECTURES[machine])
     yield _KILL
@@ -106,7 +106,15 @@ def _program(policy: Policy, machine: str, process: int, secret: Secret) -> Iter
         if number is not None:
             yield (_IF_EQUAL, 0, len(numbers), number)
             yield from numbers
-    for group in (calls.FILES, calls.MEMORY, calls.PROCESS, calls.SIGNALS, calls.TIME, calls.WAITING, calls.SOCKETS):
+    for group in (
+        calls.FILE_CALLS,
+        calls.MEMORY,
+        calls.PROCESS,
+        calls.SIGNALS,
+        calls.TIME,
+        calls.WAITING,
+        calls.SOCKETS,
+    ):
         for number in (getattr(each, machine) for each in group.values()):
             if number is not None:
                 yield (_IF_EQUAL, 0, 1, number)
@@ -114,7 +122,7 @@ def _program(policy: Policy, machine: str, process: int, secret: Secret) -> Iter
     yield _REFUSE
 
 
-def _conditional(policy: Policy, process: int, secret: Secret) -> dict[str, Sequence[Instruction]]:
+def _conditional(policy: Policy, process: int, secret: FilterSecret) -> dict[str, Sequence[Instruction]]:
     """Return for each call that depends on its arguments what decides it; each ends by itself."""
     only_this = _equal(0, (process,))
     return {
@@ -158,7 +166,7 @@ def _equal(position: int, values: Sequence[int]) -> Sequence[Instruction]:
     return (_argument(position), *tests, _REFUSE)
 
 
-def _only_with(secret: Secret) -> Sequence[Instruction]:
+def _only_with(secret: FilterSecret) -> Sequence[Instruction]:
     """Allow the call if its fourth and fifth argument, which the kernel does not read, are the secret."""
     halves = [
         (8 * (3 + place) + at, number >> shift & 0xFFFFFFFF)

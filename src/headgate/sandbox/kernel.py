@@ -17,16 +17,18 @@ _CAPABILITIES: Final = 64
 """More than there are."""
 
 
-def call(number: int, *arguments: object) -> int:
+def system_call(number: int, *arguments: object) -> int:
     """Make a system call. Raises `OSError` if it fails."""
     return _checked(_libc.syscall(ctypes.c_long(number), *arguments))
 
 
-def execute(number: int, command: Sequence[str], environment: Sequence[str], more: Sequence[int]) -> None:
+def execute_from_descriptor(
+    number: int, command: Sequence[str], environment: Sequence[str], more: Sequence[int]
+) -> None:
     """Make the system call that replaces this process by a program, with further numbers as arguments. Raises `OSError`."""
     texts = [os.fsencode(each) for each in command], [os.fsencode(each) for each in environment]
     lists = [(ctypes.c_char_p * (len(each) + 1))(*each, None) for each in texts]
-    call(number, ctypes.c_char_p(texts[0][0]), *lists, *(ctypes.c_ulong(each) for each in more))
+    system_call(number, ctypes.c_char_p(texts[0][0]), *lists, *(ctypes.c_ulong(each) for each in more))
 
 
 def prctl(option: int, *arguments: object) -> int:
@@ -47,7 +49,7 @@ def drop_privileges() -> None:
             # There is no such capability, or this process has none to give up.
             continue
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
-    call(_CAPSET[os.uname().machine], ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))
+    system_call(_CAPSET[os.uname().machine], ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))
 
 
 def _checked(result: int) -> int:

@@ -8,7 +8,7 @@ from typing import Final
 
 from headgate.sandbox import kernel
 from headgate.sandbox.errors import SandboxError
-from headgate.sandbox.level import Level
+from headgate.sandbox.level import SandboxLevel
 from headgate.sandbox.policy import Policy
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
@@ -47,31 +47,31 @@ class _PortRule(ctypes.Structure):
 def version() -> int:
     """Return the version of the kernel's Landlock; 0 if it has none."""
     try:
-        return kernel.call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_ASK_VERSION))
+        return kernel.system_call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_ASK_VERSION))
     except OSError:
         return 0
 
 
-def restrict(policy: Policy, level: Level) -> None:
+def restrict_files(policy: Policy, level: SandboxLevel) -> None:
     """Hold this process to the files and ports of the policy. Raises `SandboxError` or `OSError`."""
     found = version()
     if found == 0:
         raise SandboxError("the kernel has no Landlock")
-    if level is Level.FULL and found < _WITH_PORTS:
+    if level is SandboxLevel.FULL and found < _WITH_PORTS:
         raise SandboxError("the kernel's Landlock has no rules for TCP ports; Linux 6.7 and newer have them")
     files = _file_rights(found)
-    ports = (_LISTEN | _CONNECT) if level is Level.FULL else 0
+    ports = (_LISTEN | _CONNECT) if level is SandboxLevel.FULL else 0
     scopes = _OTHERS_SOCKETS_AND_SIGNALS if found >= _WITH_SCOPES else 0
     asked = _Ruleset(files, ports, scopes)
     # A kernel that does not know the last fields refuses a longer text than it knows.
     size = 24 if found >= _WITH_SCOPES else 16 if found >= _WITH_PORTS else 8
-    ruleset = kernel.call(_CREATE, ctypes.byref(asked), ctypes.c_size_t(size), ctypes.c_uint32(0))
+    ruleset = kernel.system_call(_CREATE, ctypes.byref(asked), ctypes.c_size_t(size), ctypes.c_uint32(0))
     try:
         _allow_paths(ruleset, policy, files)
         if ports:
             _allow_ports(ruleset, policy.connects, _CONNECT)
             _allow_ports(ruleset, policy.listens, _LISTEN)
-        kernel.call(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+        kernel.system_call(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0))
     finally:
         os.close(ruleset)
 
@@ -105,7 +105,9 @@ def _allow_path(ruleset: int, path: str, rights: int) -> None:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= _OF_FILES
         rule = _PathRule(rights, descriptor)
-        kernel.call(_ADD, ctypes.c_int(ruleset), ctypes.c_int(_PATH_RULE), ctypes.byref(rule), ctypes.c_uint32(0))
+        kernel.system_call(
+            _ADD, ctypes.c_int(ruleset), ctypes.c_int(_PATH_RULE), ctypes.byref(rule), ctypes.c_uint32(0)
+        )
     finally:
         os.close(descriptor)
 
@@ -113,4 +115,6 @@ def _allow_path(ruleset: int, path: str, rights: int) -> None:
 def _allow_ports(ruleset: int, ports: Iterable[int], right: int) -> None:
     for port in ports:
         rule = _PortRule(right, port)
-        kernel.call(_ADD, ctypes.c_int(ruleset), ctypes.c_int(_PORT_RULE), ctypes.byref(rule), ctypes.c_uint32(0))
+        kernel.system_call(
+            _ADD, ctypes.c_int(ruleset), ctypes.c_int(_PORT_RULE), ctypes.byref(rule), ctypes.c_uint32(0)
+        )

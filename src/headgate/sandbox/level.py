@@ -3,7 +3,7 @@
 import enum
 
 
-class Level(enum.Enum):
+class SandboxLevel(enum.Enum):
     """What the kernel enforces of a policy."""
 
     FULL = "full"
@@ -20,7 +20,7 @@ class Level(enum.Enum):
 
 
 _MISSING = {
-    Level.FULL: "",
-    Level.FILES_ONLY: "the TCP ports that they connect to are not enforced",
-    Level.NONE: "their files, TCP ports, system calls and memory are not enforced",
+    SandboxLevel.FULL: "",
+    SandboxLevel.FILES_ONLY: "the TCP ports that they connect to are not enforced",
+    SandboxLevel.NONE: "their files, TCP ports, system calls and memory are not enforced",
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from headgate.sandbox.level import Level
+from headgate.sandbox.level import SandboxLevel
 from headgate.sandbox.policy import Policy
 from headgate.sandbox.start import SAYS
 
@@ -56,25 +56,25 @@ LOADERS: Final = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
 
 
 @cache
-def find_level() -> tuple[Level, str]:
+def find_level() -> tuple[SandboxLevel, str]:
     """Return what this machine enforces, as a process that tried it has proven, and why it is no more."""
     why = f"{sys.platform} has no Landlock" if sys.platform != "linux" else ""
-    for level in () if why else (Level.FULL, Level.FILES_ONLY):
+    for level in () if why else (SandboxLevel.FULL, SandboxLevel.FILES_ONLY):
         fault = _fault(level)
         if not fault:
             return level, why
         why = why or fault
-    return Level.NONE, why
+    return SandboxLevel.NONE, why
 
 
-def sandbox_command(command: Sequence[str], policy: Policy, level: Level) -> tuple[str, ...]:
+def sandbox_command(command: Sequence[str], policy: Policy, level: SandboxLevel) -> tuple[str, ...]:
     """Return the command that starts another one under a policy; the other one itself at the level `none`."""
-    if level is Level.NONE:
+    if level is SandboxLevel.NONE:
         return tuple(command)
     return (sys.executable, "-P", "-m", "headgate.sandbox.start", level.value, policy.to_json(), *command)
 
 
-def _fault(level: Level) -> str:
+def _fault(level: SandboxLevel) -> str:
     """Return why a level is not enforced here, or nothing."""
     home = os.path.expanduser("~")  # noqa: PTH111 (a text)
     policy = Policy(reads=SYSTEM, writes=DEVICES, forbidden=(home,))

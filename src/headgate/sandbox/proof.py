@@ -9,7 +9,7 @@ from typing import Final
 
 from headgate.sandbox import kernel
 from headgate.sandbox.errors import SandboxError
-from headgate.sandbox.level import Level
+from headgate.sandbox.level import SandboxLevel
 from headgate.sandbox.policy import Policy
 
 _REFUSED: Final = (errno.EACCES, errno.EPERM)
@@ -22,21 +22,21 @@ _IO_URING: Final = 425
 """The number of `io_uring_setup` on every machine."""
 
 
-def prove(policy: Policy, level: Level) -> None:
+def prove(policy: Policy, level: SandboxLevel) -> None:
     """Try what the policy does not allow. Raises `SandboxError` with everything that did not fail."""
     held_not = [what for what, attempt in _attempts(policy, level) if not _is_refused(attempt)]
     if held_not:
         raise SandboxError(f"the sandbox does not hold: this process can {', '.join(held_not)}")
 
 
-def _attempts(policy: Policy, level: Level) -> Iterator[tuple[str, Callable[[], object]]]:
+def _attempts(policy: Policy, level: SandboxLevel) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield what must be refused, each with what tries it."""
     if "/" not in (*policy.reads, *policy.executes, *policy.writes):
         yield "list `/`", lambda: tuple(Path("/").iterdir())
     for path in policy.forbidden:
         yield f"open `{path}`", lambda path=path: _open(path)
     yield "open a file for nothing", lambda: os.close(os.open("/", os.O_WRONLY | os.O_RDWR))
-    if level is Level.FULL:
+    if level is SandboxLevel.FULL:
         yield "connect a port that is not listed", lambda: _connect(_unlisted(policy.connects))
         yield "listen on a port that is not listed", lambda: _listen(_unlisted(policy.listens))
     if not policy.datagrams:
@@ -46,8 +46,8 @@ def _attempts(policy: Policy, level: Level) -> Iterator[tuple[str, Callable[[], 
     yield "use a raw socket", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close()
     yield "use datagrams of this machine", lambda: [each.close() for each in socket.socketpair(type=socket.SOCK_DGRAM)]
     yield "use MPTCP", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM, _MPTCP).close()
-    yield "use `io_uring`", lambda: kernel.call(_IO_URING, 1, None)
-    yield "be traced", lambda: kernel.call(_PTRACE[os.uname().machine], _TRACE_ME, 0, None, None)
+    yield "use `io_uring`", lambda: kernel.system_call(_IO_URING, 1, None)
+    yield "be traced", lambda: kernel.system_call(_PTRACE[os.uname().machine], _TRACE_ME, 0, None, None)
     yield "change its own rights", lambda: os.setuid(os.getuid())
     if not policy.processes:
         yield "start a process", _fork

@@ -12,7 +12,7 @@ from typing import Final
 
 from headgate.sandbox import call_filter, kernel, landlock, proof
 from headgate.sandbox.errors import SandboxError
-from headgate.sandbox.level import Level
+from headgate.sandbox.level import SandboxLevel
 from headgate.sandbox.policy import Policy
 
 FAILED: Final = 125
@@ -23,7 +23,7 @@ SAYS: Final = "sandbox: "
 
 def main(arguments: Sequence[str]) -> None:
     """Restrict this process, and execute the command in it."""
-    level, policy, command = Level(arguments[0]), Policy.from_json(arguments[1]), list(arguments[2:])
+    level, policy, command = SandboxLevel(arguments[0]), Policy.from_json(arguments[1]), list(arguments[2:])
     try:
         secret = restrict(policy, level)
         proof.prove(policy, level)
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> None:
         sys.exit(FAILED)
 
 
-def restrict(policy: Policy, level: Level) -> call_filter.Secret:
+def restrict(policy: Policy, level: SandboxLevel) -> call_filter.FilterSecret:
     """Hold this process to the policy for good, and return what it needs to execute its command. Raises `SandboxError` or `OSError`."""
     # Landlock's rule for it is of this very entry, which lasts while it is open.
     os.set_inheritable(os.open("/proc/self", os.O_PATH), True)  # noqa: FBT003
@@ -42,8 +42,8 @@ def restrict(policy: Policy, level: Level) -> call_filter.Secret:
     kernel.drop_privileges()
     if policy.ends_with_parent:
         kernel.prctl(kernel.SET_PARENT_DEATH_SIGNAL, kernel.KILL)
-    landlock.restrict(policy, level)
-    return call_filter.restrict(policy)
+    landlock.restrict_files(policy, level)
+    return call_filter.restrict_calls(policy)
 
 
 def _limit(policy: Policy) -> None:

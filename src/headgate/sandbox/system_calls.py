@@ -15,7 +15,7 @@ class Numbers(NamedTuple):
     aarch64: int | None
 
 
-FILES: Final = {
+FILE_CALLS: Final = {
     "read": Numbers(0, 63),
     "write": Numbers(1, 64),
     "close": Numbers(3, 57),

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import grpc.aio
 
-from headgate.spark.authority import Endpoint, NotServedError
-from headgate.spark.gateway.backend import Backend, rich_status
+from headgate.spark.authority import DriverEndpoint, StaleDriverError
+from headgate.spark.gateway.backend import DriverBackend, rich_status
 from headgate.spark.gateway.call_identity import SessionKey, user_id
-from headgate.spark.sessions.sessions import Sessions
+from headgate.spark.sessions.sessions import SparkSessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +33,26 @@ class AbandonedSessions:
         self._releasing = set[_Session]()
         """Those that drivers have been asked to release and have not answered about."""
 
-    def add(self, driver: str, sessions: Sessions) -> None:
+    def add(self, driver: str, sessions: SparkSessions) -> None:
         """Add the open sessions of the driver of this name."""
         found = {_Session(driver, SessionKey(user_id(caller), id)) for caller, id in sessions.opened()}
         with self._lock:
             self._sessions |= found
 
     def reopen(self, driver: str, key: SessionKey) -> None:
-        """Leave a session alone: it is opened again. Raises `NotServedError` while its driver is asked to release it."""
+        """Leave a session alone: it is opened again. Raises `StaleDriverError` while its driver is asked to release it."""
         session = _Session(driver, key)
         with self._lock:
             if session in self._releasing:
-                raise NotServedError
+                raise StaleDriverError
             self._sessions.discard(session)
 
-    async def release(self, endpoints: Collection[Endpoint]) -> None:
+    async def release(self, endpoints: Collection[DriverEndpoint]) -> None:
         """End the sessions in their drivers, which interrupts what runs in them. Raises `grpc.aio.AioRpcError`.
 
         A driver that does not serve has none: its sessions have ended with it.
         """
-        backends = {endpoint.name: Backend(endpoint) for endpoint in endpoints}
+        backends = {endpoint.name: DriverBackend(endpoint) for endpoint in endpoints}
         try:
             for session in self._waiting():
                 if self._begin(session):
@@ -73,7 +73,7 @@ class AbandonedSessions:
                 self._releasing.add(session)
             return session in self._releasing
 
-    async def _release(self, session: _Session, backend: Backend | None) -> None:
+    async def _release(self, session: _Session, backend: DriverBackend | None) -> None:
         is_released = False
         try:
             if backend is not None:
@@ -86,9 +86,9 @@ class AbandonedSessions:
                     self._sessions.add(session)
 
 
-async def _release(backend: Backend, key: SessionKey) -> None:
+async def _release(backend: DriverBackend, key: SessionKey) -> None:
     try:
-        await backend.forget(key)
+        await backend.release_session(key)
     except grpc.aio.AioRpcError as error:
         # Spark's own error: this driver has no such session. Without one, the driver could not be asked.
         if not rich_status(error):

@@ -6,21 +6,21 @@ from typing import Final, Protocol
 
 from headgate.facts.caller import Caller
 
-ORGANIZATION: Final = "x-headgate-organization"
+ORGANIZATION_HEADER: Final = "x-headgate-organization"
 """Names the organization, for those who are in several: `sc://localhost:<port>/;token=...;x-headgate-organization=...`."""
 STREAM: Final = "stream:"
 """How the operation of a streaming query begins: it goes on after the call that started it. Alone it stands for all."""
 
 
-class NobodyError(Exception):
+class UnknownCredentialError(Exception):
     """Nobody is known by what was presented."""
 
 
-class NotServedError(Exception):
+class StaleDriverError(Exception):
     """That start of the driver serves nobody any more."""
 
 
-class Driver(Protocol):
+class DriverAccess(Protocol):
     """The driver process: where it listens, the secrets of its present start, and whether it serves."""
 
     @property
@@ -60,7 +60,7 @@ class Driver(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Credential:
+class PresentedCredential:
     """What a call presents: a token, and the organization that it is for where it names one (else that of the token)."""
 
     token: str = field(repr=False)
@@ -68,7 +68,7 @@ class Credential:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class DriverEndpoint:
     """One start of one driver: where it listens, and the token that it asks of every call."""
 
     name: str
@@ -78,20 +78,20 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class AdmittedCaller:
     """Who is calling, and the driver that serves them; None while it serves nobody.
 
     `why_not` says why there will be none, and `trouble` why the driver that there is has failed so far.
     """
 
     caller: Caller
-    driver: Endpoint | None
+    driver: DriverEndpoint | None
     why_not: str = ""
     trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedSession:
     """A new session's handle, and the value that makes the guard believe that the session is the handle's."""
 
     handle: str
@@ -104,11 +104,11 @@ class Running:
 
     handle: str
     operation: str
-    credential: Credential
+    credential: PresentedCredential
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class OperationReport:
     """What the gateway tells every few seconds.
 
     `used` are the handles that were used since the last report, `ended` the streams that were stopped as they were
@@ -124,7 +124,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Revocation:
     """Work that is not allowed any more, and why, for who started it."""
 
     handle: str
@@ -133,21 +133,21 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
+class Revocations:
     """What may not go on, and which of the handles that were used stand for nobody any more."""
 
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[Revocation, ...] = ()
     gone: tuple[str, ...] = ()
 
 
 class Authority(Protocol):
     """Decides for the gateway. Every method raises `UnavailableError` if no answer can be had."""
 
-    async def authenticate(self, credential: Credential) -> Admission | None:
+    async def authenticate(self, credential: PresentedCredential) -> AdmittedCaller | None:
         """Return who is calling, asked anew at every call; None for nobody."""
         ...
 
-    async def open(self, credential: Credential, session_id: str, driver: Endpoint) -> Opened:
+    async def open(self, credential: PresentedCredential, session_id: str, driver: DriverEndpoint) -> OpenedSession:
         """Begin a session on that start of the driver. Raises `UnauthenticatedError`, `ExhaustedError`."""
         ...
 
@@ -155,11 +155,11 @@ class Authority(Protocol):
         """Make a handle stand for nobody."""
         ...
 
-    async def may_touch(self, credential: Credential, action: str, path: str) -> bool:
+    async def may_access(self, credential: PresentedCredential, action: str, path: str) -> bool:
         """Tell whether who presents it may touch a file so."""
         ...
 
-    async def report(self, report: Report) -> Verdicts:
+    async def report(self, report: OperationReport) -> Revocations:
         """Tell what is under way, and hear what may not go on."""
         ...
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from headgate.spark.authority import Credential, Running
+from headgate.spark.authority import PresentedCredential, Running
 
 PREFIX: Final = "/gateway/v1/"
 
@@ -12,14 +12,14 @@ PREFIX: Final = "/gateway/v1/"
 class Authenticate:
     """Who is calling?"""
 
-    credential: Credential
+    credential: PresentedCredential
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
     """A session on that start of that driver, please."""
 
-    credential: Credential
+    credential: PresentedCredential
     session_id: str
     driver: str
     generation: int
@@ -33,21 +33,21 @@ class Close:
 
 
 @dataclass(frozen=True, slots=True)
-class MayTouch:
+class MayAccessMessage:
     """May they do this (`path.read`) with this file?"""
 
-    credential: Credential
+    credential: PresentedCredential
     action: str
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Decide:
+class DecideMessage:
     """May the results of this operation be given out now?"""
 
     running: Running
 
 
-def path_of(kind: type[object]) -> str:
+def message_path(kind: type[object]) -> str:
     """Return where messages of a kind are sent."""
     return PREFIX + kind.__name__.lower()

@@ -11,22 +11,22 @@ from headgate.control.organizations.organization import SeveralOrganizationsErro
 from headgate.facts.caller import Caller
 from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.authority import (
-    Admission,
-    Credential,
-    Driver,
-    Endpoint,
-    NobodyError,
-    NotServedError,
-    Opened,
-    Refused,
-    Report,
+    AdmittedCaller,
+    DriverAccess,
+    DriverEndpoint,
+    OpenedSession,
+    OperationReport,
+    PresentedCredential,
+    Revocation,
+    Revocations,
     Running,
-    Verdicts,
+    StaleDriverError,
+    UnknownCredentialError,
 )
 from headgate.spark.gateway.call_identity import SessionKey, user_id
-from headgate.spark.sessions.operations import ENDED, Works
+from headgate.spark.sessions.operations import SESSION_ENDED, RunningOperations
 from headgate.spark.sessions.privileges import Reach
-from headgate.spark.sessions.sessions import Sessions
+from headgate.spark.sessions.sessions import SparkSessions
 from headgate.spark.sessions.signature import sign_session
 
 _NO_TOKEN: Final = "the token or login that this was started with has ended"  # noqa: S105 (a sentence)
@@ -36,12 +36,12 @@ class Spark(Protocol):
     """An organization's Spark, as far as the gateway is concerned."""
 
     @property
-    def sessions(self) -> Sessions:
+    def sessions(self) -> SparkSessions:
         """Its sessions."""
         ...
 
     @property
-    def works(self) -> Works:
+    def works(self) -> RunningOperations:
         """What runs in them."""
         ...
 
@@ -52,12 +52,12 @@ class Spark(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ResolvedCredential:
     """Who presents a credential, on which Spark, and the driver of that; `why_not` says why there will be none."""
 
     caller: Caller
     spark: Spark
-    driver: Driver | None
+    driver: DriverAccess | None
     why_not: str = ""
 
 
@@ -70,7 +70,7 @@ class DecidingAuthority:
 
     def __init__(
         self,
-        known: Callable[[Credential], Known | None],
+        known: Callable[[PresentedCredential], ResolvedCredential | None],
         sparks: Callable[[], Iterable[Spark]],
         abandoned: AbandonedSessions,
     ) -> None:
@@ -85,76 +85,76 @@ class DecidingAuthority:
         An answer that fails, or that comes too late for the gateway, ends nothing.
         """
 
-    def authenticate(self, credential: Credential) -> Admission | None:
+    def authenticate(self, credential: PresentedCredential) -> AdmittedCaller | None:
         """Return who is calling, and the driver that serves them."""
         known = self._known(credential)
         return self.admission(known) if known else None
 
-    def admission(self, known: Known) -> Admission:
+    def admission(self, known: ResolvedCredential) -> AdmittedCaller:
         """Return what the gateway is told of who is known."""
         trouble = known.driver.trouble if known.driver else ""
-        return Admission(known.caller, endpoint(known.driver), known.why_not, trouble)
+        return AdmittedCaller(known.caller, endpoint(known.driver), known.why_not, trouble)
 
-    def open(self, credential: Credential, session_id: str, name: str, generation: int) -> Opened:
+    def open(self, credential: PresentedCredential, session_id: str, name: str, generation: int) -> OpenedSession:
         """Begin a session on that start of that driver.
 
-        Raises `NobodyError`, `NotServedError`, `TooManySessionsError`.
+        Raises `UnknownCredentialError`, `StaleDriverError`, `TooManySessionsError`.
         """
         known = self._caller(credential)
         driver = known.driver
         if driver is None or not driver.ready or (driver.name, driver.generation) != (name, generation):
-            raise NotServedError
+            raise StaleDriverError
         self._abandoned.reopen(name, SessionKey(user_id(known.caller), session_id))
         handle = known.spark.sessions.open(known.caller, session_id)
-        return Opened(handle, sign_session(driver.key, handle))
+        return OpenedSession(handle, sign_session(driver.key, handle))
 
     def close(self, handle: str) -> None:
         """Make a handle stand for nobody."""
         for spark in self._sparks():
             spark.sessions.close(handle)
 
-    def may_touch(self, credential: Credential, action: str, path: str) -> bool:
-        """Tell whether who presents it may touch a file so. Raises `NobodyError`."""
+    def may_access(self, credential: PresentedCredential, action: str, path: str) -> bool:
+        """Tell whether who presents it may touch a file so. Raises `UnknownCredentialError`."""
         known = self._caller(credential)
-        return known.spark.reach.may_touch(known.caller, action, path)
+        return known.spark.reach.may_access(known.caller, action, path)
 
-    def report(self, report: Report) -> Verdicts:
+    def report(self, report: OperationReport) -> Revocations:
         """Take note of what is under way, and return what may not go on."""
         self.figures = report.figures
         self.enforced_at = time.monotonic() - report.late
         for handle, operation in report.ended:
             for spark in self._sparks():
-                spark.works.ended(handle, operation)
+                spark.works.finished(handle, operation)
         # What a decision says comes last, for it says more.
         refused = {(each.handle, each.operation): each for each in (*self._dead(report), *self._refused(report))}
-        return Verdicts(tuple(refused.values()), tuple(self._gone(report.used)))
+        return Revocations(tuple(refused.values()), tuple(self._gone(report.used)))
 
     def refusal(self, running: Running) -> str | None:
         """Decide again on everything that an operation needs: return why its results are refused now, or None."""
-        dead = next(self._dead(Report((running,))), None)
+        dead = next(self._dead(OperationReport((running,))), None)
         if dead is not None:
             return dead.message
         owner = next((spark for spark in self._sparks() if spark.sessions.is_open(running.handle)), None)
-        return owner.works.refusal(running.handle, running.operation) if owner else ENDED
+        return owner.works.refusal(running.handle, running.operation) if owner else SESSION_ENDED
 
-    def _refused(self, report: Report) -> Iterator[Refused]:
+    def _refused(self, report: OperationReport) -> Iterator[Revocation]:
         running = [(each.handle, each.operation) for each in report.running]
         for spark in self._sparks():
-            yield from spark.works.refused([each for each in running if spark.sessions.is_open(each[0])])
+            yield from spark.works.revoked([each for each in running if spark.sessions.is_open(each[0])])
 
-    def _dead(self, report: Report) -> Iterator[Refused]:
+    def _dead(self, report: OperationReport) -> Iterator[Revocation]:
         """Yield what is run by a session that has ended, or on a token that has."""
-        presenters = dict[Credential, tuple[Caller, Spark] | None]()
+        presenters = dict[PresentedCredential, tuple[Caller, Spark] | None]()
         for each in report.running:
             owner = self._owner(each)
             if each.credential not in presenters:
                 presenters[each.credential] = self._presenter(each.credential)
             if owner is None:
-                yield Refused(each.handle, each.operation, ENDED)
+                yield Revocation(each.handle, each.operation, SESSION_ENDED)
             elif presenters[each.credential] != owner:
-                yield Refused(each.handle, each.operation, _NO_TOKEN)
+                yield Revocation(each.handle, each.operation, _NO_TOKEN)
 
-    def _presenter(self, credential: Credential) -> tuple[Caller, Spark] | None:
+    def _presenter(self, credential: PresentedCredential) -> tuple[Caller, Spark] | None:
         """Return the caller that presents a credential now, and on which Spark; None where that is not one, or not known."""
         try:
             known = self._known(credential)
@@ -171,15 +171,15 @@ class DecidingAuthority:
             if not any(spark.sessions.caller(handle) for spark in self._sparks()):
                 yield handle
 
-    def _caller(self, credential: Credential) -> Known:
+    def _caller(self, credential: PresentedCredential) -> ResolvedCredential:
         known = self._known(credential)
         if known is None:
-            raise NobodyError
+            raise UnknownCredentialError
         return known
 
 
-def endpoint(driver: Driver | None) -> Endpoint | None:
+def endpoint(driver: DriverAccess | None) -> DriverEndpoint | None:
     """Return how the gateway reaches a driver, while that serves."""
     if driver is None or not driver.ready:
         return None
-    return Endpoint(driver.name, driver.generation, driver.address, driver.token)
+    return DriverEndpoint(driver.name, driver.generation, driver.address, driver.token)

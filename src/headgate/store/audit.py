@@ -6,9 +6,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, insert, select
 
 from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
-from headgate.control.kernel.ports import Origin
+from headgate.control.kernel.ports import RequestOrigin
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
-from headgate.store.database import legible
+from headgate.store.database import escape_unstorable
 from headgate.store.tables import audit
 
 _COLUMNS = [column.name for column in audit.columns if not column.primary_key]
@@ -17,7 +17,7 @@ _SAME = ("principal", "action", "allowed", "door", "request")
 """The parts of a filter that are compared with the column of that name."""
 
 
-def keep(connection: Connection, records: Sequence[tuple[ResourceId, AuditRecord]]) -> None:
+def store_records(connection: Connection, records: Sequence[tuple[ResourceId, AuditRecord]]) -> None:
     """Write records, each with the root of its log."""
     if not records:
         return
@@ -32,10 +32,10 @@ def query(root: ResourceId, wanted: AuditFilter, before: int | None, limit: int)
     """Return the query for the newest records of a log that are wanted, below the number `before`."""
     conditions: list[ColumnElement[bool]] = [audit.c.log_id == root]
     given = {name: getattr(wanted, name) for name in _SAME}
-    conditions += [audit.c[name] == legible(value) for name, value in given.items() if value is not None]
+    conditions += [audit.c[name] == escape_unstorable(value) for name, value in given.items() if value is not None]
     if wanted.resource is not None:
         names = (wanted.resource,) if isinstance(wanted.resource, str) else wanted.resource
-        conditions.append(audit.c.resource.in_([legible(each) for each in names]))
+        conditions.append(audit.c.resource.in_([escape_unstorable(each) for each in names]))
     if wanted.since is not None:
         conditions.append(audit.c.at >= wanted.since)
     if wanted.until is not None:
@@ -56,7 +56,7 @@ def record_of(row: Row[Any]) -> tuple[int, AuditRecord]:
         revision=row.revision,
         model=row.model,
         code=row.code,
-        origin=Origin(row.door, row.request, None if row.token is None else TokenId(row.token)),
+        origin=RequestOrigin(row.door, row.request, None if row.token is None else TokenId(row.token)),
     )
 
 
@@ -65,14 +65,14 @@ def _row(root: ResourceId, record: AuditRecord) -> tuple[Any, ...]:
     return (
         root,
         float(record.at),
-        legible(record.principal),
-        legible(record.action),
-        legible(record.resource),
+        escape_unstorable(record.principal),
+        escape_unstorable(record.action),
+        escape_unstorable(record.resource),
         record.allowed,
         record.revision,
         record.model,
         record.code,
         origin.door,
-        legible(origin.request),
-        legible(origin.token),
+        escape_unstorable(origin.request),
+        escape_unstorable(origin.token),
     )

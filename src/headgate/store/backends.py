@@ -17,7 +17,7 @@ def _nothing(*_: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Backend:
+class DatabaseBackend:
     """One database, ready to be connected to."""
 
     engine: Engine

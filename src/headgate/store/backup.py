@@ -13,7 +13,7 @@ from headgate.store.lock import FolderLock
 from headgate.store.marks import Marks
 from headgate.store.sqlite import FILE
 from headgate.store.stores import open_stores
-from headgate.store.verification import Proof
+from headgate.store.verification import VerificationResult
 
 
 def back_up(folder: Path, file: Path) -> None:
@@ -33,7 +33,7 @@ def back_up(folder: Path, file: Path) -> None:
         half.unlink(missing_ok=True)
 
 
-def restore(file: Path, folder: Path, known: KnownKeys | None, marks: Marks | None = None) -> list[Proof]:
+def restore(file: Path, folder: Path, known: KnownKeys | None, marks: Marks | None = None) -> list[VerificationResult]:
     """Make a copy the store of a data folder that has none, if every log in it proves to be whole.
 
     The copy is accepted as it is: its newest seals by known keys take the place of the marks. It has no checkpoints.

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select
 
-from headgate.control.kernel.ports import Checkpoint, Entry, StoreError
+from headgate.control.kernel.ports import Checkpoint, LogEntry, StoreError
 from headgate.facts import checkpoint as facts_checkpoint
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
@@ -17,13 +17,13 @@ from headgate.facts.snapshot import Snapshot
 from headgate.store import chain
 from headgate.store.database import Database
 from headgate.store.keys import SealKey
-from headgate.store.tables import checkpoints, log
+from headgate.store.tables import checkpoints, log_table
 
 logger = logging.getLogger(__name__)
 
-NEWEST = 3
+KEEP_NEWEST = 3
 """So many of the newest checkpoints are kept, for starts."""
-STEP = 10_000
+KEEP_ONE_IN = 10_000
 """Of each so many revisions one checkpoint is kept, for questions about the past."""
 
 _MAGIC = b"HGSIGNED"
@@ -44,7 +44,7 @@ class _Header:
         return _HEADER.pack(_MAGIC, self.hash.encode(), self.digest, self.signature)
 
 
-class Checkpoints:
+class StoredCheckpoints:
     """The checkpoints of one log. Only those that this key signed, for the entries that are in the log, are used."""
 
     def __init__(self, database: Database, root: ResourceId, key: SealKey) -> None:
@@ -70,14 +70,14 @@ class Checkpoints:
         return None
 
     def put(self, checkpoint: Checkpoint) -> None:
-        """Keep a signed checkpoint. Delete those of other keys and older ones, but `NEWEST` and one of each `STEP`."""
-        with self._database.writing() as connection:
+        """Keep a signed checkpoint. Delete those of other keys and older ones, but `KEEP_NEWEST` and one of each `KEEP_ONE_IN`."""
+        with self._database.transaction() as connection:
             self._delete(connection, self._unsigned(connection))
             self._database.insert_new(connection, checkpoints, self._signed(connection, checkpoint))
             kept = connection.execute(select(checkpoints.c.revision).where(self._mine)).scalars().all()
             self._delete(connection, _outlived(kept))
 
-    def compare(self, entries: Iterable[Entry]) -> None:
+    def compare(self, entries: Iterable[LogEntry]) -> None:
         """Hold the newest checkpoint of this version, signed or not, to the entries. Raises `StoreError` if it differs."""
         query = select(checkpoints).where(self._mine).order_by(checkpoints.c.revision.desc()).limit(1)
         for row in self._database.rows(query):
@@ -125,7 +125,7 @@ class Checkpoints:
         return chain.canonical({"checkpoint": said}).encode()
 
     def _hashes(self, revision: int) -> Any:
-        return select(log.c.hash).where(log.c.log_id == self._root, log.c.revision == revision)
+        return select(log_table.c.hash).where(log_table.c.log_id == self._root, log_table.c.revision == revision)
 
     def _delete(self, connection: Connection, revisions: list[int]) -> None:
         connection.execute(delete(checkpoints).where(self._mine, checkpoints.c.revision.in_(revisions)))
@@ -143,18 +143,18 @@ def _facts(content: bytes) -> bytes:
     return content[_HEADER.size :] if content.startswith(_MAGIC) else content
 
 
-def _dumped(entries: Iterable[Entry], last: int) -> bytes | None:
+def _dumped(entries: Iterable[LogEntry], last: int) -> bytes | None:
     """Return the checkpoint of a revision as the entries have it; None for a revision that they do not reach."""
     snapshot = Snapshot()
     for entry in entries:
         if entry.revision > last:
             break
         snapshot = fold(snapshot, entry.changes, entry.revision)
-    return facts_checkpoint.dump(snapshot) if snapshot.revision == last else None
+    return facts_checkpoint.dump_checkpoint(snapshot) if snapshot.revision == last else None
 
 
 def _outlived(revisions: Iterable[int]) -> list[int]:
     """Return the revisions of the checkpoints that nothing is kept for any more."""
     ordered = sorted(revisions)
-    first = {revision // STEP: revision for revision in reversed(ordered)}
-    return [revision for revision in ordered[:-NEWEST] if first[revision // STEP] != revision]
+    first = {revision // KEEP_ONE_IN: revision for revision in reversed(ordered)}
+    return [revision for revision in ordered[:-KEEP_NEWEST] if first[revision // KEEP_ONE_IN] != revision]

@@ -10,13 +10,13 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from headgate.control.kernel.ports import StoreError
-from headgate.store.backends import Backend
-from headgate.store.schema import bring_up
+from headgate.store.backends import DatabaseBackend
+from headgate.store.schema import migrate_to_newest
 
 _ERRORS = (DBAPIError, PoolTimeoutError)
 
 
-def storable(text: str) -> bool:
+def is_storable_text(text: str) -> bool:
     """Say whether a row can hold this text at all; what nothing can be called need not be looked for."""
     try:
         return b"\0" not in text.encode()
@@ -24,7 +24,7 @@ def storable(text: str) -> bool:
         return False
 
 
-def legible(value: Any) -> Any:
+def escape_unstorable(value: Any) -> Any:
     """Return a value with what no row can hold written out: what people and programs say can be any text."""
     if not isinstance(value, str) or (value.isascii() and value.isprintable()):
         return value
@@ -34,15 +34,15 @@ def legible(value: Any) -> Any:
 class Database:
     """Reads and writes, from several threads. Every failure is a `StoreError`; the next call tries anew."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: DatabaseBackend) -> None:
         """Take the database, with its tables made or brought up to date. Raises `StoreError` if it cannot serve."""
         self.backend = backend
         self.unwritten = False
         """Whether the last write failed."""
         self._engine = backend.engine
         try:
-            with self.writing() as connection:
-                bring_up(connection, backend, self.name)
+            with self.transaction() as connection:
+                migrate_to_newest(connection, backend, self.name)
         except BaseException:
             self.close()
             raise
@@ -53,14 +53,14 @@ class Database:
         url = self._engine.url
         return url.render_as_string().replace("+psycopg", "", 1) if self.backend.shared else str(url.database)
 
-    def moved(self) -> bool:
+    def changed_elsewhere(self) -> bool:
         """Say whether another process may have written since this was asked last."""
         try:
             return self.backend.moved()
         except _ERRORS as error:
             raise self._unusable(error) from error
 
-    def settle(self) -> None:
+    def vacuum(self) -> None:
         """Take what was erased out of every file, as far as nobody reads it just now."""
         self.backend.settle(self._engine)
 
@@ -81,7 +81,7 @@ class Database:
             raise self._unusable(error) from error
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def transaction(self) -> Iterator[Connection]:
         """A transaction that is written when the block ends, and not at all if it raises."""
         try:
             with self._transaction(self.backend.write) as connection:
@@ -92,7 +92,7 @@ class Database:
         self.unwritten = False
 
     @contextmanager
-    def standing(self) -> Iterator[Connection]:
+    def snapshot_transaction(self) -> Iterator[Connection]:
         """A transaction that sees what there is now, whatever is written while the block lasts."""
         with self._transaction(self.backend.past) as connection:
             yield connection

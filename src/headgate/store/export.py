@@ -17,7 +17,7 @@ from headgate.facts.ids import ResourceId
 from headgate.store import chain
 from headgate.store.database import Database
 from headgate.store.log_rows import entry_of
-from headgate.store.tables import documents, log, pointers, run_lines, runs
+from headgate.store.tables import documents, log_table, pointers, run_lines, runs
 
 FORMAT, VERSION = "headgate organization", 2
 
@@ -52,9 +52,9 @@ def model_hashes(change: Change) -> tuple[str, ...]:
 
 
 def _lines(database: Database, root: ResourceId) -> Iterator[str]:
-    with database.standing() as connection:
+    with database.snapshot_transaction() as connection:
         hashes: set[str] = set()
-        for count, row in enumerate(_rows(connection, log, root, "revision")):
+        for count, row in enumerate(_rows(connection, log_table, root, "revision")):
             if count == 0:
                 yield chain.canonical({"format": FORMAT, "version": VERSION, "organization": root})
             hashes.update(hash for change in entry_of(row).changes for hash in model_hashes(change))

@@ -20,7 +20,7 @@ from headgate.store.database import Database
 from headgate.store.export import FORMAT, MODEL, PARSED, READS, VERSION, model_hashes
 from headgate.store.folders import Folders
 from headgate.store.log_rows import entry_of, hash_of
-from headgate.store.tables import documents, log, pointers, run_lines, runs
+from headgate.store.tables import documents, log_table, pointers, run_lines, runs
 from headgate.untrusted_input.errors import OversizedInputError
 from headgate.untrusted_input.json_documents import check_json_bounds
 
@@ -36,7 +36,7 @@ UNIQUE = "token"
 MAX_LINE = 64 * 1024 * 1024
 """Characters of one line, which is one row."""
 
-_TABLES = {"entry": log, "document": documents, "pointer": pointers, "run": runs, "run_line": run_lines}
+_TABLES = {"entry": log_table, "document": documents, "pointer": pointers, "run": runs, "run_line": run_lines}
 _PAGE = 200
 _END_OF_TIME = 253_402_300_800.0
 """The first second after the year 9999, in seconds since the epoch."""
@@ -51,7 +51,7 @@ _RUN = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(slots=True)
-class _Taken:
+class _ImportState:
     """What was read so far."""
 
     root: ResourceId
@@ -78,18 +78,18 @@ class _Taken:
         self.previous = row.hash
 
 
-def read_lines(file: TextIO) -> Iterator[str]:
+def read_export(file: TextIO) -> Iterator[str]:
     """Yield the lines of a file; of a line that is too long, no more than shows that."""
     while line := file.readline(MAX_LINE + 1):
         yield line
 
 
-def root_of(lines: Iterable[str]) -> ResourceId:
+def exported_root(lines: Iterable[str]) -> ResourceId:
     """Return the root of the log that a file begins to tell. Raises `StoreError` if it is no such file."""
     return _Reader(lines, lambda _: False).root
 
 
-def taken(
+def import_log(
     database: Database, lines: Iterable[str], may_hold: Callable[[Pointer], bool], is_model: Callable[[str], bool]
 ) -> Snapshot:
     """Write the log of a file and return its newest facts.
@@ -98,10 +98,10 @@ def taken(
     the source of a model. Raises `StoreError` for a file that is not whole, for a log that is there, for models that are
     not known and for files that are not the organization's; then nothing is written.
     """
-    with database.writing() as connection:
+    with database.transaction() as connection:
         read = _Reader(lines, is_model)
-        state = _Taken(read.root)
-        if connection.execute(select(log.c.revision).where(log.c.log_id == read.root).limit(1)).first():
+        state = _ImportState(read.root)
+        if connection.execute(select(log_table.c.revision).where(log_table.c.log_id == read.root).limit(1)).first():
             raise StoreError(f"there is an organization `{read.root}` already")
         folders = Folders(connection.execute(select(pointers.c.place)).scalars())
         for name, rows in _paged(read.rows()):
@@ -274,7 +274,7 @@ def _require_below(facts: Snapshot, resource: ResourceId, revision: int) -> None
         at = found.parent
 
 
-def _complete(connection: Connection, state: _Taken) -> None:
+def _complete(connection: Connection, state: _ImportState) -> None:
     """Raise `StoreError` unless this log can be used as it is, and takes nothing from another one."""
     root = state.facts.resources.get(state.root)
     if root is None or state.facts.organization != state.root or root.type != "organization":

@@ -17,9 +17,9 @@ from headgate.store import sqlite
 from headgate.store.keys import KnownKeys
 from headgate.store.log_rows import entry_of, hash_of
 from headgate.store.marks import Marks, require_reached
-from headgate.store.schema import NEWEST, version
+from headgate.store.schema import NEWEST_SCHEMA, version_table
 from headgate.store.seals import all_seals
-from headgate.store.tables import log, meta, runs
+from headgate.store.tables import log_table, meta, runs
 from headgate.store.verification import require_known
 
 LAST = 200
@@ -27,7 +27,7 @@ LAST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
+class LogTail:
     """The end of a log: its newest revision and when that was written, and the model that it began with, with its hash."""
 
     log: ResourceId
@@ -38,12 +38,12 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class StoreStatus:
     """What was seen. `schema` is None for an empty store; logs of an older schema are not read."""
 
     schema: str | None
-    newest: str = NEWEST
-    tails: Sequence[Tail] = field(default_factory=tuple[Tail, ...])
+    newest: str = NEWEST_SCHEMA
+    tails: Sequence[LogTail] = field(default_factory=tuple[LogTail, ...])
     due: float | None = None
     """When the oldest run of the queue was due."""
     lease: float | None = None
@@ -54,21 +54,21 @@ class Glance:
     """Why the seals do not hold, or a log is behind its mark."""
 
 
-def glance(where: str | Path, key: Path | None = None) -> Glance:
+def inspect_store(where: str | Path, key: Path | None = None) -> StoreStatus:
     """Look at the store of a data folder or a `postgresql://` URL, and hold its seals to the keys and marks beside `key`.
 
     Raises `StoreError` if it cannot be read, or a log's end is broken.
     """
     if isinstance(where, Path) and not (where / sqlite.FILE).exists():
-        return Glance(None)
+        return StoreStatus(None)
     engine = _engine(where)
     try:
         with engine.connect() as connection, connection.begin():
             schema = _schema(connection)
-            if schema != NEWEST:
-                return Glance(schema)
+            if schema != NEWEST_SCHEMA:
+                return StoreStatus(schema)
             due, lease = _earliest(connection, runs.c.due, QUEUED), _earliest(connection, runs.c.lease, RUNNING)
-            found = Glance(schema, tails=_tails(connection), due=due, lease=lease)
+            found = StoreStatus(schema, tails=_tails(connection), due=due, lease=lease)
             return found if key is None else _held_to_seals(connection, found, key)
     except SQLAlchemyError as error:
         raise StoreError(f"it cannot be read: {str(error).splitlines()[0]}") from error
@@ -81,13 +81,13 @@ def _engine(where: str | Path) -> Engine:
         return sqlite.in_folder(where).engine
     from headgate.store import postgresql  # noqa: PLC0415 - the driver takes a third of a second to load
 
-    return postgresql.at(where).engine
+    return postgresql.open_postgresql(where).engine
 
 
 def _schema(connection: Connection) -> str | None:
     names = inspect(connection).get_table_names()
-    if version.name in names:
-        return connection.execute(select(version.c.version_num)).scalar()
+    if version_table.name in names:
+        return connection.execute(select(version_table.c.version_num)).scalar()
     if meta.name in names:
         return f"of version {connection.execute(select(meta.c.schema_version)).scalar()}"
     return "unknown" if names else None
@@ -98,7 +98,7 @@ def _earliest(connection: Connection, column: Column[Any], state: str) -> float 
     return found
 
 
-def _held_to_seals(connection: Connection, found: Glance, key: Path) -> Glance:
+def _held_to_seals(connection: Connection, found: StoreStatus, key: Path) -> StoreStatus:
     sealed = all_seals(connection)
     try:
         known = KnownKeys.beside(key)
@@ -113,18 +113,20 @@ def _held_to_seals(connection: Connection, found: Glance, key: Path) -> Glance:
 
 
 def _hash(connection: Connection, root: ResourceId, revision: int) -> str | None:
-    query = select(log.c.hash).where(log.c.log_id == root, log.c.revision == revision)
+    query = select(log_table.c.hash).where(log_table.c.log_id == root, log_table.c.revision == revision)
     found: str | None = connection.execute(query).scalar()
     return found
 
 
-def _tails(connection: Connection) -> Sequence[Tail]:
-    begun = connection.execute(select(log).where(log.c.revision == 1).order_by(log.c.log_id)).all()
+def _tails(connection: Connection) -> Sequence[LogTail]:
+    begun = connection.execute(select(log_table).where(log_table.c.revision == 1).order_by(log_table.c.log_id)).all()
     return tuple(_tail(connection, first) for first in begun)
 
 
-def _tail(connection: Connection, first: Row[Any]) -> Tail:
-    query = select(log).where(log.c.log_id == first.log_id).order_by(log.c.revision.desc()).limit(LAST)
+def _tail(connection: Connection, first: Row[Any]) -> LogTail:
+    query = (
+        select(log_table).where(log_table.c.log_id == first.log_id).order_by(log_table.c.revision.desc()).limit(LAST)
+    )
     rows = connection.execute(query).all()
     for newer, older in zip(rows, [*rows[1:], None], strict=True):
         follows = older is None or (newer.revision, newer.previous_hash) == (older.revision + 1, older.hash)
@@ -136,4 +138,4 @@ def _tail(connection: Connection, first: Row[Any]) -> Tail:
         change.model: change.model_hash for change in entry_of(first).changes if isinstance(change, OrganizationCreated)
     }
     model, hash = next(iter(made.items()), ("", ""))
-    return Tail(ResourceId(first.log_id), rows[0].revision, float(rows[0].at), model, hash)
+    return LogTail(ResourceId(first.log_id), rows[0].revision, float(rows[0].at), model, hash)

@@ -11,38 +11,47 @@ from headgate.control.kernel.ports import (
     Checkpoint,
     DocumentConflictError,
     DocumentPut,
-    Draft,
-    Entry,
     Head,
+    LogEntry,
+    LogWrite,
     Pointer,
     PointerConflictError,
     PointerMove,
     RevisionConflictError,
     StoreError,
 )
-from headgate.control.kernel.run_queue import Line, RunPut, RunRow, RunWanted
+from headgate.control.kernel.run_queue import RunFilter, RunLogLine, RunRow, RunUpdate
 from headgate.facts.changes import ResourceDeleted
 from headgate.facts.ids import ResourceId, RunId
 from headgate.store import chain, seals
-from headgate.store.checkpoints import Checkpoints
-from headgate.store.database import Database, storable
+from headgate.store.checkpoints import StoredCheckpoints
+from headgate.store.database import Database, is_storable_text
 from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.log_rows import entry_of, row_of
 from headgate.store.marks import require_reached
 from headgate.store.queue import Queue
 from headgate.store.sealer import Sealer
 from headgate.store.seals import Seal
-from headgate.store.tables import documents, log, pointers
-from headgate.store.verification import Proof, Seen, prove, require_next, unseen
+from headgate.store.tables import documents, log_table, pointers
+from headgate.store.verification import Seen, VerificationResult, ignore_progress, require_next, verify_store
 
 logger = logging.getLogger(__name__)
 
 _PAGE = 500
 _ROOT = bindparam("root")
-_LAST = select(log).where(log.c.log_id == _ROOT).order_by(log.c.revision.desc()).limit(1)
-_HEAD = select(log.c.revision, log.c.hash).where(log.c.log_id == _ROOT).order_by(log.c.revision.desc()).limit(1)
-_HASH = select(log.c.hash).where(log.c.log_id == _ROOT, log.c.revision == bindparam("revision"))
-_ENTRIES = select(log).where(log.c.log_id == _ROOT, log.c.revision > bindparam("after")).order_by(log.c.revision)
+_LAST = select(log_table).where(log_table.c.log_id == _ROOT).order_by(log_table.c.revision.desc()).limit(1)
+_HEAD = (
+    select(log_table.c.revision, log_table.c.hash)
+    .where(log_table.c.log_id == _ROOT)
+    .order_by(log_table.c.revision.desc())
+    .limit(1)
+)
+_HASH = select(log_table.c.hash).where(log_table.c.log_id == _ROOT, log_table.c.revision == bindparam("revision"))
+_ENTRIES = (
+    select(log_table)
+    .where(log_table.c.log_id == _ROOT, log_table.c.revision > bindparam("after"))
+    .order_by(log_table.c.revision)
+)
 _DOCUMENTS = select(documents.c.id, documents.c.body).where(
     documents.c.log_id == _ROOT, documents.c.kind == bindparam("kind")
 )
@@ -60,7 +69,7 @@ class SqlStore:
         """`signer` signs checkpoints, `sealer` the log; without it the log is not sealed."""
         self._database = database
         self._sealer = sealer
-        self._checkpoints = Checkpoints(database, root, signer)
+        self._checkpoints = StoredCheckpoints(database, root, signer)
         self._queue = Queue(database, root)
         self.root = root
 
@@ -68,7 +77,7 @@ class SqlStore:
         """Return the newest entry's revision and hash."""
         return _head_of(self._database.rows(_HEAD, root=self.root))
 
-    def entries(self, after: int = 0) -> Iterator[Entry]:
+    def entries(self, after: int = 0) -> Iterator[LogEntry]:
         """Yield the entries above revision `after`, oldest first, each proved to follow the one before it.
 
         Raises `StoreError` for one that cannot be read, or that was altered or lost.
@@ -80,25 +89,25 @@ class SqlStore:
             previous = row.hash
             yield entry
 
-    def entry(self, revision: int) -> Entry | None:
+    def entry(self, revision: int) -> LogEntry | None:
         """Return one entry, or None."""
-        query = select(log).where(log.c.log_id == self.root, log.c.revision == revision)
+        query = select(log_table).where(log_table.c.log_id == self.root, log_table.c.revision == revision)
         return next(map(entry_of, self._database.rows(query)), None)
 
     def revision_at(self, at: float) -> int:
         """Return the newest revision that was written at this time (seconds since the epoch) or before; 0 for none."""
-        query = select(log.c.revision).where(log.c.log_id == self.root, log.c.at <= at)
-        found = self._database.rows(query.order_by(log.c.revision.desc()).limit(1))
+        query = select(log_table.c.revision).where(log_table.c.log_id == self.root, log_table.c.at <= at)
+        found = self._database.rows(query.order_by(log_table.c.revision.desc()).limit(1))
         return found[0].revision if found else 0
 
-    def append(self, expected: Head, draft: Draft) -> Head:
+    def append(self, expected: Head, draft: LogWrite) -> Head:
         """Write the draft behind the entry `expected` and return the new head.
 
         Raises `RevisionConflictError` if `expected` is not the newest entry, by its revision or its hash, `PointerConflictError` if the draft makes a
         pointer of a table, or into the folder of a table, of any log, `DocumentConflictError` or `RunConflictError` if a
         document or a run is not as expected, `StoreError` if it cannot be written; then nothing is.
         """
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             head = self._add_entry(connection, expected, draft)
             for put in draft.documents:
                 self._put(connection, put)
@@ -121,7 +130,7 @@ class SqlStore:
 
     def pointer(self, table: ResourceId) -> Pointer | None:
         """Return the table's pointer, or None."""
-        if not storable(table):
+        if not is_storable_text(table):
             return None
         found = self._database.rows(_POINTER, root=self.root, table=table)
         return Pointer(table, found[0].metadata_location) if found else None
@@ -137,7 +146,7 @@ class SqlStore:
 
         Raises `PointerConflictError` if one of them has moved.
         """
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             # In one order, so that two commits never wait for each other.
             for move in sorted(moves, key=lambda each: each.expected.table):
                 self._move_pointer(connection, move)
@@ -146,7 +155,7 @@ class SqlStore:
 
     def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
         """Return one document, or None."""
-        if not storable(id):
+        if not is_storable_text(id):
             return None
         return _bodies(self._database.rows(_DOCUMENT, root=self.root, kind=kind, id=id)).get(id)
 
@@ -155,30 +164,30 @@ class SqlStore:
         named = {"root": self.root, "kind": kind}
         if ids is None:
             return _bodies(self._database.rows(_DOCUMENTS, **named))
-        wanted = [id for id in dict.fromkeys(ids) if storable(id)]
+        wanted = [id for id in dict.fromkeys(ids) if is_storable_text(id)]
         pages = (wanted[start : start + _PAGE] for start in range(0, len(wanted), _PAGE))
         return _bodies(row for page in pages for row in self._database.rows(_SOME, **named, ids=page))
 
     def put_document(self, put: DocumentPut) -> None:
         """Write a document outside a command. Raises `DocumentConflictError` if it is not as expected."""
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             self._put(connection, put)
 
     def run(self, run: RunId) -> RunRow | None:
         """Return one run, or None."""
         return self._queue.run(run)
 
-    def runs(self, wanted: RunWanted, limit: int = 100) -> Sequence[RunRow]:
+    def runs(self, wanted: RunFilter, limit: int = 100) -> Sequence[RunRow]:
         """Return so many runs at most: the newest first, or, of those that are due, what was due first."""
         return self._queue.runs(wanted, limit)
 
-    def count_runs(self, wanted: RunWanted) -> int:
+    def count_runs(self, wanted: RunFilter) -> int:
         """Return how many runs are wanted."""
         return self._queue.count(wanted)
 
-    def put_run(self, put: RunPut) -> None:
+    def put_run(self, put: RunUpdate) -> None:
         """Write a run outside a command. Raises `RunConflictError` if it is not as expected."""
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             self._queue.put(connection, put)
 
     def renew(
@@ -187,28 +196,28 @@ class SqlStore:
         """Keep an attempt under way until `lease`, with new figures if there are; say whether it still is this worker's."""
         return self._queue.renew(run, worker, attempt, lease, figures)
 
-    def say(self, run: RunId, at: float, texts: Sequence[str]) -> None:
+    def append_log_lines(self, run: RunId, at: float, texts: Sequence[str]) -> None:
         """Add lines to a run's log."""
-        self._queue.say(run, at, texts)
+        self._queue.append_log_lines(run, at, texts)
 
-    def lines(self, run: RunId, after: int = 0, limit: int = 1000) -> Sequence[Line]:
+    def log_lines(self, run: RunId, after: int = 0, limit: int = 1000) -> Sequence[RunLogLine]:
         """Return so many lines of a run's log at most, those above the number `after`, in order."""
-        return self._queue.lines(run, after, limit)
+        return self._queue.log_lines(run, after, limit)
 
     def verify(
         self,
         given: Sequence[Seal] = (),
-        seen: Seen = unseen,
+        seen: Seen = ignore_progress,
         known: KnownKeys | None = None,
         mark: Seal | None = None,
-    ) -> Proof:
+    ) -> VerificationResult:
         """Walk the hash chain, and hold it to the seals beside it, to those given, which were kept elsewhere, and its mark.
 
         The newest checkpoint is compared with the entries, too.
 
         Raises `StoreError` that names the first revision that does not hold.
         """
-        proof = prove(self.root, self.rows(), [*seals.kept(self._database, self.root), *given], known, seen)
+        proof = verify_store(self.root, self.rows(), [*seals.kept(self._database, self.root), *given], known, seen)
         if mark is not None:
             require_reached(mark, proof.sealed, self._hash)
         self._checkpoints.compare(self.entries())
@@ -238,17 +247,17 @@ class SqlStore:
         found = self._database.rows(_HASH, root=self.root, revision=revision)
         return found[0].hash if found else chain.GENESIS
 
-    def _add_entry(self, connection: Connection, expected: Head, draft: Draft) -> Head:
+    def _add_entry(self, connection: Connection, expected: Head, draft: LogWrite) -> Head:
         newest = _head_of(connection.execute(_HEAD, {"root": self.root}).all())
         row = row_of(self.root, expected.revision + 1, draft, expected.hash)
         # Whoever is faster between the question and the insert has the key that this entry needs.
-        if newest != expected or not self._database.insert_new(connection, log, row):
+        if newest != expected or not self._database.insert_new(connection, log_table, row):
             raise RevisionConflictError(f"the entry {expected.revision} that was expected is not the newest of the log")
         return Head(row["revision"], row["hash"])
 
     def _seal_now_and_then(self, revision: int) -> None:
         """Sign an entry that was written if it is due. The entry stays written if it cannot be signed."""
-        if self._sealer is None or revision % seals.EVERY:
+        if self._sealer is None or revision % seals.ENTRIES_PER_SEAL:
             return
         try:
             self._sealer.seal({self.root: self.rows}, revision).report()
@@ -278,7 +287,7 @@ class SqlStore:
         if connection.execute(there).rowcount != 1:
             raise DocumentConflictError(f"the {put.kind} `{put.id}` has changed meanwhile, or is gone")
 
-    def _drop_pointers(self, connection: Connection, draft: Draft) -> None:
+    def _drop_pointers(self, connection: Connection, draft: LogWrite) -> None:
         gone = [change.resource for change in draft.changes if isinstance(change, ResourceDeleted)]
         for table in gone:
             connection.execute(delete(pointers).where(pointers.c.log_id == self.root, pointers.c.table_id == table))

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Row
 
-from headgate.control.kernel.ports import HERE, Draft, Entry, Ground, Origin, UnreadableError
+from headgate.control.kernel.ports import LOCAL, Authorization, LogEntry, LogWrite, RequestOrigin, UnreadableLogError
 from headgate.facts.encoding import FactsError, decode, encode
 from headgate.facts.ids import PrincipalId
 from headgate.store import chain
@@ -15,7 +15,7 @@ from headgate.store import chain
 T = TypeVar("T")
 
 
-def row_of(log_id: str, revision: int, draft: Draft, previous_hash: str) -> dict[str, Any]:
+def row_of(log_id: str, revision: int, draft: LogWrite, previous_hash: str) -> dict[str, Any]:
     """Return the row of a draft that follows the entry with this hash."""
     said = {
         "log_id": log_id,
@@ -58,15 +58,15 @@ def _seconds(written: Any) -> float:
     return float(written)
 
 
-def entry_of(row: Row[Any]) -> Entry:
-    """Return the entry of a row. Raises `UnreadableError` for one that cannot be read or understood."""
-    return Entry(
+def entry_of(row: Row[Any]) -> LogEntry:
+    """Return the entry of a row. Raises `UnreadableLogError` for one that cannot be read or understood."""
+    return LogEntry(
         revision=row.revision,
         at=row.at,
         actor=None if row.actor is None else PrincipalId(row.actor),
         command=row.command,
         changes=tuple(_understood(row, decode, each) for each in _read(row, row.changes, list)),
-        origin=HERE if row.origin is None else _understood(row, _origin, _read(row, row.origin, dict)),
+        origin=LOCAL if row.origin is None else _understood(row, _origin, _read(row, row.origin, dict)),
         grounds=()
         if row.grounds is None
         else tuple(_understood(row, _ground, each) for each in _read(row, row.grounds, list)),
@@ -75,17 +75,17 @@ def entry_of(row: Row[Any]) -> Entry:
     )
 
 
-def _plain(record: Origin | Ground) -> dict[str, Any]:
+def _plain(record: RequestOrigin | Authorization) -> dict[str, Any]:
     # Both hold words only; `asdict` would look for more, in most of the time that a row takes.
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
-def _origin(said: Mapping[str, Any]) -> Origin:
-    return Origin(**said)
+def _origin(said: Mapping[str, Any]) -> RequestOrigin:
+    return RequestOrigin(**said)
 
 
-def _ground(said: Mapping[str, Any]) -> Ground:
-    return Ground(**said)
+def _ground(said: Mapping[str, Any]) -> Authorization:
+    return Authorization(**said)
 
 
 def _read(row: Row[Any], text: str, kind: type[T]) -> T:
@@ -94,7 +94,7 @@ def _read(row: Row[Any], text: str, kind: type[T]) -> T:
     except ValueError:
         value = None
     if not isinstance(value, kind):
-        raise UnreadableError(f"revision {row.revision} of the log cannot be read; restore a copy from before it")
+        raise UnreadableLogError(f"revision {row.revision} of the log cannot be read; restore a copy from before it")
     return value
 
 
@@ -102,7 +102,7 @@ def _understood(row: Row[Any], read: Callable[[Any], T], value: Any) -> T:
     try:
         return read(value)
     except (FactsError, TypeError) as error:
-        raise UnreadableError(
+        raise UnreadableLogError(
             f"revision {row.revision} of the log cannot be understood ({error}); "
             "start the version of Headgate that wrote it"
         ) from error

@@ -13,7 +13,7 @@ from headgate.store.postgresql import CHANNEL, CONNECT_SECONDS
 
 logger = logging.getLogger(__name__)
 
-Heard = Callable[[ResourceId, int], None]
+OnRevision = Callable[[ResourceId, int], None]
 """What is done about a log's new revision."""
 
 _LOOK_SECONDS = 0.5
@@ -22,7 +22,7 @@ _AGAIN_SECONDS = 1.0
 _KEEPALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
 
 
-def listen(engine: Engine, heard: Heard, tasks: BackgroundTasks) -> Callable[[], None]:
+def listen_for_revisions(engine: Engine, heard: OnRevision, tasks: BackgroundTasks) -> Callable[[], None]:
     """Call `heard`, in a thread of its own, for every revision that is told; return what ends that."""
     ended = threading.Event()
     # No promise needs it: every question reads the newest revisions by itself.
@@ -35,7 +35,7 @@ def listen(engine: Engine, heard: Heard, tasks: BackgroundTasks) -> Callable[[],
     return stop
 
 
-def _listen(engine: Engine, heard: Heard, ended: threading.Event) -> None:
+def _listen(engine: Engine, heard: OnRevision, ended: threading.Event) -> None:
     positional, given = engine.dialect.create_connect_args(engine.url)
     options = {**given, **_KEEPALIVE, "connect_timeout": CONNECT_SECONDS, "application_name": "headgate listener"}
     while not ended.is_set():
@@ -50,7 +50,7 @@ def _listen(engine: Engine, heard: Heard, ended: threading.Event) -> None:
             ended.wait(_AGAIN_SECONDS)
 
 
-def _tell(heard: Heard, payload: str) -> None:
+def _tell(heard: OnRevision, payload: str) -> None:
     root, _, revision = payload.rpartition(":")
     if not revision.isdecimal():
         return

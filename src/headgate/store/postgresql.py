@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ArgumentError
 
 from headgate.control.kernel.ports import StoreError
-from headgate.store.backends import Backend
+from headgate.store.backends import DatabaseBackend
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ _READ_ONLY = "25006"
 _MIGRATION = 0x68656164  # any number that nobody else locks
 
 
-class Impatient(psycopg.Connection[Any]):
+class TimeoutConnection(psycopg.Connection[Any]):
     """A connection that gives up a server which has stopped answering: the kernel of a stopped one still does."""
 
     patience: float | None = SILENT_SECONDS
@@ -55,7 +55,7 @@ class Impatient(psycopg.Connection[Any]):
             raise psycopg.OperationalError(f"no answer within {self.patience} s") from error
 
 
-def at(url: str) -> Backend:
+def open_postgresql(url: str) -> DatabaseBackend:
     """Return the database of a `postgresql://` URL. Raises `StoreError` for another URL."""
     engine = create_engine(
         _url(url),
@@ -72,9 +72,9 @@ def at(url: str) -> Backend:
             "options": f"{LIMITS} -c synchronous_commit=on",
         },
     )
-    event.listen(engine, "do_connect", lambda _dialect, _record, _positional, given: Impatient.connect(**given))
-    event.listen(engine, "handle_error", _leave_a_standby)
-    return Backend(
+    event.listen(engine, "do_connect", lambda _dialect, _record, _positional, given: TimeoutConnection.connect(**given))
+    event.listen(engine, "handle_error", _disconnect_from_standby)
+    return DatabaseBackend(
         engine=engine,
         shared=True,
         insert=insert,
@@ -83,8 +83,8 @@ def at(url: str) -> Backend:
         write={"isolation_level": "READ COMMITTED"},
         past={"isolation_level": "REPEATABLE READ"},
         hooks=_HOOKS,
-        announce=_announce,
-        alone=_alone,
+        announce=_notify,
+        alone=_advisory_lock,
     )
 
 
@@ -117,19 +117,19 @@ def _url(url: str) -> URL:
     return read.set(drivername="postgresql+psycopg")
 
 
-def _leave_a_standby(context: ExceptionContext) -> None:
+def _disconnect_from_standby(context: ExceptionContext) -> None:
     # A server that has become a standby keeps its connections: they must go, or nobody finds the new primary.
     if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
         context.is_disconnect = True
 
 
-def _announce(connection: Connection, root: str, revision: int) -> None:
+def _notify(connection: Connection, root: str, revision: int) -> None:
     connection.execute(select(func.pg_notify(CHANNEL, f"{root}:{revision}")))
 
 
-def _alone(connection: Connection) -> None:
+def _advisory_lock(connection: Connection) -> None:
     driver = connection.connection.driver_connection
-    if isinstance(driver, Impatient):
+    if isinstance(driver, TimeoutConnection):
         driver.patience = None
     connection.detach()
     for limit in ("statement_timeout", "lock_timeout"):

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select, tuple_, update
 
 from headgate.control.kernel.ports import RunConflictError
-from headgate.control.kernel.run_queue import RUNNING, Line, RunPut, RunRow, RunWanted
+from headgate.control.kernel.run_queue import RUNNING, RunFilter, RunLogLine, RunRow, RunUpdate
 from headgate.facts.ids import ResourceId, RunId
-from headgate.store.database import Database, legible, storable
+from headgate.store.database import Database, escape_unstorable, is_storable_text
 from headgate.store.tables import run_lines, runs
 
 _COLUMNS = tuple(field.name for field in fields(RunRow))
@@ -27,25 +27,25 @@ class Queue:
 
     def run(self, run: RunId) -> RunRow | None:
         """Return one run, or None."""
-        if not storable(run):
+        if not is_storable_text(run):
             return None
         found = self._database.rows(select(runs).where(runs.c.log_id == self._root, runs.c.run == run))
         return _run(found[0]) if found else None
 
-    def runs(self, wanted: RunWanted, limit: int) -> Sequence[RunRow]:
+    def runs(self, wanted: RunFilter, limit: int) -> Sequence[RunRow]:
         """Return the runs that are wanted, so many at most."""
         query = select(runs).where(runs.c.log_id == self._root, *_conditions(wanted))
         found = _ordered(query, wanted) if wanted.of_each is None else _first_of_each(query, wanted.of_each)
         return [_run(row) for row in self._database.rows(found.limit(limit))]
 
-    def count(self, wanted: RunWanted) -> int:
+    def count(self, wanted: RunFilter) -> int:
         """Return how many runs are wanted."""
         query = select(func.count()).select_from(runs).where(runs.c.log_id == self._root, *_conditions(wanted))
         return int(self._database.rows(query)[0][0])
 
-    def put(self, connection: Connection, put: RunPut) -> None:
+    def put(self, connection: Connection, put: RunUpdate) -> None:
         """Write a run within a transaction. Raises `RunConflictError` if it is not as expected."""
-        row = {name: legible(getattr(put.row, name)) for name in _COLUMNS}
+        row = {name: escape_unstorable(getattr(put.row, name)) for name in _COLUMNS}
         values = {**row, "log_id": self._root, "figures": _figures(put.row.figures)}
         if put.expected is None:
             written = self._database.insert_new(connection, runs, values)
@@ -60,27 +60,27 @@ class Queue:
         """Put off the end of an attempt's lease, if it still is this worker's."""
         mine = (runs.c.state == RUNNING, runs.c.worker == worker, runs.c.attempt == attempt)
         values = {"lease": lease} if figures is None else {"lease": lease, "figures": _figures(figures)}
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             return connection.execute(update(runs).where(*self._key(run), *mine).values(values)).rowcount == 1
 
-    def say(self, run: RunId, at: float, texts: Sequence[str]) -> None:
+    def append_log_lines(self, run: RunId, at: float, texts: Sequence[str]) -> None:
         """Add lines to a run's log."""
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             for text in texts:
-                values = {"log_id": self._root, "run": run, "at": at, "text": legible(text)}
+                values = {"log_id": self._root, "run": run, "at": at, "text": escape_unstorable(text)}
                 # Whoever speaks at the same time takes the number: then it is the next one.
                 while not self._database.insert_new(
                     connection, run_lines, {**values, "number": self._next(connection, run)}
                 ):
                     pass
 
-    def lines(self, run: RunId, after: int, limit: int) -> Sequence[Line]:
+    def log_lines(self, run: RunId, after: int, limit: int) -> Sequence[RunLogLine]:
         """Return lines of a run's log above a number, in order."""
-        if not storable(run):
+        if not is_storable_text(run):
             return ()
         key = (run_lines.c.log_id == self._root, run_lines.c.run == run, run_lines.c.number > after)
         query = select(run_lines).where(*key).order_by(run_lines.c.number).limit(limit)
-        return [Line(row.number, row.at, row.text) for row in self._database.rows(query)]
+        return [RunLogLine(row.number, row.at, row.text) for row in self._database.rows(query)]
 
     def _next(self, connection: Connection, run: RunId) -> int:
         last = select(func.max(run_lines.c.number)).where(run_lines.c.log_id == self._root, run_lines.c.run == run)
@@ -101,12 +101,12 @@ _ASKED: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
 """What each part of a question asks of a row."""
 
 
-def _conditions(wanted: RunWanted) -> list[ColumnElement[bool]]:
+def _conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:
     given = {name: getattr(wanted, name) for name in _ASKED}
     return [_ASKED[name](value) for name, value in given.items() if value is not None]
 
 
-def _ordered(query: Select[Any], wanted: RunWanted) -> Select[Any]:
+def _ordered(query: Select[Any], wanted: RunFilter) -> Select[Any]:
     if wanted.due_before is not None:
         return query.order_by(runs.c.due, runs.c.run)
     if wanted.lease_before is not None:

@@ -14,9 +14,9 @@ from headgate.store.database import Database
 from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.marks import Marks, require_reached
 from headgate.store.seals import Seal
-from headgate.store.tables import log
+from headgate.store.tables import log_table
 from headgate.store.tables import seals as seal_table
-from headgate.store.verification import Rows, prove_from
+from headgate.store.verification import ReadRows, prove_from
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Sealer:
             sealed.refused.append(error)
         sealed.report()
 
-    def seal(self, logs: Mapping[ResourceId, Rows], last: int | None = None) -> SealResult:
+    def seal(self, logs: Mapping[ResourceId, ReadRows], last: int | None = None) -> SealResult:
         """Sign the newest entry of each log, or that of the revision `last`. Logs that do not prove are left out.
 
         Raises `StoreError` if the store or the files of the key cannot be used.
@@ -71,9 +71,9 @@ class Sealer:
                 sealed.refused.append(error)
             else:
                 sealed.seals.extend([] if row is None else [Seal.of(row, self.key)])
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             for each in sealed.seals:
-                seals.keep(self._database, connection, each)
+                seals.store_seal(self._database, connection, each)
         self._marks.advance(sealed.seals)
         return sealed
 
@@ -96,7 +96,9 @@ class Sealer:
 
     def _hash_in(self, root: ResourceId) -> Callable[[int], str]:
         def hash(revision: int) -> str:
-            found = self._database.rows(select(log.c.hash).where(log.c.log_id == root, log.c.revision == revision))
+            found = self._database.rows(
+                select(log_table.c.hash).where(log_table.c.log_id == root, log_table.c.revision == revision)
+            )
             return found[0].hash if found else chain.GENESIS
 
         return hash

@@ -14,7 +14,7 @@ from headgate.store.database import Database
 from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.tables import seals
 
-EVERY = 1000
+ENTRIES_PER_SEAL = 1000
 """Each entry whose revision is a multiple of this is sealed with it."""
 
 _COLUMNS = [seals.c.log_id.label("log"), *(column for column in seals.c if column.name != "log_id")]
@@ -92,7 +92,7 @@ def read_seals(lines: Sequence[str]) -> list[Seal]:
     return [_read(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
 
 
-def keep(database: Database, connection: Connection, seal: Seal) -> None:
+def store_seal(database: Database, connection: Connection, seal: Seal) -> None:
     """Keep a seal beside the log; the same one twice is one."""
     row = asdict(seal)
     row["log_id"] = row.pop("log")

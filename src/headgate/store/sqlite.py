@@ -13,7 +13,7 @@ from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event
 from sqlalchemy.dialects.sqlite import insert
 
 from headgate.control.kernel.ports import StoreError
-from headgate.store.backends import Backend
+from headgate.store.backends import DatabaseBackend
 
 FILE = "headgate.db"
 """The file in a data folder."""
@@ -23,7 +23,7 @@ BUSY_SECONDS = 10
 _RETRY_SECONDS = 0.01
 
 
-def in_folder(folder: Path) -> Backend:
+def in_folder(folder: Path) -> DatabaseBackend:
     """Return the store's database in a data folder, made if it is not there. Raises `StoreError` if it cannot be."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def _nobody_else() -> bool:
     return False
 
 
-def in_memory() -> Backend:
+def in_memory() -> DatabaseBackend:
     """Return a database that ends with the process: one connection, which everybody takes turns with."""
     lock = threading.RLock()
     engine = create_engine(
@@ -88,11 +88,11 @@ def in_memory() -> Backend:
     return replace(_backend(engine, lambda: lock), moved=_nobody_else)
 
 
-def _backend(engine: Engine, turn: Callable[[], AbstractContextManager[Any]]) -> Backend:
+def _backend(engine: Engine, turn: Callable[[], AbstractContextManager[Any]]) -> DatabaseBackend:
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     # A writer holds the write lock from the start, so that what it reads is what it writes on.
-    return Backend(
+    return DatabaseBackend(
         engine,
         shared=False,
         insert=insert,

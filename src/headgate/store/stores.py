@@ -14,33 +14,35 @@ from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.store import audit, sqlite
-from headgate.store.backends import Backend
-from headgate.store.database import Database, storable
+from headgate.store.backends import DatabaseBackend
+from headgate.store.database import Database, is_storable_text
 from headgate.store.export import exported
-from headgate.store.import_log import taken
+from headgate.store.import_log import import_log
 from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.log import SqlStore
 from headgate.store.marks import Marks
 from headgate.store.sealer import Sealer
 from headgate.store.seals import Seal, newest
-from headgate.store.tables import FIRST, checkpoints, documents, log, seals
-from headgate.store.verification import Proof, Rows, Seen, unseen
+from headgate.store.tables import FIRST, checkpoints, documents, log_table, seals
+from headgate.store.verification import ReadRows, Seen, VerificationResult, ignore_progress
 
 logger = logging.getLogger(__name__)
 
 MEMORY = ":memory:"
 """A store that ends with its process."""
 
-_EVERY = log.alias("every")
+_EVERY = log_table.alias("every")
 # Both in one text, so that the newest row of each log is looked up once.
 _NEWEST = (
     select(cast(_EVERY.c.revision, String) + ":" + _EVERY.c.hash)
-    .where(_EVERY.c.log_id == log.c.log_id)
+    .where(_EVERY.c.log_id == log_table.c.log_id)
     .order_by(_EVERY.c.revision.desc())
     .limit(1)
     .scalar_subquery()
 )
-_HEADS = select(log.c.log_id, _NEWEST.label("head")).where(FIRST, log.c.log_id.in_(bindparam("roots", expanding=True)))
+_HEADS = select(log_table.c.log_id, _NEWEST.label("head")).where(
+    FIRST, log_table.c.log_id.in_(bindparam("roots", expanding=True))
+)
 _ANYWHERE = (
     select(documents.c.log_id, documents.c.body)
     .where(documents.c.kind == bindparam("kind"), documents.c.id == bindparam("id"))
@@ -73,9 +75,9 @@ class SqlStores:
         if self._sealer is not None:
             self._sealer.begin(self.logs())
 
-    def moved(self) -> bool:
+    def changed_elsewhere(self) -> bool:
         """Say whether another process may have written since this was asked last. A store that cannot tell says yes."""
-        return self._database.moved()
+        return self._database.changed_elsewhere()
 
     def check(self) -> None:
         """Raise `StoreError` unless it can be read; where the last write failed, it has to take one again, too."""
@@ -83,7 +85,7 @@ class SqlStores:
             self.logs()
             return
         probe = {"log_id": "", "kind": "probe", "id": "probe"}
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             self._database.insert_new(connection, documents, {**probe, "body": "{}"})
             connection.execute(delete(documents).filter_by(**probe))
 
@@ -93,7 +95,7 @@ class SqlStores:
 
     def logs(self) -> Sequence[ResourceId]:
         """Return the roots of the logs that have begun."""
-        rows = self._database.rows(select(log.c.log_id).where(FIRST).order_by(log.c.log_id))
+        rows = self._database.rows(select(log_table.c.log_id).where(FIRST).order_by(log_table.c.log_id))
         return [ResourceId(row.log_id) for row in rows]
 
     def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, Head]:
@@ -104,17 +106,17 @@ class SqlStores:
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
         """Return a document of any log with the root of that, for kinds whose ids nothing else has; None for none."""
-        if not storable(id):
+        if not is_storable_text(id):
             return None
         found = self._database.rows(_ANYWHERE, kind=kind, id=id)
         return (ResourceId(found[0].log_id), json.loads(found[0].body)) if found else None
 
     def audit(self, records: Sequence[tuple[ResourceId, AuditRecord]]) -> None:
         """Keep records of the audit, each with the root of its log, in one write."""
-        with self._database.writing() as connection:
-            audit.keep(connection, records)
+        with self._database.transaction() as connection:
+            audit.store_records(connection, records)
 
-    def audited(
+    def audit_records(
         self, root: ResourceId, wanted: AuditFilter, before: int | None = None, limit: int = 100
     ) -> Sequence[tuple[int, AuditRecord]]:
         """Return records of a log with their numbers, newest first, those below `before`, so many at most."""
@@ -127,9 +129,9 @@ class SqlStores:
         """
         if not self._database.backend.shared:
             return lambda: None
-        from headgate.store.notifications import listen  # noqa: PLC0415 - with the driver of PostgreSQL only
+        from headgate.store.notifications import listen_for_revisions  # noqa: PLC0415 - with the driver of PostgreSQL only
 
-        return listen(self._database.backend.engine, heard, tasks)
+        return listen_for_revisions(self._database.backend.engine, heard, tasks)
 
     def seal(self) -> list[Seal]:
         """Sign the newest entry of every log, and return the seals. Raises `StoreError` if a log does not prove."""
@@ -143,13 +145,13 @@ class SqlStores:
     def verify(
         self,
         given: Sequence[Seal] = (),
-        seen: Seen = unseen,
+        seen: Seen = ignore_progress,
         known: KnownKeys | None = None,
         marks: Marks | None = None,
-    ) -> list[Proof]:
+    ) -> list[VerificationResult]:
         """Prove every log, or raise `StoreError` with the first revision that does not hold; see `SqlStore.verify`."""
         marked = marks.read() if marks is not None else {}
-        found = self._database.rows(union(select(log.c.log_id), select(seals.c.log_id)))
+        found = self._database.rows(union(select(log_table.c.log_id), select(seals.c.log_id)))
         roots = sorted({*(row.log_id for row in found), *(seal.log for seal in given), *marked})
         return [
             self.log(root).verify([seal for seal in given if seal.log == root], seen, known, marked.get(root))
@@ -162,7 +164,7 @@ class SqlStores:
 
     def drop_checkpoints(self) -> None:
         """Delete every checkpoint: the next start reads the logs from their beginning."""
-        with self._database.writing() as connection:
+        with self._database.transaction() as connection:
             connection.execute(delete(checkpoints))
 
     def export(self, root: ResourceId) -> Iterator[str]:
@@ -178,11 +180,11 @@ class SqlStores:
         a model. Raises `StoreError` for an incomplete file, a log that exists already and files that are not the
         organization's; then nothing is written.
         """
-        return taken(self._database, lines, may_hold, is_model)
+        return import_log(self._database, lines, may_hold, is_model)
 
     def settle(self) -> None:
         """Take what was erased out of the files of an embedded store; PostgreSQL does that by itself, later."""
-        self._database.settle()
+        self._database.vacuum()
 
     def close(self) -> None:
         """Seal what is not sealed yet, where there is a key, and let go of the database."""
@@ -193,7 +195,7 @@ class SqlStores:
                 logger.warning("the logs end without a seal", exc_info=True)
         self._database.close()
 
-    def _rows_of(self, roots: Iterable[ResourceId]) -> dict[ResourceId, Rows]:
+    def _rows_of(self, roots: Iterable[ResourceId]) -> dict[ResourceId, ReadRows]:
         return {root: self.log(root).rows for root in roots}
 
     def _unsealed(self) -> list[ResourceId]:
@@ -207,11 +209,11 @@ def _head_of(text: str) -> Head:
     return Head(int(revision), hash)
 
 
-def _backend(where: str | Path) -> Backend:
+def _backend(where: str | Path) -> DatabaseBackend:
     if where == MEMORY:
         return sqlite.in_memory()
     if isinstance(where, str) and "://" in where:
         from headgate.store import postgresql  # noqa: PLC0415 - the driver takes a third of a second to load
 
-        return postgresql.at(where)
+        return postgresql.open_postgresql(where)
     return sqlite.in_folder(Path(where))

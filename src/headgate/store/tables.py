@@ -18,19 +18,19 @@ from sqlalchemy import (
 SCHEMA_VERSION = 2
 """What `meta` says."""
 
-metadata = MetaData(naming_convention={"pk": "pk_%(table_name)s", "ix": "ix_%(table_name)s_%(column_0_N_name)s"})
+table_metadata = MetaData(naming_convention={"pk": "pk_%(table_name)s", "ix": "ix_%(table_name)s_%(column_0_N_name)s"})
 
 meta = Table(
     "meta",
-    metadata,
+    table_metadata,
     Column("id", Integer, primary_key=True),
     Column("schema_version", Integer, nullable=False),
 )
 """One row, from before there were migrations: what a Headgate of that time reads to refuse a newer store."""
 
-log = Table(
+log_table = Table(
     "log",
-    metadata,
+    table_metadata,
     Column("log_id", String, primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     Column("at", Double, nullable=False),
@@ -47,11 +47,11 @@ log = Table(
 FIRST = literal_column("log.revision") == literal_column("1")
 """The first entry of a log, said as its index says it."""
 
-Index("ix_log_first", log.c.log_id, sqlite_where=FIRST, postgresql_where=FIRST)
+Index("ix_log_first", log_table.c.log_id, sqlite_where=FIRST, postgresql_where=FIRST)
 
 documents = Table(
     "documents",
-    metadata,
+    table_metadata,
     Column("log_id", String, primary_key=True),
     Column("kind", String, primary_key=True),
     Column("id", String, primary_key=True),
@@ -61,7 +61,7 @@ documents = Table(
 
 pointers = Table(
     "pointers",
-    metadata,
+    table_metadata,
     Column("log_id", String, primary_key=True),
     Column("table_id", String, primary_key=True),
     Column("metadata_location", Text, nullable=False),
@@ -74,7 +74,7 @@ pointers = Table(
 
 checkpoints = Table(
     "checkpoints",
-    metadata,
+    table_metadata,
     Column("log_id", String, primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     Column("at", Double, nullable=False),
@@ -83,7 +83,7 @@ checkpoints = Table(
 
 seals = Table(
     "seals",
-    metadata,
+    table_metadata,
     Column("log_id", String, primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     Column("key", String, primary_key=True),
@@ -95,7 +95,7 @@ seals = Table(
 
 runs = Table(
     "runs",
-    metadata,
+    table_metadata,
     Column("log_id", String, primary_key=True),
     Column("run", String, primary_key=True),
     Column("pipeline", String, nullable=False),
@@ -122,7 +122,7 @@ runs = Table(
 
 run_lines = Table(
     "run_lines",
-    metadata,
+    table_metadata,
     Column("log_id", String, primary_key=True),
     Column("run", String, primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
@@ -133,7 +133,7 @@ run_lines = Table(
 
 audit = Table(
     "audit",
-    metadata,
+    table_metadata,
     Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
     Column("log_id", String, nullable=False),
     Column("at", Double, nullable=False),

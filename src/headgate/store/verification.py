@@ -16,12 +16,12 @@ from headgate.store.seals import Seal
 Seen = Callable[[int], None]
 """Told of each revision that was looked at."""
 
-Rows = Callable[[int], Iterator[Row[Any]]]
+ReadRows = Callable[[int], Iterator[Row[Any]]]
 """Yields the rows of a log above a revision, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class VerificationResult:
     """The log is whole up to its head, and nobody without a key can have changed it up to `sealed` (0: no seal)."""
 
     log: ResourceId
@@ -29,13 +29,13 @@ class Proof:
     sealed: int
 
 
-def unseen(_revision: int) -> None:
+def ignore_progress(_revision: int) -> None:
     """Nobody waits to hear how far it is."""
 
 
-def prove(
+def verify_store(
     root: ResourceId, rows: Iterable[Row[Any]], seals: Sequence[Seal], known: KnownKeys | None, seen: Seen
-) -> Proof:
+) -> VerificationResult:
     """Walk the rows of a log, and hold it to the seals; whose they are is asked where keys are known.
 
     Raises `StoreError` that names the first revision that does not hold.
@@ -48,15 +48,15 @@ def prove(
         head += 1
         require_next(root, row, head, previous)
         for seal in said.pop(head, ()):
-            _hold(root, seal, row, known)
+            _check_seal(root, seal, row, known)
         previous = row.hash
         seen(head)
     if said:
         raise _broken(root, head + 1, f"was cut off: there is a seal of revision {max(said)}")
-    return Proof(root, head, max((seal.revision for seal in seals), default=0))
+    return VerificationResult(root, head, max((seal.revision for seal in seals), default=0))
 
 
-def prove_from(root: ResourceId, rows: Rows, seal: Seal | None, last: int | None) -> Row[Any] | None:
+def prove_from(root: ResourceId, rows: ReadRows, seal: Seal | None, last: int | None) -> Row[Any] | None:
     """Return the row of the revision `last`, or the newest, proved from a seal on, or from the first entry.
 
     None for an empty log. Raises `StoreError` that names the first revision that does not hold.
@@ -86,12 +86,12 @@ def require_known(seal: Seal, known: KnownKeys) -> None:
         raise _broken(seal.log, seal.revision, f"has a seal that the key `{seal.key}` did not make")
 
 
-def _sealed_row(root: ResourceId, rows: Rows, seal: Seal) -> Row[Any]:
+def _sealed_row(root: ResourceId, rows: ReadRows, seal: Seal) -> Row[Any]:
     row = next(rows(seal.revision - 1), None)
     if row is None:
         raise _broken(root, seal.revision, "was cut off")
     require_next(root, row, seal.revision, row.previous_hash)
-    _hold(root, seal, row, None)
+    _check_seal(root, seal, row, None)
     return row
 
 
@@ -101,7 +101,7 @@ def require_next(root: ResourceId, row: Row[Any], revision: int, previous: str) 
         raise _broken(root, revision, "was altered or lost")
 
 
-def _hold(root: ResourceId, seal: Seal, row: Row[Any], known: KnownKeys | None) -> None:
+def _check_seal(root: ResourceId, seal: Seal, row: Row[Any], known: KnownKeys | None) -> None:
     if known is not None:
         require_known(seal, known)
     if (seal.hash, seal.at) != (row.hash, float(row.at)):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import zstandard
 
-from headgate.untrusted_input.avro_values import Cursor, Shape, decoder
+from headgate.untrusted_input.avro_values import AvroShape, Cursor, decoder
 from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
 from headgate.untrusted_input.json_documents import distinct_members
 
@@ -36,7 +36,7 @@ class _Header:
     sync: bytes
 
 
-def read_records(data: bytes, shape: Shape) -> Iterator[dict[int, Any]]:
+def read_records(data: bytes, shape: AvroShape) -> Iterator[dict[int, Any]]:
     """Yield the records of a file as dictionaries by field id.
 
     Raises:
@@ -51,7 +51,7 @@ def read_records(data: bytes, shape: Shape) -> Iterator[dict[int, Any]]:
         raise UnreadableInputError("the file ends in the middle of a value") from None
 
 
-def _records(data: bytes, shape: Shape) -> Iterator[dict[int, Any]]:
+def _records(data: bytes, shape: AvroShape) -> Iterator[dict[int, Any]]:
     cursor = Cursor(data)
     header = _header(cursor)
     decode = decoder(header.schema, shape)

@@ -19,7 +19,7 @@ _FIRST_PARTITION_FIELD: Final = 1_000
 """Iceberg numbers partition fields from here on."""
 
 
-class Scalar(Enum):
+class AvroScalar(Enum):
     """A type without parts."""
 
     BOOLEAN = auto()
@@ -35,10 +35,10 @@ class AnyPartition(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class AvroRecord:
     """A record: its fields by Iceberg's field id, and which of them a file must have."""
 
-    fields: Mapping[int, "Shape"]
+    fields: Mapping[int, "AvroShape"]
     required: frozenset[int]
 
 
@@ -46,7 +46,7 @@ class Record:
 class Items:
     """An array."""
 
-    of: "Shape"
+    of: "AvroShape"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +55,17 @@ class Pairs:
 
     key: int
     value: int
-    of: Scalar
+    of: AvroScalar
 
 
-Shape = Scalar | AnyPartition | Record | Items | Pairs
+AvroShape = AvroScalar | AnyPartition | AvroRecord | Items | Pairs
 """What Iceberg's specification says a field is. A file's own schema must say the same."""
 
 _NAMES: Final = {
-    Scalar.BOOLEAN: frozenset({"boolean"}),
-    Scalar.INTEGER: frozenset({"int", "long"}),
-    Scalar.TEXT: frozenset({"string"}),
-    Scalar.BYTES: frozenset({"bytes"}),
+    AvroScalar.BOOLEAN: frozenset({"boolean"}),
+    AvroScalar.INTEGER: frozenset({"int", "long"}),
+    AvroScalar.TEXT: frozenset({"string"}),
+    AvroScalar.BYTES: frozenset({"bytes"}),
 }
 
 
@@ -143,7 +143,7 @@ class Cursor:
 Decode = Callable[[Cursor], Any]
 
 
-def decoder(written: Any, shape: Shape) -> Decode:
+def decoder(written: Any, shape: AvroShape) -> Decode:
     """Return what decodes a value. Raises `UnreadableInputError` unless the file's schema says what Iceberg's does.
 
     Records are dictionaries by field id. `written` is the type as the file's schema has it.
@@ -159,14 +159,14 @@ def _type_beside_null(union: list[Any]) -> Any:
     return union[1]
 
 
-def _required(written: Any, shape: Shape) -> Decode:
+def _required(written: Any, shape: AvroShape) -> Decode:
     for _ in range(_MAX_WRAPS):
         if not isinstance(written, dict) or not isinstance(written.get("type"), dict):
             break
         written = written["type"]
-    if isinstance(shape, Scalar):
+    if isinstance(shape, AvroScalar):
         return _scalar(written, shape)
-    if isinstance(shape, Record):
+    if isinstance(shape, AvroRecord):
         return _record(_fields(written), shape)
     if isinstance(shape, Items):
         return _items(decoder(_part(written, "array", "items"), shape.of))
@@ -175,19 +175,19 @@ def _required(written: Any, shape: Shape) -> Decode:
     return _partition(_fields(written))
 
 
-def _scalar(written: Any, scalar: Scalar) -> Decode:
+def _scalar(written: Any, scalar: AvroScalar) -> Decode:
     name = written.get("type") if isinstance(written, dict) else written
     if not isinstance(name, str) or name not in _NAMES[scalar]:
         raise UnreadableInputError("a field of the file's schema has another type than Iceberg gives it")
     return {
-        Scalar.BOOLEAN: Cursor.boolean,
-        Scalar.INTEGER: Cursor.long,
-        Scalar.TEXT: Cursor.text,
-        Scalar.BYTES: Cursor.binary,
+        AvroScalar.BOOLEAN: Cursor.boolean,
+        AvroScalar.INTEGER: Cursor.long,
+        AvroScalar.TEXT: Cursor.text,
+        AvroScalar.BYTES: Cursor.binary,
     }[scalar]
 
 
-def _record(fields: Mapping[int, Any], record: Record) -> Decode:
+def _record(fields: Mapping[int, Any], record: AvroRecord) -> Decode:
     if unknown := fields.keys() - record.fields.keys():
         raise UnreadableInputError(
             f"the file's schema has the field id {min(unknown)}, which Iceberg does not have there"
@@ -278,7 +278,7 @@ def _pairs(written: Any, pairs: Pairs) -> Decode:
     fields = _fields(written)
     if list(fields) != [pairs.key, pairs.value]:
         raise UnreadableInputError("a map in the file's schema has other fields than its key and value")
-    key, value = decoder(fields[pairs.key], Scalar.INTEGER), decoder(fields[pairs.value], pairs.of)
+    key, value = decoder(fields[pairs.key], AvroScalar.INTEGER), decoder(fields[pairs.value], pairs.of)
 
     def read(cursor: Cursor) -> dict[int, Any]:
         found: dict[int, Any] = {}

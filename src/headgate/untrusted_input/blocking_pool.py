@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from headgate.untrusted_input.limits import MEBIBYTE, ParserLimits
 from headgate.untrusted_input.pool import Charge, ParserPool
-from headgate.untrusted_input.purposes import FILES, Purpose
+from headgate.untrusted_input.purposes import SMALLER_FILES, Purpose
 
 FILE_LIMITS: Final = ParserLimits(
     memory_bytes=512 * MEBIBYTE,
@@ -32,7 +32,7 @@ CHART_LIMITS: Final = ParserLimits(
 class BlockingPool:
     """Rewrites documents for threads and for other event loops. Safe to use from several threads."""
 
-    def __init__(self, limits: ParserLimits = FILE_LIMITS, purpose: Purpose = FILES) -> None:
+    def __init__(self, limits: ParserLimits = FILE_LIMITS, purpose: Purpose = SMALLER_FILES) -> None:
         """Nothing is started before the first call."""
         self._limits = limits
         self._purpose = purpose

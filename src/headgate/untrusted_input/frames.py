@@ -9,24 +9,24 @@ COMMAND: Final = struct.Struct(">BI")
 
 `BEGIN` carries the job's socket beside it, and the file that the job reads, if it reads one.
 """
-FILE: Final = 1
+FILE_FRAME: Final = 1
 """The descriptor at which a parser finds the file of its job."""
 READY: Final = b"R"
 """Launcher to parent: its imports are done."""
 DOCUMENT: Final = struct.Struct(">8sQ")
 """Parent to parser: the format, and the length of the document that follows."""
-ANSWER: Final = struct.Struct(">BQ")
+ANSWER_HEAD: Final = struct.Struct(">BQ")
 """Parser to parent: the outcome, and the length of the document or message that follows."""
 
 
-class Command(enum.IntEnum):
+class ParserCommand(enum.IntEnum):
     """What the launcher is asked for."""
 
     BEGIN = 1
     END = 2
 
 
-class Outcome(enum.IntEnum):
+class ParserOutcome(enum.IntEnum):
     """What became of a document."""
 
     REWRITTEN = 0

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, NoReturn
 
-from headgate.untrusted_input.frames import COMMAND, FILE, READY, Command
+from headgate.untrusted_input.frames import COMMAND, FILE_FRAME, READY, ParserCommand
 from headgate.untrusted_input.limits import ParserLimits, restriction
 from headgate.untrusted_input.parser import serve
 from headgate.untrusted_input.rewriters import Family, load_preparation, load_rewriters
@@ -58,14 +58,14 @@ class _Launcher:
     def run(self) -> None:
         while (received := self._receive()) is not None:
             command, number, descriptors = received
-            if command is Command.BEGIN and descriptors:
+            if command is ParserCommand.BEGIN and descriptors:
                 self._begin(number, socket.socket(fileno=descriptors[0]), descriptors[1:])
-            elif command is Command.END:
+            elif command is ParserCommand.END:
                 self._end(number)
         for number in tuple(self._processes):
             self._end(number)
 
-    def _receive(self) -> tuple[Command, int, list[int]] | None:
+    def _receive(self) -> tuple[ParserCommand, int, list[int]] | None:
         data, descriptors, _, _ = socket.recv_fds(self._control, COMMAND.size, 2)
         while data and len(data) < COMMAND.size:
             more = self._control.recv(COMMAND.size - len(data))
@@ -73,7 +73,7 @@ class _Launcher:
         if not data:
             return None
         command, number = COMMAND.unpack(data)
-        return Command(command), number, descriptors
+        return ParserCommand(command), number, descriptors
 
     def _begin(self, number: int, job: socket.socket, files: list[int]) -> None:
         with job, suppress(OSError):  # without a process the parent finds the job's socket closed
@@ -97,7 +97,7 @@ def _become_parser(job: socket.socket, files: list[int], work: Callable[[socket.
     try:
         os.dup2(job.fileno(), 0)
         for each in files:
-            os.dup2(each, FILE)
+            os.dup2(each, FILE_FRAME)
         os.closerange(3, _FILES)
         work(socket.socket(fileno=0))
     finally:

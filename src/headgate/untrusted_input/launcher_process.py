@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import astuple
 from typing import Final
 
-from headgate.untrusted_input.frames import COMMAND, READY, Command
+from headgate.untrusted_input.frames import COMMAND, READY, ParserCommand
 from headgate.untrusted_input.limits import ParserLimits
 from headgate.untrusted_input.rewriters import Family
 
@@ -72,7 +72,7 @@ class LauncherProcess:
         with theirs:
             try:
                 files = () if file is None else (file,)
-                self._command(Command.BEGIN, number, (theirs.fileno(), *files))
+                self._command(ParserCommand.BEGIN, number, (theirs.fileno(), *files))
             except LauncherError:
                 mine.close()
                 raise
@@ -82,9 +82,9 @@ class LauncherProcess:
     def end(self, number: int) -> None:
         """End a job, with its process."""
         with suppress(LauncherError):
-            self._command(Command.END, number)
+            self._command(ParserCommand.END, number)
 
-    def _command(self, command: Command, number: int, passed: Sequence[int] = ()) -> None:
+    def _command(self, command: ParserCommand, number: int, passed: Sequence[int] = ()) -> None:
         try:
             if self._control is None:
                 raise LauncherError("the launcher of parsers is not started")

@@ -5,50 +5,50 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from headgate.untrusted_input.avro import read_records
-from headgate.untrusted_input.avro_values import AnyPartition, Items, Pairs, Record, Scalar, Shape
+from headgate.untrusted_input.avro_values import AnyPartition, AvroRecord, AvroScalar, AvroShape, Items, Pairs
 from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
 from headgate.untrusted_input.manifest_answers import CODES, FileAnswer, ManifestAnswer, pack_files, pack_manifests
 
 MAX_RECORDS: Final = 1_000_000
 """Of one file."""
 
-_INT: Final = Scalar.INTEGER
-_SUMMARY: Final = Record(
-    {509: Scalar.BOOLEAN, 518: Scalar.BOOLEAN, 510: Scalar.BYTES, 511: Scalar.BYTES}, frozenset({509})
+_INT: Final = AvroScalar.INTEGER
+_SUMMARY: Final = AvroRecord(
+    {509: AvroScalar.BOOLEAN, 518: AvroScalar.BOOLEAN, 510: AvroScalar.BYTES, 511: AvroScalar.BYTES}, frozenset({509})
 )
 
-MANIFEST_LIST: Final = Record(
+MANIFEST_LIST: Final = AvroRecord(
     {
-        500: Scalar.TEXT,
+        500: AvroScalar.TEXT,
         **dict.fromkeys((501, 502, 503, 504, 505, 506, 512, 513, 514, 515, 516, 517, 520), _INT),
         507: Items(_SUMMARY),
-        519: Scalar.BYTES,
+        519: AvroScalar.BYTES,
     },
     frozenset({500, 501, 502, 503}),
 )
 """A manifest list's record, of versions 1 to 3."""
 
-_COUNTS: Final[Mapping[int, Shape]] = {
+_COUNTS: Final[Mapping[int, AvroShape]] = {
     108: Pairs(117, 118, _INT),
     109: Pairs(119, 120, _INT),
     110: Pairs(121, 122, _INT),
     111: Pairs(123, 124, _INT),
     137: Pairs(138, 139, _INT),
-    125: Pairs(126, 127, Scalar.BYTES),
-    128: Pairs(129, 130, Scalar.BYTES),
+    125: Pairs(126, 127, AvroScalar.BYTES),
+    128: Pairs(129, 130, AvroScalar.BYTES),
 }
-DATA_FILE: Final = Record(
+DATA_FILE: Final = AvroRecord(
     {
         **dict.fromkeys((134, 103, 104, 105, 106, 140, 142, 144, 145), _INT),
-        **dict.fromkeys((100, 101, 143), Scalar.TEXT),
+        **dict.fromkeys((100, 101, 143), AvroScalar.TEXT),
         102: AnyPartition.PARTITION,
         **_COUNTS,
-        131: Scalar.BYTES,
+        131: AvroScalar.BYTES,
         **dict.fromkeys((107, 132, 135), Items(_INT)),
     },
     frozenset({100, 101, 102, 103, 104}),
 )
-MANIFEST: Final = Record({**dict.fromkeys((0, 1, 3, 4), _INT), 2: DATA_FILE}, frozenset({0, 2}))
+MANIFEST: Final = AvroRecord({**dict.fromkeys((0, 1, 3, 4), _INT), 2: DATA_FILE}, frozenset({0, 2}))
 """A manifest's record, of versions 1 to 3."""
 
 _OF_THE_PAST: Final = frozenset({105, 106, 107})

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
-from headgate.untrusted_input.frames import ANSWER, DOCUMENT, Outcome
+from headgate.untrusted_input.frames import ANSWER_HEAD, DOCUMENT, ParserOutcome
 from headgate.untrusted_input.limits import ParserLimits
 from headgate.untrusted_input.rewriters import Rewriter
 
@@ -17,17 +17,17 @@ def serve(job: socket.socket, limits: ParserLimits, rewriters: Mapping[bytes, Re
         if length > limits.document_bytes:
             return
         outcome, answer = _rewrite(rewriters[kind.rstrip(b"\0")], _receive(job, length))
-        job.sendall(ANSWER.pack(outcome, memoryview(answer).nbytes))
+        job.sendall(ANSWER_HEAD.pack(outcome, memoryview(answer).nbytes))
         job.sendall(answer)
 
 
-def _rewrite(rewrite: Rewriter, document: bytearray) -> tuple[Outcome, Any]:
+def _rewrite(rewrite: Rewriter, document: bytearray) -> tuple[ParserOutcome, Any]:
     try:
-        return Outcome.REWRITTEN, rewrite(document)
+        return ParserOutcome.REWRITTEN, rewrite(document)
     except UnreadableInputError as error:
-        return Outcome.UNREADABLE, str(error).encode(errors="replace")
+        return ParserOutcome.UNREADABLE, str(error).encode(errors="replace")
     except OversizedInputError as error:
-        return Outcome.OVERSIZED, str(error).encode(errors="replace")
+        return ParserOutcome.OVERSIZED, str(error).encode(errors="replace")
 
 
 def _receive(job: socket.socket, length: int) -> bytearray:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyError, UnreadableInputError
-from headgate.untrusted_input.frames import ANSWER, DOCUMENT, Outcome
+from headgate.untrusted_input.frames import ANSWER_HEAD, DOCUMENT, ParserOutcome
 from headgate.untrusted_input.launcher_process import LauncherError, LauncherProcess
 from headgate.untrusted_input.limits import ParserLimits
 from headgate.untrusted_input.purposes import UPLOADS, Purpose
@@ -16,7 +16,7 @@ from headgate.untrusted_input.turns import Turns
 Charge = Callable[[int], None]
 """Told the size of each rewritten document before it is read; what it raises ends the job."""
 
-_OUTCOMES: Final = frozenset(map(int, Outcome))
+_OUTCOMES: Final = frozenset(map(int, ParserOutcome))
 _MESSAGE_BYTES: Final = 400
 _AT_ONCE: Final = min(16, max(4, 2 * (os.cpu_count() or 2)))
 """An owner has a quarter of them at most."""
@@ -96,23 +96,25 @@ class ParserPool:
 
     async def _rewrite(self, job: socket.socket, kind: bytes, document: bytes, charge: Charge) -> bytes:
         outcome, answer = await self._answer(job, kind, document, charge)
-        if outcome is Outcome.REWRITTEN:
+        if outcome is ParserOutcome.REWRITTEN:
             return answer
-        failure = OversizedInputError if outcome is Outcome.OVERSIZED else UnreadableInputError
+        failure = OversizedInputError if outcome is ParserOutcome.OVERSIZED else UnreadableInputError
         raise failure(_printable(answer) or self._purpose.lost)
 
-    async def _answer(self, job: socket.socket, kind: bytes, document: bytes, charge: Charge) -> tuple[Outcome, bytes]:
+    async def _answer(
+        self, job: socket.socket, kind: bytes, document: bytes, charge: Charge
+    ) -> tuple[ParserOutcome, bytes]:
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(job, DOCUMENT.pack(kind, len(document)))
         await loop.sock_sendall(job, document)
-        code, length = ANSWER.unpack(await _receive(job, ANSWER.size))
+        code, length = ANSWER_HEAD.unpack(await _receive(job, ANSWER_HEAD.size))
         if code not in _OUTCOMES or length > (
-            self._limits.answer_bytes if code == Outcome.REWRITTEN else _MESSAGE_BYTES
+            self._limits.answer_bytes if code == ParserOutcome.REWRITTEN else _MESSAGE_BYTES
         ):
             raise ConnectionAbortedError
-        if code == Outcome.REWRITTEN:
+        if code == ParserOutcome.REWRITTEN:
             charge(length)
-        return Outcome(code), await _receive(job, length)
+        return ParserOutcome(code), await _receive(job, length)
 
 
 async def _receive(job: socket.socket, length: int) -> bytes:

@@ -54,7 +54,7 @@ class Purpose:
 
 _SEND: Final = "send this one again"
 UPLOADS: Final = Purpose(Family.ROWS, 256, 64, "upload", "read", "read", "send fewer rows at once", _SEND)
-FILES: Final = Purpose(Family.FILES, 32, 8, "file", "read", "read", "write smaller files", _SEND)
+SMALLER_FILES: Final = Purpose(Family.FILES, 32, 8, "file", "read", "read", "write smaller files", _SEND)
 """Each job has a thread of the server waiting for it, so few of them wait. An owner is an organization."""
 CHARTS: Final = Purpose(
     Family.CHARTS, 64, 16, "chart", "draw", "drawn", "select fewer rows or shorter texts", "request this one again"

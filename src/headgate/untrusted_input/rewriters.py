@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any
 
-from headgate.untrusted_input.frames import FILE
+from headgate.untrusted_input.frames import FILE_FRAME
 
 Rewriter = Callable[[bytearray], Any]
 """Takes a document and returns the rewritten one, as an object with a buffer."""
@@ -33,7 +33,7 @@ def load_rewriters(family: Family) -> Mapping[bytes, Rewriter]:
     from headgate.untrusted_input.parquet import check_parquet  # noqa: PLC0415 - see above
 
     def check(_: bytearray) -> bytes:
-        check_parquet(FILE)
+        check_parquet(FILE_FRAME)
         return b""
 
     return {b"json": rewrite_json, b"manifest": read_manifest, b"list": read_manifest_list, b"parquet": check}

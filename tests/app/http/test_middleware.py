@@ -1,4 +1,4 @@
-"""What stands around the doors knows the deployment: who asks, what was decided, whether the store answers."""
+"""What stands around the endpoints knows the deployment: who asks, what was decided, whether the store answers."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.app.http.middleware import Front, fronted
+from headgate.app.http.middleware import ServedApp, build_front
 from headgate.control.identity.tokens import RevokeToken
 from headgate.control.kernel.ports import StoreError
 from headgate.endpoints.http.limits import Limits
@@ -23,10 +23,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield opened
 
 
-def front(world: World, **limits: float) -> Front:
-    """Return the doors as they are served, with these limits."""
+def front(world: World, **limits: float) -> ServedApp:
+    """Return the endpoints as they are served, with these limits."""
     settings = replace(world.deployment.settings, limits=replace(Limits(), **limits))
-    return fronted(world.app, replace(world.deployment, settings=settings), world.sparks.caller)
+    return build_front(world.app, replace(world.deployment, settings=settings), world.sparks.caller)
 
 
 class TestARate:

@@ -1,4 +1,4 @@
-"""Where the doors are found: by everybody as the settings say, and by the Spark driver in any case."""
+"""Where the endpoints are found: by everybody as the settings say, and by the Spark driver in any case."""
 
 import asyncio
 import socket
@@ -15,10 +15,10 @@ import httpx
 import pytest
 from starlette.responses import PlainTextResponse
 
-from headgate.app.http.middleware import Front
-from headgate.app.http.server import Listening, ServerError, listen
+from headgate.app.http.middleware import ServedApp
+from headgate.app.http.server import HttpServer, ServerError, listen
 from headgate.app.settings.settings import HOST, Settings, default_settings
-from headgate.endpoints.http.fast_path import Express
+from headgate.endpoints.http.fast_path import FastPath
 from headgate.endpoints.http.limits import Limits
 from headgate.endpoints.http.probes import Readiness
 from headgate.endpoints.http.rate_limits import of_principals
@@ -30,7 +30,7 @@ OK = PlainTextResponse("ok")
 
 
 class _Never:
-    """A door that answers nothing at once."""
+    """An endpoint that answers nothing at once."""
 
     def knows(self, target: bytes, secret: str) -> None:
         return None
@@ -39,9 +39,9 @@ class _Never:
         return None
 
 
-def front(app: Any) -> Front:
+def front(app: Any) -> ServedApp:
     limits = Limits()
-    return Front(app, Express(_Never(), of_principals(limits), (), limits), Readiness(lambda: None))
+    return ServedApp(app, FastPath(_Never(), of_principals(limits), (), limits), Readiness(lambda: None))
 
 
 def settings(**changed: object) -> Settings:
@@ -49,9 +49,9 @@ def settings(**changed: object) -> Settings:
 
 
 @contextmanager
-def serving(told: Settings, app: Any = OK) -> Iterator[Listening]:
+def serving(told: Settings, app: Any = OK) -> Iterator[HttpServer]:
     with event_loop() as run:
-        listening = Listening(told)
+        listening = HttpServer(told)
 
         async def begin() -> asyncio.Task[None]:
             task = asyncio.create_task(listening.serve(front(app)))
@@ -98,10 +98,10 @@ class TestTheDoors:
 
 class TestAPort:
     def test_that_is_taken_is_named_with_its_variable(self) -> None:
-        held = Listening(settings())
+        held = HttpServer(settings())
         try:
             with pytest.raises(ServerError, match=f"port {held.port} cannot be used .* or set HEADGATE_API_PORT"):
-                Listening(replace(settings(), api_port=held.port))
+                HttpServer(replace(settings(), api_port=held.port))
         finally:
             held.close()
 
@@ -109,7 +109,7 @@ class TestAPort:
         missing = tmp_path / "none"
 
         with pytest.raises(ServerError, match=r"cannot be used: .*; HEADGATE_TLS_CERT and HEADGATE_TLS_KEY name them"):
-            Listening(settings(tls_cert=missing, tls_key=missing))
+            HttpServer(settings(tls_cert=missing, tls_key=missing))
 
     def test_a_port_gives_connections_that_send_each_part_of_an_answer_at_once(self) -> None:
         async def accepted() -> int:
@@ -155,7 +155,7 @@ class TestProxies:
             await OK(scope, receive, send)  # type: ignore[arg-type]
 
         with event_loop() as run:
-            listening = Listening(settings(proxies=proxies))
+            listening = HttpServer(settings(proxies=proxies))
             headers = {"x-forwarded-for": "192.0.2.7", "x-forwarded-proto": "https"}
 
             async def asked() -> None:

@@ -18,7 +18,7 @@ from headgate.app.background import running
 from headgate.app.server import Server
 from headgate.app.settings.clusters import read_clusters
 from headgate.app.settings.settings import Settings
-from headgate.cli.demo.people import Part, Person
+from headgate.cli.demo.people import Person, Persona
 from headgate.facts.ids import ResourceId, RunId
 from headgate.spark.gateway.session_bindings import PRINCIPAL_KEY
 from headgate.spark.sql.client import connect
@@ -51,7 +51,7 @@ class Scene:
         token = server.settings.owner_token.read_text(encoding="utf-8").strip()
         self.server = server
         self.cluster = cluster
-        self.owner = Person(Part("owner", "", ()), token, server.url, server.gateway_port)
+        self.owner = Person(Persona("owner", "", ()), token, server.url, server.gateway_port)
         for name in ("raw", "secret"):
             self.owner.call("POST", "/databases", {"name": name})
         for table in ("raw.t", "raw.linked", "secret.s"):
@@ -171,7 +171,7 @@ def test_a_file_outside_its_table_is_not_read_by_executors(scene: Scene, session
 def test_a_stranger_at_the_ports_between_driver_and_executors_gets_nothing(scene: Scene, session: SparkSession) -> None:
     assert session.table("lake.raw.t").count() == 10
     drivers = scene.server._side._drivers  # pyright: ignore[reportPrivateUsage] (its process is nobody's)
-    driver, _ = drivers.of(scene.server.deployment.home, "big")
+    driver, _ = drivers.get(scene.server.deployment.home, "big")
     assert driver is not None
     assert driver.pid is not None
     connect_port = int(driver.address.rpartition(":")[2])
@@ -189,7 +189,7 @@ def test_a_stranger_at_the_ports_between_driver_and_executors_gets_nothing(scene
 def test_nothing_secret_of_the_driver_is_with_an_executor(scene: Scene, session: SparkSession) -> None:
     assert session.table("lake.raw.t").count() == 10
     drivers = scene.server._side._drivers  # pyright: ignore[reportPrivateUsage] (its secrets are nobody's)
-    driver, _ = drivers.of(scene.server.deployment.home, "big")
+    driver, _ = drivers.get(scene.server.deployment.home, "big")
     (executor, *_) = scene.cluster.executors()
 
     seen = b"".join(Path(f"/proc/{executor}/{each}").read_bytes() for each in ("environ", "cmdline"))

@@ -9,7 +9,7 @@ import pytest
 from headgate.app.settings.named_files import server_files
 from headgate.app.settings.schema import VARIABLES
 from headgate.app.settings.settings import Settings, default_settings
-from headgate.app.settings.variable import FILE, FILE_KINDS, Variable
+from headgate.app.settings.variable import FILE_KINDS, FILE_SUFFIX, SettingSpec
 from tests.app.settings.test_egress_file import GOOD
 
 CONTENTS = {"clusters": "", "egress": GOOD, "path": ""}
@@ -33,14 +33,14 @@ TOGETHER = (
 """Settings that go together."""
 
 
-def settings_with(variable: Variable, environ: dict[str, str]) -> Settings:
+def settings_with(variable: SettingSpec, environ: dict[str, str]) -> Settings:
     """Return settings of an environment that sets a variable, and of what goes together with it."""
     others = {name for group in TOGETHER if variable.name in group for name in group} - {variable.name}
     return default_settings({**dict.fromkeys(others, "https://login.example.org"), **environ})
 
 
 @pytest.mark.parametrize("variable", FILES, ids=lambda each: each.name)
-def test_a_file_of_a_setting_is_the_servers_own(tmp_path: Path, variable: Variable) -> None:
+def test_a_file_of_a_setting_is_the_servers_own(tmp_path: Path, variable: SettingSpec) -> None:
     file = named(tmp_path, variable.name, CONTENTS[variable.kind])
     environ = {variable.name: str(file)}
 
@@ -48,18 +48,18 @@ def test_a_file_of_a_setting_is_the_servers_own(tmp_path: Path, variable: Variab
 
 
 @pytest.mark.parametrize("variable", SECRETS, ids=lambda each: each.name)
-def test_a_file_of_a_secret_is_the_servers_own(tmp_path: Path, variable: Variable) -> None:
+def test_a_file_of_a_secret_is_the_servers_own(tmp_path: Path, variable: SettingSpec) -> None:
     file = named(tmp_path, variable.name, VALUES.get(variable.name, "secret"))
-    environ = {variable.name + FILE: str(file)}
+    environ = {variable.name + FILE_SUFFIX: str(file)}
 
     assert server_files(settings_with(variable, environ), environ).is_own(file)
 
 
 @pytest.mark.parametrize("variable", [each for each in (*FILES, *SECRETS) if each.in_file], ids=lambda each: each.name)
-def test_a_file_that_the_configuration_file_names_is_the_servers_own(tmp_path: Path, variable: Variable) -> None:
+def test_a_file_that_the_configuration_file_names_is_the_servers_own(tmp_path: Path, variable: SettingSpec) -> None:
     is_secret = variable in SECRETS
     file = named(tmp_path, variable.name, VALUES.get(variable.name, "secret") if is_secret else CONTENTS[variable.kind])
-    key = variable.key + FILE.lower() if is_secret else variable.key
+    key = variable.key + FILE_SUFFIX.lower() if is_secret else variable.key
     config = tmp_path / "headgate.toml"
     config.write_text(f'{key} = "{file}"\n')
     environ = {"HEADGATE_CONFIG": str(config)}

@@ -63,7 +63,7 @@ class Scene:
 
     async def comes(self, cluster: str = "big") -> FakeDriver:
         """Somebody comes to the home organization's driver there."""
-        driver, why_not = self.drivers.of(self.home, cluster)
+        driver, why_not = self.drivers.get(self.home, cluster)
         assert isinstance(driver, FakeDriver), why_not
         for _ in range(5):
             await asyncio.sleep(0)
@@ -73,7 +73,7 @@ class Scene:
         """Tell a story between the beginning and the end of the drivers."""
 
         async def whole() -> None:
-            await self.drivers.begin(self.make)  # pyright: ignore[reportArgumentType] (a fake with what is asked of it)
+            await self.drivers.start_home(self.make)  # pyright: ignore[reportArgumentType] (a fake with what is asked of it)
             await story()
             await self.drivers.end()
 
@@ -120,7 +120,7 @@ def test_one_that_does_not_answer_counts_as_one_that_does_not_serve(scene: Scene
 
 
 def test_there_is_none_on_a_cluster_that_nobody_has_described(scene: Scene) -> None:
-    driver, why_not = scene.drivers.of(scene.home, "nosuch")
+    driver, why_not = scene.drivers.get(scene.home, "nosuch")
 
     assert (driver, why_not) == (None, "there is no cluster `nosuch` here; HEADGATE_CLUSTERS describes those that are")
 
@@ -131,11 +131,11 @@ def test_one_that_nobody_comes_to_ends_and_the_next_who_comes_starts_it_again(sc
         scene.now += 59
         await scene.comes()
         scene.now += 59
-        await scene.drivers.end_unused()
+        await scene.drivers.stop_idle()
         assert big.ready
 
         scene.now += 2
-        await scene.drivers.end_unused()
+        await scene.drivers.stop_idle()
         embedded = await scene.comes(EMBEDDED)
         assert (big.ready, embedded.ready) == (False, True)
 
@@ -150,7 +150,7 @@ def test_one_that_does_not_start_says_why_and_is_tried_again_after_a_while(scene
         big = await scene.comes()
         big.fails = "no master answers"
         scene.now += 61
-        await scene.drivers.end_unused()
+        await scene.drivers.stop_idle()
         assert (await scene.comes()).trouble == "no master answers"
         assert (await scene.comes()).generation == 2
 

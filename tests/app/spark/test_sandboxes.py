@@ -14,7 +14,7 @@ from headgate.app.spark.sandboxes import (
     with_own_event_logs,
 )
 from headgate.control.pipelines.clusters import EMBEDDED
-from headgate.sandbox import Level
+from headgate.sandbox import SandboxLevel
 from headgate.spark.driver.clusters import Cluster
 from tests.app.deployment_harness import World, settings_in, world_in
 
@@ -33,37 +33,39 @@ def reached_by_others(settings: Settings) -> Settings:
 
 
 def test_a_laptop_serves_without_a_sandbox_and_says_what_is_not_enforced(settings: Settings) -> None:
-    assert describe_unenforced(settings, Level.NONE, WHY) == LINE
-    assert "the TCP ports" in describe_unenforced(settings, Level.FILES_ONLY, WHY)
-    assert describe_unenforced(settings, Level.FULL, "") == ""
+    assert describe_unenforced(settings, SandboxLevel.NONE, WHY) == LINE
+    assert "the TCP ports" in describe_unenforced(settings, SandboxLevel.FILES_ONLY, WHY)
+    assert describe_unenforced(settings, SandboxLevel.FULL, "") == ""
 
 
-@pytest.mark.parametrize("level", [Level.NONE, Level.FILES_ONLY])
-def test_a_server_that_others_reach_does_not_serve_without_a_full_sandbox(settings: Settings, level: Level) -> None:
+@pytest.mark.parametrize("level", [SandboxLevel.NONE, SandboxLevel.FILES_ONLY])
+def test_a_server_that_others_reach_does_not_serve_without_a_full_sandbox(
+    settings: Settings, level: SandboxLevel
+) -> None:
     others = reached_by_others(settings)
 
     with pytest.raises(SandboxRequiredError, match="HEADGATE_SANDBOX=prefer"):
         describe_unenforced(others, level, WHY)
-    assert describe_unenforced(others, Level.FULL, "") == ""
+    assert describe_unenforced(others, SandboxLevel.FULL, "") == ""
 
 
 def test_the_setting_comes_before_the_address(settings: Settings) -> None:
-    assert describe_unenforced(replace(reached_by_others(settings), sandbox="prefer"), Level.NONE, WHY) == LINE
+    assert describe_unenforced(replace(reached_by_others(settings), sandbox="prefer"), SandboxLevel.NONE, WHY) == LINE
     with pytest.raises(SandboxRequiredError):
-        describe_unenforced(replace(settings, sandbox="require"), Level.NONE, WHY)
+        describe_unenforced(replace(settings, sandbox="require"), SandboxLevel.NONE, WHY)
 
 
 class TestDriver:
     def test_writes_the_folders_of_its_organization(self, tmp_path: Path) -> None:
         with world_in(tmp_path) as world:
             sandbox = prepare_driver_sandbox(
-                world.deployment, world.deployment.home, Cluster(EMBEDDED), Level.FULL, PORTS, {}
+                world.deployment, world.deployment.home, Cluster(EMBEDDED), SandboxLevel.FULL, PORTS, {}
             )
             data = world.deployment.settings.folder
 
         assert sandbox.writes == tuple(data / each / "organization" for each in ("warehouse", "checkpoints", "scratch"))
         assert all(each.stat().st_mode & 0o077 == 0 for each in sandbox.writes)
-        assert (sandbox.level, sandbox.connects) == (Level.FULL, PORTS)
+        assert (sandbox.level, sandbox.connects) == (SandboxLevel.FULL, PORTS)
 
     def test_writes_former_folders_of_its_own_databases_and_of_no_other(self, tmp_path: Path) -> None:
         with world_in(tmp_path) as world:
@@ -73,7 +75,7 @@ class TestDriver:
                 (warehouse / name).mkdir(parents=True, exist_ok=True)
 
             sandbox = prepare_driver_sandbox(
-                world.deployment, world.deployment.home, Cluster(EMBEDDED), Level.FULL, PORTS, {}
+                world.deployment, world.deployment.home, Cluster(EMBEDDED), SandboxLevel.FULL, PORTS, {}
             )
 
         assert {each.name for each in sandbox.writes if each.parent == warehouse} == {"organization", database(world)}
@@ -87,7 +89,9 @@ class TestDriver:
         }
         with world_in(tmp_path) as world:
             cluster = with_own_event_logs(Cluster("far", "yarn", conf=conf), world.deployment.home)
-            sandbox = prepare_driver_sandbox(world.deployment, world.deployment.home, cluster, Level.FULL, PORTS, {})
+            sandbox = prepare_driver_sandbox(
+                world.deployment, world.deployment.home, cluster, SandboxLevel.FULL, PORTS, {}
+            )
 
         assert tmp_path / "trust.jks" in sandbox.reads
         assert tmp_path / "trust.jks" not in sandbox.writes
@@ -100,7 +104,7 @@ class TestDriver:
         with world_in(tmp_path) as world:
             own = world.deployment.home
             cluster = with_own_event_logs(shared, own)
-            sandbox = prepare_driver_sandbox(world.deployment, own, cluster, Level.FULL, PORTS, {})
+            sandbox = prepare_driver_sandbox(world.deployment, own, cluster, SandboxLevel.FULL, PORTS, {})
 
         assert events / own.id in sandbox.writes
         assert (events / own.id).is_dir()

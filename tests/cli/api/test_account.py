@@ -1,4 +1,4 @@
-"""`headgate password` and `headgate sessions`, against the doors of logins."""
+"""`headgate password` and `headgate sessions`, against the endpoints of logins."""
 
 import re
 from collections.abc import Iterator
@@ -50,7 +50,9 @@ def listed() -> list[list[str]]:
 
 def begin_elsewhere(world: World, name: str) -> str:
     """Log the user in on another machine; return the id of that session."""
-    return world.entrance.logins.log_in(name, PASSWORD, {"address": "10.0.0.7", "agent": "a browser"}).session.id
+    return world.entrance.authentication.log_in(
+        name, PASSWORD, {"address": "10.0.0.7", "agent": "a browser"}
+    ).session.id
 
 
 def test_a_user_changes_their_password(world: World, name: str) -> None:

@@ -1,4 +1,4 @@
-"""`headgate login` and `logout`, against the doors of logins."""
+"""`headgate login` and `logout`, against the endpoints of logins."""
 
 import json
 import re
@@ -15,10 +15,10 @@ from typer.testing import CliRunner, Result
 
 from headgate.cli import app, passwords
 from headgate.cli.api import login
-from headgate.cli.client import ApiError, call
-from headgate.cli.session_file import forget, keep, kept_session
+from headgate.cli.client import ApiError, send_request
+from headgate.cli.session_file import forget, kept_session, save_session
 from headgate.control.authentication.sessions import Session
-from headgate.control.authentication.settings import Limit
+from headgate.control.authentication.settings import AttemptLimit
 from tests.cli.logins import serve_logins, use_deployment
 from tests.control.authentication.auth_services_harness import HOME, PASSWORD
 from tests.endpoints.auth.auth_harness import World
@@ -57,10 +57,10 @@ def owner_token(home: Path) -> Path:
 class TestLoggingIn:
     def test_makes_the_commands_that_follow_ones_own(self, world: World, home: Path) -> None:
         with pytest.raises(ApiError, match="headgate login"):
-            call("GET", "/me")
+            send_request("GET", "/me")
         assert log_in().exit_code == 0
 
-        assert call("GET", "/me")["principal"] == world.ann
+        assert send_request("GET", "/me")["principal"] == world.ann
 
     def test_keeps_the_session_where_nobody_else_reads_it(self, home: Path) -> None:
         log_in()
@@ -111,7 +111,7 @@ class TestLoggingIn:
         assert "the login name is empty" in str(run("login", "", "--password-stdin", stdin="x\n").exception)
 
     def test_after_too_many_attempts_says_how_long_to_wait(self, home: Path) -> None:
-        world = World(tries_of_name=Limit(1, 900.0))
+        world = World(tries_of_name=AttemptLimit(1, 900.0))
         with served(world.app) as url:
             first, second = (run("login", "ann", "--password-stdin", stdin="x", url=url) for _ in range(2))
         world.audit.close()
@@ -126,8 +126,8 @@ class TestLoggingIn:
 
         assert log_in().exit_code == 0
 
-        assert world.entrance.logins.principal_of(former) is None
-        assert call("GET", "/me")["principal"] == world.ann
+        assert world.entrance.authentication.principal_of(former) is None
+        assert send_request("GET", "/me")["principal"] == world.ann
 
     def test_succeeds_where_the_former_session_cannot_be_ended(
         self, world: World, home: Path, monkeypatch: pytest.MonkeyPatch
@@ -142,7 +142,7 @@ class TestLoggingIn:
         monkeypatch.setattr(login.httpx, "post", post)
 
         assert log_in().exit_code == 0
-        assert call("GET", "/me")["principal"] == world.ann
+        assert send_request("GET", "/me")["principal"] == world.ann
 
     def test_says_that_a_token_in_the_environment_goes_before_the_session(
         self, home: Path, monkeypatch: pytest.MonkeyPatch
@@ -157,7 +157,7 @@ class TestLoggingIn:
         log_in()
         monkeypatch.setenv("HEADGATE_URL", f"{world.url.replace('127.0.0.1', 'localhost')}/o/acme")
 
-        assert call("GET", "/me")["principal"] == world.ann
+        assert send_request("GET", "/me")["principal"] == world.ann
 
     def test_by_a_browser_waits_until_somebody_lets_it_in(self, world: World, home: Path) -> None:
         answering = threading.Thread(target=_answer, args=(world,), kwargs={"allow": True})
@@ -169,7 +169,7 @@ class TestLoggingIn:
         assert re.search(
             rf"open {world.url}/oauth2/device\?user_code=\S+ and let the code \S{{4}}-\S{{4}} in", result.output
         )
-        assert call("GET", "/me")["principal"] == world.ann
+        assert send_request("GET", "/me")["principal"] == world.ann
 
     def test_by_a_browser_ends_when_it_is_kept_out(self, world: World, home: Path) -> None:
         answering = threading.Thread(target=_answer, args=(world,), kwargs={"allow": False})
@@ -189,7 +189,7 @@ def _answer(world: World, *, allow: bool) -> None:
 
 
 def _session(world: World) -> Session:
-    return world.entrance.logins.log_in("ann", PASSWORD, HOME).session
+    return world.entrance.authentication.log_in("ann", PASSWORD, HOME).session
 
 
 class TestLoggingOut:
@@ -199,7 +199,7 @@ class TestLoggingOut:
         assert session is not None
 
         assert "logged out" in run("logout").output
-        assert world.entrance.logins.principal_of(session) is None
+        assert world.entrance.authentication.principal_of(session) is None
         assert run("logout").output == "there is no session to end; no command has a credential now\n"
 
     @pytest.mark.parametrize(
@@ -230,8 +230,8 @@ class TestLoggingOut:
 
     def test_is_possible_when_it_has_ended_there(self, world: World, home: Path) -> None:
         log_in()
-        for each in world.entrance.logins.sessions.of(world.ann):
-            world.entrance.logins.sessions.end(world.ann, each.id)
+        for each in world.entrance.authentication.sessions.of(world.ann):
+            world.entrance.authentication.sessions.end(world.ann, each.id)
 
         assert run("logout").exit_code == 0
 
@@ -239,8 +239,8 @@ class TestLoggingOut:
 class TestKeptSessions:
     def test_are_of_their_address_until_they_end(self, tmp_path: Path) -> None:
         home = {"XDG_CONFIG_HOME": str(tmp_path)}
-        keep("https://one", "a", time.time() + 60, home)
-        keep("https://two", "b", time.time() - 1, home)
+        save_session("https://one", "a", time.time() + 60, home)
+        save_session("https://two", "b", time.time() - 1, home)
 
         assert kept_session("https://one", home) == "a"
         assert kept_session("https://two", home) is None
@@ -261,10 +261,10 @@ class TestKeptSessions:
         self, tmp_path: Path, address: str, same: str
     ) -> None:
         home = {"XDG_CONFIG_HOME": str(tmp_path)}
-        file = keep(address, "a", time.time() + 60, home)
+        file = save_session(address, "a", time.time() + 60, home)
 
         assert kept_session(same, home) == "a"
-        keep(same, "b", time.time() + 60, home)
+        save_session(same, "b", time.time() + 60, home)
         assert len(json.loads(file.read_text())) == 1
         forget(address, home)
         assert kept_session(same, home) is None
@@ -272,13 +272,13 @@ class TestKeptSessions:
     @pytest.mark.parametrize("other", ["https://localhost:28020", "http://localhost:28021", "http://127.0.0.2:28020"])
     def test_of_another_scheme_port_or_host_are_others(self, tmp_path: Path, other: str) -> None:
         home = {"XDG_CONFIG_HOME": str(tmp_path)}
-        keep("http://localhost:28020", "a", time.time() + 60, home)
+        save_session("http://localhost:28020", "a", time.time() + 60, home)
 
         assert kept_session(other, home) is None
 
     def test_of_an_organization_that_an_earlier_version_kept_are_found(self, tmp_path: Path) -> None:
         home = {"XDG_CONFIG_HOME": str(tmp_path)}
-        file = keep("https://one", "a", time.time() + 60, home)
+        file = save_session("https://one", "a", time.time() + 60, home)
         kept = {"https://one/o/acme": {"session": "b", "ends": time.time() + 90}}
         file.write_text(json.dumps({**json.loads(file.read_text()), **kept}))
 
@@ -287,9 +287,9 @@ class TestKeptSessions:
     @pytest.mark.parametrize("content", ["", "[]", "{", "\x00"])
     def test_that_are_damaged_are_none(self, tmp_path: Path, content: str) -> None:
         home = {"XDG_CONFIG_HOME": str(tmp_path)}
-        file = keep("https://one", "a", time.time() + 60, home)
+        file = save_session("https://one", "a", time.time() + 60, home)
         file.write_text(content)
 
         assert kept_session("https://one", home) is None
-        keep("https://one", "b", time.time() + 60, home)
+        save_session("https://one", "b", time.time() + 60, home)
         assert json.loads(file.read_text())["https://one"]["session"] == "b"

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from headgate.cli import app
 from headgate.cli.api import runs
 from headgate.cli.client import ApiError
-from headgate.control.kernel.run_queue import RunPut, RunRow
+from headgate.control.kernel.run_queue import RunRow, RunUpdate
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.writing.cached_rows import keeper
+from headgate.pipelines.writing.cached_rows import row_saver
 from tests.app.deployment_harness import World, world_in
 from tests.fakes.runs import begin, end
 
@@ -59,7 +59,7 @@ def pipeline(world: World) -> ResourceId:
 
 def put(world: World, run: str, pipeline: ResourceId, state: str, **more: Any) -> None:
     row = RunRow(RunId(run), pipeline, state, "manual", None, 1.0, 4e9, **more)
-    world.deployment.home.store.put_run(RunPut(row, None))
+    world.deployment.home.store.put_run(RunUpdate(row, None))
 
 
 def test_a_pipeline_is_saved_shown_switched_and_deleted(run: Run, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_definition_is_checked_and_rows_are_shown(run: Run, world: World, tmp_
     run("pipeline", "save", str(file))
     id = world.call("owner", "GET", "/pipelines/drawn").json()["id"]
     rows = {"columns": [["a", "string"], ["b", "int"]], "rows": [["x", 3]], "cut": True}
-    keeper(world.deployment.control, world.deployment.home.store, RunId("run_1"), id)(rows)
+    row_saver(world.deployment.control, world.deployment.home.store, RunId("run_1"), id)(rows)
     assert [line.split() for line in run("pipeline", "rows", "drawn").splitlines()][:2] == [["a", "b"], ["x", "3"]]
 
 
@@ -96,7 +96,7 @@ def test_a_run_is_asked_for_and_followed_to_its_end(run: Run, world: World, pipe
     id = run("run", "list", "--pipeline", "delays").splitlines()[1].split()[0]
     store, control = world.deployment.home.store, world.deployment.control
     begin(control, store, RunId(id), pipeline)
-    store.say(RunId(id), 1.0, [f"line {number}" for number in range(1, 1202)])
+    store.append_log_lines(RunId(id), 1.0, [f"line {number}" for number in range(1, 1202)])
     end(control, store, RunId(id), "failed", "the file is torn")
 
     assert "line 1201" in run("run", "log", id)

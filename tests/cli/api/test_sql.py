@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from headgate.cli import app
 from headgate.cli.client import ApiError
 from headgate.endpoints.api.sql.schemas import PAGE
-from headgate.spark.sql.statement_store import KeptStatements
+from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import SqlLimits, StatementError
 from tests.app.deployment_harness import World, world_in
 from tests.fakes.statements import FakeSpark
@@ -34,7 +34,7 @@ def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("COLUMNS", "200")
 
     def headgate(spark: FakeSpark, *words: str) -> Result:
-        statements = KeptStatements(spark, SqlLimits())
+        statements = StatementStore(spark, SqlLimits())
         world.app.state.deployed = replace(world.app.state.deployed, statements=statements)
         return CliRunner().invoke(app, ["sql", *words])
 

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from headgate.cli.demo.data import DemoError
-from headgate.cli.demo.people import PARTS, Person, RefusedError
+from headgate.cli.demo.people import PARTS, AttemptRefusedError, Person
 from tests.app.deployment_harness import World, world_in
 
 
@@ -28,7 +28,7 @@ def test_a_call_that_fails_raises_the_detail_of_the_problem(owner: Person) -> No
 
 
 def test_a_call_that_is_refused_raises_the_words_of_the_refusal(owner: Person) -> None:
-    with pytest.raises(RefusedError, match="no_such_table"):
+    with pytest.raises(AttemptRefusedError, match="no_such_table"):
         owner.call("GET", "/resources/lake.raw.no_such_table")
 
 

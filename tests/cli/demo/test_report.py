@@ -2,18 +2,18 @@
 
 import pytest
 
-from headgate.cli.demo.attempts import Thing, Tried
+from headgate.cli.demo.attempts import Attempt, Result
 from headgate.cli.demo.people import PARTS, Person
 from headgate.cli.demo.report import print_grid
 
 
 def test_the_grid_says_in_words_who_could_do_what(capsys: pytest.CaptureFixture[str]) -> None:
     owner = Person(PARTS[0], "hgt.none", "http://127.0.0.1:1", 0)
-    things = [Thing(title, frozenset({owner.name}), str) for title in ("read", "write", "drop")]
+    things = [Attempt(title, frozenset({owner.name}), str) for title in ("read", "write", "drop")]
     tried = [
-        Tried(things[0], owner, allowed=True),
-        Tried(things[1], owner, allowed=False),
-        Tried(things[2], owner, allowed=False, broken=True),
+        Result(things[0], owner, allowed=True),
+        Result(things[1], owner, allowed=False),
+        Result(things[2], owner, allowed=False, broken=True),
     ]
 
     print_grid([owner], tried)

@@ -19,7 +19,7 @@ from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.http.lakes import Lakes, warehouse_of
 from headgate.app.settings.settings import Settings
 from headgate.cli import app
-from headgate.control.deployment.bootstrap import Founding, found
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization
 from headgate.facts.changes import RoleAssigned
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.errors import RuleError
@@ -104,8 +104,8 @@ def test_a_dry_run_takes_nothing_and_an_import_what_it_said(settings: Settings, 
 def test_the_organization_is_chosen_where_there_are_several(properties: dict[str, str], tmp_path: Path) -> None:
     settings = Settings(folder=tmp_path / "data", cache=tmp_path / "cache", jars_folder=None, spark=False)
     with closing(open_deployment(settings)) as deployment:
-        founding = Founding(ResourceId("o1"), "acme", PrincipalId("p1"), "ann", "nekt")
-        acme = found(deployment.organizations, founding)
+        founding = OrganizationSpec(ResourceId("o1"), "acme", PrincipalId("p1"), "ann", "nekt")
+        acme = create_organization(deployment.organizations, founding)
         revisions = [each.control.snapshot.revision for each in (deployment.home, acme)]
 
     refused = _run(settings, properties)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from headgate.app.deployment import SHIPPED, shipped_model
 from headgate.app.settings.settings import default_settings
 from headgate.cli import app
-from headgate.control.deployment.bootstrap import begin_deployment
+from headgate.control.deployment.bootstrap import bootstrap_deployment
 from headgate.control.organizations.organization import Organizations
 from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import ResourceId
@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
     """A data folder with the user `ada` of the deployment, who owns the organization `acme`."""
     folder = tmp_path / "data"
     with deployment_in(folder) as deployment:
-        deployment.entrance.logins.register("ada", login="ada")
+        deployment.entrance.authentication.register("ada", login="ada")
     done(folder, "organization", "create", "acme", "--owner", "ada")
     return folder
 
@@ -63,7 +63,7 @@ class TestCreate:
         assert re.search(r"beta +onehouse +active +20\d\d-", shown)
         with deployment_in(folder) as deployment:
             facts = deployment.organizations.find("beta").control.snapshot
-            owner = deployment.entrance.logins.user_of("ada").principal
+            owner = deployment.entrance.authentication.user_of("ada").principal
         assert owner in facts.principals
         assert "datamesh" in facts.governs.values()
 
@@ -255,10 +255,10 @@ class TestOperators:
     def test_a_deployment_under_another_model_is_managed_on_its_machine_alone(self, tmp_path: Path, model: str) -> None:
         folder = tmp_path / "data"
         stores = open_stores(default_settings({}, folder=folder).folder)
-        begin_deployment(Organizations(stores, {each: shipped_model(each) for each in SHIPPED}, lambda: 1.0), model)
+        bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in SHIPPED}, lambda: 1.0), model)
         stores.close()
         with deployment_in(folder) as deployment:
-            deployment.entrance.logins.register("ada", login="ada")
+            deployment.entrance.authentication.register("ada", login="ada")
             assert not deployment.organizations.deployment.control.snapshot.governs
 
         refused = run(folder, "operators", "add", "ada")
@@ -272,7 +272,7 @@ class TestOperators:
 def test_a_deployment_that_an_earlier_version_began_gets_the_model_once(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     stores = open_stores(default_settings({}, folder=folder).folder)
-    begin_deployment(Organizations(stores, {each: shipped_model(each) for each in SHIPPED}, lambda: 1.0), "nekt")
+    bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in SHIPPED}, lambda: 1.0), "nekt")
     stores.close()
 
     for _ in range(2):

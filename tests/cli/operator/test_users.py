@@ -38,7 +38,7 @@ def test_a_user_is_made_listed_and_given_another_password(data: Path) -> None:
 
     deployment = opened(data)
     try:
-        assert deployment.entrance.logins.log_in("ann", OTHER, {})
+        assert deployment.entrance.authentication.log_in("ann", OTHER, {})
     finally:
         deployment.close()
 
@@ -92,11 +92,11 @@ def test_a_server_that_runs_takes_over_what_is_done_beside_it(data: Path) -> Non
         assert run(data, "break-glass", "ann", "--organization", "main", "--why", "x").exit_code == 0
 
         server.organizations.refresh()
-        started = server.entrance.logins.log_in("ann", PASSWORD, {})
+        started = server.entrance.authentication.log_in("ann", PASSWORD, {})
         assert break_glass(server.home.control.snapshot, server.home.control.now)
         assert run(data, "users", "password", "ann", "--password-stdin", stdin=f"{OTHER}\n").exit_code == 0
         server.organizations.refresh()
-        assert server.entrance.logins.principal_of(started.secret) is None
+        assert server.entrance.authentication.principal_of(started.secret) is None
     finally:
         server.close()
 

@@ -16,7 +16,7 @@ SCHEMA = {"type": "struct", "fields": [{"id": 1, "name": "n", "type": "long", "r
 def folder(tmp_path: Path) -> Path:
     """A data folder with two tables that an earlier version made."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(warehouse, "root_of", lambda root, _: root)
+        patch.setattr(warehouse, "organization_root", lambda root, _: root)
         with world_in(tmp_path) as world:
             known = {"authorization": f"Bearer {world.tokens['owner']}"}
             for name in ("one", "two"):

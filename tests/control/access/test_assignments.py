@@ -5,8 +5,8 @@ import pytest
 from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
 from headgate.control.access.roles import DefineRole
 from headgate.control.access.switches import ChangeSetting
-from headgate.control.kernel.command import RefusedError
-from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
+from headgate.control.kernel.command import PermissionDeniedError
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.control.organization_harness import (
     ANN,
@@ -61,7 +61,7 @@ class TestAssigning:
         self, made: Callable[[], World], holds: tuple[str, str], gives: tuple[str, str], to: str
     ) -> None:
         world = made()
-        with pytest.raises((RefusedError, MissingError)):
+        with pytest.raises((PermissionDeniedError, NotFoundError)):
             world.do(role(to, *gives), by=ANN)
 
         world.do(role(ANN, *holds))
@@ -88,13 +88,13 @@ class TestAssigning:
         world = made()
         world.do(role(ANN, *holds))
 
-        world.refuse(role(to, *gives), RefusedError, by=ANN)
+        world.refuse(role(to, *gives), PermissionDeniedError, by=ANN)
 
     def test_one_role_for_each_team(self) -> None:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"), role(BEN, "member", "shop"))
 
-        world.refuse(role(BEN, "editor", "shop"), RefusedError, by=ANN)
+        world.refuse(role(BEN, "editor", "shop"), PermissionDeniedError, by=ANN)
 
     def test_who_may_give_it_needs_not_see_the_place(self) -> None:
         world = onehouse()
@@ -122,7 +122,7 @@ class TestAssigning:
 
     def test_the_role_and_the_subject_have_to_exist(self) -> None:
         nekt().refuse(role(ANN, "lord", "raw"), InvalidError, "no role `lord`; on this there are editor, manager")
-        nekt().refuse(role("nobody", "viewer", "raw"), MissingError)
+        nekt().refuse(role("nobody", "viewer", "raw"), NotFoundError)
 
     def test_the_dates_have_to_follow_each_other(self) -> None:
         for starts, ends in ((None, 1_000.0), (2_000.0, 2_000.0)):
@@ -161,7 +161,7 @@ class TestRevoking:
         world = nekt()
         world.do(role(ANN, "manager", "raw"), role(BEN, "manager", "raw"))
 
-        world.refuse(taken(BEN, "manager", "raw"), RefusedError, by=ANN)
+        world.refuse(taken(BEN, "manager", "raw"), PermissionDeniedError, by=ANN)
 
     def test_to_take_from_a_group_one_side_is_enough(self) -> None:
         world = onehouse()
@@ -173,12 +173,12 @@ class TestRevoking:
         world = nekt()
         world.do(role(ANN, "viewer", "raw"))
 
-        world.refuse(taken(ANN, "viewer", "raw", "ticket"), MissingError, by=FOUNDER)
-        world.refuse(taken(ANN, "editor", "raw"), MissingError, by=FOUNDER)
+        world.refuse(taken(ANN, "viewer", "raw", "ticket"), NotFoundError, by=FOUNDER)
+        world.refuse(taken(ANN, "editor", "raw"), NotFoundError, by=FOUNDER)
 
     def test_a_hidden_place_is_as_missing(self) -> None:
         for place in ("secret", "nowhere"):
-            nekt().refuse(taken(ANN, "viewer", place), MissingError, f"no `{place}` that you may see", by=ANN)
+            nekt().refuse(taken(ANN, "viewer", place), NotFoundError, f"no `{place}` that you may see", by=ANN)
 
 
 class TestChanging:
@@ -194,7 +194,7 @@ class TestChanging:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"), role(BEN, "member", "shop"))
 
-        world.refuse(changed(BEN, "member", "owner", "shop"), RefusedError, by=BEN)
+        world.refuse(changed(BEN, "member", "owner", "shop"), PermissionDeniedError, by=BEN)
         world.do(changed(BEN, "member", "editor", "shop"), by=ANN)
         assert world.roles(BEN, "shop") == {"editor"}
 
@@ -202,8 +202,8 @@ class TestChanging:
         world = nekt()
         world.do(role(ANN, "viewer", "raw"), role(ANN, "editor", "raw"))
 
-        world.refuse(changed(BEN, "viewer", "editor", "raw"), MissingError, by=FOUNDER)
-        world.refuse(changed(ANN, "viewer", "editor", "raw"), TakenError, by=FOUNDER)
+        world.refuse(changed(BEN, "viewer", "editor", "raw"), NotFoundError, by=FOUNDER)
+        world.refuse(changed(ANN, "viewer", "editor", "raw"), AlreadyExistsError, by=FOUNDER)
         world.refuse(changed(ANN, "viewer", "lord", "raw"), InvalidError, by=FOUNDER)
 
 
@@ -239,4 +239,4 @@ def test_what_is_given_below_another_project_than_one_sees_is_hidden() -> None:
     world = onehouse()
     world.do(resource("other", "project", ROOT), resource("far", "cluster", "other"))
 
-    world.refuse(role(BEN, "user", "far"), MissingError, by=ANN)
+    world.refuse(role(BEN, "user", "far"), NotFoundError, by=ANN)

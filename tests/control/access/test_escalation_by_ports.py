@@ -3,8 +3,8 @@
 import pytest
 
 from headgate.control.identity.principals import AddPrincipal
-from headgate.control.kernel.command import RefusedError
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.command import PermissionDeniedError
+from headgate.control.kernel.errors import NotFoundError
 from headgate.facts.changes import RoleAssigned
 from tests.control.organization_harness import ANN, ROOT, World, request, resource, role
 
@@ -38,12 +38,12 @@ def test_who_may_only_see_or_read_a_table_does_not(world: World) -> None:
     for privilege in ("DESCRIBE", "SELECT"):
         world.do(role(ANN, privilege, "table"))
 
-        world.refuse(PORT, RefusedError, by=ANN)
+        world.refuse(PORT, PermissionDeniedError, by=ANN)
 
 
 def test_of_a_table_that_may_not_be_known_nothing_is_said(world: World) -> None:
-    world.refuse(PORT, MissingError, "no `table` that you may see", by=ANN)
-    world.refuse(resource("port", "output_port", "product", serves="it"), MissingError, "no `it` that you", by=ANN)
+    world.refuse(PORT, NotFoundError, "no `table` that you may see", by=ANN)
+    world.refuse(resource("port", "output_port", "product", serves="it"), NotFoundError, "no `it` that you", by=ANN)
 
 
 def test_what_the_deployment_says_holds(world: World) -> None:

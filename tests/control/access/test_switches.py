@@ -2,8 +2,8 @@ import pytest
 
 from headgate.control.access.roles import DefineRole, DeleteRole
 from headgate.control.access.switches import ChangeSetting
-from headgate.control.kernel.command import RefusedError
-from headgate.control.kernel.errors import InvalidError, MissingError
+from headgate.control.kernel.command import PermissionDeniedError
+from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.facts.ids import ResourceId
 from tests.control.organization_harness import ANN, FOUNDER, ROOT, World, datamesh, nekt, onehouse, role, y42
 
@@ -15,24 +15,24 @@ class TestSettings:
     def test_the_deployment_sets_a_plan_and_nobody_else_does(self) -> None:
         world = nekt()
         starter = ChangeSetting(ROOT, "plan", "starter")
-        world.refuse(starter, RefusedError, by=FOUNDER)
+        world.refuse(starter, PermissionDeniedError, by=FOUNDER)
 
         assert world.do(starter).setting(ResourceId("flights"), "plan") == "starter"
 
     def test_owners_switch_the_change_process(self) -> None:
         switch = ChangeSetting(ROOT, "change_process", "true")
         world = datamesh()
-        world.refuse(switch, RefusedError, by=ANN)
+        world.refuse(switch, PermissionDeniedError, by=ANN)
 
         assert world.do(switch, by=FOUNDER).setting(ROOT, "change_process") == "true"
 
     def test_nobody_switches_to_an_empty_catalogue_of_roles(self) -> None:
         world = datamesh()
-        world.refuse(CUSTOM, RefusedError, by=FOUNDER)
+        world.refuse(CUSTOM, PermissionDeniedError, by=FOUNDER)
         world.do(KEEPER)
 
         world.do(ChangeSetting(ROOT, "edition", "standard"))
-        world.refuse(CUSTOM, RefusedError, by=FOUNDER)
+        world.refuse(CUSTOM, PermissionDeniedError, by=FOUNDER)
         world.do(ChangeSetting(ROOT, "edition", "enterprise"))
         assert world.do(CUSTOM, by=FOUNDER)
 
@@ -50,17 +50,17 @@ class TestSettings:
         onehouse().refuse(ChangeSetting(ResourceId(place), setting, value), InvalidError)
 
     def test_the_place_has_to_be_there(self) -> None:
-        onehouse().refuse(ChangeSetting(ResourceId("nowhere"), "source_roles", "true"), MissingError, by=FOUNDER)
+        onehouse().refuse(ChangeSetting(ResourceId("nowhere"), "source_roles", "true"), NotFoundError, by=FOUNDER)
 
 
 class TestRoles:
     def test_owners_define_and_delete_them(self) -> None:
         world = datamesh()
-        world.refuse(KEEPER, RefusedError, by=ANN)
+        world.refuse(KEEPER, PermissionDeniedError, by=ANN)
 
         world.do(KEEPER, by=FOUNDER)
         assert world.facts.custom_roles["keeper"] == {"RESOURCES_EDIT"}
-        world.refuse(DeleteRole("keeper"), RefusedError, by=ANN)
+        world.refuse(DeleteRole("keeper"), PermissionDeniedError, by=ANN)
         world.do(DeleteRole("keeper"), by=FOUNDER)
         assert not world.facts.custom_roles
 
@@ -68,12 +68,12 @@ class TestRoles:
         world = datamesh()
         world.do(ChangeSetting(ROOT, "edition", "standard"))
 
-        world.refuse(KEEPER, RefusedError, by=FOUNDER)
+        world.refuse(KEEPER, PermissionDeniedError, by=FOUNDER)
 
     def test_they_are_made_of_permissions(self) -> None:
         for permission in ("DREAMS", "owner"):
             command = DefineRole("keeper", (permission,))
-            datamesh().refuse(command, RefusedError, by=FOUNDER)
+            datamesh().refuse(command, PermissionDeniedError, by=FOUNDER)
             datamesh().refuse(command, InvalidError, f"`{permission}` is no permission")
 
     def test_one_may_be_called_as_a_role_that_it_replaces_and_not_as_one_that_stays(self) -> None:
@@ -92,7 +92,7 @@ class TestRoles:
         world = datamesh()
         world.do(KEEPER, DefineRole("other", ()), CUSTOM, role(ANN, "keeper", "shop"))
 
-        world.refuse(DeleteRole("keeper"), RefusedError, by=FOUNDER)
+        world.refuse(DeleteRole("keeper"), PermissionDeniedError, by=FOUNDER)
 
     def test_the_catalogue_is_not_emptied_while_it_is_in_force(self) -> None:
         world = datamesh()
@@ -104,12 +104,12 @@ class TestRoles:
         assert world.do(DeleteRole("other"), by=FOUNDER)
 
     def test_one_has_to_be_there_to_be_deleted(self) -> None:
-        datamesh().refuse(DeleteRole("keeper"), MissingError)
-        datamesh().refuse(DeleteRole("keeper"), RefusedError, by=FOUNDER)
+        datamesh().refuse(DeleteRole("keeper"), NotFoundError)
+        datamesh().refuse(DeleteRole("keeper"), PermissionDeniedError, by=FOUNDER)
 
     @pytest.mark.parametrize("made", [nekt, y42, onehouse])
     def test_other_models_have_none(self, made) -> None:  # noqa: ANN001
-        made().refuse(KEEPER, RefusedError, by=FOUNDER)
+        made().refuse(KEEPER, PermissionDeniedError, by=FOUNDER)
         made().refuse(KEEPER, InvalidError, "no access model in force")
 
     def test_the_ownership_tree_beside_another_model_has_its_own(self) -> None:

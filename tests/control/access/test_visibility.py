@@ -14,9 +14,9 @@ from headgate.control.identity.principals import (
     SignUp,
 )
 from headgate.control.identity.tokens import IssueToken
-from headgate.control.kernel.command import RefusedError
-from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
-from headgate.control.organizations.commands import EVERYBODY
+from headgate.control.kernel.command import PermissionDeniedError
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
+from headgate.control.organizations.commands import ALL_USERS_GROUP
 from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, TokenId
 from tests.control.organization_harness import (
@@ -55,20 +55,20 @@ class TestGroups:
 
     def test_no_groups_are_made_by_members_or_on_starter(self) -> None:
         world = nekt()
-        world.refuse(CreateGroup(CLUB, "c"), RefusedError, by=ANN)
+        world.refuse(CreateGroup(CLUB, "c"), PermissionDeniedError, by=ANN)
         world.do(ChangeSetting(ROOT, "plan", "starter"))
 
-        world.refuse(CreateGroup(CLUB, "c"), RefusedError, by=FOUNDER)
+        world.refuse(CreateGroup(CLUB, "c"), PermissionDeniedError, by=FOUNDER)
 
     def test_its_id_is_new_and_what_it_is_like_the_deployment_says(self) -> None:
         synced = CreateGroup(CLUB, "c", {"managed_by": ("scim",)})
         world = onehouse()
-        world.refuse(CreateGroup(GroupId("ann"), "c"), TakenError, by=FOUNDER)
+        world.refuse(CreateGroup(GroupId("ann"), "c"), AlreadyExistsError, by=FOUNDER)
         world.refuse(synced, InvalidError, by=FOUNDER)
 
         world.do(synced, role(ANN, "manager", CLUB))
         for command in (joining(CLUB, BEN), RenameGroup(CLUB, "d"), DeleteGroup(CLUB)):
-            world.refuse(command, RefusedError, by=ANN)
+            world.refuse(command, PermissionDeniedError, by=ANN)
 
     def test_who_may_changes_its_people_and_its_name(self) -> None:
         world = y42()
@@ -82,21 +82,21 @@ class TestGroups:
 
     def test_who_may_not_does_not(self) -> None:
         for command in (joining(CREW, BEN), leaving(CREW, BEN), RenameGroup(CREW, "x"), DeleteGroup(CREW)):
-            y42().refuse(command, RefusedError, by=ANN)
-            nekt().refuse(command, MissingError, f"no `{CREW}` that you may see", by=ANN)
+            y42().refuse(command, PermissionDeniedError, by=ANN)
+            nekt().refuse(command, NotFoundError, f"no `{CREW}` that you may see", by=ANN)
 
     def test_nobody_changes_the_group_of_everybody(self) -> None:
         for command in (
-            joining(EVERYBODY, BEN),
-            leaving(EVERYBODY, BEN),
-            RenameGroup(EVERYBODY, "x"),
-            DeleteGroup(EVERYBODY),
+            joining(ALL_USERS_GROUP, BEN),
+            leaving(ALL_USERS_GROUP, BEN),
+            RenameGroup(ALL_USERS_GROUP, "x"),
+            DeleteGroup(ALL_USERS_GROUP),
         ):
-            nekt().refuse(command, RefusedError, by=FOUNDER)
+            nekt().refuse(command, PermissionDeniedError, by=FOUNDER)
 
     def test_who_joins_has_to_be_there(self) -> None:
-        onehouse().refuse(joining(CREW, NOBODY), MissingError)
-        y42().refuse(joining(CREW, NOBODY), RefusedError, by=FOUNDER)
+        onehouse().refuse(joining(CREW, NOBODY), NotFoundError)
+        y42().refuse(joining(CREW, NOBODY), PermissionDeniedError, by=FOUNDER)
 
     def test_its_assignments_vanish_with_it(self) -> None:
         world = nekt()
@@ -122,7 +122,7 @@ def test_nothing_is_made_under_the_name_of_something_else() -> None:
     world = onehouse()
     world.do(CreateResource(ResourceId("p2"), "project", ROOT, "club"))
 
-    world.refuse(CreateGroup(CLUB, "the club"), TakenError, by=FOUNDER)
+    world.refuse(CreateGroup(CLUB, "the club"), AlreadyExistsError, by=FOUNDER)
     assert world.facts.children[ROOT]["club"] == "p2"
 
 
@@ -130,7 +130,7 @@ class TestAdding:
     @pytest.mark.parametrize("made", [nekt, y42, onehouse, datamesh])
     def test_who_may_give_the_role_adds_somebody_with_it(self, made) -> None:  # noqa: ANN001
         world = made()
-        world.refuse(AddPrincipal(NEW, "new", "member"), RefusedError, by=ANN)
+        world.refuse(AddPrincipal(NEW, "new", "member"), PermissionDeniedError, by=ANN)
 
         world.do(AddPrincipal(NEW, "new@acme.com", "member"), by=FOUNDER)
         assert world.roles(NEW, ROOT) == {"member"}
@@ -141,7 +141,7 @@ class TestAdding:
         world.do(role(BEN, "admin", "project"))
 
         added = AddPrincipal(NEW, "new", "member", ResourceId("project"))
-        world.refuse(added, RefusedError, by=ANN)
+        world.refuse(added, PermissionDeniedError, by=ANN)
         world.do(added, by=BEN)
         assert (world.roles(NEW, "project"), world.roles(NEW, ROOT)) == ({"member"}, set())
 
@@ -149,12 +149,12 @@ class TestAdding:
         world = nekt()
         world.do(role(ANN, "admin"))
 
-        world.refuse(AddPrincipal(NEW, "new", "owner"), RefusedError, by=ANN)
-        world.refuse(AddPrincipal(NEW, "new", "viewer"), RefusedError, by=ANN)
+        world.refuse(AddPrincipal(NEW, "new", "owner"), PermissionDeniedError, by=ANN)
+        world.refuse(AddPrincipal(NEW, "new", "viewer"), PermissionDeniedError, by=ANN)
         world.refuse(AddPrincipal(NEW, "new", "lord"), InvalidError, by=ANN)
 
     def test_nobody_is_added_twice(self) -> None:
-        nekt().refuse(AddPrincipal(ANN, "ann", "member"), TakenError, by=FOUNDER)
+        nekt().refuse(AddPrincipal(ANN, "ann", "member"), AlreadyExistsError, by=FOUNDER)
 
 
 class TestSigningUp:
@@ -163,12 +163,12 @@ class TestSigningUp:
 
         world.do(SignUp(NEW, "new@acme.com", {"domain": ("acme.com",)}))
         assert world.roles(NEW, ROOT) == {"member"}
-        assert EVERYBODY in world.facts.groups_of(NEW)
+        assert ALL_USERS_GROUP in world.facts.groups_of(NEW)
 
     def test_the_deployment_signs_up_and_nobody_twice(self) -> None:
         nekt().refuse(SignUp(NEW, "new"), InvalidError, by=FOUNDER)
-        nekt().refuse(SignUp(ANN, "ann"), TakenError)
-        nekt().refuse(SignUp(PrincipalId(CREW), "crew"), TakenError)
+        nekt().refuse(SignUp(ANN, "ann"), AlreadyExistsError)
+        nekt().refuse(SignUp(PrincipalId(CREW), "crew"), AlreadyExistsError)
 
     def test_where_nobody_joins_alone_nobody_does(self) -> None:
         y42().refuse(SignUp(NEW, "new"), InvalidError, "nobody joins alone")
@@ -194,9 +194,9 @@ class TestRemoving:
         world = nekt()
         world.do(role(ANN, "admin"), role(BEN, "owner"))
 
-        world.refuse(RemovePrincipal(BEN), RefusedError, by=ANN)
-        world.refuse(RemovePrincipal(ANN), RefusedError, by=EVE)
-        world.refuse(RemovePrincipal(NOBODY), MissingError, by=ANN)
+        world.refuse(RemovePrincipal(BEN), PermissionDeniedError, by=ANN)
+        world.refuse(RemovePrincipal(ANN), PermissionDeniedError, by=EVE)
+        world.refuse(RemovePrincipal(NOBODY), NotFoundError, by=ANN)
         assert world.do(RemovePrincipal(EVE), by=ANN)
 
     def test_the_last_who_rules_stays(self) -> None:
@@ -206,7 +206,7 @@ class TestRemoving:
 class TestServicePrincipals:
     def test_who_makes_one_manages_it_where_the_model_says_so(self) -> None:
         world = onehouse()
-        world.refuse(CreateServicePrincipal(NEW, "new"), RefusedError, by=ANN)
+        world.refuse(CreateServicePrincipal(NEW, "new"), PermissionDeniedError, by=ANN)
 
         world.do(CreateServicePrincipal(NEW, "new"), by=FOUNDER)
         assert world.roles(FOUNDER, NEW) == {"manager"}
@@ -215,7 +215,7 @@ class TestServicePrincipals:
         world = nekt()
         world.do(role(ANN, "admin"))
 
-        world.refuse(CreateServicePrincipal(NEW, "new", "owner"), RefusedError, by=ANN)
+        world.refuse(CreateServicePrincipal(NEW, "new", "owner"), PermissionDeniedError, by=ANN)
         world.do(CreateServicePrincipal(NEW, "new", "member"), by=ANN)
         assert world.roles(NEW, ROOT) == {"member"}
 
@@ -232,7 +232,7 @@ class TestServicePrincipals:
         world.do(role(ANN, "owner", "shop"))
 
         key = CreateServicePrincipal(NEW, "new", scope=scope, place=ResourceId(place))
-        world.refuse(key, RefusedError, by=ANN)
+        world.refuse(key, PermissionDeniedError, by=ANN)
         facts = world.do(key, by=FOUNDER)
         assert {(place, name) for name, place, _ in facts.assignments[NEW]} == holds
 
@@ -242,7 +242,7 @@ class TestServicePrincipals:
 
         key = CreateServicePrincipal(NEW, "new", scope="team", place=ResourceId("shop"))
         assert world.do(key, by=ANN)
-        world.refuse(CreateServicePrincipal(NOBODY, "x", scope="organization"), RefusedError, by=ANN)
+        world.refuse(CreateServicePrincipal(NOBODY, "x", scope="organization"), PermissionDeniedError, by=ANN)
 
     def test_a_scope_has_to_be_one_and_comes_without_a_role(self) -> None:
         for role_, scope in ((None, "galaxy"), ("owner", "organization")):
@@ -250,25 +250,25 @@ class TestServicePrincipals:
             datamesh().refuse(key, InvalidError, "the scopes here are organization, team, team_read")
 
     def test_its_id_is_new(self) -> None:
-        onehouse().refuse(CreateServicePrincipal(BOT, "bot"), TakenError, by=FOUNDER)
+        onehouse().refuse(CreateServicePrincipal(BOT, "bot"), AlreadyExistsError, by=FOUNDER)
 
     def test_its_manager_deletes_it_and_nobody_else(self) -> None:
         world = onehouse()
         world.do(role(ANN, "user", BOT), IssueToken(TokenId("t"), "s", BOT))
-        world.refuse(DeleteServicePrincipal(BOT), RefusedError, by=ANN)
+        world.refuse(DeleteServicePrincipal(BOT), PermissionDeniedError, by=ANN)
 
         world.do(role(ANN, "manager", BOT))
         facts = world.do(DeleteServicePrincipal(BOT), by=ANN)
         assert not {BOT, "t"} & {*facts.principals, *facts.tokens, *facts.resources}
 
     def test_a_user_is_no_service_principal(self) -> None:
-        onehouse().refuse(DeleteServicePrincipal(ANN), MissingError, by=FOUNDER)
-        onehouse().refuse(ExpirePrincipal(ANN, 2_000.0), MissingError, by=FOUNDER)
+        onehouse().refuse(DeleteServicePrincipal(ANN), NotFoundError, by=FOUNDER)
+        onehouse().refuse(ExpirePrincipal(ANN, 2_000.0), NotFoundError, by=FOUNDER)
 
     def test_an_expired_one_has_no_rights(self) -> None:
         world = y42()
         world.do(role(BOT, "viewer", "space"))
-        world.refuse(ExpirePrincipal(BOT, 2_000.0), RefusedError, by=ANN)
+        world.refuse(ExpirePrincipal(BOT, 2_000.0), PermissionDeniedError, by=ANN)
 
         world.do(role(ANN, "manager", BOT))
         world.do(ExpirePrincipal(BOT, 2_000.0), by=ANN)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.control.access.visibility import knows_of, meant, sees_everybody
-from headgate.control.kernel.command import RefusedError
-from headgate.control.kernel.errors import InvalidError, MissingError
+from headgate.control.access.visibility import may_list_users, may_see_subject, resolve_subject_for
+from headgate.control.kernel.command import PermissionDeniedError
+from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
@@ -28,11 +28,11 @@ from tests.control.organization_harness import (
 
 
 def sees(world: World, who: PrincipalId) -> bool:
-    return sees_everybody(world.control.answers, Caller(who), world.now)
+    return may_list_users(world.control.answers, Caller(who), world.now)
 
 
 def knows(world: World, who: PrincipalId, subject: SubjectId) -> bool:
-    return knows_of(world.control.answers, Caller(who), subject, world.now)
+    return may_see_subject(world.control.answers, Caller(who), subject, world.now)
 
 
 class TestEverybody:
@@ -78,7 +78,9 @@ class TestAName:
         world = nekt()
 
         assert (
-            meant(world.control.view((self.asked(FOUNDER, "raw")).caller), self.asked(FOUNDER, "raw"), ANN, "ann")
+            resolve_subject_for(
+                world.control.view((self.asked(FOUNDER, "raw")).caller), self.asked(FOUNDER, "raw"), ANN, "ann"
+            )
             == ANN
         )
 
@@ -86,8 +88,8 @@ class TestAName:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"))
 
-        with pytest.raises(MissingError, match="nobody is called `zoe`"):
-            meant(
+        with pytest.raises(NotFoundError, match="nobody is called `zoe`"):
+            resolve_subject_for(
                 world.control.view((self.asked(ANN, "shop", "editor")).caller),
                 self.asked(ANN, "shop", "editor"),
                 None,
@@ -102,8 +104,8 @@ class TestAName:
 
         refusals: list[str] = []
         for found in (ANN, None):
-            with pytest.raises(RefusedError) as refusal:
-                meant(
+            with pytest.raises(PermissionDeniedError) as refusal:
+                resolve_subject_for(
                     world.control.view((self.asked(EVE, place, name)).caller),
                     self.asked(EVE, place, name),
                     found,
@@ -115,11 +117,13 @@ class TestAName:
 
     def test_of_a_role_that_there_is_not_is_told_at_once(self) -> None:
         with pytest.raises(InvalidError, match="no role `king`"):
-            meant(nekt().control.view(self.asked(ANN, ROOT, "king").caller), self.asked(ANN, ROOT, "king"), None, "zoe")
+            resolve_subject_for(
+                nekt().control.view(self.asked(ANN, ROOT, "king").caller), self.asked(ANN, ROOT, "king"), None, "zoe"
+            )
 
     def test_is_that_of_a_group_where_either_side_may_take_the_role(self) -> None:
         world = onehouse()
         world.do(role(CREW, "member", "project"), role(CREW, "user", "cluster"), role(EVE, "manager", CREW))
         asked = self.asked(EVE, "cluster", "user", "remove")
 
-        assert meant(world.control.view((asked).caller), asked, CREW, "crew") == CREW
+        assert resolve_subject_for(world.control.view((asked).caller), asked, CREW, "crew") == CREW

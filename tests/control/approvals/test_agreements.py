@@ -12,8 +12,8 @@ from headgate.control.approvals.agreements import (
 )
 from headgate.control.approvals.change_requests import ApproveChange, RejectChange, SubmitChange
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal, SignUp
-from headgate.control.kernel.command import Command, RefusedError
-from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
+from headgate.control.kernel.command import Command, PermissionDeniedError
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.resources.commands import DeleteResource, SetAttributes
 from headgate.facts.ids import PrincipalId, ResourceId
 from tests.control.organization_harness import (
@@ -60,10 +60,10 @@ class TestAsking:
 
     def test_not_for_somebody_else(self) -> None:
         for consumer in (ANN, "shop", "nobody"):
-            world().refuse(request("a", consumer), RefusedError, by=BEN)
+            world().refuse(request("a", consumer), PermissionDeniedError, by=BEN)
 
     def test_not_without_a_purpose(self) -> None:
-        world().refuse(request("a", BEN, " "), RefusedError, by=BEN)
+        world().refuse(request("a", BEN, " "), PermissionDeniedError, by=BEN)
 
     def test_the_purpose_is_a_document(self) -> None:
         found = world()
@@ -73,9 +73,9 @@ class TestAsking:
         assert found.store.bodies["access", A] == {"purpose": "a private reason"}
 
     def test_what_serves_and_who_is_served_have_to_be_there(self) -> None:
-        for consumer, error in (("nobody", MissingError), ("product", InvalidError)):
+        for consumer, error in (("nobody", NotFoundError), ("product", InvalidError)):
             world().refuse(request("a", consumer), error)
-        world().refuse(request("port", BEN), TakenError)
+        world().refuse(request("port", BEN), AlreadyExistsError)
 
     def test_where_the_port_says_so_it_is_approved_at_once(self) -> None:
         found = world()
@@ -115,7 +115,7 @@ class TestDeciding:
         for command in (approve(), RejectAccess(A), DeleteAccess(A)):
             found = world()
             found.do(request("a", "ops"))
-            found.refuse(command, RefusedError, by=BEN)
+            found.refuse(command, PermissionDeniedError, by=BEN)
             assert found.do(command, by=ANN)
 
     def test_a_rejected_one_stays_so(self) -> None:
@@ -124,15 +124,15 @@ class TestDeciding:
 
         found.do(RejectAccess(A), by=ANN)
         for command in (approve(), RejectAccess(A), TerminateAccess(A)):
-            found.refuse(command, RefusedError, by=ANN)
+            found.refuse(command, PermissionDeniedError, by=ANN)
 
     def test_it_is_decided_once(self) -> None:
         found = world()
         found.do(request("a", "ops"))
 
         found.do(approve(), by=ANN)
-        found.refuse(approve(), RefusedError, by=ANN)
-        found.refuse(RejectAccess(A), RefusedError, by=ANN)
+        found.refuse(approve(), PermissionDeniedError, by=ANN)
+        found.refuse(RejectAccess(A), PermissionDeniedError, by=ANN)
 
     def test_its_dates_follow_each_other(self) -> None:
         found = world()
@@ -155,7 +155,7 @@ class TestDeciding:
         found = world()
         found.do(request("a", EVE), by=EVE)
 
-        found.refuse(TerminateAccess(A), RefusedError, by=ANN)
+        found.refuse(TerminateAccess(A), PermissionDeniedError, by=ANN)
 
     def test_a_deleted_one_is_gone_with_what_it_gave(self) -> None:
         found = world()
@@ -171,7 +171,7 @@ class TestDeciding:
         found.do(request("a", EVE), approve(), DeleteResource(PORT))
 
         assert not found.roles(EVE, PORT)
-        found.refuse(EditAccess(A, 1_000.0, None, "more"), MissingError)
+        found.refuse(EditAccess(A, 1_000.0, None, "more"), NotFoundError)
 
     def test_it_goes_with_its_consumer_and_a_user_that_returns_is_not_served(self) -> None:
         found = world()
@@ -185,7 +185,7 @@ class TestDeciding:
 
     def test_it_has_to_be_there(self) -> None:
         for command in (approve(), RejectAccess(A), TerminateAccess(A), DeleteAccess(A)):
-            world().refuse(command, MissingError, by=ANN)
+            world().refuse(command, NotFoundError, by=ANN)
 
 
 class TestEditing:
@@ -201,7 +201,7 @@ class TestEditing:
         found = world()
         found.do(request("a", EVE), approve())
         edited = EditAccess(A, 1_000.0, 9_000.0, "to know")
-        found.refuse(edited, RefusedError, by=EVE)
+        found.refuse(edited, PermissionDeniedError, by=EVE)
 
         found.do(edited, by=ANN)
         found.now = 8_000.0
@@ -212,7 +212,7 @@ class TestEditing:
         found.do(request("a", EVE), approve())
         found.now = 5_000.0
 
-        found.refuse(EditAccess(A, 1_000.0, 9_000.0, "to know"), RefusedError, by=ANN)
+        found.refuse(EditAccess(A, 1_000.0, 9_000.0, "to know"), PermissionDeniedError, by=ANN)
 
     def test_it_keeps_a_purpose(self) -> None:
         found = world()
@@ -225,7 +225,7 @@ class TestAdding:
     def test_the_provider_adds_it_without_a_request(self) -> None:
         found = world()
         added = AddAccess(A, PORT, EVE, "to know", 1_000.0, 5_000.0)
-        found.refuse(added, RefusedError, by=BEN)
+        found.refuse(added, PermissionDeniedError, by=BEN)
 
         found.do(added, by=ANN)
         assert found.may(EVE, "output_port.read_data", PORT)
@@ -240,11 +240,11 @@ class TestChangeRequests:
     def test_who_may_not_edit_files_a_change_that_another_approves(self) -> None:
         found = self.with_process()
         submitted = SubmitChange(A, ResourceId("product"), {"text": "a private draft"})
-        found.refuse(submitted, RefusedError, by=EVE)
+        found.refuse(submitted, PermissionDeniedError, by=EVE)
 
         found.do(submitted, by=BEN)
         assert "private" not in repr(found.store.log)
-        found.refuse(ApproveChange(A), RefusedError, by=BEN)
+        found.refuse(ApproveChange(A), PermissionDeniedError, by=BEN)
         found.do(ApproveChange(A), by=ANN)
         assert found.facts.change_requests[A].state == "approved"
 
@@ -256,24 +256,24 @@ class TestChangeRequests:
         )
 
         for command in (ApproveChange(A), RejectChange(A)):
-            found.refuse(command, RefusedError, by=who)
+            found.refuse(command, PermissionDeniedError, by=who)
 
     def test_it_is_decided_once(self) -> None:
         found = self.with_process()
         found.do(SubmitChange(A, ResourceId("product"), author=BEN), RejectChange(A))
 
-        found.refuse(ApproveChange(A), RefusedError, by=ANN)
+        found.refuse(ApproveChange(A), PermissionDeniedError, by=ANN)
 
     def test_without_the_process_there_are_none(self) -> None:
-        world().refuse(SubmitChange(A, ResourceId("product")), RefusedError, by=ANN)
+        world().refuse(SubmitChange(A, ResourceId("product")), PermissionDeniedError, by=ANN)
 
     def test_what_it_is_about_and_it_itself_have_to_be_there(self) -> None:
         found = self.with_process()
         commands: tuple[tuple[Command, type[Exception]], ...] = (
-            (SubmitChange(A, ResourceId("nowhere")), MissingError),
-            (SubmitChange(PORT, ResourceId("product")), TakenError),
-            (ApproveChange(A), MissingError),
-            (RejectChange(PORT), MissingError),
+            (SubmitChange(A, ResourceId("nowhere")), NotFoundError),
+            (SubmitChange(PORT, ResourceId("product")), AlreadyExistsError),
+            (ApproveChange(A), NotFoundError),
+            (RejectChange(PORT), NotFoundError),
         )
         for command, error in commands:
             found.refuse(command, error, by=ANN)  # pyright: ignore[reportArgumentType]

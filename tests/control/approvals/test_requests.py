@@ -1,7 +1,7 @@
 import pytest
 
 from headgate.control.approvals.requests import ApproveRequest, FileRequest, RejectRequest, open_requests
-from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RunStarted
@@ -52,7 +52,7 @@ class TestAsking:
         world.store.write(RunStarted(RunId("run"), FLIGHTS, ANN))
         world.reopen()
 
-        world.refuse(filed(), TakenError, by=BEN)
+        world.refuse(filed(), AlreadyExistsError, by=BEN)
         world.refuse(filed(id=RequestId("other")), InvalidError)
         world.refuse(filed(id=RequestId("other")), InvalidError, by=Caller(ANN, run=RunId("run")))
 
@@ -72,7 +72,7 @@ class TestWhoIsAsked:
         world.do(DeleteResource(SALARIES))
 
         assert waiting(world) == {}
-        world.refuse(ApproveRequest(R), MissingError, by=FOUNDER)
+        world.refuse(ApproveRequest(R), NotFoundError, by=FOUNDER)
 
     def test_to_everybody_else_it_is_as_missing(self) -> None:
         world = nekt()
@@ -80,7 +80,7 @@ class TestWhoIsAsked:
 
         for id in (R, RequestId("gone")):
             for command in (ApproveRequest(id), RejectRequest(id)):
-                world.refuse(command, MissingError, f"no request `{id}` that waits for you", by=EVE)
+                world.refuse(command, NotFoundError, f"no request `{id}` that waits for you", by=EVE)
 
 
 class TestDeciding:
@@ -116,7 +116,7 @@ class TestDeciding:
 
         assert world.do(ApproveRequest(R), by=ANN).requests[R].state == "requested"
         assert world.roles(EVE, "flights") == {"viewer"}
-        world.refuse(ApproveRequest(R), MissingError, by=ANN)
+        world.refuse(ApproveRequest(R), NotFoundError, by=ANN)
         assert world.do(ApproveRequest(R), by=BEN).requests[R].state == "approved"
 
     def test_a_rejected_one_is_over(self) -> None:
@@ -127,7 +127,7 @@ class TestDeciding:
         assert facts.requests[R].state == "rejected"
         assert not world.may(ANN, "table.select", SALARIES)
         for command in (ApproveRequest(R), RejectRequest(R)):
-            world.refuse(command, MissingError, by=FOUNDER)
+            world.refuse(command, NotFoundError, by=FOUNDER)
 
     def test_its_end_is_to_come(self) -> None:
         world = nekt()

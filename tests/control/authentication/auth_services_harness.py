@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from headgate.control.authentication.settings import Hashing, LoginSettings
-from headgate.control.authentication.users import Logins
+from headgate.control.authentication.users import UserAccounts
 from headgate.control.control import Control
 from headgate.control.organizations.commands import DEPLOYMENT, CreateDeployment
 from headgate.facts.ids import PrincipalId
@@ -31,8 +31,8 @@ class Deployment:
     def opened(self) -> Control:
         return Control(self.store, MODELS, lambda: self.now)
 
-    def replica(self, control: Control | None = None) -> Logins:
-        return Logins(control or self.opened(), self.store, self.settings)
+    def replica(self, control: Control | None = None) -> UserAccounts:
+        return UserAccounts(control or self.opened(), self.store, self.settings)
 
     def user(self, name: str, **more: Any) -> PrincipalId:
         return self.logins.register(name, password=PASSWORD, **more)

@@ -4,9 +4,9 @@ import pytest
 
 from headgate.control.authentication.addresses import Addresses
 from headgate.control.authentication.errors import LoginError
-from headgate.control.authentication.federated import Outsider, Outsiders
-from headgate.control.kernel.errors import InvalidError, TakenError
-from headgate.control.kernel.normalize import address, domain_name, look
+from headgate.control.authentication.federation import ExternalIdentities, ExternalIdentity
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError
+from headgate.control.kernel.normalize import address, address_skeleton, domain_name
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.ids import PrincipalId
 from tests.control.authentication.auth_services_harness import Deployment
@@ -21,12 +21,12 @@ LOOK_ALIKES = [
 MUNICH, MUNICH_IN_IDNA = "ann@m\u00fcnchen.de", "ann@xn--mnchen-3ya.de"
 
 
-def outsiders(world: Deployment) -> Outsiders:
-    return Outsiders(world.control, world.store, frozenset({"acme.com", "m\u00fcnchen.de"}))
+def outsiders(world: Deployment) -> ExternalIdentities:
+    return ExternalIdentities(world.control, world.store, frozenset({"acme.com", "m\u00fcnchen.de"}))
 
 
-def known(email: str, subject: str = "s") -> Outsider:
-    return Outsider("https://id.example", subject, email, "Somebody")
+def known(email: str, subject: str = "s") -> ExternalIdentity:
+    return ExternalIdentity("https://id.example", subject, email, "Somebody")
 
 
 def kept_by_the_former_version(world: Deployment, email: str) -> PrincipalId:
@@ -52,8 +52,8 @@ class TestAnAddress:
             address(f"ann@{domain}")
 
     def test_a_label_that_is_no_punycode_looks_like_itself(self) -> None:
-        assert look("ann@xn--\u00fc.de") == "ann@xn--\u00fc.de"
-        assert look(MUNICH_IN_IDNA) == look(MUNICH) == MUNICH
+        assert address_skeleton("ann@xn--\u00fc.de") == "ann@xn--\u00fc.de"
+        assert address_skeleton(MUNICH_IN_IDNA) == address_skeleton(MUNICH) == MUNICH
 
 
 class TestALookAlike:
@@ -102,7 +102,7 @@ class TestALookAlike:
         world = Deployment()
         world.user("ann", email=there, verified=True)
 
-        with pytest.raises(TakenError):
+        with pytest.raises(AlreadyExistsError):
             world.user("eve", email=new, verified=True)
         assert world.logins.addresses.find(new) is None
 
@@ -114,7 +114,7 @@ class TestALookAlike:
             other.register("eve", email="straße@acme.com", verified=True)
 
         world.store.before_append = register_the_other
-        with pytest.raises(TakenError):
+        with pytest.raises(AlreadyExistsError):
             world.logins.register("ann", email="strasse@acme.com", verified=True)
         assert [each.name for each in world.logins.users()] == ["eve"]
 
@@ -141,6 +141,6 @@ class TestAnAddressKeptByTheFormerVersion:
 
         with pytest.raises(LoginError, match="looks like that of another user"):
             outsiders(world).user(known(proved))
-        with pytest.raises(TakenError):
+        with pytest.raises(AlreadyExistsError):
             world.user("eve", email=proved, verified=True)
         assert Addresses(world.store).find(proved) is None

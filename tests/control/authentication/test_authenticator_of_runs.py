@@ -2,12 +2,12 @@
 
 import pytest
 
-from headgate.control.authentication.authenticator import Identity, run_token
+from headgate.control.authentication.authenticator import Authenticator, format_run_secret
 from headgate.control.control import Control
-from headgate.control.identity.authenticated import Presented
+from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
 from headgate.control.kernel.run_queue import RunRow
 from headgate.control.kernel.stores import Stores
-from headgate.control.pipelines.runs import CancelRun, EndRun, StartRun, TakeOverRun
+from headgate.control.pipelines.runs import CancelRun, EndRun, ReclaimRun, StartRun
 from headgate.facts.ids import ResourceId, RunId
 from tests.fakes.runs import there
 from tests.fakes.small_organization import ADMIN, DELAYS, MODELS, PEOPLE, THINGS
@@ -29,20 +29,20 @@ class Attempts:
 
     def begin(self, secret: str) -> str:
         self.control.execute(StartRun(there(self.store, RUN), "w", self.now + 20, secret), None)
-        return run_token(RUN, secret)
+        return format_run_secret(RUN, secret)
 
 
-def known(stores: Stores, token: str) -> Presented | None:
+def known(stores: Stores, token: str) -> AuthenticatedPrincipal | None:
     """Return whom another process takes the token for, which has never seen it."""
-    return Identity(stores, lambda _: None).authenticate(token)
+    return Authenticator(stores, lambda _: None).authenticate(token)
 
 
 def test_a_secret_is_the_run_as_principals_in_every_process() -> None:
     attempts = Attempts()
     token = attempts.begin("s1")
 
-    assert known(attempts.stores, token) == Presented(ADMIN, ROOT, run=RUN)
-    assert Identity(attempts.stores, lambda _: None).remembered(token) is None
+    assert known(attempts.stores, token) == AuthenticatedPrincipal(ADMIN, ROOT, run=RUN)
+    assert Authenticator(attempts.stores, lambda _: None).cached(token) is None
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,10 @@ def test_another_secret_is_nobodys(token: str) -> None:
 
 def test_a_secret_ends_with_its_attempt_at_once_where_it_was_known_before() -> None:
     attempts = Attempts()
-    identity = Identity(attempts.stores, lambda _: None)
+    identity = Authenticator(attempts.stores, lambda _: None)
     for end in (
         lambda: EndRun(there(attempts.store, RUN), "queued"),
-        lambda: TakeOverRun(there(attempts.store, RUN)),
+        lambda: ReclaimRun(there(attempts.store, RUN)),
         lambda: CancelRun(there(attempts.store, RUN)),
     ):
         token = attempts.begin(f"s{attempts.now:.0f}")
@@ -74,7 +74,10 @@ def test_who_takes_a_run_over_makes_the_former_attempts_secret_worthless() -> No
     attempts = Attempts()
     former = attempts.begin("s1")
     attempts.now += 30
-    attempts.control.execute(TakeOverRun(there(attempts.store, RUN)), None)
+    attempts.control.execute(ReclaimRun(there(attempts.store, RUN)), None)
     newer = attempts.begin("s2")
 
-    assert (known(attempts.stores, former), known(attempts.stores, newer)) == (None, Presented(ADMIN, ROOT, run=RUN))
+    assert (known(attempts.stores, former), known(attempts.stores, newer)) == (
+        None,
+        AuthenticatedPrincipal(ADMIN, ROOT, run=RUN),
+    )

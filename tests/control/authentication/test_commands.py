@@ -11,14 +11,14 @@ from headgate.control.connections.commands import CreateConnection, DeleteConnec
 from headgate.control.identity.groups import ChangeMembership, CreateGroup, RenameGroup
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
 from headgate.control.identity.tokens import IssueToken, RevokeToken
-from headgate.control.kernel.command import Command, RefusedError
+from headgate.control.kernel.command import Command, PermissionDeniedError
 from headgate.control.kernel.errors import (
+    AlreadyExistsError,
+    CallerGoneError,
     CommandError,
     InvalidError,
-    MissingError,
     NotEmptyError,
-    TakenError,
-    UnknownCallerError,
+    NotFoundError,
 )
 from headgate.control.kernel.ports import Pointer
 from headgate.control.kernel.run_queue import RunRow
@@ -92,34 +92,34 @@ Row = tuple[tuple[Change, ...], Caller | PrincipalId | None, Command, type[Comma
 
 REFUSALS: Mapping[str, Row] = {
     # Assignments
-    "a member gives nothing": ((EDITOR,), MEMBER, AssignRole(OTHER, "viewer", RAW), RefusedError),
-    "a manager gives no manager": ((MANAGER,), MEMBER, AssignRole(OTHER, "manager", RAW), RefusedError),
+    "a member gives nothing": ((EDITOR,), MEMBER, AssignRole(OTHER, "viewer", RAW), PermissionDeniedError),
+    "a manager gives no manager": ((MANAGER,), MEMBER, AssignRole(OTHER, "manager", RAW), PermissionDeniedError),
     "a manager takes no manager": (
         (MANAGER, assigned(OTHER, "manager", RAW)),
         MEMBER,
         RevokeRole(OTHER, "manager", RAW),
-        RefusedError,
+        PermissionDeniedError,
     ),
     "a table's manager decides nothing on its database": (
         (assigned(MEMBER, "manager", FLIGHTS),),
         MEMBER,
         AssignRole(OTHER, "viewer", RAW),
-        RefusedError,
+        PermissionDeniedError,
     ),
-    "an admin makes no owner": ((), ADMIN, AssignRole(MEMBER, "owner", ROOT), RefusedError),
-    "an admin unmakes no owner": ((), ADMIN, RevokeRole(OWNER, "owner", ROOT), RefusedError),
-    "a group holds no organization role": ((), OWNER, AssignRole(ALL, "admin", ROOT), RefusedError),
+    "an admin makes no owner": ((), ADMIN, AssignRole(MEMBER, "owner", ROOT), PermissionDeniedError),
+    "an admin unmakes no owner": ((), ADMIN, RevokeRole(OWNER, "owner", ROOT), PermissionDeniedError),
+    "a group holds no organization role": ((), OWNER, AssignRole(ALL, "admin", ROOT), PermissionDeniedError),
     "nobody outside the organization is given anything": (
         (),
         OWNER,
         AssignRole(STRANGER, "viewer", RAW),
-        RefusedError,
+        PermissionDeniedError,
     ),
-    "a role is assigned where the model puts it": ((), OWNER, AssignRole(MEMBER, "owner", RAW), RefusedError),
-    "pipelines take no assignments": ((), OWNER, AssignRole(MEMBER, "viewer", LOAD), RefusedError),
+    "a role is assigned where the model puts it": ((), OWNER, AssignRole(MEMBER, "owner", RAW), PermissionDeniedError),
+    "pipelines take no assignments": ((), OWNER, AssignRole(MEMBER, "viewer", LOAD), PermissionDeniedError),
     "a role has to exist": ((), OWNER, AssignRole(MEMBER, "lord", RAW), InvalidError),
-    "a subject has to exist": ((), OWNER, AssignRole(NEWCOMER, "viewer", RAW), MissingError),
-    "what is taken has to be held": ((), OWNER, RevokeRole(MEMBER, "viewer", RAW), MissingError),
+    "a subject has to exist": ((), OWNER, AssignRole(NEWCOMER, "viewer", RAW), NotFoundError),
+    "what is taken has to be held": ((), OWNER, RevokeRole(MEMBER, "viewer", RAW), NotFoundError),
     "an assignment does not end before it begins": (
         (),
         OWNER,
@@ -134,85 +134,100 @@ REFUSALS: Mapping[str, Row] = {
         InvalidError,
     ),
     "the last owner gets no end": ((), OWNER, AssignRole(OWNER, "owner", ROOT, NOW + 1), InvalidError),
-    "nothing is assigned on a hidden table": ((), MEMBER, AssignRole(MEMBER, "viewer", SALARIES), MissingError),
+    "nothing is assigned on a hidden table": ((), MEMBER, AssignRole(MEMBER, "viewer", SALARIES), NotFoundError),
     # People and groups
-    "a member adds nobody": ((), MEMBER, AddPrincipal(NEWCOMER, "n", "member"), RefusedError),
-    "an admin adds no owner": ((), ADMIN, AddPrincipal(NEWCOMER, "n", "owner"), RefusedError),
+    "a member adds nobody": ((), MEMBER, AddPrincipal(NEWCOMER, "n", "member"), PermissionDeniedError),
+    "an admin adds no owner": ((), ADMIN, AddPrincipal(NEWCOMER, "n", "owner"), PermissionDeniedError),
     "a newcomer gets a role of the organization": (
         (),
         ADMIN,
         AddPrincipal(NEWCOMER, "n", "viewer"),
-        RefusedError,
+        PermissionDeniedError,
     ),
     "a newcomer gets a role that exists": ((), None, AddPrincipal(NEWCOMER, "n", "lord"), InvalidError),
-    "nobody is added twice": ((), ADMIN, AddPrincipal(MEMBER, "m", "member"), TakenError),
-    "no newcomer has a group's id": ((), ADMIN, AddPrincipal(PrincipalId(ALL), "n", "member"), TakenError),
-    "a member removes nobody": ((), MEMBER, RemovePrincipal(OTHER), RefusedError),
-    "an admin removes no owner": ((), ADMIN, RemovePrincipal(OWNER), RefusedError),
+    "nobody is added twice": ((), ADMIN, AddPrincipal(MEMBER, "m", "member"), AlreadyExistsError),
+    "no newcomer has a group's id": ((), ADMIN, AddPrincipal(PrincipalId(ALL), "n", "member"), AlreadyExistsError),
+    "a member removes nobody": ((), MEMBER, RemovePrincipal(OTHER), PermissionDeniedError),
+    "an admin removes no owner": ((), ADMIN, RemovePrincipal(OWNER), PermissionDeniedError),
     "nobody removes themselves": ((), OWNER, RemovePrincipal(OWNER), InvalidError),
-    "who is removed has to be there": ((), OWNER, RemovePrincipal(NEWCOMER), MissingError),
+    "who is removed has to be there": ((), OWNER, RemovePrincipal(NEWCOMER), NotFoundError),
     "an owner with an end does not remove the last one": (
         (assigned(ADMIN, "owner", ROOT, NOW + 1),),
         ADMIN,
         RemovePrincipal(OWNER),
         InvalidError,
     ),
-    "a member makes no group": ((), MEMBER, CreateGroup(GroupId("new"), "new"), RefusedError),
-    "no group has somebody's id": ((), ADMIN, CreateGroup(GroupId(OWNER), "new"), TakenError),
-    "a hidden group is as missing": ((), MEMBER, ChangeMembership(CREW, MEMBER, member=True), MissingError),
-    "nobody changes All": ((), OWNER, ChangeMembership(ALL, MEMBER, member=False), RefusedError),
-    "nobody renames All": ((), OWNER, RenameGroup(ALL, "everybody"), RefusedError),
-    "a group has to exist": ((), OWNER, RenameGroup(GroupId("gone"), "new"), MissingError),
-    "a new member of a group has to exist": ((), OWNER, ChangeMembership(CREW, NEWCOMER, member=True), RefusedError),
+    "a member makes no group": ((), MEMBER, CreateGroup(GroupId("new"), "new"), PermissionDeniedError),
+    "no group has somebody's id": ((), ADMIN, CreateGroup(GroupId(OWNER), "new"), AlreadyExistsError),
+    "a hidden group is as missing": ((), MEMBER, ChangeMembership(CREW, MEMBER, member=True), NotFoundError),
+    "nobody changes All": ((), OWNER, ChangeMembership(ALL, MEMBER, member=False), PermissionDeniedError),
+    "nobody renames All": ((), OWNER, RenameGroup(ALL, "everybody"), PermissionDeniedError),
+    "a group has to exist": ((), OWNER, RenameGroup(GroupId("gone"), "new"), NotFoundError),
+    "a new member of a group has to exist": (
+        (),
+        OWNER,
+        ChangeMembership(CREW, NEWCOMER, member=True),
+        PermissionDeniedError,
+    ),
     # Tokens
-    "nobody makes another's token": ((), MEMBER, _token(OTHER), RefusedError),
-    "an admin makes no owner's token": ((), ADMIN, _token(OWNER), RefusedError),
+    "nobody makes another's token": ((), MEMBER, _token(OTHER), PermissionDeniedError),
+    "an admin makes no owner's token": ((), ADMIN, _token(OWNER), PermissionDeniedError),
     "a run makes no token": ((ADMINS_RUN,), AS_RUN, _token(ADMIN), InvalidError),
     "a token does not end before it begins": ((), MEMBER, _token(MEMBER, NOW), InvalidError),
-    "a token's id is new": ((TokenIssued(TOKEN, OWNER),), MEMBER, _token(MEMBER), TakenError),
+    "a token's id is new": ((TokenIssued(TOKEN, OWNER),), MEMBER, _token(MEMBER), AlreadyExistsError),
     "a token that ends makes none that does not": (
         (TokenIssued(TOKEN, MEMBER, NOW + 1),),
         Caller(MEMBER, TOKEN),
         _token(MEMBER, id=TokenId("longer")),
         InvalidError,
     ),
-    "nobody ends another's token": ((TokenIssued(TOKEN, OWNER),), MEMBER, RevokeToken(TOKEN), RefusedError),
-    "an admin ends no owner's token": ((TokenIssued(TOKEN, OWNER),), ADMIN, RevokeToken(TOKEN), RefusedError),
-    "a token has to exist": ((), OWNER, RevokeToken(TOKEN), MissingError),
+    "nobody ends another's token": ((TokenIssued(TOKEN, OWNER),), MEMBER, RevokeToken(TOKEN), PermissionDeniedError),
+    "an admin ends no owner's token": ((TokenIssued(TOKEN, OWNER),), ADMIN, RevokeToken(TOKEN), PermissionDeniedError),
+    "a token has to exist": ((), OWNER, RevokeToken(TOKEN), NotFoundError),
     "a token of somebody who left is nobody": (
         (TokenIssued(TOKEN, MEMBER), PrincipalRemoved(MEMBER)),
         Caller(MEMBER, TOKEN),
         _table("t"),
-        UnknownCallerError,
+        CallerGoneError,
     ),
-    "another's token is nobody": ((TokenIssued(TOKEN, OWNER),), Caller(MEMBER, TOKEN), _table("t"), UnknownCallerError),
+    "another's token is nobody": ((TokenIssued(TOKEN, OWNER),), Caller(MEMBER, TOKEN), _table("t"), CallerGoneError),
     # Databases and tables
-    "a manager makes no database": ((MANAGER,), MEMBER, CreateResource(NEW, "database", LAKE, "new"), RefusedError),
-    "a viewer makes no table": ((assigned(MEMBER, "viewer", RAW),), MEMBER, _table("new"), RefusedError),
-    "a table's editor makes no table": ((assigned(MEMBER, "editor", FLIGHTS),), MEMBER, _table("new"), RefusedError),
-    "a table's name is free": ((), OWNER, _table("flights"), TakenError),
-    "a table's id is new": ((EDITOR,), MEMBER, _table("new", id=SALARIES), TakenError),
-    "a table is not made over the organization": ((EDITOR,), MEMBER, _table("new", id=ROOT), TakenError),
-    "no table is made in a hidden database": ((EDITOR,), MEMBER, _table("new", SECRET), MissingError),
-    "no table is made in a table": ((), OWNER, _table("new", FLIGHTS), RefusedError),
-    "an editor drops no table": ((EDITOR,), MEMBER, DropTable(FLIGHTS), RefusedError),
-    "no hidden table is dropped": ((MANAGER,), MEMBER, DropTable(SALARIES), MissingError),
-    "no missing table is dropped": ((), OWNER, DropTable(NEW), MissingError),
+    "a manager makes no database": (
+        (MANAGER,),
+        MEMBER,
+        CreateResource(NEW, "database", LAKE, "new"),
+        PermissionDeniedError,
+    ),
+    "a viewer makes no table": ((assigned(MEMBER, "viewer", RAW),), MEMBER, _table("new"), PermissionDeniedError),
+    "a table's editor makes no table": (
+        (assigned(MEMBER, "editor", FLIGHTS),),
+        MEMBER,
+        _table("new"),
+        PermissionDeniedError,
+    ),
+    "a table's name is free": ((), OWNER, _table("flights"), AlreadyExistsError),
+    "a table's id is new": ((EDITOR,), MEMBER, _table("new", id=SALARIES), AlreadyExistsError),
+    "a table is not made over the organization": ((EDITOR,), MEMBER, _table("new", id=ROOT), AlreadyExistsError),
+    "no table is made in a hidden database": ((EDITOR,), MEMBER, _table("new", SECRET), NotFoundError),
+    "no table is made in a table": ((), OWNER, _table("new", FLIGHTS), PermissionDeniedError),
+    "an editor drops no table": ((EDITOR,), MEMBER, DropTable(FLIGHTS), PermissionDeniedError),
+    "no hidden table is dropped": ((MANAGER,), MEMBER, DropTable(SALARIES), NotFoundError),
+    "no missing table is dropped": ((), OWNER, DropTable(NEW), NotFoundError),
     "a database with tables is not dropped": ((), OWNER, DropDatabase(RAW), NotEmptyError),
-    "an editor renames no table": ((EDITOR,), MEMBER, RenameTable(FLIGHTS, RAW, "new"), RefusedError),
-    "no table moves into a hidden database": ((MANAGER,), MEMBER, RenameTable(FLIGHTS, SECRET, "new"), MissingError),
+    "an editor renames no table": ((EDITOR,), MEMBER, RenameTable(FLIGHTS, RAW, "new"), PermissionDeniedError),
+    "no table moves into a hidden database": ((MANAGER,), MEMBER, RenameTable(FLIGHTS, SECRET, "new"), NotFoundError),
     "no table moves into a database of viewers": (
         (MANAGER, assigned(MEMBER, "viewer", SECRET)),
         MEMBER,
         RenameTable(FLIGHTS, SECRET, "new"),
-        RefusedError,
+        PermissionDeniedError,
     ),
     # Connections
     "a member makes no connection": (
         (EDITOR,),
         MEMBER,
         CreateConnection(NEW, PROJECT, "new", Folder("/data")),
-        RefusedError,
+        PermissionDeniedError,
     ),
     "a connection's folder is absolute": (
         (),
@@ -220,72 +235,77 @@ REFUSALS: Mapping[str, Row] = {
         CreateConnection(NEW, PROJECT, "new", Folder("data")),
         InvalidError,
     ),
-    "who is lent a connection does not delete it": ((LENT,), MEMBER, DeleteConnection(PLACE), RefusedError),
-    "no hidden connection is deleted": ((), MEMBER, DeleteConnection(PLACE), MissingError),
+    "who is lent a connection does not delete it": ((LENT,), MEMBER, DeleteConnection(PLACE), PermissionDeniedError),
+    "no hidden connection is deleted": ((), MEMBER, DeleteConnection(PLACE), NotFoundError),
     # Pipelines and runs
     "a viewer makes no query": (
         (assigned(MEMBER, "viewer", RAW),),
         MEMBER,
         _save(DELAYS_RELATIONS),
-        RefusedError,
+        PermissionDeniedError,
     ),
-    "a query needs a layer that it writes to": ((), OWNER, _save({"inputs": edges(FLIGHTS)}), RefusedError),
+    "a query needs a layer that it writes to": ((), OWNER, _save({"inputs": edges(FLIGHTS)}), PermissionDeniedError),
     "a query reads what its maker may edit": (
         (EDITOR, assigned(MEMBER, "viewer", SECRET)),
         MEMBER,
         _save({**DELAYS_RELATIONS, "inputs": edges(SALARIES)}),
-        RefusedError,
+        PermissionDeniedError,
     ),
     "an editor of its tables lets no query write a new one": (
         (assigned(MEMBER, "editor", FLIGHTS), assigned(MEMBER, "editor", PLANES)),
         MEMBER,
         _save({**DELAYS_RELATIONS, "outputs": edges(RAW)}, "query", DELAYS),
-        RefusedError,
+        PermissionDeniedError,
     ),
     "an editor of its tables lets no query read another": (
         (EDITOR, assigned(MEMBER, "viewer", SALARIES)),
         MEMBER,
         _save({**DELAYS_RELATIONS, "inputs": edges(SALARIES)}, "query", DELAYS),
-        RefusedError,
+        PermissionDeniedError,
     ),
     "a query names no hidden table": (
         (EDITOR,),
         MEMBER,
         _save({**DELAYS_RELATIONS, "inputs": edges(SALARIES)}),
-        MissingError,
+        NotFoundError,
     ),
     "a query names no missing table": (
         (EDITOR,),
         MEMBER,
         _save({**DELAYS_RELATIONS, "inputs": edges(NEW)}),
-        MissingError,
+        NotFoundError,
     ),
-    "no pipeline reads a pipeline": ((), OWNER, _save({**DELAYS_RELATIONS, "inputs": edges(DELAYS)}), MissingError),
+    "no pipeline reads a pipeline": ((), OWNER, _save({**DELAYS_RELATIONS, "inputs": edges(DELAYS)}), NotFoundError),
     "a relation has to exist": ((), OWNER, _save({**DELAYS_RELATIONS, "friends": edges(FLIGHTS)}), InvalidError),
     "a source needs the connection to be lent": (
         (EDITOR,),
         MEMBER,
         _save(LOAD_RELATIONS, "source"),
-        MissingError,
+        NotFoundError,
     ),
     "an editor takes over no source without its connection": (
         (EDITOR,),
         MEMBER,
         _save(LOAD_RELATIONS, "source", LOAD),
-        MissingError,
+        NotFoundError,
     ),
-    "a pipeline does not change its kind": ((), OWNER, _save(DELAYS_RELATIONS, "query", LOAD), MissingError),
+    "a pipeline does not change its kind": ((), OWNER, _save(DELAYS_RELATIONS, "query", LOAD), NotFoundError),
     "a pipeline is of a known kind": ((), OWNER, _save(DELAYS_RELATIONS, "dream"), InvalidError),
     "a pipeline is saved by somebody": ((), None, _save(DELAYS_RELATIONS), InvalidError),
-    "a pipeline's name is free": ((), OWNER, _save(DELAYS_RELATIONS, title="load"), TakenError),
-    "an editor deletes no pipeline": ((EDITOR,), MEMBER, DeletePipeline(DELAYS), RefusedError),
-    "a viewer starts no run": ((assigned(MEMBER, "viewer", RAW),), MEMBER, QueueRun(RUN, DELAYS), RefusedError),
-    "no hidden pipeline is run": ((), MEMBER, QueueRun(RUN, DELAYS), MissingError),
+    "a pipeline's name is free": ((), OWNER, _save(DELAYS_RELATIONS, title="load"), AlreadyExistsError),
+    "an editor deletes no pipeline": ((EDITOR,), MEMBER, DeletePipeline(DELAYS), PermissionDeniedError),
+    "a viewer starts no run": (
+        (assigned(MEMBER, "viewer", RAW),),
+        MEMBER,
+        QueueRun(RUN, DELAYS),
+        PermissionDeniedError,
+    ),
+    "no hidden pipeline is run": ((), MEMBER, QueueRun(RUN, DELAYS), NotFoundError),
     "one table without access hides the pipeline": (
         (assigned(MEMBER, "manager", FLIGHTS),),
         MEMBER,
         QueueRun(RUN, DELAYS),
-        MissingError,
+        NotFoundError,
     ),
     "nobody puts another definition under a run": (
         (RunStarted(RunId("first"), DELAYS, ADMIN),),
@@ -293,22 +313,27 @@ REFUSALS: Mapping[str, Row] = {
         _save(DELAYS_RELATIONS, "query", DELAYS),
         InvalidError,
     ),
-    "a run's id is new": ((ADMINS_RUN,), OWNER, QueueRun(RUN, DELAYS), TakenError),
+    "a run's id is new": ((ADMINS_RUN,), OWNER, QueueRun(RUN, DELAYS), AlreadyExistsError),
     "nobody begins a run but the deployment": ((), OWNER, StartRun(QUEUED, "w", 2.0, "secret"), InvalidError),
     "nobody ends a run but the deployment": ((ADMINS_RUN,), OWNER, EndRun(RUNNING, "failed"), InvalidError),
-    "an ended run is nobody": ((), AS_RUN, _table("flights"), UnknownCallerError),
-    "a run does not act for another": ((ADMINS_RUN,), Caller(OWNER, run=RUN), DropTable(PLANES), UnknownCallerError),
+    "an ended run is nobody": ((), AS_RUN, _table("flights"), CallerGoneError),
+    "a run does not act for another": ((ADMINS_RUN,), Caller(OWNER, run=RUN), DropTable(PLANES), CallerGoneError),
     "a run makes the declared table only": ((ADMINS_RUN,), AS_RUN, _table("more"), InvalidError),
-    "a run makes no table elsewhere": ((ADMINS_RUN,), AS_RUN, _table("flights", SECRET), MissingError),
-    "a run drops nothing": ((ADMINS_RUN,), AS_RUN, DropTable(FLIGHTS), RefusedError),
-    "a run renames nothing": ((ADMINS_RUN,), AS_RUN, RenameTable(FLIGHTS, RAW, "new"), RefusedError),
-    "a run gives nothing": ((ADMINS_RUN,), AS_RUN, AssignRole(MEMBER, "viewer", FLIGHTS), RefusedError),
-    "a run adds nobody": ((ADMINS_RUN,), AS_RUN, AddPrincipal(NEWCOMER, "n", "member"), RefusedError),
-    "a run saves no pipeline": ((ADMINS_RUN,), AS_RUN, _save({"output_layers": edges(RAW)}, "source"), RefusedError),
-    "a run starts no run": ((ADMINS_RUN,), AS_RUN, QueueRun(RunId("second"), DELAYS), MissingError),
+    "a run makes no table elsewhere": ((ADMINS_RUN,), AS_RUN, _table("flights", SECRET), NotFoundError),
+    "a run drops nothing": ((ADMINS_RUN,), AS_RUN, DropTable(FLIGHTS), PermissionDeniedError),
+    "a run renames nothing": ((ADMINS_RUN,), AS_RUN, RenameTable(FLIGHTS, RAW, "new"), PermissionDeniedError),
+    "a run gives nothing": ((ADMINS_RUN,), AS_RUN, AssignRole(MEMBER, "viewer", FLIGHTS), PermissionDeniedError),
+    "a run adds nobody": ((ADMINS_RUN,), AS_RUN, AddPrincipal(NEWCOMER, "n", "member"), PermissionDeniedError),
+    "a run saves no pipeline": (
+        (ADMINS_RUN,),
+        AS_RUN,
+        _save({"output_layers": edges(RAW)}, "source"),
+        PermissionDeniedError,
+    ),
+    "a run starts no run": ((ADMINS_RUN,), AS_RUN, QueueRun(RunId("second"), DELAYS), NotFoundError),
     # The organization
     "an organization is made by the deployment": ((), OWNER, CreateOrganization(OWNER, "o", "nekt"), InvalidError),
-    "there is one organization": ((), None, CreateOrganization(OWNER, "o", "nekt"), TakenError),
+    "there is one organization": ((), None, CreateOrganization(OWNER, "o", "nekt"), AlreadyExistsError),
 }
 
 
@@ -394,7 +419,7 @@ def test_a_hidden_and_a_missing_id_are_refused_in_the_same_words() -> None:
     control, _ = controlled(EDITOR)
     texts: list[str] = []
     for id in (SALARIES, ResourceId("missing")):
-        with pytest.raises(MissingError) as refusal:
+        with pytest.raises(NotFoundError) as refusal:
             control.execute(DropTable(id), Caller(MEMBER))
         texts.append(str(refusal.value).replace(id, "it"))
 
@@ -416,7 +441,7 @@ def test_a_run_that_makes_one_of_two_lost_tables_does_not_open_the_pipeline_to_w
 
     control.execute(_table("flights"), AS_RUN)
     control.execute(AssignRole(MEMBER, "viewer", NEW), Caller(OWNER))
-    assert not control.sees(Caller(MEMBER), LOAD)
+    assert not control.is_visible(Caller(MEMBER), LOAD)
     after = control.execute(_table("planes", id=other), AS_RUN)
     assert [edge.target for edge in after.resources[LOAD].edges("outputs")] == [NEW, other]
 
@@ -427,4 +452,4 @@ def test_edges_that_share_a_target_count_if_one_is_enabled() -> None:
 
     control.execute(_save(both), Caller(MEMBER))
     control.execute(RevokeRole(MEMBER, "editor", RAW), Caller(OWNER))
-    assert not control.sees(Caller(MEMBER), NEW)
+    assert not control.is_visible(Caller(MEMBER), NEW)

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import pytest
 
-from headgate.control.authentication.device_flow import Devices, Waiting
-from headgate.control.authentication.sessions import Session, Started
+from headgate.control.authentication.device_flow import DeviceFlow, PendingReason
+from headgate.control.authentication.sessions import NewSession, Session
 from headgate.facts.ids import PrincipalId
 from tests.control.authentication.auth_services_harness import HOME, PASSWORD, Deployment
 
@@ -19,7 +19,7 @@ class LetIn(NamedTuple):
     world: Deployment
     ann: PrincipalId
     session: Session
-    devices: Devices
+    devices: DeviceFlow
     secret: str
 
 
@@ -27,7 +27,7 @@ def let_in_by_ann() -> LetIn:
     world = Deployment()
     ann = world.user("ann")
     session = world.logins.log_in("ann", PASSWORD, HOME).session
-    devices = Devices(world.store, world.logins.sessions, world.settings)
+    devices = DeviceFlow(world.store, world.logins.sessions, world.settings)
     asked = devices.ask({}, world.now)
     devices.answer(asked.code, session, world.now, allow=True)
     return LetIn(world, ann, session, devices, asked.secret)
@@ -59,7 +59,7 @@ def test_a_device_is_not_logged_in_by_a_login_that_ended_before(
 
     end(world, session)
 
-    assert devices.redeem(secret, world.now) is Waiting.DENIED
+    assert devices.redeem(secret, world.now) is PendingReason.DENIED
 
 
 @pytest.mark.parametrize("end", ENDINGS)
@@ -69,7 +69,7 @@ def test_a_device_is_not_logged_in_by_a_login_that_ends_at_the_same_moment(
     world, ann, session, devices, secret = let_in_by_ann()
     world.store.before_append = lambda: end(world, session)
 
-    assert devices.redeem(secret, world.now) is Waiting.DENIED
+    assert devices.redeem(secret, world.now) is PendingReason.DENIED
     assert "device" not in {each.how for each in world.replica().sessions.of(ann)}
 
 
@@ -79,7 +79,7 @@ def test_a_new_password_ends_the_sessions_of_devices_and_providers_too(
 ) -> None:
     world, ann, session, devices, secret = let_in_by_ann()
     device = devices.redeem(secret, world.now)
-    assert isinstance(device, Started)
+    assert isinstance(device, NewSession)
     world.logins.sessions.start(ann, "oidc")
 
     end(world, session)
@@ -92,10 +92,10 @@ def test_a_new_password_ends_the_sessions_of_devices_and_providers_too(
 def test_a_logout_ends_the_sessions_that_began_with_it_and_no_other() -> None:
     world, ann, session, devices, secret = let_in_by_ann()
     device = devices.redeem(secret, world.now)
-    assert isinstance(device, Started)
+    assert isinstance(device, NewSession)
     asked = devices.ask({}, world.now)
     devices.answer(asked.code, device.session, world.now, allow=True)
-    assert isinstance(devices.redeem(asked.secret, world.now), Started)
+    assert isinstance(devices.redeem(asked.secret, world.now), NewSession)
     other = world.logins.sessions.start(ann, "password").session
 
     log_out(world, session)
@@ -107,7 +107,7 @@ def test_a_logout_ends_the_sessions_that_began_with_it_and_no_other() -> None:
 def test_a_logout_of_a_device_leaves_the_session_that_let_it_in() -> None:
     world, ann, session, devices, secret = let_in_by_ann()
     device = devices.redeem(secret, world.now)
-    assert isinstance(device, Started)
+    assert isinstance(device, NewSession)
 
     log_out(world, device.session)
     world.control.catch_up()

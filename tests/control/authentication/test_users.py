@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.control.authentication.errors import LoginError, TooOftenError
-from headgate.control.authentication.rate_limit import Throttle, origin_of
-from headgate.control.authentication.sessions import Started
-from headgate.control.authentication.settings import Hashing, Limit
-from headgate.control.kernel.command import Plan, View
-from headgate.control.kernel.errors import InvalidError, MissingError, TakenError, UnknownCallerError
-from headgate.control.kernel.normalize import address, domain, folded, login_name, new_login_name
+from headgate.control.authentication.rate_limit import RateLimiter, client_key
+from headgate.control.authentication.sessions import NewSession
+from headgate.control.authentication.settings import AttemptLimit, Hashing
+from headgate.control.kernel.command import CommandContext, CommandEffect
+from headgate.control.kernel.errors import AlreadyExistsError, CallerGoneError, InvalidError, NotFoundError
+from headgate.control.kernel.normalize import address, domain, login_name, new_login_name, nfkc_casefold
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.changes import PrincipalRemoved
 from headgate.facts.ids import PrincipalId
@@ -23,7 +23,7 @@ OTHER = "another horse entirely"
 FULL_WIDTH = "\uff21\uff2e\uff2e"
 
 
-def log_in(world: Deployment, name: str = "ann", password: str = PASSWORD, **told: str) -> Started:
+def log_in(world: Deployment, name: str = "ann", password: str = PASSWORD, **told: str) -> NewSession:
     return world.logins.log_in(name, password, {**HOME, **told})
 
 
@@ -48,7 +48,7 @@ class TestAUser:
         world.user("ann")
         head = world.store.head()
 
-        with pytest.raises(TakenError):
+        with pytest.raises(AlreadyExistsError):
             world.user(FULL_WIDTH)
         assert world.store.head() == head
 
@@ -57,7 +57,7 @@ class TestAUser:
         world.user("ann", email="ann@acme.com", verified=True)
         world.user("eve", email="ann@acme.com")
 
-        with pytest.raises(TakenError):
+        with pytest.raises(AlreadyExistsError):
             world.user("ben", email="Ann@ACME.com", verified=True)
 
     def test_can_be_without_a_password_until_one_is_set(self) -> None:
@@ -77,7 +77,7 @@ class TestAUser:
         for password in ("", "None", PASSWORD):
             with pytest.raises(LoginError):
                 log_in(world, password=password)
-        with pytest.raises(TakenError):
+        with pytest.raises(AlreadyExistsError):
             world.user("ann")
 
         world.logins.set_password(world.logins.user_of("ann"), PASSWORD)
@@ -91,7 +91,7 @@ class TestAUser:
         world.store.write(PrincipalRemoved(ann))
         replica = world.replica()
         assert replica.principal_of(started.secret) is None
-        with pytest.raises(UnknownCallerError):
+        with pytest.raises(CallerGoneError):
             replica.log_in("ann", PASSWORD, HOME)
 
     def test_is_listed_by_name_and_found_by_login(self) -> None:
@@ -100,7 +100,7 @@ class TestAUser:
 
         assert [each.principal for each in world.logins.users()] == [ann, ben]
         assert world.logins.user_of("ANN").email == "ann@acme.com"
-        with pytest.raises(MissingError):
+        with pytest.raises(NotFoundError):
             world.logins.user_of("eve")
 
     def test_leaves_no_secret_and_no_name_in_the_log(self) -> None:
@@ -138,7 +138,7 @@ class TestAWrongPassword:
 
     def test_is_not_counted_when_nobody_has_time_to_look_at_it(self) -> None:
         """A flood of logins is refused at once, so that it does not hold everything else up."""
-        world = Deployment(hashing=replace(FAST, at_once=1, waiting=0), tries_of_name=Limit(1, 60.0))
+        world = Deployment(hashing=replace(FAST, at_once=1, waiting=0), tries_of_name=AttemptLimit(1, 60.0))
         world.user("ann")
 
         with world.logins._passwords._in_turn():
@@ -149,7 +149,7 @@ class TestAWrongPassword:
         assert log_in(world)
 
     def test_too_many_of_them_stop_the_name_until_time_has_passed(self) -> None:
-        world = Deployment(tries_of_name=Limit(3, 60.0))
+        world = Deployment(tries_of_name=AttemptLimit(3, 60.0))
         world.user("ann")
         for spelling in ("ann", "Ann", FULL_WIDTH):
             with pytest.raises(LoginError):
@@ -162,7 +162,7 @@ class TestAWrongPassword:
         assert log_in(world)
 
     def test_too_many_of_them_stop_the_address_whatever_the_name(self) -> None:
-        world = Deployment(tries_of_address=Limit(3, 60.0))
+        world = Deployment(tries_of_address=AttemptLimit(3, 60.0))
         world.user("ann")
         for host in range(3):
             with pytest.raises(LoginError):
@@ -173,7 +173,7 @@ class TestAWrongPassword:
         assert log_in(world, address="2001:db8:1::1")
 
     def test_right_ones_do_not_count(self) -> None:
-        world = Deployment(tries_of_name=Limit(2, 60.0), tries_of_address=Limit(2, 60.0))
+        world = Deployment(tries_of_name=AttemptLimit(2, 60.0), tries_of_address=AttemptLimit(2, 60.0))
         world.user("ann")
 
         for _ in range(5):
@@ -204,8 +204,8 @@ class _Erased:
     session: str
     name: str = "erase"
 
-    def plan(self, view: View) -> Plan:
-        return Plan((), (DocumentPut("session", self.session, None),))
+    def decide(self, view: CommandContext) -> CommandEffect:
+        return CommandEffect((), (DocumentPut("session", self.session, None),))
 
 
 class TestASession:
@@ -324,7 +324,7 @@ class TestALoginName:
     @given(st.text())
     @settings(deadline=None)
     def test_folding_once_is_enough(self, text: str) -> None:
-        assert folded(folded(text)) == folded(text)
+        assert nfkc_casefold(nfkc_casefold(text)) == nfkc_casefold(text)
 
     @pytest.mark.parametrize("text", ["", " ", ".", "../etc", "a b", "a/b", "a\n", "x" * 101, "-x", "a\u202eb"])
     def test_that_looks_like_something_else_is_refused(self, text: str) -> None:
@@ -376,10 +376,10 @@ class TestCountingAttempts:
     @given(st.lists(st.integers(0, 100), max_size=40))
     @settings(deadline=None)
     def test_no_window_holds_more_than_the_limit(self, times: list[int]) -> None:
-        throttle, counted, waits = Throttle(Limit(3, 10.0)), [], []
+        throttle, counted, waits = RateLimiter(AttemptLimit(3, 10.0)), [], []
         for now in sorted(times):
             try:
-                throttle.count("k", now)
+                throttle.record("k", now)
             except TooOftenError as error:
                 waits.append(error.wait)
             else:
@@ -389,8 +389,8 @@ class TestCountingAttempts:
         assert all(b - a >= 10.0 for a, b in zip(counted, counted[3:], strict=False))
 
     def test_an_address_that_is_none_is_counted_as_it_is(self) -> None:
-        assert origin_of("somewhere") == "somewhere"
-        assert origin_of("192.0.2.1") != origin_of("192.0.2.2")
+        assert client_key("somewhere") == "somewhere"
+        assert client_key("192.0.2.1") != client_key("192.0.2.2")
 
 
 def test_a_document_written_again_behind_a_change_gives_no_way_in() -> None:

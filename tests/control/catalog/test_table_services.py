@@ -7,8 +7,8 @@ import pytest
 from headgate.control.access.assignments import RevokeRole
 from headgate.control.identity.directory import Directory
 from headgate.control.pipelines.commands import SavePipeline
-from headgate.control.questions.by_name import Gate
-from headgate.control.questions.messages import Wording
+from headgate.control.questions.by_name import NameAuthorizer
+from headgate.control.questions.messages import RefusalMessages
 from headgate.decision.reference import decide
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
@@ -27,10 +27,10 @@ class Running:
     """A service of `table` runs as ann, who uses the cluster and holds one privilege on `table`, another on `other`."""
 
     world: World
-    gate: Gate
+    gate: NameAuthorizer
 
     def may(self, *, procedure: str = REWRITE, table: tuple[str, ...] = TABLE, arguments: tuple[str, ...] = ()) -> bool:
-        return self.gate.may_serve(CALLER, table, procedure, ("table", *arguments))
+        return self.gate.may_run_procedure(CALLER, table, procedure, ("table", *arguments))
 
 
 def running(kind: str = "compaction", privilege: str = "ALTER") -> Running:
@@ -42,7 +42,7 @@ def running(kind: str = "compaction", privilege: str = "ALTER") -> Running:
     world.do(SavePipeline(id, table, "table_service", "service", {}, {}, attributes), by=ANN)
     begin(world.control, world.store, RUN, id)
     directory = Directory(world.control, world.store)
-    return Running(world, Gate(world.control, Wording(directory)))
+    return Running(world, NameAuthorizer(world.control, RefusalMessages(directory)))
 
 
 class TestARun:
@@ -50,7 +50,7 @@ class TestARun:
         run = running()
 
         assert run.may(arguments=("options",))
-        assert run.gate.serves(CALLER, TABLE)
+        assert run.gate.is_service_run(CALLER, TABLE)
         assert run.gate.discover(CALLER, TABLE).allowed
 
     @pytest.mark.parametrize(
@@ -94,5 +94,5 @@ class TestARun:
 def test_a_person_serves_no_table() -> None:
     run = running(privilege="ALL")
 
-    assert not run.gate.serves(Caller(ANN), TABLE)
-    assert not run.gate.may_serve(Caller(ANN), TABLE, REWRITE, ("table",))
+    assert not run.gate.is_service_run(Caller(ANN), TABLE)
+    assert not run.gate.may_run_procedure(Caller(ANN), TABLE, REWRITE, ("table",))

@@ -11,7 +11,7 @@ from headgate.app.deployment import SHIPPED, shipped_model
 from headgate.control.connections.commands import SECRET
 from headgate.control.connections.vault import Vault, VaultError
 from headgate.control.connections.vault_rotation import VaultRotation, reseal_new_secret
-from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
+from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.organizations.organization import Organizations
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -27,11 +27,11 @@ class Deployment:
     def __init__(self, folder: Path) -> None:
         self.vault = Vault(folder / "secrets.key")
         self.organizations = Organizations(FakeStores(), {each: shipped_model(each) for each in SHIPPED}, time.time)
-        begin_deployment(self.organizations, "nekt")
+        bootstrap_deployment(self.organizations, "nekt")
         for number, id in enumerate(SECRETS):
             owner = PrincipalId(f"p{number}")
-            organization = found(
-                self.organizations, Founding(ResourceId(f"o{number}"), f"o{number}", owner, "owner", "nekt")
+            organization = create_organization(
+                self.organizations, OrganizationSpec(ResourceId(f"o{number}"), f"o{number}", owner, "owner", "nekt")
             )
             organization.store.put_document(DocumentPut(SECRET, id, dict(self.vault.seal(id, SECRETS[id]))))
         self.rotation = VaultRotation(self.organizations, self.vault)

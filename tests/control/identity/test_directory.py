@@ -5,8 +5,8 @@ import pytest
 from headgate.control.identity.directory import Directory
 from headgate.control.identity.groups import CreateGroup, RenameGroup
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal, RenameServicePrincipal
+from headgate.control.kernel.batch import Batch
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.several import Several
 from headgate.facts.ids import GroupId, PrincipalId
 from tests.control.organization_harness import ANN, BEN, BOT, FOUNDER, World, nekt, y42
 
@@ -50,7 +50,7 @@ def test_a_program_that_is_changed_is_found_by_its_new_name() -> None:
     names = directory(world)
     assert names.find("the bot") == BOT
 
-    world.do(Several((RenameServicePrincipal(BOT, "android"),), "service_principal.change"), by=FOUNDER)
+    world.do(Batch((RenameServicePrincipal(BOT, "android"),), "service_principal.change"), by=FOUNDER)
 
     assert names.find("android") == BOT
     assert names.is_free("the bot")

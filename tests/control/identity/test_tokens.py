@@ -1,7 +1,7 @@
 from headgate.control.identity.groups import ChangeMembership
 from headgate.control.identity.tokens import IssueToken, RevokeToken, matches
-from headgate.control.kernel.command import RefusedError
-from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
+from headgate.control.kernel.command import PermissionDeniedError
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RunStarted
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
@@ -51,7 +51,7 @@ class TestOnesOwn:
 
     def test_it_lists_nothing_that_one_may_not_see(self) -> None:
         for place in ("salaries", "nowhere"):
-            nekt().refuse(token(ANN, only=(place,)), MissingError, f"no `{place}` that you may see", by=ANN)
+            nekt().refuse(token(ANN, only=(place,)), NotFoundError, f"no `{place}` that you may see", by=ANN)
 
     def test_one_that_ends_makes_none_that_lasts_longer(self) -> None:
         world = nekt()
@@ -63,7 +63,7 @@ class TestOnesOwn:
 
     def test_it_has_an_end_to_come_and_an_id_of_its_own(self) -> None:
         nekt().refuse(token(ANN, ends=1_000.0), InvalidError, by=ANN)
-        nekt().refuse(token(ANN, TokenId("crew")), TakenError, by=ANN)
+        nekt().refuse(token(ANN, TokenId("crew")), AlreadyExistsError, by=ANN)
 
     def test_one_that_replaces_another_ends_it(self) -> None:
         world = nekt()
@@ -76,8 +76,8 @@ class TestOnesOwn:
         world = nekt()
         world.do(token(BEN))
 
-        world.refuse(token(ANN, U, replaces=T), MissingError, by=ANN)
-        world.refuse(token(ANN, U, replaces=TokenId("gone")), MissingError, by=ANN)
+        world.refuse(token(ANN, U, replaces=T), NotFoundError, by=ANN)
+        world.refuse(token(ANN, U, replaces=TokenId("gone")), NotFoundError, by=ANN)
 
     def test_a_run_makes_and_ends_none(self) -> None:
         world = nekt()
@@ -95,14 +95,14 @@ class TestAnothers:
         world = nekt()
         world.do(role(ANN, "admin"), role(BEN, "owner"))
 
-        world.refuse(token(BEN), RefusedError, by=ANN)
-        world.refuse(token(ANN), RefusedError, by=EVE)
+        world.refuse(token(BEN), PermissionDeniedError, by=ANN)
+        world.refuse(token(ANN), PermissionDeniedError, by=EVE)
         assert world.do(token(EVE), by=ANN)
 
     def test_what_they_hold_elsewhere_and_through_groups_counts(self) -> None:
         world = onehouse()
         world.do(role(EVE, "admin", "project"))
-        world.refuse(token(EVE), RefusedError, by=FOUNDER)
+        world.refuse(token(EVE), PermissionDeniedError, by=FOUNDER)
 
         other = nekt()
         other.do(role(ANN, "admin"), ChangeMembership(CREW, EVE, member=True), role(CREW, "manager", "raw"))
@@ -111,19 +111,19 @@ class TestAnothers:
 
     def test_those_of_a_service_principal_are_for_whom_the_model_says(self) -> None:
         world = onehouse()
-        world.refuse(token(BOT), MissingError, by=FOUNDER)
+        world.refuse(token(BOT), NotFoundError, by=FOUNDER)
 
         world.do(role(ANN, "user", BOT), role(BEN, "manager", BOT))
         facts = world.do(token(BOT), by=ANN)
         assert facts.resources[ResourceId(T)].parent == BOT
-        world.refuse(RevokeToken(T), MissingError, by=ANN)
+        world.refuse(RevokeToken(T), NotFoundError, by=ANN)
         assert world.do(RevokeToken(T), by=BEN)
 
     def test_one_of_a_project_is_for_its_admins(self) -> None:
         world = onehouse()
         world.do(role(BEN, "admin", "project"))
 
-        world.refuse(token(ANN, parent="project"), RefusedError, by=ANN)
+        world.refuse(token(ANN, parent="project"), PermissionDeniedError, by=ANN)
         facts = world.do(token(BEN, parent="project"), by=BEN)
         assert facts.resources[ResourceId(T)].parent == "project"
 
@@ -131,10 +131,10 @@ class TestAnothers:
         world = nekt()
         world.do(role(ANN, "admin"), token(FOUNDER), token(BEN, U))
 
-        world.refuse(RevokeToken(T), RefusedError, by=ANN)
-        world.refuse(RevokeToken(U), RefusedError, by=EVE)
+        world.refuse(RevokeToken(T), PermissionDeniedError, by=ANN)
+        world.refuse(RevokeToken(U), PermissionDeniedError, by=EVE)
         assert world.do(RevokeToken(U), by=ANN)
 
     def test_principal_and_token_have_to_be_there(self) -> None:
-        nekt().refuse(token(PrincipalId("nobody")), MissingError, by=FOUNDER)
-        nekt().refuse(RevokeToken(T), MissingError, by=FOUNDER)
+        nekt().refuse(token(PrincipalId("nobody")), NotFoundError, by=FOUNDER)
+        nekt().refuse(RevokeToken(T), NotFoundError, by=FOUNDER)

@@ -41,7 +41,7 @@ from tests.control.organization_harness import (
     resource,
     role,
 )
-from tests.fakes.generated import few
+from tests.fakes.generated_worlds import few
 
 A = ResourceId("a")
 ACTORS = (FOUNDER, ANN, BEN)

@@ -8,17 +8,17 @@ from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.catalog.tables import CreateTable, DropTable, RenameTable
 from headgate.control.control import Control
 from headgate.control.identity.principals import RemovePrincipal
-from headgate.control.kernel.command import RefusedError
-from headgate.control.kernel.errors import CommandError, MissingError, TakenError
-from headgate.control.kernel.ports import Draft, Head, Pointer
+from headgate.control.kernel.command import PermissionDeniedError
+from headgate.control.kernel.errors import AlreadyExistsError, CommandError, NotFoundError
+from headgate.control.kernel.ports import Head, LogWrite, Pointer
 from headgate.control.pipelines.commands import SavePipeline
-from headgate.control.questions.by_name import Gate
-from headgate.control.questions.messages import Wording
+from headgate.control.questions.by_name import NameAuthorizer
+from headgate.control.questions.messages import RefusalMessages
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, MemberAdded, ResourceCreated, ResourceDeleted, RoleRevoked, RunStarted
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, SubjectId
-from tests.fakes.generated import DATA, DATABASES, PIPELINES, PRINCIPALS, few
+from tests.fakes.generated_worlds import DATA, DATABASES, PIPELINES, PRINCIPALS, few
 from tests.fakes.small_organization import (
     ADMIN,
     CREW,
@@ -101,7 +101,7 @@ def test_promise_6_a_name_that_was_just_taken_is_taken() -> None:
     control, store = controlled()
     store.before_append = _Losing(store, ResourceCreated(ResourceId("theirs"), "table", RAW, "new"))
 
-    with pytest.raises(TakenError):
+    with pytest.raises(AlreadyExistsError):
         control.execute(CreateTable(RAW, NEW, "new", Pointer(NEW, "file:///w/new")), Caller(OWNER))
     found = control.snapshot.find(("lake", "raw", "new"))
     assert found is not None
@@ -124,7 +124,7 @@ def test_promise_9_what_cannot_be_written_did_not_happen() -> None:
     """If the log cannot be written, the change did not happen: no later decision knows of it."""
 
     class Full(FakeStore):
-        def append(self, expected: Head, draft: Draft) -> Head:
+        def append(self, expected: Head, draft: LogWrite) -> Head:
             if draft.command == "role.assign":
                 raise OSError("the disk is full")
             return super().append(expected, draft)
@@ -170,14 +170,14 @@ def test_promise_7_who_edits_a_pipeline_lends_it_their_own_rights() -> None:
 
     after = control.execute(SavePipeline(DELAYS, PROJECT, "query", "delays", DELAYS_RELATIONS, {}), Caller(MEMBER))
     assert after.run_as[DELAYS] == MEMBER
-    with pytest.raises(RefusedError):
+    with pytest.raises(PermissionDeniedError):
         control.execute(AssignRole(OTHER, "viewer", RAW), Caller(MEMBER))
 
 
 def test_promise_5_the_gate_words_a_hidden_name_as_a_missing_one() -> None:
     """Asked by name through the gate, the texts for a hidden and a missing name differ in the name alone."""
     control, _ = controlled(assigned(MEMBER, "viewer", FLIGHTS))
-    gate = Gate(control, Wording(Names()))
+    gate = NameAuthorizer(control, RefusalMessages(Names()))
 
     for hidden, missing in (
         (("lake", "secret", "salaries"), ("lake", "secret", "missing")),
@@ -210,19 +210,19 @@ def test_promise_5_a_command_on_a_hidden_id_and_on_a_missing_one_are_refused_ali
             RevokeRole(MEMBER, "viewer", hidden),
             CreateTable(hidden, NEW, "new", Pointer(NEW, "file:///w/new")),
         ):
-            with pytest.raises(MissingError, match=f"`{hidden}` that you may see"):
+            with pytest.raises(NotFoundError, match=f"`{hidden}` that you may see"):
                 control.execute(command, caller)
 
 
 def test_promise_11_a_table_made_again_is_a_new_one() -> None:
     """A table that is dropped and made again under its name holds none of the old assignments and edges."""
     control, _ = controlled(assigned(MEMBER, "viewer", FLIGHTS), assigned(MEMBER, "viewer", PLANES))
-    assert control.sees(Caller(MEMBER), DELAYS)
+    assert control.is_visible(Caller(MEMBER), DELAYS)
 
     control.execute(DropTable(FLIGHTS), Caller(OWNER))
     control.execute(CreateTable(RAW, NEW, "flights", Pointer(NEW, "file:///w/new")), Caller(OWNER))
     assert not _select(control, Caller(MEMBER), NEW)
-    assert not control.sees(Caller(MEMBER), DELAYS)
+    assert not control.is_visible(Caller(MEMBER), DELAYS)
 
 
 @few

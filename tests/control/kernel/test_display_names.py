@@ -5,7 +5,7 @@ import pytest
 from headgate.control.identity.directory import Directory
 from headgate.control.identity.groups import CreateGroup
 from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
-from headgate.control.kernel.display_names import alike
+from headgate.control.kernel.display_names import confusable_key
 from headgate.control.kernel.errors import InvalidError
 from headgate.facts.ids import GroupId, PrincipalId
 from tests.control.organization_harness import FOUNDER, nekt
@@ -79,7 +79,7 @@ def test_a_group_and_a_program_are_not_called_by_letters_that_look_latin(name: s
     ],
 )
 def test_names_that_look_the_same_are_alike(one: str, other: str) -> None:
-    assert alike(one) & alike(other)
+    assert confusable_key(one) & confusable_key(other)
 
 
 def test_a_name_that_looks_like_that_of_another_is_not_free_and_finds_no_principal() -> None:

@@ -11,7 +11,7 @@ from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.control import Control
 from headgate.control.identity.directory import Directory
 from headgate.control.kernel.errors import CommandError
-from headgate.control.kernel.ports import DocumentPut, Draft, Entry, Head, RevisionConflictError, StoreError
+from headgate.control.kernel.ports import DocumentPut, Head, LogEntry, LogWrite, RevisionConflictError, StoreError
 from headgate.control.kernel.replay import ForkError
 from headgate.control.organizations.organization import Organizations
 from headgate.decision.types import Question
@@ -129,12 +129,12 @@ class TestALostEntry:
         assert not control.past(2).answers.check(SEES, NOW).allowed
 
     def test_no_checkpoint_is_written_of_a_lost_entry(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(controls, "EVERY", 1)
+        monkeypatch.setattr(controls, "CHECKPOINT_EVERY", 1)
         control, store = _given()
         store.log.pop()
         _elsewhere(store).execute(AssignRole(OTHER, "viewer", RAW), Caller(OWNER))
 
-        control.keep()
+        control.write_checkpoint()
 
         assert store.kept == []
 
@@ -143,7 +143,9 @@ class TestALostEntry:
         directory, ann = Directory(control, store), PrincipalId("ann")
         store.append(
             store.head(),
-            Draft(NOW, None, "add", (PrincipalAdded(ann, "user"),), (DocumentPut("principal", ann, {"name": "Ann"}),)),
+            LogWrite(
+                NOW, None, "add", (PrincipalAdded(ann, "user"),), (DocumentPut("principal", ann, {"name": "Ann"}),)
+            ),
         )
         control.catch_up()
         assert directory.find("Ann") == ann
@@ -217,13 +219,13 @@ class TestALogThatCannotBeRead:
             control.catch_up()
 
 
-def _unusable(after: int = 0) -> Iterator[Entry]:
+def _unusable(after: int = 0) -> Iterator[LogEntry]:
     raise StoreError(f"the store is gone {after}")
 
 
 def test_a_write_that_the_store_never_takes_ends_with_an_error() -> None:
     class Stuck(FakeStore):
-        def append(self, expected: Head, draft: Draft) -> Head:
+        def append(self, expected: Head, draft: LogWrite) -> Head:
             if draft.command == "elsewhere":
                 return super().append(expected, draft)
             raise RevisionConflictError
@@ -259,8 +261,8 @@ class TestTheOrganizations:
 
         assert organizations.open(ROOT).control.ask(SEES).allowed
         assert [each.id for each in organizations.readable()] == [ROOT]
-        assert organizations.at_hand(beta) is None
-        assert organizations.behind()
+        assert organizations.if_open(beta) is None
+        assert organizations.is_stale()
         with pytest.raises(StoreError, match="gone"):
             organizations.open(beta)
         organizations.keep()
@@ -269,12 +271,12 @@ class TestTheOrganizations:
         organizations, stores, beta = self._two()
         stores.log(beta).write(assigned(MEMBER, "viewer", RAW))
         organizations.refresh()
-        assert not organizations.behind()
+        assert not organizations.is_stale()
 
         stores.log(beta).log.pop()
         stores.log(beta).write(assigned(OTHER, "viewer", RAW))
 
-        assert organizations.behind()
+        assert organizations.is_stale()
         organizations.refresh()
-        assert not organizations.behind()
+        assert not organizations.is_stale()
         assert not organizations.open(beta).control.ask(SEES).allowed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.control.kernel.names import below, named, supposed
+from headgate.control.kernel.names import descendants, find_by_name, suppose
 from headgate.decision.evaluator import Reference
 from headgate.facts.ids import ResourceId
 from tests.fakes.small_organization import (
@@ -31,7 +31,7 @@ from tests.fakes.small_organization import MEMBER as VIEWER
     ],
 )
 def test_a_name_that_exists_is_its_resource(names: tuple[str, ...], id: str) -> None:
-    found = named(snapshot(), names)
+    found = find_by_name(snapshot(), names)
 
     assert found is not None
     assert found.id == id
@@ -50,7 +50,7 @@ def test_a_name_that_exists_is_its_resource(names: tuple[str, ...], id: str) -> 
     ],
 )
 def test_any_other_name_is_missing(names: tuple[str, ...]) -> None:
-    assert named(snapshot(), names) is None
+    assert find_by_name(snapshot(), names) is None
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_any_other_name_is_missing(names: tuple[str, ...]) -> None:
 def test_what_would_lie_there_is_asked_about_whether_something_does_or_not(
     names: tuple[str, ...], kind: str, above: str
 ) -> None:
-    would = supposed(Reference(MODELS, snapshot()), names)
+    would = suppose(Reference(MODELS, snapshot()), names)
 
     assert would is not None
     assert (would.resource.type, would.above) == (kind, above)
@@ -76,7 +76,7 @@ def test_what_would_lie_there_is_asked_about_whether_something_does_or_not(
 
 
 def test_a_volume_is_no_table_of_its_name() -> None:
-    would = supposed(Reference(MODELS, snapshot(assigned(VIEWER, "viewer", FILES))), ("lake", "raw", "files"))
+    would = suppose(Reference(MODELS, snapshot(assigned(VIEWER, "viewer", FILES))), ("lake", "raw", "files"))
 
     assert would is not None
     assert not allows(would.answers.facts, VIEWER, "table.select", would.resource.id)
@@ -95,7 +95,7 @@ def test_a_volume_is_no_table_of_its_name() -> None:
     ],
 )
 def test_below_what_is_no_lake_nothing_can_lie(names: tuple[str, ...]) -> None:
-    assert supposed(Reference(MODELS, snapshot()), names) is None
+    assert suppose(Reference(MODELS, snapshot()), names) is None
 
 
 @pytest.mark.parametrize(
@@ -103,4 +103,4 @@ def test_below_what_is_no_lake_nothing_can_lie(names: tuple[str, ...]) -> None:
     [(RAW, "table", {FLIGHTS, PLANES}), (LAKE, "table", {FLIGHTS, PLANES, SALARIES}), (RAW, "volume", {FILES})],
 )
 def test_what_lies_below_a_place_is_found_at_any_depth(above: ResourceId, type: str, found: set[ResourceId]) -> None:
-    assert set(below(snapshot(), above, type)) == found
+    assert set(descendants(snapshot(), above, type)) == found

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.control.kernel.parsing import UnreadableError, word
+from headgate.control.kernel.parsing import InvalidDocumentError, word
 
 
 def test_a_deeply_nested_list_is_no_word() -> None:
@@ -10,5 +10,5 @@ def test_a_deeply_nested_list_is_no_word() -> None:
     for _ in range(100_000):
         nested = [nested]
 
-    with pytest.raises(UnreadableError, match="where a single word is needed"):
+    with pytest.raises(InvalidDocumentError, match="where a single word is needed"):
         word(nested)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from tests.fakes.store import FakeStore
 
 def _kept(store: FakeStore, revision: int, at: float) -> None:
     """Keep a checkpoint of facts that no entry gives."""
-    store.put_checkpoint(Checkpoint(revision, at, checkpoint.dump(snapshot(assigned(MEMBER, "owner", RAW)))))
+    store.put_checkpoint(Checkpoint(revision, at, checkpoint.dump_checkpoint(snapshot(assigned(MEMBER, "owner", RAW)))))
 
 
 def test_the_checkpoint_of_an_entry_is_read_instead_of_what_is_before_it() -> None:

@@ -2,8 +2,8 @@ import pytest
 
 from headgate.control.control import Control
 from headgate.control.identity.principals import SignUp
-from headgate.control.kernel.command import Command, RefusedError
-from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
+from headgate.control.kernel.command import Command, PermissionDeniedError
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.organizations.commands import CreateDeployment, CreateOrganization, GovernProject
 from headgate.control.resources.commands import CreateResource, MoveResource
 from headgate.facts.caller import Caller
@@ -28,7 +28,7 @@ class TestBeginning:
     def test_a_log_begins_once_and_by_the_deployment(self) -> None:
         commands: tuple[Command, ...] = (CreateOrganization(FOUNDER, "f", "nekt"), CreateDeployment("onehouse"))
         for command in commands:
-            World("nekt").refuse(command, TakenError)
+            World("nekt").refuse(command, AlreadyExistsError)
             World("nekt").refuse(command, InvalidError, by=FOUNDER)
 
     def test_its_model_is_in_force(self) -> None:
@@ -66,7 +66,7 @@ class TestInTheDeployment:
         assert facts.resources[ResourceId("acme")].type == "organization"
         assert not facts.assignments  # who holds what in it, its own log says
         for id, domain, who in (("more", "acme.com", ANN), ("other", "acme.com", BEN)):
-            with pytest.raises(RefusedError):
+            with pytest.raises(PermissionDeniedError):
                 control.execute(self.account(id, domain), Caller(who))
 
 
@@ -92,7 +92,7 @@ class TestGoverning:
     def test_the_deployment_says_so_for_a_project_and_a_model_in_force(self) -> None:
         onehouse().refuse(GovernProject(ResourceId("project"), "nekt"), InvalidError, by=FOUNDER)
         onehouse().refuse(GovernProject(ResourceId("project"), "dream"), InvalidError, "`dream` in force")
-        onehouse().refuse(GovernProject(ROOT, "nekt"), MissingError)
+        onehouse().refuse(GovernProject(ROOT, "nekt"), NotFoundError)
 
     def test_nothing_moves_to_where_another_model_decides(self) -> None:
         world = onehouse()
@@ -111,7 +111,7 @@ class TestControl:
         assert world.control.as_of(before.revision) == before
         assert world.control.as_of(world.facts.revision) is world.facts
         assert world.control.as_of(0).organization is None
-        with pytest.raises(MissingError, match="no revision"):
+        with pytest.raises(NotFoundError, match="no revision"):
             world.control.as_of(world.facts.revision + 1)
 
     def test_an_accepted_command_says_what_allowed_it(self) -> None:
@@ -128,7 +128,7 @@ class TestControl:
         world = onehouse()
         world.do(role(ANN, "DESCRIBE", "table"))
 
-        with pytest.raises(RefusedError) as refusal:
+        with pytest.raises(PermissionDeniedError) as refusal:
             world.do(role(BEN, "SELECT", "table"), by=ANN)
         explained = refusal.value.explanation
         assert not explained.decision.allowed

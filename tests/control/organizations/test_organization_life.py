@@ -12,8 +12,8 @@ from headgate.control.identity.principals import (
     RenameServicePrincipal,
 )
 from headgate.control.identity.tokens import IssueToken
-from headgate.control.kernel.command import RefusedError
-from headgate.control.kernel.errors import InvalidError, MissingError
+from headgate.control.kernel.command import PermissionDeniedError
+from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.organizations.organization_life import EndOrganization, RenameOrganization
 from headgate.facts.ids import PrincipalId, TokenId
 from tests.control.organization_harness import ANN, BOT, EVE, FOUNDER, World, datamesh, nekt, onehouse, role, y42
@@ -26,7 +26,7 @@ class TestAnotherNameOfTheOrganization:
     def test_is_given_by_who_rules_it_and_by_no_member(self, begin: Callable[[], World]) -> None:
         world = begin()
 
-        world.refuse(RenameOrganization("other"), RefusedError, by=ANN)
+        world.refuse(RenameOrganization("other"), PermissionDeniedError, by=ANN)
         assert world.do(RenameOrganization("other"), by=FOUNDER).revision
         world.refuse(RenameOrganization("a/b"), InvalidError, "cannot be a name", by=FOUNDER)
 
@@ -46,13 +46,13 @@ class TestItsEnd:
 
     @pytest.mark.parametrize("begin", [nekt, onehouse, datamesh])
     def test_is_nobodys_where_no_model_says_whose(self, begin: Callable[[], World]) -> None:
-        begin().refuse(EndOrganization(), RefusedError, by=FOUNDER)
+        begin().refuse(EndOrganization(), PermissionDeniedError, by=FOUNDER)
 
     def test_needs_more_than_owning_it(self) -> None:
         world = y42()
         world.do(role(ANN, "owner"))
 
-        world.refuse(EndOrganization(), RefusedError, by=ANN)
+        world.refuse(EndOrganization(), PermissionDeniedError, by=ANN)
 
 
 class TestAProgram:
@@ -63,19 +63,19 @@ class TestAProgram:
         commands = (RenameServicePrincipal(bot, "android"), ExpirePrincipal(bot, 2_000.0), DeleteServicePrincipal(bot))
 
         for command in commands:
-            world.refuse(command, RefusedError, by=EVE)
+            world.refuse(command, PermissionDeniedError, by=EVE)
             world.do(command, by=FOUNDER)
         assert bot not in world.facts.principals
 
     def test_is_no_user(self) -> None:
-        y42().refuse(DeleteServicePrincipal(ANN), MissingError, by=FOUNDER)
+        y42().refuse(DeleteServicePrincipal(ANN), NotFoundError, by=FOUNDER)
 
     def test_has_tokens_from_who_may_edit_it_and_give_all_it_has(self) -> None:
         world = y42()
         world.do(role(ANN, "editor"), role(BOT, "owner"))
 
-        world.refuse(IssueToken(T, "s", BOT), RefusedError, by=EVE)
-        world.refuse(IssueToken(T, "s", BOT), RefusedError, by=ANN)
+        world.refuse(IssueToken(T, "s", BOT), PermissionDeniedError, by=EVE)
+        world.refuse(IssueToken(T, "s", BOT), PermissionDeniedError, by=ANN)
         assert T in world.do(IssueToken(T, "s", BOT), by=FOUNDER).tokens
 
 
@@ -84,14 +84,14 @@ class TestAUserOfAModelThatKnowsNoManagingOfUsers:
     def test_leaves_by_who_may_take_every_role_on_the_organization(self, begin: Callable[[], World]) -> None:
         world = begin()
 
-        world.refuse(RemovePrincipal(ANN), RefusedError, by=EVE)
+        world.refuse(RemovePrincipal(ANN), PermissionDeniedError, by=EVE)
         assert ANN not in world.do(RemovePrincipal(ANN), by=FOUNDER).principals
 
     def test_who_holds_none_there_is_removed_by_nobody_in_it(self) -> None:
         world = y42()
         world.do(RemovePrincipal(ANN))
 
-        world.refuse(RemovePrincipal(BOT), RefusedError, by=FOUNDER)
+        world.refuse(RemovePrincipal(BOT), PermissionDeniedError, by=FOUNDER)
 
 
 def test_a_token_names_actions_that_a_model_knows() -> None:

@@ -1,8 +1,8 @@
 """Suspending an organization, and what is decided in it meanwhile."""
 
-from headgate.control.identity.authenticated import Presented
-from headgate.control.kernel.command import RefusedError
-from headgate.control.kernel.errors import MissingError, SuspendedError
+from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
+from headgate.control.kernel.command import PermissionDeniedError
+from headgate.control.kernel.errors import NotFoundError, SuspendedError
 from headgate.control.organizations.organization_life import RenameOrganization
 from headgate.control.organizations.suspension import ResumeOrganization, SuspendOrganization
 from headgate.control.resources.commands import SetAttributes
@@ -14,9 +14,9 @@ from tests.pipelines.fake_worker import opened
 def test_a_founder_neither_suspends_nor_resumes_the_organization() -> None:
     world = nekt()
 
-    world.refuse(SuspendOrganization(ROOT), RefusedError, by=FOUNDER)
-    world.refuse(ResumeOrganization(ROOT), RefusedError, by=FOUNDER)
-    world.refuse(SuspendOrganization(ResourceId("nosuch")), MissingError)
+    world.refuse(SuspendOrganization(ROOT), PermissionDeniedError, by=FOUNDER)
+    world.refuse(ResumeOrganization(ROOT), PermissionDeniedError, by=FOUNDER)
+    world.refuse(SuspendOrganization(ResourceId("nosuch")), NotFoundError)
 
 
 def test_a_founder_cannot_resume_by_setting_attributes() -> None:
@@ -54,7 +54,7 @@ def test_only_members_are_told_that_it_is_suspended() -> None:
     organization.control.execute(SuspendOrganization(organization.id), None)
     member = next(iter(sorted(organization.control.snapshot.principals)))
 
-    assert organization.is_suspended_for(Presented(member, None))
-    assert not organization.is_suspended_for(Presented(PrincipalId("p_unknown"), None))
-    assert not organization.is_suspended_for(Presented(member, ResourceId("another")))
-    assert organization.caller(Presented(member, None)) is None
+    assert organization.is_suspended_for(AuthenticatedPrincipal(member, None))
+    assert not organization.is_suspended_for(AuthenticatedPrincipal(PrincipalId("p_unknown"), None))
+    assert not organization.is_suspended_for(AuthenticatedPrincipal(member, ResourceId("another")))
+    assert organization.caller(AuthenticatedPrincipal(member, None)) is None

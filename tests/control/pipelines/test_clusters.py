@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.pipelines.clusters import cluster_of
 from headgate.facts.changes import (
     AttributesSet,
@@ -58,5 +58,5 @@ def test_a_cluster_that_says_nothing_is_the_embedded_one(facts: Snapshot) -> Non
 def test_what_is_on_a_cluster_that_is_gone_waits(facts: Snapshot) -> None:
     gone = fold(facts, (RelationsSet(STREAM, {"cluster": ON_IT}), ResourceDeleted(CLUSTER)), 2)
 
-    with pytest.raises(MissingError, match="move it to another"):
+    with pytest.raises(NotFoundError, match="move it to another"):
         cluster_of(gone, STREAM)

@@ -10,10 +10,10 @@ from headgate.control.access.switches import ChangeSetting
 from headgate.control.connections.commands import CreateConnection, Folder
 from headgate.control.identity.principals import CreateServicePrincipal, DeleteServicePrincipal
 from headgate.control.identity.tokens import IssueToken
-from headgate.control.kernel.command import RefusedError, View
-from headgate.control.kernel.errors import CommandError, InvalidError, MissingError
+from headgate.control.kernel.command import CommandContext, PermissionDeniedError
+from headgate.control.kernel.errors import CommandError, InvalidError, NotFoundError
 from headgate.control.pipelines.commands import DeletePipeline, SavePipeline
-from headgate.control.pipelines.requirements import lacking
+from headgate.control.pipelines.requirements import missing_privileges
 from headgate.control.pipelines.streams import AddStream
 from headgate.control.resources.commands import DeleteResource
 from headgate.facts.caller import Caller
@@ -53,8 +53,8 @@ def missing(database: str, name: str) -> dict[str, Any]:
 
 
 def lacks(world: World, who: PrincipalId, pipeline: ResourceId = NEW) -> list[str]:
-    view = View(world.control.answers, None, world.now)
-    return list(lacking(view, world.facts.resources[pipeline], Caller(who)))
+    view = CommandContext(world.control.answers, None, world.now)
+    return list(missing_privileges(view, world.facts.resources[pipeline], Caller(who)))
 
 
 class TestUnderNekt:
@@ -76,7 +76,7 @@ class TestUnderNekt:
     ) -> None:
         world, new = nekt(), save(kind, **relations)
         for place, level in levels.items():
-            with pytest.raises((RefusedError, MissingError)):
+            with pytest.raises((PermissionDeniedError, NotFoundError)):
                 world.do(new, by=ANN)
             world.do(role(ANN, level, place))
 
@@ -91,19 +91,19 @@ class TestUnderNekt:
         world.do(save(inputs="flights", **missing("raw", "made")), by=ANN)
         wider = save(inputs=edges("flights", "salaries"), **missing("raw", "made"))
 
-        world.refuse(wider, MissingError, "salaries", by=ANN)
+        world.refuse(wider, NotFoundError, "salaries", by=ANN)
         world.do(role(ANN, "viewer", "salaries"))
-        world.refuse(wider, RefusedError, "edit", by=ANN)
+        world.refuse(wider, PermissionDeniedError, "edit", by=ANN)
         world.do(wider, by=BEN)
 
         assert world.facts.run_as[NEW] == BEN
-        world.refuse(save(inputs="flights", **missing("raw", "made")), RefusedError, "edit", by=ANN)
+        world.refuse(save(inputs="flights", **missing("raw", "made")), PermissionDeniedError, "edit", by=ANN)
 
     def test_it_stays_of_its_kind_and_at_rest(self) -> None:
         world = nekt()
         world.do(save("destination", inputs="flights"), by=FOUNDER)
 
-        world.refuse(save("visualization", inputs="flights"), MissingError, by=FOUNDER)
+        world.refuse(save("visualization", inputs="flights"), NotFoundError, by=FOUNDER)
         world.store.write(RunStarted(RunId("run"), NEW, FOUNDER))
         world.reopen()
         world.refuse(save("destination", inputs="flights"), InvalidError, "running", by=FOUNDER)
@@ -138,20 +138,20 @@ class TestConnections:
         world.do(role(ANN, "editor", "raw"))
         load = save("source", connections="files", **missing("raw", "made"))
 
-        world.refuse(load, MissingError, "files", by=ANN)
+        world.refuse(load, NotFoundError, "files", by=ANN)
         world.do(role(ANN, "connection_user", "files"))
         world.do(load, by=ANN)
         world.do(RevokeRole(ANN, "connection_user", FILES))
 
         assert lacks(world, ANN) == ["`connection.use` on `files`: it does not hold any role that gives it"]
-        world.refuse(load, MissingError, "files", by=ANN)
+        world.refuse(load, NotFoundError, "files", by=ANN)
 
     def test_one_that_is_used_by_way_of_a_source_counts(self) -> None:
         world = _capturing()
         world.do(role(ANN, "user", "cluster"), role(ANN, "CREATE_TABLE", "one"), role(ANN, "viewer", "feed"))
         capture = save("stream_capture", "project", **_captured())
 
-        world.refuse(capture, MissingError, "files", by=ANN)
+        world.refuse(capture, NotFoundError, "files", by=ANN)
         world.do(role(ANN, "connection_user", "files"))
         world.do(capture, by=ANN)
         world.do(RevokeRole(ANN, "connection_user", FILES))
@@ -178,7 +178,7 @@ class TestUnderOnehouse:
     def test_a_source_is_made_by_any_member_of_the_project(self) -> None:
         world, source = onehouse(), save("source", "project")
 
-        world.refuse(source, RefusedError, "create_source", by=EVE)
+        world.refuse(source, PermissionDeniedError, "create_source", by=EVE)
         world.do(source, by=ANN)
 
         assert world.roles(ANN, NEW) == {"manager"}
@@ -189,9 +189,9 @@ class TestUnderOnehouse:
         world.do(role(ANN, "connection_user", "files"), role(ANN, "viewer", "feed"))
         world.do(role(ANN, "viewer", "cluster"), role(ANN, "DESCRIBE", "one"))
 
-        world.refuse(capture, RefusedError, "create_stream_capture", by=ANN)
+        world.refuse(capture, PermissionDeniedError, "create_stream_capture", by=ANN)
         world.do(role(ANN, "user", "cluster"))
-        world.refuse(capture, RefusedError, "create_stream_capture", by=ANN)
+        world.refuse(capture, PermissionDeniedError, "create_stream_capture", by=ANN)
         world.do(role(ANN, "CREATE_TABLE", "one"))
         world.do(capture, by=ANN)
         assert lacks(world, ANN) == []
@@ -207,7 +207,7 @@ class TestUnderOnehouse:
         world.do(role(ANN, "user", "cluster"), role(ANN, "CREATE_TABLE", "one"))
         world.do(ChangeSetting(ResourceId("project"), "source_roles", "true"))
 
-        world.refuse(capture, RefusedError, "create_stream_capture", by=ANN)
+        world.refuse(capture, PermissionDeniedError, "create_stream_capture", by=ANN)
         world.do(role(ANN, "user", "feed"))
         world.do(capture, by=ANN)
 
@@ -220,9 +220,9 @@ class TestUnderOnehouse:
 
         world.do(save("stream_capture", "project", **_captured()), by=ANN)
         moved = save("stream_capture", "project", **_captured(cluster="other"))
-        world.refuse(moved, RefusedError, "move_to_cluster", by=ANN)
+        world.refuse(moved, PermissionDeniedError, "move_to_cluster", by=ANN)
         world.do(role(ANN, "user", "other"))
-        world.refuse(moved, RefusedError, "create_stream_capture", by=ANN)
+        world.refuse(moved, PermissionDeniedError, "create_stream_capture", by=ANN)
         world.do(role(ANN, "CREATE_TABLE", "one"))
         world.do(moved, by=ANN)
 
@@ -231,9 +231,9 @@ class TestUnderOnehouse:
         world, service = onehouse(), save("table_service", "table", attributes={"kind": (kind,)})
         world.do(role(ANN, "DESCRIBE", "table"))
 
-        world.refuse(service, RefusedError, "create_table_service", by=ANN)
+        world.refuse(service, PermissionDeniedError, "create_table_service", by=ANN)
         world.do(role(ANN, "user", "cluster"))
-        world.refuse(service, RefusedError, "create_table_service", by=ANN)
+        world.refuse(service, PermissionDeniedError, "create_table_service", by=ANN)
         world.do(role(ANN, privilege, "table"))
         world.do(service, by=ANN)
         assert lacks(world, ANN) == []
@@ -250,7 +250,9 @@ class TestUnderOnehouse:
         world.do(role(ANN, "DESCRIBE", "table"), role(ANN, "user", "cluster"), role(ANN, "SELECT", "table"))
 
         world.do(save("table_service", "table", attributes={"kind": ("metasync",)}), by=ANN)
-        world.refuse(save("table_service", "table", attributes={"kind": ("compaction",)}), RefusedError, by=ANN)
+        world.refuse(
+            save("table_service", "table", attributes={"kind": ("compaction",)}), PermissionDeniedError, by=ANN
+        )
 
 
 class TestUnderY42:
@@ -260,14 +262,14 @@ class TestUnderY42:
         world, model = y42(), save("query", "module")
         world.do(role(ANN, "viewer", "module"))
 
-        world.refuse(model, RefusedError, "create_query", by=ANN)
+        world.refuse(model, PermissionDeniedError, "create_query", by=ANN)
         world.refuse(save("history", "module"), InvalidError, "no access model", by=FOUNDER)
         world.do(role(ANN, "editor", "module"))
         world.do(model, save("integration", "module", ResourceId("feed")), by=ANN)
         world.do(model, by=ANN)
 
         world.do(RevokeRole(ANN, "editor", ResourceId("module")))
-        world.refuse(model, RefusedError, "edit", by=ANN)
+        world.refuse(model, PermissionDeniedError, "edit", by=ANN)
 
 
 class TestServicePrincipals:
@@ -280,13 +282,13 @@ class TestServicePrincipals:
         world = self._world()
         bots = save(inputs="flights", run_as=BOT, **missing("raw", "made"))
 
-        world.refuse(bots, RefusedError, "manage_users", by=ANN)
+        world.refuse(bots, PermissionDeniedError, "manage_users", by=ANN)
         world.refuse(bots, InvalidError, "may not do `table.select` on `lake.raw.flights`", by=FOUNDER)
         world.do(role(BOT, "editor", "raw"))
         world.do(bots, by=FOUNDER)
 
         assert world.facts.run_as[NEW] == BOT
-        world.refuse(bots, RefusedError, "manage_users", by=ANN)
+        world.refuse(bots, PermissionDeniedError, "manage_users", by=ANN)
         world.do(save(inputs="flights", **missing("raw", "made")), by=ANN)
         assert world.facts.run_as[NEW] == ANN
 
@@ -309,7 +311,7 @@ class TestServicePrincipals:
         world.do(save("source", run_as=BOT, **missing("raw", "made")), by=FOUNDER)
         add = AddStream(NEW, missing("raw", "more"), {"v": 2})
 
-        world.refuse(add, RefusedError, "manage_users", by=ANN)
+        world.refuse(add, PermissionDeniedError, "manage_users", by=ANN)
         world.do(add, by=FOUNDER)
 
         assert world.facts.run_as[NEW] == BOT

@@ -2,9 +2,9 @@
 
 from headgate.control.identity.directory import Directory
 from headgate.control.organizations.organization import Organization
-from headgate.control.pipelines.run_access import Touched, allowed, read_by
-from headgate.control.questions.by_name import Gate
-from headgate.control.questions.messages import Wording
+from headgate.control.pipelines.run_access import RunAccessLog, allowed_actions, read_by
+from headgate.control.questions.by_name import NameAuthorizer
+from headgate.control.questions.messages import RefusalMessages
 from headgate.facts.ids import ResourceId, RunId
 from tests.control.organization_harness import LAKE, ROOT, nekt, resource
 
@@ -16,18 +16,20 @@ def organization() -> Organization:
     world = nekt()
     world.do(resource("trips", "table", "raw"))
     directory = Directory(world.control, world.store)
-    wording = Wording(directory)
-    return Organization(ROOT, world.store, world.control, directory, wording, Gate(world.control, wording))
+    wording = RefusalMessages(directory)
+    return Organization(ROOT, world.store, world.control, directory, wording, NameAuthorizer(world.control, wording))
 
 
 def test_what_was_allowed_is_kept_by_resource_and_run() -> None:
-    main, touched = organization(), Touched()
+    main, touched = organization(), RunAccessLog()
 
-    touched.note(main, RUN, [("table.select", ("lake", "raw", "flights")), ("table.insert", ("lake", "raw", "trips"))])
-    touched.note(main, RUN, [("table.describe", ("lake", "raw", "flights"))])
-    touched.note(main, RunId("other"), [("table.select", ("lake", "secret", "salaries"))])
+    touched.record(
+        main, RUN, [("table.select", ("lake", "raw", "flights")), ("table.insert", ("lake", "raw", "trips"))]
+    )
+    touched.record(main, RUN, [("table.describe", ("lake", "raw", "flights"))])
+    touched.record(main, RunId("other"), [("table.select", ("lake", "secret", "salaries"))])
 
-    assert allowed(main.store, RUN) == {
+    assert allowed_actions(main.store, RUN) == {
         FLIGHTS: {"table.select", "table.describe"},
         ResourceId("trips"): {"table.insert"},
     }
@@ -38,15 +40,15 @@ def test_what_was_allowed_is_kept_by_resource_and_run() -> None:
 
 def test_what_another_server_kept_is_not_lost() -> None:
     main, asked = organization(), [("table.select", ("lake", "raw", "flights"))]
-    Touched().note(main, RUN, asked)
-    Touched().note(main, RUN, [("table.select", ("lake", "secret", "salaries"))])
+    RunAccessLog().record(main, RUN, asked)
+    RunAccessLog().record(main, RUN, [("table.select", ("lake", "secret", "salaries"))])
 
-    assert set(allowed(main.store, RUN)) == {FLIGHTS, SALARIES}
+    assert set(allowed_actions(main.store, RUN)) == {FLIGHTS, SALARIES}
 
 
 def test_a_name_of_nothing_is_nothing_and_what_is_gone_has_no_name() -> None:
-    main, touched = organization(), Touched()
-    touched.note(main, RUN, [("table.select", ("lake", "raw", "nothing")), ("lake.describe", ("lake",))])
+    main, touched = organization(), RunAccessLog()
+    touched.record(main, RUN, [("table.select", ("lake", "raw", "nothing")), ("lake.describe", ("lake",))])
 
-    assert allowed(main.store, RUN) == {LAKE: {"lake.describe"}}
+    assert allowed_actions(main.store, RUN) == {LAKE: {"lake.describe"}}
     assert read_by(main, RUN) == frozenset()

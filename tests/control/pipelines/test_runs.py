@@ -5,21 +5,21 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from headgate.control.kernel.command import Command, RefusedError
-from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
+from headgate.control.kernel.batch import Batch
+from headgate.control.kernel.command import Command, PermissionDeniedError
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.kernel.ports import RunConflictError
-from headgate.control.kernel.run_queue import RunRow, RunWanted
-from headgate.control.kernel.several import Several
+from headgate.control.kernel.run_queue import RunFilter, RunRow
 from headgate.control.pipelines.commands import DeletePipeline
 from headgate.control.pipelines.runs import (
     SECRET,
     CancelRun,
+    EndOrphanedRun,
     EndRun,
-    EndStray,
     QueueRun,
+    ReclaimRun,
+    RunNotReadyError,
     StartRun,
-    TakeOverRun,
-    WaitingError,
 )
 from headgate.control.pipelines.states import ChangeState
 from headgate.facts.caller import Caller
@@ -91,7 +91,7 @@ class TestQueueing:
 
         with pytest.raises(RunConflictError):
             queue.control.execute(QueueRun(RUN, DELAYS), None)
-        queue.refused(QueueRun(RunId(FLIGHTS), DELAYS), TakenError, "taken")
+        queue.refused(QueueRun(RunId(FLIGHTS), DELAYS), AlreadyExistsError, "taken")
 
     def test_is_by_a_known_trigger(self) -> None:
         Queue().refused(QueueRun(RUN, DELAYS, "magic"), InvalidError, "not by `magic`")
@@ -109,9 +109,9 @@ class TestQueueing:
         queue = Queue()
         runs = tuple(QueueRun(RunId(f"run-{number}"), DELAYS, "backfill") for number in range(3))
 
-        queue.control.execute(Several(runs, "run.backfill"), None)
+        queue.control.execute(Batch(runs, "run.backfill"), None)
 
-        assert len(queue.store.runs(RunWanted(pipeline=DELAYS))) == 3
+        assert len(queue.store.runs(RunFilter(pipeline=DELAYS))) == 3
         assert queue.store.head().revision == 2
 
 
@@ -147,14 +147,14 @@ class TestBeginning:
     )
     def test_waits(self, given: tuple[Change, ...], match: str) -> None:
         queue = Queue(given)
-        queue.refused(start(queue.queued()), WaitingError, match)
+        queue.refused(start(queue.queued()), RunNotReadyError, match)
 
     def test_waits_until_it_is_due_and_the_pipeline_is_active(self) -> None:
         queue = Queue()
         row = queue.queued()
-        queue.refused(start(replace(row, due=NOW + 1)), WaitingError, "not due")
+        queue.refused(start(replace(row, due=NOW + 1)), RunNotReadyError, "not due")
         queue.control.execute(ChangeState(DELAYS, "deactivate"), None)
-        queue.refused(start(row), WaitingError, "inactive")
+        queue.refused(start(row), RunNotReadyError, "inactive")
 
     def test_goes_beside_another_where_the_definition_lets_it(self) -> None:
         queue = Queue((RunStarted(RunId("other"), DELAYS, ADMIN),))
@@ -229,9 +229,9 @@ class TestTakingOver:
     def test_ends_the_attempt_and_queues_the_run_again(self) -> None:
         queue = Queue()
         begun = queue.begun()
-        queue.refused(TakeOverRun(begun), InvalidError, "is not lost")
+        queue.refused(ReclaimRun(begun), InvalidError, "is not lost")
 
-        row = queue.do(TakeOverRun(replace(begun, lease=NOW - 1)))
+        row = queue.do(ReclaimRun(replace(begun, lease=NOW - 1)))
 
         assert (row.state, row.attempt, row.due) == ("queued", 1, NOW)
         assert queue.store.log[-1].changes == (RunEnded(RUN, "lost"),)
@@ -241,23 +241,23 @@ class TestTakingOver:
     def test_is_won_by_one(self) -> None:
         queue = Queue()
         lost = replace(queue.begun(), lease=NOW - 1)
-        queue.do(TakeOverRun(lost))
+        queue.do(ReclaimRun(lost))
 
         with pytest.raises(RunConflictError):
-            queue.control.execute(TakeOverRun(lost), None)
+            queue.control.execute(ReclaimRun(lost), None)
 
 
 def test_an_identity_that_no_run_of_the_queue_has_can_be_ended() -> None:
     queue = Queue((RunStarted(RUN, DELAYS, ADMIN),))
 
-    queue.control.execute(EndStray(RUN), None)
+    queue.control.execute(EndOrphanedRun(RUN), None)
 
     assert RUN not in queue.control.snapshot.runs
 
 
 @pytest.mark.parametrize(
     "command",
-    [start, lambda row: EndRun(row, "failed"), TakeOverRun, lambda row: EndStray(row.run)],
+    [start, lambda row: EndRun(row, "failed"), ReclaimRun, lambda row: EndOrphanedRun(row.run)],
     ids=["start", "end", "take over", "end a stray"],
 )
 def test_nobody_but_the_deployment_begins_or_ends_a_run(command: Callable[[RunRow], Command]) -> None:
@@ -284,9 +284,9 @@ class TestCancelling:
         queue = Queue()
         row = queue.queued()
 
-        with pytest.raises(MissingError):
+        with pytest.raises(NotFoundError):
             queue.control.execute(CancelRun(row), Caller(OTHER))
-        with pytest.raises(MissingError):
+        with pytest.raises(NotFoundError):
             queue.control.execute(CancelRun(replace(row, pipeline=ResourceId("gone"))), Caller(OWNER))
 
 
@@ -304,11 +304,11 @@ class TestModels:
         world.do(resource("load", "source", "organization/project", outputs="flights", output_layers="raw"))
         ask = QueueRun(RUN, ResourceId("load"))
 
-        world.refuse(ask, RefusedError, "trigger", by=BEN)
-        world.refuse(ask, MissingError, by=EVE)
+        world.refuse(ask, PermissionDeniedError, "trigger", by=BEN)
+        world.refuse(ask, NotFoundError, by=EVE)
         world.do(ask, by=ANN)
-        world.refuse(self.cancels(world, RUN), RefusedError, "trigger", by=BEN)
-        world.refuse(self.cancels(world, RUN), MissingError, by=EVE)
+        world.refuse(self.cancels(world, RUN), PermissionDeniedError, "trigger", by=BEN)
+        world.refuse(self.cancels(world, RUN), NotFoundError, by=EVE)
         world.do(self.cancels(world, RUN), by=ANN)
 
     def test_onehouse_lets_users_of_a_job_run_and_cancel_it(self) -> None:
@@ -317,9 +317,9 @@ class TestModels:
         world.do(role(ANN, "user", "job"), role(BEN, "viewer", "job"))
         ask = QueueRun(RUN, ResourceId("job"))
 
-        world.refuse(ask, RefusedError, "trigger", by=BEN)
+        world.refuse(ask, PermissionDeniedError, "trigger", by=BEN)
         world.do(ask, by=ANN)
-        world.refuse(self.cancels(world, RUN), RefusedError, "cancel", by=BEN)
+        world.refuse(self.cancels(world, RUN), PermissionDeniedError, "cancel", by=BEN)
         world.do(self.cancels(world, RUN), by=ANN)
 
     def test_onehouse_lets_who_may_pause_and_resume_a_capture_end_and_begin_its_runs(self) -> None:
@@ -328,9 +328,9 @@ class TestModels:
         world.do(role(ANN, "editor", "capture"), role(BEN, "viewer", "capture"))
         ask = QueueRun(RUN, ResourceId("capture"))
 
-        world.refuse(ask, RefusedError, "resume", by=BEN)
+        world.refuse(ask, PermissionDeniedError, "resume", by=BEN)
         world.do(ask, by=ANN)
-        world.refuse(self.cancels(world, RUN), RefusedError, "pause", by=BEN)
+        world.refuse(self.cancels(world, RUN), PermissionDeniedError, "pause", by=BEN)
         world.do(self.cancels(world, RUN), by=ANN)
 
     def test_y42_lets_editors_run_what_they_could_make_a_run_of(self) -> None:
@@ -340,9 +340,9 @@ class TestModels:
 
         for number, pipeline in enumerate(("job", "model")):
             ask = QueueRun(RunId(f"r{number}"), ResourceId(pipeline))
-            world.refuse(ask, RefusedError, by=BEN)
+            world.refuse(ask, PermissionDeniedError, by=BEN)
             world.do(ask, by=ANN)
-            world.refuse(self.cancels(world, f"r{number}"), RefusedError, by=BEN)
+            world.refuse(self.cancels(world, f"r{number}"), PermissionDeniedError, by=BEN)
             world.do(self.cancels(world, f"r{number}"), by=ANN)
 
     def test_the_deployment_needs_no_right(self) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunWanted
-from headgate.control.pipelines.runs import SECRET, WaitingError
+from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunFilter
+from headgate.control.pipelines.runs import SECRET, RunNotReadyError
 from headgate.control.pipelines.states import ChangeState, cleaned
 from headgate.facts.changes import ResourceCreated, RunAsSet
 from headgate.facts.ids import ResourceId, RunId
@@ -22,7 +22,7 @@ class TestAStreamCapture:
         return Queue((capture, RunAsSet(LATE, ADMIN)))
 
     def change(self, queue: Queue, verb: str, run: RunId = RUN) -> None:
-        rows = tuple(queue.store.runs(RunWanted(LATE, (QUEUED, RUNNING))))
+        rows = tuple(queue.store.runs(RunFilter(LATE, (QUEUED, RUNNING))))
         queue.control.execute(ChangeState(LATE, verb, rows, run), None)
 
     def test_stops_while_it_is_paused_and_goes_on_as_the_same_run(self, queue: Queue) -> None:
@@ -30,7 +30,7 @@ class TestAStreamCapture:
 
         self.change(queue, "pause")
         paused = queue.row
-        queue.refused(start(paused), WaitingError, "paused")
+        queue.refused(start(paused), RunNotReadyError, "paused")
         self.change(queue, "resume", RunId("another"))
 
         assert (paused.state, paused.why, paused.lease) == ("queued", "stopped by `pause`", None)

@@ -1,8 +1,8 @@
 """Streams of a source, added and switched."""
 
 from headgate.control.connections.commands import CreateConnection, Folder
-from headgate.control.kernel.command import RefusedError
-from headgate.control.kernel.errors import InvalidError, MissingError
+from headgate.control.kernel.command import PermissionDeniedError
+from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.pipelines.commands import SavePipeline
 from headgate.control.pipelines.streams import AddStream, SwitchStream
 from headgate.facts.changes import Edge, RunStarted
@@ -40,9 +40,9 @@ class TestAdding:
         world = source()
         add = AddStream(LOAD, MORE, {"v": 2})
 
-        world.refuse(add, RefusedError, "add_stream", by=BEN)
-        world.refuse(add, MissingError, by=EVE)
-        world.refuse(add, MissingError, "files", by=ANN)
+        world.refuse(add, PermissionDeniedError, "add_stream", by=BEN)
+        world.refuse(add, NotFoundError, by=EVE)
+        world.refuse(add, NotFoundError, "files", by=ANN)
         world.do(role(ANN, "connection_user", "files"))
         world.do(add, by=ANN)
 
@@ -63,7 +63,7 @@ class TestSwitching:
     def test_off_leaves_the_runs_to_whose_they_were(self) -> None:
         world = source()
 
-        world.refuse(switch("flights", enabled=False), RefusedError, "disable_stream", by=BEN)
+        world.refuse(switch("flights", enabled=False), PermissionDeniedError, "disable_stream", by=BEN)
         world.do(switch("flights", enabled=False), by=ANN)
 
         assert written(world, "outputs") == {"stream": False, "delays": True}
@@ -74,7 +74,7 @@ class TestSwitching:
         world = source()
         world.do(switch("delays", enabled=False), by=ANN)
 
-        world.refuse(switch("delays", enabled=True), MissingError, "files", by=ANN)
+        world.refuse(switch("delays", enabled=True), NotFoundError, "files", by=ANN)
         world.do(role(ANN, "connection_user", "files"))
         world.do(switch("delays", enabled=True), by=ANN)
 
@@ -82,4 +82,4 @@ class TestSwitching:
         assert world.facts.run_as[LOAD] == ANN
 
     def test_what_it_does_not_write_is_missing(self) -> None:
-        source().refuse(switch("nothing", enabled=False), MissingError)
+        source().refuse(switch("nothing", enabled=False), NotFoundError)

@@ -7,13 +7,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headgate.control.control import Control
-from headgate.control.questions.by_name import Gate, Verdict
-from headgate.control.questions.messages import Wording, asked
+from headgate.control.questions.by_name import NameAuthorizer, Verdict
+from headgate.control.questions.messages import RefusalMessages, split_request_link
 from headgate.facts.caller import Caller
 from headgate.facts.changes import AttributesSet, Change
 from headgate.facts.ids import ResourceId, SubjectId
-from headgate.model.model import Spread, Term
-from tests.fakes.generated import few
+from headgate.model.model import Condition, PropagationRule
+from tests.fakes.generated_worlds import few
 from tests.fakes.small_organization import (
     FLIGHTS,
     LAKE,
@@ -39,11 +39,11 @@ class Names:
         return subject
 
 
-def gate_of(control: Control) -> Gate:
-    return Gate(control, Wording(Names()), "https://headgate.example/api/v1/requests")
+def gate_of(control: Control) -> NameAuthorizer:
+    return NameAuthorizer(control, RefusalMessages(Names()), "https://headgate.example/api/v1/requests")
 
 
-def gate(*changes: Change) -> Gate:
+def gate(*changes: Change) -> NameAuthorizer:
     control, _ = controlled(*changes)
     return gate_of(control)
 
@@ -142,8 +142,8 @@ class TestAMissingNameIsAllowed:
 
     def test_not_where_the_model_hides_a_single_table(self) -> None:
         """Of a database in which something is hidden by what it is, every name that is not seen is a hidden one."""
-        hiding = Spread(
-            frozenset({"viewer"}), frozenset({"database"}), when=(Term("self", "kept", ("yes",), negated=True),)
+        hiding = PropagationRule(
+            frozenset({"viewer"}), frozenset({"database"}), when=(Condition("self", "kept", ("yes",), negated=True),)
         )
         model = replace(NEKT, spread=(hiding,))
         kept = AttributesSet(FLIGHTS, {"kept": ("yes",)})
@@ -164,13 +164,15 @@ class TestARefusal:
     def test_ends_with_where_to_ask_for_access(self, name: str) -> None:
         verdict = gate(*READER_OF_ONE).check(WHO, "table.insert", name.split("."))
 
-        text, link = asked(verdict.message)
+        text, link = split_request_link(verdict.message)
 
         assert link == f"https://headgate.example/api/v1/requests?action=table.insert&resource={name}"
         assert verdict.message == f"{text}. To ask for access: {link}"
 
     def test_says_what_is_missing_to_who_may_know_it(self) -> None:
-        text, _ = asked(gate(*READER_OF_ONE).check(WHO, "table.insert", ("lake", "raw", "flights")).message)
+        text, _ = split_request_link(
+            gate(*READER_OF_ONE).check(WHO, "table.insert", ("lake", "raw", "flights")).message
+        )
 
         assert text.startswith("`table.insert` on `lake.raw.flights` is not allowed: you do not hold `editor`")
         assert "which owner" in text or "admin" in text
@@ -182,7 +184,7 @@ class TestARefusal:
 
     @pytest.mark.parametrize("text", ["no link. To ask for access: ", "nothing", ""])
     def test_without_a_link_is_left_as_it_is(self, text: str) -> None:
-        assert asked(text) == (text, None)
+        assert split_request_link(text) == (text, None)
 
 
 @few

@@ -6,14 +6,14 @@ from importlib.resources import files
 import pytest
 
 from headgate.control.access.visibility import HYPOTHETICAL_USER
-from headgate.control.questions.messages import Wording, reason
+from headgate.control.questions.messages import RefusalMessages, denial_text
 from headgate.decision.conditions import CONDITIONS
-from headgate.decision.types import Decision, Explanation, Fix, Missing, Needed, Question
+from headgate.decision.types import Decision, DenyReason, Explanation, Fix, Question, RequiredAssignment
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, SubjectId
 from headgate.model.describe import condition
 from headgate.model.load import load_model
-from headgate.model.model import Model, Term
+from headgate.model.model import Condition, Model
 from tests.fakes.small_organization import ACTIONS, FLIGHTS, MEMBER, snapshot
 
 FACTS = snapshot()
@@ -24,7 +24,7 @@ def shipped(name: str) -> Model:
     return load_model((files("headgate.model") / "models" / name).read_text(), ACTIONS, name, CONDITIONS)
 
 
-def terms(model: Model) -> Iterator[Term]:
+def terms(model: Model) -> Iterator[Condition]:
     for alternatives in model.needs.values():
         for each in alternatives:
             yield from each.when
@@ -35,21 +35,25 @@ class TestAReason:
     def test_is_a_sentence_for_each_named_condition_of_a_shipped_model(self, name: str) -> None:
         missing = {condition(term).replace("`", "") for term in terms(shipped(name)) if term.root == "named"}
 
-        assert [what for what in missing if "`" in reason(FACTS, Missing("condition", FLIGHTS, what=what))] == []
+        assert [
+            what for what in missing if "`" in denial_text(FACTS, DenyReason("condition", FLIGHTS, what=what))
+        ] == []
 
     def test_repeats_any_other_condition_as_the_model_writes_it(self) -> None:
-        missing = Missing("condition", FLIGHTS, what="self.name is not {x}")
+        missing = DenyReason("condition", FLIGHTS, what="self.name is not {x}")
 
-        assert reason(FACTS, missing) == "the access model asks that `self.name is not {x}`, and that is not so"
+        assert denial_text(FACTS, missing) == "the access model asks that `self.name is not {x}`, and that is not so"
 
     def test_names_the_weakest_role_and_where_it_is_lacking(self) -> None:
-        missing = Missing("no-role", FLIGHTS, ("editor", "manager"))
+        missing = DenyReason("no-role", FLIGHTS, ("editor", "manager"))
 
-        assert reason(FACTS, missing) == "you do not hold `editor` on `lake.raw.flights`"
-        assert reason(FACTS, missing, "vic") == "vic does not hold `editor` on `lake.raw.flights`"
+        assert denial_text(FACTS, missing) == "you do not hold `editor` on `lake.raw.flights`"
+        assert denial_text(FACTS, missing, "vic") == "vic does not hold `editor` on `lake.raw.flights`"
 
     def test_says_what_it_is_lacking_on_even_if_that_is_nowhere(self) -> None:
-        assert reason(FACTS, Missing("no-role", None, ("editor",))) == "you do not hold `editor` on what is named"
+        assert (
+            denial_text(FACTS, DenyReason("no-role", None, ("editor",))) == "you do not hold `editor` on what is named"
+        )
 
     @pytest.mark.parametrize(
         "code",
@@ -59,7 +63,7 @@ class TestAReason:
         ],
     )
     def test_is_there_for_every_code(self, code: str) -> None:
-        text = reason(FACTS, Missing(code))
+        text = denial_text(FACTS, DenyReason(code))
 
         assert text == text.strip(" .")
         assert "{" not in text
@@ -85,11 +89,11 @@ class TestTheFixOfARefusal:
         self, approvers: tuple[str, ...], named: str
     ) -> None:
         question = Question(Caller(MEMBER), "table.select", FLIGHTS)
-        needed = Needed("viewer", FLIGHTS, tuple(map(PrincipalId, approvers)))
+        needed = RequiredAssignment("viewer", FLIGHTS, tuple(map(PrincipalId, approvers)))
         decision = Decision(allowed=False, revision=1, model="nekt", question=question)
         explained = Explanation(decision, discoverable=True, fixes=(Fix(MEMBER, (needed,)),))
 
-        wording = Wording(_Names())
+        wording = RefusalMessages(_Names())
 
         assert wording.refusal(FACTS, "table.select", ("lake", "raw", "flights"), explained).endswith(
             f"; it needs `viewer` on `lake.raw.flights`, which {named} can give"

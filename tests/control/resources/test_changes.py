@@ -4,12 +4,12 @@ import pytest
 
 from headgate.control.access.assignments import AssignRole
 from headgate.control.identity.principals import AddPrincipal
-from headgate.control.kernel.command import RefusedError
-from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
+from headgate.control.kernel.command import PermissionDeniedError
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.pipelines.states import ChangeState, MoveToCluster
 from headgate.control.resources.changes import ChangeRelations, RenameResource
 from headgate.control.resources.commands import DeleteResource, SetAttributes
-from headgate.control.resources.documents import ChangeDocument, Describe
+from headgate.control.resources.documents import ChangeDocument, SetDescription
 from headgate.facts.changes import Edge
 from headgate.facts.ids import ResourceId
 from tests.control.organization_harness import (
@@ -43,8 +43,8 @@ class TestRenaming:
         world = nekt()
         world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
 
-        world.refuse(RenameResource(id("raw"), "rough"), RefusedError, by=BEN)
-        world.refuse(RenameResource(id("raw"), "rough"), MissingError, by=EVE)
+        world.refuse(RenameResource(id("raw"), "rough"), PermissionDeniedError, by=BEN)
+        world.refuse(RenameResource(id("raw"), "rough"), NotFoundError, by=EVE)
         world.do(RenameResource(id("raw"), "rough"), by=ANN)
 
         assert world.facts.resources[id("raw")].name == "rough"
@@ -53,7 +53,7 @@ class TestRenaming:
     def test_gives_only_a_name_that_is_free_and_usable(self) -> None:
         world = nekt()
 
-        world.refuse(RenameResource(id("raw"), "secret"), TakenError)
+        world.refuse(RenameResource(id("raw"), "secret"), AlreadyExistsError)
         world.refuse(RenameResource(id("raw"), "a.b"), InvalidError)
 
     def test_is_for_tables_a_matter_of_its_own(self) -> None:
@@ -78,7 +78,7 @@ class TestRelations:
         world.do(resource("delays", "table", "raw"))
         change = ChangeRelations(id("book"), {"inputs": edges("delays")})
 
-        world.refuse(change, RefusedError, by=BEN)
+        world.refuse(change, PermissionDeniedError, by=BEN)
         world.do(change, by=ANN)
 
         assert of(world, "book", "inputs") == ["delays"]
@@ -88,14 +88,14 @@ class TestRelations:
         world = self.notebook()
 
         for hidden in ("salaries", "nothing"):
-            world.refuse(ChangeRelations(id("book"), {"inputs": edges(hidden)}), MissingError, by=ANN)
+            world.refuse(ChangeRelations(id("book"), {"inputs": edges(hidden)}), NotFoundError, by=ANN)
 
     def test_what_was_off_counts_as_new_when_it_is_switched_on(self) -> None:
         world = self.notebook()
         off = (Edge(id("salaries"), enabled=False),)
         world.do(ChangeRelations(id("book"), {"inputs": off}))
 
-        world.refuse(ChangeRelations(id("book"), {"inputs": edges("salaries")}), MissingError, by=ANN)
+        world.refuse(ChangeRelations(id("book"), {"inputs": edges("salaries")}), NotFoundError, by=ANN)
 
     def test_a_port_opens_only_what_one_may_give(self) -> None:
         world = World("nekt", tree="datamesh")
@@ -105,7 +105,7 @@ class TestRelations:
         world.do(resource("product", "data_product", ROOT, owner="shop"), resource("port", "output_port", "product"))
         opens = ChangeRelations(id("port"), {"serves": edges("flights")})
 
-        world.refuse(opens, RefusedError, "assignment.add", by=ANN)
+        world.refuse(opens, PermissionDeniedError, "assignment.add", by=ANN)
         world.do(role(ANN, "manager", "raw"))
         world.do(opens, by=ANN)
 
@@ -127,8 +127,8 @@ class TestDescribing:
         world = nekt()
         world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
 
-        world.refuse(Describe(id("raw"), "from outside"), RefusedError, by=BEN)
-        world.do(Describe(id("raw"), "from outside"), by=ANN)
+        world.refuse(SetDescription(id("raw"), "from outside"), PermissionDeniedError, by=BEN)
+        world.do(SetDescription(id("raw"), "from outside"), by=ANN)
 
         assert world.store.document("description", "raw") == {"text": "from outside"}
         world.do(DeleteResource(id("raw")))
@@ -138,7 +138,7 @@ class TestDescribing:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"))
 
-        world.refuse(ChangeDocument(id("product"), {"status": "live"}), RefusedError, by=BEN)
+        world.refuse(ChangeDocument(id("product"), {"status": "live"}), PermissionDeniedError, by=BEN)
         world.do(ChangeDocument(id("product"), {"status": "live"}), by=ANN)
         world.refuse(ChangeDocument(id("shop"), {"a": 1}), InvalidError)
 
@@ -152,7 +152,7 @@ class TestStates:
         world.do(resource("book", "notebook", PROJECT, inputs="flights", output_layers="raw"))
         world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
 
-        world.refuse(ChangeState(id("book"), verb), RefusedError, by=BEN)
+        world.refuse(ChangeState(id("book"), verb), PermissionDeniedError, by=BEN)
         world.do(ChangeState(id("book"), verb), by=ANN)
 
         assert world.facts.resources[id("book")].attributes["state"] == (state,)
@@ -163,14 +163,14 @@ class TestStates:
         world.do(role(ANN, "editor", "raw"))
 
         world.refuse(ChangeState(id("book"), "explode"), InvalidError)
-        world.refuse(ChangeState(id("book"), "pause"), RefusedError, by=ANN)
+        world.refuse(ChangeState(id("book"), "pause"), PermissionDeniedError, by=ANN)
         world.refuse(SetAttributes(id("book"), {"state": ("active",)}), InvalidError, by=ANN)
 
     def test_moving_to_a_cluster_asks_about_the_cluster(self) -> None:
         world = onehouse()
         world.do(resource("other", "cluster", "project"), role(ANN, "ALL", "table"))
 
-        world.refuse(MoveToCluster(id("table"), id("other")), RefusedError, by=ANN)
+        world.refuse(MoveToCluster(id("table"), id("other")), PermissionDeniedError, by=ANN)
         world.do(role(ANN, "user", "other"))
         world.do(MoveToCluster(id("table"), id("other")), by=ANN)
 

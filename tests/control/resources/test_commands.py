@@ -4,8 +4,8 @@ import pytest
 
 from headgate.control.catalog.tables import CreateTable
 from headgate.control.connections.commands import CreateConnection, Folder
-from headgate.control.kernel.command import RefusedError
-from headgate.control.kernel.errors import CommandError, InvalidError, MissingError, TakenError
+from headgate.control.kernel.command import PermissionDeniedError
+from headgate.control.kernel.errors import AlreadyExistsError, CommandError, InvalidError, NotFoundError
 from headgate.control.kernel.ports import Pointer
 from headgate.control.resources.changes import RenameResource
 from headgate.control.resources.commands import CreateResource, DeleteResource, MoveResource, SetAttributes
@@ -47,25 +47,25 @@ class TestCreating:
         assert world.roles(ANN, "mine") == {"ALL"}
 
     def test_the_deployment_is_assigned_nothing(self) -> None:
-        assert not onehouse().facts.subjects.get(ResourceId("cluster"))
+        assert not onehouse().facts.assignments_on.get(ResourceId("cluster"))
 
     def test_a_model_without_makers_gives_them_nothing(self) -> None:
         world = nekt()
         world.do(role(ANN, "editor", "raw"))
 
-        assert not world.do(resource("mine", "table", "raw"), by=ANN).subjects.get(ResourceId("mine"))
+        assert not world.do(resource("mine", "table", "raw"), by=ANN).assignments_on.get(ResourceId("mine"))
 
     def test_who_may_not_make_it_there_does_not(self) -> None:
-        onehouse().refuse(resource("big", "cluster", "project"), RefusedError, by=ANN)
+        onehouse().refuse(resource("big", "cluster", "project"), PermissionDeniedError, by=ANN)
 
     def test_a_hidden_parent_is_as_missing(self) -> None:
         for parent in ("secret", "nowhere"):
-            nekt().refuse(resource("mine", "table", parent), MissingError, f"no `{parent}` that you may see", by=ANN)
+            nekt().refuse(resource("mine", "table", parent), NotFoundError, f"no `{parent}` that you may see", by=ANN)
 
     def test_what_it_touches_is_part_of_the_question(self) -> None:
         world = onehouse()
 
-        world.refuse(resource("job", "job", "project", cluster="cluster"), RefusedError, by=ANN)
+        world.refuse(resource("job", "job", "project", cluster="cluster"), PermissionDeniedError, by=ANN)
         world.do(role(ANN, "user", "cluster"))
         assert world.do(resource("job", "job", "project", cluster="cluster"), by=ANN)
 
@@ -77,7 +77,7 @@ class TestCreating:
             for kind in ("metasync", "compaction")
         )
 
-        world.refuse(compaction, RefusedError, by=ANN)
+        world.refuse(compaction, PermissionDeniedError, by=ANN)
         assert world.do(sync, by=ANN)
 
     def test_it_names_nothing_that_its_maker_may_not_see(self) -> None:
@@ -86,14 +86,14 @@ class TestCreating:
 
         for target in ("loader", "nowhere"):
             new = resource("other", "source", "project", after=target)
-            world.refuse(new, MissingError, f"no `{target}` that you may see", by=ANN)
+            world.refuse(new, NotFoundError, f"no `{target}` that you may see", by=ANN)
 
     def test_what_belongs_to_a_team_is_asked_of_the_team(self) -> None:
         world = datamesh()
         world.do(role(ANN, "editor", "shop"))
 
-        world.refuse(resource("p", "data_product", ROOT), RefusedError, by=ANN)
-        world.refuse(resource("p", "data_product", ROOT, owner="ops"), RefusedError, by=ANN)
+        world.refuse(resource("p", "data_product", ROOT), PermissionDeniedError, by=ANN)
+        world.refuse(resource("p", "data_product", ROOT, owner="ops"), PermissionDeniedError, by=ANN)
         assert world.do(resource("p", "data_product", ROOT, owner="shop"), by=ANN)
 
     def test_only_the_governance_group_makes_policies(self) -> None:
@@ -102,7 +102,7 @@ class TestCreating:
         world.do(CreateResource(ResourceId("gg"), "team", ROOT, "gg", attributes=named))
         world.do(role(ANN, "owner", "gg"), role(ANN, "owner", "shop"))
 
-        world.refuse(resource("p", "policy", ROOT, owner="shop"), RefusedError, by=ANN)
+        world.refuse(resource("p", "policy", ROOT, owner="shop"), PermissionDeniedError, by=ANN)
         assert world.do(resource("p", "policy", ROOT, owner="gg"), by=ANN)
 
     def test_what_the_model_has_implicitly_comes_with_it(self) -> None:
@@ -123,12 +123,12 @@ class TestCreating:
         world = nekt()
         world.do(resource("copy", "destination", PROJECT, inputs="flights"))
 
-        world.refuse(resource("copy", "table", "raw"), TakenError)
+        world.refuse(resource("copy", "table", "raw"), AlreadyExistsError)
         world.do(DeleteResource(ResourceId("flights")))
-        world.refuse(resource("flights", "table", "raw"), TakenError)
+        world.refuse(resource("flights", "table", "raw"), AlreadyExistsError)
 
     @pytest.mark.parametrize(
-        ("name", "error"), [("o_" + "0f" * 16, InvalidError), (ROOT, TakenError), ("first", TakenError)]
+        ("name", "error"), [("o_" + "0f" * 16, InvalidError), (ROOT, AlreadyExistsError), ("first", AlreadyExistsError)]
     )
     def test_nothing_at_the_top_is_named_like_the_id_of_something_else(
         self, name: str, error: type[CommandError]
@@ -141,7 +141,7 @@ class TestCreating:
         world.refuse(RenameResource(ResourceId("second"), name), error, "an? id|the id")
 
     def test_a_name_is_given_once_and_can_be_written(self) -> None:
-        for title, error in (("flights", TakenError), ("a.b", InvalidError)):
+        for title, error in (("flights", AlreadyExistsError), ("a.b", InvalidError)):
             nekt().refuse(CreateResource(ResourceId("new"), "table", ResourceId("raw"), title), error)
 
 
@@ -168,11 +168,11 @@ class TestDeleting:
         world = onehouse()
         world.do(role(ANN, "DESCRIBE", "table"))
 
-        world.refuse(DeleteResource(ResourceId("table")), RefusedError, by=ANN)
+        world.refuse(DeleteResource(ResourceId("table")), PermissionDeniedError, by=ANN)
 
     def test_a_hidden_one_is_as_missing(self) -> None:
         for id in ("salaries", "nowhere"):
-            nekt().refuse(DeleteResource(ResourceId(id)), MissingError, f"no `{id}` that you may see", by=ANN)
+            nekt().refuse(DeleteResource(ResourceId(id)), NotFoundError, f"no `{id}` that you may see", by=ANN)
 
     def test_the_organization_stays_though_the_model_lets_administrators_delete_it(self) -> None:
         y42().refuse(DeleteResource(ROOT), InvalidError, "organization itself", by=FOUNDER)
@@ -203,9 +203,9 @@ class TestMoving:
         world.do(role(ANN, "owner", "shop"), role(BEN, "owner", "ops"))
 
         move = MoveResource(ResourceId("product"), ResourceId("ops"))
-        world.refuse(move, RefusedError, by=ANN)
-        world.refuse(move, RefusedError, by=BEN)
-        world.refuse(move, RefusedError, by=EVE)
+        world.refuse(move, PermissionDeniedError, by=ANN)
+        world.refuse(move, PermissionDeniedError, by=BEN)
+        world.refuse(move, PermissionDeniedError, by=EVE)
 
     def test_nothing_moves_below_itself(self) -> None:
         for place in ("sales", "shop"):
@@ -218,7 +218,7 @@ class TestMoving:
         world = onehouse()
         world.do(CreateResource(ResourceId("twin"), "table", ResourceId("two"), "table"))
 
-        world.refuse(MoveResource(ResourceId("table"), ResourceId("two")), TakenError)
+        world.refuse(MoveResource(ResourceId("table"), ResourceId("two")), AlreadyExistsError)
 
     def test_a_hidden_place_is_as_missing(self) -> None:
         world = nekt()
@@ -226,7 +226,7 @@ class TestMoving:
 
         for place in ("secret", "nowhere"):
             move = MoveResource(ResourceId("flights"), ResourceId(place))
-            world.refuse(move, MissingError, f"no `{place}` that you may see", by=ANN)
+            world.refuse(move, NotFoundError, f"no `{place}` that you may see", by=ANN)
 
     def test_who_moves_it_gains_nothing_on_it(self) -> None:
         world = onehouse()
@@ -247,7 +247,7 @@ class TestMoving:
         world.do(*(role(BEN, "owner", team) for team in ("shop", "ops")))
         move = MoveResource(ResourceId(moved), ResourceId({"product": "ops", "port": "other"}[moved]))
 
-        world.refuse(move, RefusedError, "output_port.add_access", by=ANN)
+        world.refuse(move, PermissionDeniedError, "output_port.add_access", by=ANN)
 
         world.do(move, by=BEN)
         world.do(request("a", "ops"), by=BEN)
@@ -269,8 +269,8 @@ class TestAttributes:
         approving = SetAttributes(ResourceId("port"), {"auto_approve": ("true",)})
         made = replace(resource("open", "output_port", "product"), attributes={"auto_approve": ("true",)})
 
-        world.refuse(approving, RefusedError, by=ANN)
-        world.refuse(made, RefusedError, by=ANN)
+        world.refuse(approving, PermissionDeniedError, by=ANN)
+        world.refuse(made, PermissionDeniedError, by=ANN)
 
         world.do(approving, by=BEN)
         world.do(made, by=BEN)
@@ -278,7 +278,7 @@ class TestAttributes:
         world.do(SetAttributes(ResourceId("port"), {"format": ("delta",), "auto_approve": ("true",)}), by=ANN)
 
     def test_who_may_not_edit_it_does_not(self) -> None:
-        datamesh().refuse(SetAttributes(ResourceId("port"), {"auto_approve": ("true",)}), RefusedError, by=ANN)
+        datamesh().refuse(SetAttributes(ResourceId("port"), {"auto_approve": ("true",)}), PermissionDeniedError, by=ANN)
 
     def test_it_has_to_be_allowed_on_what_it_would_be_too(self) -> None:
         world = onehouse()
@@ -287,7 +287,7 @@ class TestAttributes:
         world.do(role(ANN, "user", "cluster"), role(ANN, "SELECT", "table"), role(ANN, "DESCRIBE", "table"))
 
         assert world.may(ANN, "table_service.edit", "sync")
-        world.refuse(SetAttributes(ResourceId("sync"), {"kind": ("compaction",)}), RefusedError, by=ANN)
+        world.refuse(SetAttributes(ResourceId("sync"), {"kind": ("compaction",)}), PermissionDeniedError, by=ANN)
         world.do(role(ANN, "ALTER", "table"))
         assert world.do(SetAttributes(ResourceId("sync"), {"kind": ("compaction",)}), by=ANN)
 
@@ -304,7 +304,7 @@ class TestAttributes:
         y42().refuse(SetAttributes(ROOT, {"domain": ("acme.com",)}), InvalidError, "the deployment says", by=FOUNDER)
         for id in ("crew", ROOT):
             change = SetAttributes(ResourceId(id), {"domain": ("acme.com",)})
-            world.refuse(change, InvalidError if id == "crew" else RefusedError, by=FOUNDER)
+            world.refuse(change, InvalidError if id == "crew" else PermissionDeniedError, by=FOUNDER)
             assert world.do(change).resources[ResourceId(id)].attributes["domain"] == ("acme.com",)
 
 

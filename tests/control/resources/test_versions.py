@@ -2,10 +2,10 @@
 
 import pytest
 
-from headgate.control.kernel.metadata import Outcome
+from headgate.control.kernel.metadata import CommandOutcome
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.document_kinds import document_kinds
-from headgate.control.resources.versions import upcoming_version, version
+from headgate.control.resources.versions import resource_version, upcoming_version
 from headgate.facts.changes import OrganizationCreated, PrincipalAdded, ResourceCreated
 from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -38,14 +38,14 @@ def one_of(type: str) -> Snapshot:
 )
 def test_a_version_changes_with_every_document_of_the_resource(type: str, kind: str) -> None:
     facts, store = one_of(type), FakeStore()
-    versions = [version(facts, store, X)]
+    versions = [resource_version(facts, store, X)]
     for text in ("one", "two"):
         store.put_document(DocumentPut(kind, X, {"text": text}))
-        versions.append(version(facts, store, X))
+        versions.append(resource_version(facts, store, X))
     store.put_document(DocumentPut(kind, X, None))
 
     assert len(set(versions)) == 3
-    assert version(facts, store, X) == versions[0]
+    assert resource_version(facts, store, X) == versions[0]
 
 
 @pytest.mark.parametrize(
@@ -58,26 +58,26 @@ def test_a_version_is_known_before_the_documents_of_a_command_are_written(
     facts, store = one_of(type), FakeStore()
     store.put_document(DocumentPut(kind, X, {"text": "before"}))
     put = DocumentPut(kind, X, body)
-    foreseen = upcoming_version(Outcome(facts, (put,)), store, X)
+    foreseen = upcoming_version(CommandOutcome(facts, (put,)), store, X)
     store.put_document(put)
 
-    assert foreseen == version(facts, store, X)
+    assert foreseen == resource_version(facts, store, X)
 
 
 @pytest.mark.parametrize("kind", ["user", "service_principal"])
 def test_a_version_changes_with_the_name_of_a_principal(kind: str) -> None:
     facts, store = fold(ORGANIZATION, [PrincipalAdded(PrincipalId(X), kind)], 2), FakeStore()
     store.put_document(DocumentPut("principal", X, {"name": "before"}))
-    before = version(facts, store, X)
+    before = resource_version(facts, store, X)
     store.put_document(DocumentPut("principal", X, {"name": "after"}))
 
-    assert version(facts, store, X) != before
+    assert resource_version(facts, store, X) != before
 
 
 @pytest.mark.parametrize(("type", "kind"), [("table", "table"), ("visualization", "shown")])
 def test_a_version_stays_when_a_run_or_a_commit_writes(type: str, kind: str) -> None:
     facts, store = one_of(type), FakeStore()
-    before = version(facts, store, X)
+    before = resource_version(facts, store, X)
     store.put_document(DocumentPut(kind, X, {"answered": []}))
 
-    assert version(facts, store, X) == before
+    assert resource_version(facts, store, X) == before

@@ -14,7 +14,7 @@ from pyspark.errors.exceptions.connect import AnalysisException
 from headgate.control.text.error_text import is_internal, mask, mask_places, raw_words, visible_words
 from headgate.pipelines.errors import failure
 from headgate.pipelines.load_errors import LoadError
-from headgate.spark.sql.execution import SparkReading
+from headgate.spark.sql.execution import StatementExecution
 
 INSIDE = "cannot open file:///data/keys/secrets.key on 127.0.0.1:8020\n+- Scan /warehouse/secret/a.parquet"
 SEEN = "cannot open <path> on <host>"
@@ -32,7 +32,9 @@ def by_spark(message: str, sqlstate: str | None) -> Exception:
 def test_an_error_that_was_not_written_for_users_loses_its_places(error: Exception) -> None:
     assert visible_words(error) == SEEN
     assert failure(error).words == SEEN
-    assert SparkReading._error(_reading(), error).args[0] == SEEN if isinstance(error, AnalysisException) else True
+    assert (
+        StatementExecution._error(_reading(), error).args[0] == SEEN if isinstance(error, AnalysisException) else True
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,7 +150,7 @@ def _conditions() -> dict[str, Any]:
     raise AssertionError("no jar of Spark has its error conditions")
 
 
-def _reading() -> SparkReading:
-    reading = SparkReading.__new__(SparkReading)
+def _reading() -> StatementExecution:
+    reading = StatementExecution.__new__(StatementExecution)
     reading._why, reading._session = None, None
     return reading

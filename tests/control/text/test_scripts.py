@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.control.kernel.names import describe_new_name_fault, usable
+from headgate.control.kernel.names import describe_new_name_fault, is_valid_name
 from headgate.control.text.scripts import describe_letter_fault
 
 GOOD = [
@@ -125,7 +125,7 @@ def test_no_letter_of_another_script_stands_beside_a_latin_one(letter: str, lati
 @given(st.text(st.sampled_from(LETTERS), min_size=1, max_size=8))
 def test_what_is_accepted_is_usable_and_stays_so_in_normal_form(name: str) -> None:
     if describe_new_name_fault(name) is None:
-        assert usable(name)
+        assert is_valid_name(name)
         assert unicodedata.normalize("NFKC", name) == name
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from headgate.decision.context import Models
 from headgate.decision.diff import impact
-from headgate.decision.diff.compare import Moment, effects
-from headgate.decision.diff.results import Ability, Consequences, Effect, Flip
+from headgate.decision.diff.compare import EvaluatedSide, compare
+from headgate.decision.diff.results import Ability, DecisionChange, Impact, SubjectImpact
 from headgate.decision.diff.what_if import difference, what_if
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
@@ -87,11 +87,11 @@ def every_ability(models: Mapping[str, Model], facts: Snapshot, type: str) -> It
         yield Ability("assignment.remove", role)
 
 
-def differing(before: Answers, after: Answers, now: float) -> set[Flip]:
+def differing(before: Answers, after: Answers, now: float) -> set[DecisionChange]:
     """What is answered otherwise; what is not there is denied."""
     was, will_be = asked(before, now), asked(after, now)
     return {
-        Flip(who, ability, id, allowed=will_be.get((who, ability, id), False))  # type: ignore[arg-type]
+        DecisionChange(who, ability, id, allowed=will_be.get((who, ability, id), False))  # type: ignore[arg-type]
         for who, ability, id in was.keys() | will_be.keys()
         if was.get((who, ability, id), False) != will_be.get((who, ability, id), False)
     }
@@ -121,9 +121,9 @@ def test_asking_who_may_finds_what_asking_about_each_finds(
 ) -> None:
     facts, changes = state(batches[:-1]), batches[-1]
     start = Engine if which == "engine" else Reference
-    sides = Moment(start(models, facts), now), Moment(start(models, fold(facts, changes, 2)), now)
+    sides = EvaluatedSide(start(models, facts), now), EvaluatedSide(start(models, fold(facts, changes, 2)), now)
 
-    assert effects(*sides, (impact.EVERYTHING,), few=0) == effects(*sides, (impact.EVERYTHING,), few=1000)
+    assert compare(*sides, (impact.WHOLE_SCOPE,), few=0) == compare(*sides, (impact.WHOLE_SCOPE,), few=1000)
 
 
 def test_every_change_says_what_it_can_concern() -> None:
@@ -156,11 +156,11 @@ def test_nobody_and_nothing_else_is_asked_about() -> None:
     assert theirs == {FLIGHTS, RAW, LAKE, LOAD, DELAYS}
 
 
-def foreseen(facts: Snapshot, *changes: Change) -> Consequences:
+def foreseen(facts: Snapshot, *changes: Change) -> Impact:
     return what_if(Engine(MODELS, facts), changes, NOW)
 
 
-def on(consequences: Consequences, who: PrincipalId, place: ResourceId) -> Effect:
+def on(consequences: Impact, who: PrincipalId, place: ResourceId) -> SubjectImpact:
     [found] = [each for each in consequences.effects if (each.principal, each.resource) == (who, place)]
     return found
 
@@ -201,7 +201,7 @@ class TestWhatSomebodyGains:
     def test_is_nothing_where_nothing_changes(self) -> None:
         facts = snapshot(assigned(MEMBER, "manager", RAW))
 
-        assert foreseen(facts, assigned(MEMBER, "viewer", FLIGHTS)) == Consequences((), ())
+        assert foreseen(facts, assigned(MEMBER, "viewer", FLIGHTS)) == Impact((), ())
 
     def test_is_lost_again_when_it_is_taken_back(self) -> None:
         change = assigned(MEMBER, "editor", RAW)
@@ -220,7 +220,7 @@ class TestAPipeline:
 
         assert effect.breaks
         assert (effect.pipeline, effect.run_as) == (DELAYS, OTHER)
-        assert Flip(OTHER, Ability("table.select"), FLIGHTS, allowed=False) in effect.lost
+        assert DecisionChange(OTHER, Ability("table.select"), FLIGHTS, allowed=False) in effect.lost
         assert {flip.resource for flip in effect.lost} == {FLIGHTS, RAW}
 
     def test_does_not_break_when_somebody_else_loses_it(self) -> None:
@@ -235,7 +235,7 @@ class TestAPipeline:
         [effect] = foreseen(facts, RoleRevoked(OTHER, "viewer", SALARIES)).pipelines
 
         assert (effect.pipeline, effect.run_as, effect.breaks) == (query.resource, None, True)
-        assert Flip(OTHER, Ability("query.describe"), query.resource, allowed=False) in effect.lost
+        assert DecisionChange(OTHER, Ability("query.describe"), query.resource, allowed=False) in effect.lost
 
     def test_breaks_when_what_it_touches_goes(self) -> None:
         effects = foreseen(snapshot(), ResourceDeleted(FLIGHTS)).pipelines
@@ -263,10 +263,10 @@ class TestAPipeline:
 
         assert effect.opens
         assert not effect.breaks
-        assert Flip(MEMBER, Ability("source.describe"), LOAD, allowed=True) in effect.gained
+        assert DecisionChange(MEMBER, Ability("source.describe"), LOAD, allowed=True) in effect.gained
 
     def test_is_left_alone_by_a_change_that_decides_nothing(self) -> None:
-        assert foreseen(snapshot(), AttributesSet(FLIGHTS, {"color": ("red",)})) == Consequences((), ())
+        assert foreseen(snapshot(), AttributesSet(FLIGHTS, {"color": ("red",)})) == Impact((), ())
 
 
 class TestTheDifference:
@@ -274,7 +274,7 @@ class TestTheDifference:
         facts, changes = snapshot(assigned(MEMBER, "viewer", RAW)), (assigned(MEMBER, "editor", FLIGHTS),)
         later = Engine(MODELS, fold(facts, changes, 2))
 
-        found = difference(Moment(Engine(MODELS, facts), NOW), Moment(later, NOW))
+        found = difference(EvaluatedSide(Engine(MODELS, facts), NOW), EvaluatedSide(later, NOW))
 
         assert found == foreseen(facts, *changes)
 
@@ -283,14 +283,16 @@ class TestTheDifference:
         viewer = replace(NEKT.roles["viewer"], actions=NEKT.roles["viewer"].actions - {"volume.read"})
         stricter = {NEKT.name: replace(NEKT, roles={**NEKT.roles, "viewer": viewer})}
 
-        found = difference(Moment(Engine(MODELS, facts), NOW), Moment(Engine(stricter, facts), NOW))
+        found = difference(EvaluatedSide(Engine(MODELS, facts), NOW), EvaluatedSide(Engine(stricter, facts), NOW))
 
-        assert set(found.flips()) == {Flip(MEMBER, Ability("volume.read"), ResourceId("files"), allowed=False)}
+        assert set(found.flips()) == {
+            DecisionChange(MEMBER, Ability("volume.read"), ResourceId("files"), allowed=False)
+        }
 
     def test_of_two_times_is_what_has_ended_between_them(self) -> None:
         answers = Engine(MODELS, snapshot(assigned(MEMBER, "viewer", SALARIES, ends=NOW + 5)))
 
-        found = difference(Moment(answers, NOW), Moment(answers, NOW + 5))
+        found = difference(EvaluatedSide(answers, NOW), EvaluatedSide(answers, NOW + 5))
 
-        assert Flip(MEMBER, Ability("table.select"), SALARIES, allowed=False) in set(found.flips())
+        assert DecisionChange(MEMBER, Ability("table.select"), SALARIES, allowed=False) in set(found.flips())
         assert not any(flip.allowed for flip in found.flips())

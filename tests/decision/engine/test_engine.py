@@ -61,7 +61,7 @@ def test_which_resources_are_those_that_the_reference_allows(
     engine = Engine(models, facts)
 
     for action in ACTIONS:
-        found = engine.which(caller, action, now)
+        found = engine.list_resources(caller, action, now)
         allowed = {id for id in facts.resources if decide(models, facts, Question(caller, action, id), now).allowed}
         assert set(found) == allowed, action
         assert len(found) == len(allowed), action
@@ -77,7 +77,7 @@ def test_who_can_are_those_whom_the_reference_allows(models: Models, history: li
         allowed = {
             who for who in facts.principals if decide(models, facts, Question(Caller(who), action, id), now).allowed
         }
-        assert engine.who(action, id, now) == allowed, (action, id)
+        assert engine.list_principals(action, id, now) == allowed, (action, id)
 
 
 @many
@@ -89,7 +89,7 @@ def test_what_is_discoverable_is_what_the_reference_says(
     engine = Engine(models, facts)
 
     for id in BEGUN.resources:
-        assert engine.discoverable(caller, id, now) == discoverable(models, facts, caller, id, now), id
+        assert engine.is_discoverable(caller, id, now) == discoverable(models, facts, caller, id, now), id
 
 
 @many
@@ -133,8 +133,8 @@ def test_a_suspended_organization_allows_nothing_and_a_resumed_one_what_it_did(
         assert not suspended.check(question, now).allowed
         assert not decide(models, suspended.facts, question, now).allowed
         assert not discoverable(models, suspended.facts, question.caller, question.resource, now)
-        assert suspended.who(question.action, question.resource, now) == frozenset()
-        assert suspended.which(question.caller, question.action, now) == ()
+        assert suspended.list_principals(question.action, question.resource, now) == frozenset()
+        assert suspended.list_resources(question.caller, question.action, now) == ()
     assert nothing == _ask_everything(Engine(models, suspended.facts), [], now)
     assert _ask_everything(resumed, [], now) == before
 
@@ -175,6 +175,10 @@ def _ask_everything(engine: Engine, asked: list[Question], now: float) -> dict[o
     plain = [Question(Caller(who), action, id) for who in people for action, id in SENSIBLE]
     return {
         **{str(each): engine.check(each, now).allowed for each in (*asked, *plain)},
-        **{(who, action): frozenset(engine.which(Caller(who), action, now)) for who in people for action in ACTIONS},
-        **{(action, id): engine.who(action, id, now) for action, id in SENSIBLE},
+        **{
+            (who, action): frozenset(engine.list_resources(Caller(who), action, now))
+            for who in people
+            for action in ACTIONS
+        },
+        **{(action, id): engine.list_principals(action, id, now) for action, id in SENSIBLE},
     }

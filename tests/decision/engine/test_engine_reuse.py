@@ -8,7 +8,7 @@ import pytest
 
 from headgate.decision.engine.compile import compile_models
 from headgate.decision.engine.engine import Engine
-from headgate.decision.engine.invalidation import Touched
+from headgate.decision.engine.invalidation import Invalidation
 from headgate.decision.reference import decide
 from headgate.decision.types import Question
 from headgate.facts import changes as c
@@ -16,7 +16,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.fold import fold
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Snapshot
-from headgate.model.model import Model, Role, Spread, Term
+from headgate.model.model import Condition, Model, PropagationRule, Role
 from tests.fakes.generated_histories import BEGUN, REQUEST
 from tests.fakes.generated_models import DENSE, HOME
 
@@ -47,8 +47,8 @@ class TestAConditionOnWhichItRestsWhatSomebodyHolds:
 
     @pytest.mark.parametrize("where", ["spread", "role", "custom role"])
     def test_may_be_any(self, where: str) -> None:
-        home, author = DENSE[HOME], (Term("named", "author"),)
-        spread = (Spread(frozenset(("r0",)), frozenset(("organization",)), when=author),)
+        home, author = DENSE[HOME], (Condition("named", "author"),)
+        spread = (PropagationRule(frozenset(("r0",)), frozenset(("organization",)), when=author),)
         role: Role = replace(home.roles["r0"], when=author)
         custom = replace(home.custom_roles, when=author) if home.custom_roles else None
         models = {
@@ -63,24 +63,26 @@ class TestAConditionOnWhichItRestsWhatSomebodyHolds:
                 question = Question(Caller(who), f"{self.FACTS.resources[id].type}.see", id)
                 allowed = decide(models, self.FACTS, question, 0.0).allowed
                 assert engine.check(question, 0.0).allowed == allowed
-                assert (id in engine.which(Caller(who), question.action, 0.0)) == allowed
-                assert (who in engine.who(question.action, id, 0.0)) == allowed
+                assert (id in engine.list_resources(Caller(who), question.action, 0.0)) == allowed
+                assert (who in engine.list_principals(question.action, id, 0.0)) == allowed
 
 
 class TestWhatIsTakenOver:
     def test_is_all_of_it_after_what_is_looked_at_when_a_question_is_asked(self) -> None:
         for change in (c.RunStarted, c.RunEnded, c.RunAsSet, c.AccessApproved, c.ChangeDecided, c.RequestFiled):
-            touched = Touched(compile_models(DENSE), BEGUN, BEGUN, [_of(change)])
+            touched = Invalidation(compile_models(DENSE), BEGUN, BEGUN, [_of(change)])
             assert not touched.everything, change
             assert not touched.people | touched.places | touched.positions, change
 
     def test_is_nothing_after_what_holds_for_all_resources(self) -> None:
         for change in (c.SettingChanged, c.GovernedBy, c.CustomRoleDefined, c.CustomRoleDeleted, c.OrganizationCreated):
-            assert Touched(compile_models(DENSE), BEGUN, BEGUN, [_of(change)]).everything, change
+            assert Invalidation(compile_models(DENSE), BEGUN, BEGUN, [_of(change)]).everything, change
 
     def test_is_known_of_every_kind_of_change(self) -> None:
         unknown = {
-            kind for kind in get_args(c.Change) if Touched(compile_models({}), BEGUN, BEGUN, [_of(kind)]).everything
+            kind
+            for kind in get_args(c.Change)
+            if Invalidation(compile_models({}), BEGUN, BEGUN, [_of(kind)]).everything
         }
         whole = {c.SettingChanged, c.GovernedBy, c.CustomRoleDefined, c.CustomRoleDeleted, c.OrganizationCreated}
         assert unknown == whole
@@ -92,7 +94,7 @@ class TestWhatIsTakenOver:
         ]
         facts = fold(BEGUN, joined, 1)
         given = _assigned(GroupId("g"), "r2", DATABASE)
-        touched = Touched(compile_models(DENSE), facts, fold(facts, [given], 2), [given])
+        touched = Invalidation(compile_models(DENSE), facts, fold(facts, [given], 2), [given])
 
         assert touched.everybody
         assert not touched.everything
@@ -104,7 +106,7 @@ class TestWhatIsTakenOver:
 
     def test_is_somebody_elses_holdings(self) -> None:
         given = _assigned(AUTHOR, "r0", DATABASE)
-        touched = Touched(compile_models(DENSE), BEGUN, fold(BEGUN, [given], 1), [given])
+        touched = Invalidation(compile_models(DENSE), BEGUN, fold(BEGUN, [given], 1), [given])
 
         assert touched.people == {AUTHOR}
         assert touched.places == {DATABASE}
@@ -116,9 +118,9 @@ class TestAnEngine:
         engine = Engine(DENSE, Snapshot())
 
         assert not engine.check(Question(Caller(AUTHOR), "table.see", TABLE), 0.0).allowed
-        assert engine.which(Caller(AUTHOR), "table.see", 0.0) == ()
-        assert engine.who("table.see", TABLE, 0.0) == frozenset()
-        assert not engine.discoverable(Caller(AUTHOR), TABLE, 0.0)
+        assert engine.list_resources(Caller(AUTHOR), "table.see", 0.0) == ()
+        assert engine.list_principals("table.see", TABLE, 0.0) == frozenset()
+        assert not engine.is_discoverable(Caller(AUTHOR), TABLE, 0.0)
 
     def test_says_what_it_decided_and_under_what(self) -> None:
         question = Question(Caller(AUTHOR, TokenId("none")), "table.see", TABLE)

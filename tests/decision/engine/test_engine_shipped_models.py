@@ -54,7 +54,10 @@ def _agrees(engine: Engine, now: float) -> None:
             asked = [Question(Caller(who), action, id) for who in (*facts.principals, PrincipalId("m1"))]
             allowed = {each.caller.principal for each in asked if reference.check(each, now).allowed}
             assert {each.caller.principal for each in asked if engine.check(each, now).allowed} == allowed, (action, id)
-            assert engine.who(action, id, now) == {who for who in allowed if who in facts.principals}, (action, id)
+            assert engine.list_principals(action, id, now) == {who for who in allowed if who in facts.principals}, (
+                action,
+                id,
+            )
             for each in asked:
-                found = engine.which(each.caller, action, now)
+                found = engine.list_resources(each.caller, action, now)
                 assert (id in found) == (each.caller.principal in allowed), each

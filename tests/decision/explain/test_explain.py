@@ -7,7 +7,7 @@ import pytest
 
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.explain.explain import explain, smallest_fixes
-from headgate.decision.types import Explanation, Fix, Missing, Path, Question
+from headgate.decision.types import DenyReason, Explanation, Fix, GrantPath, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
     AccessApproved,
@@ -148,7 +148,7 @@ class TestAnAllow:
 
         paths = explain(MODELS, facts, Question(Caller(MEMBER), "table.select", FLIGHTS), NOW).decision.paths
 
-        assert set(paths) == {Path("viewer", CREW, "viewer", RAW), Path("viewer", MEMBER, "viewer", FLIGHTS)}
+        assert set(paths) == {GrantPath("viewer", CREW, "viewer", RAW), GrantPath("viewer", MEMBER, "viewer", FLIGHTS)}
 
     def test_of_a_pipeline_names_each_of_the_weakest(self) -> None:
         facts = snapshot(assigned(MEMBER, "viewer", RAW))
@@ -169,7 +169,7 @@ class TestToSomebodyWhoMayNotKnow:
     def test_it_says_what_it_says_of_what_does_not_exist(self) -> None:
         hidden = explain(MODELS, snapshot(), Question(Caller(MEMBER), "table.select", SALARIES), NOW)
 
-        assert hidden.decision.missing == Missing("no-resource", SALARIES)
+        assert hidden.decision.missing == DenyReason("no-resource", SALARIES)
         assert not hidden.discoverable
 
     def test_it_gives_the_reason_where_everybody_knows_the_place(self) -> None:

@@ -7,19 +7,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headgate.decision.context import Asked
+from headgate.decision.context import EvaluationContext
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
 from headgate.decision.explain import fixes
 from headgate.decision.explain.explain import explain
-from headgate.decision.tree import kind_of
-from headgate.decision.types import Fix, Missing, Question
+from headgate.decision.tree import subject_kind
+from headgate.decision.types import DenyReason, Fix, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, RoleAssigned
 from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
-from headgate.model.model import AssignRule, Model, Role, Spread
+from headgate.model.model import AssignRule, Model, PropagationRule, Role
 from tests.fakes.generated_histories import BEGUN, ROOT, USERS, histories, questions
 from tests.fakes.generated_histories import NOW as TIMES
 from tests.fakes.generated_models import KINDS, ROLES, TYPES, model_sets
@@ -49,7 +49,7 @@ def with_a_boss(model: Model) -> Model:
     return replace(
         model,
         roles={**model.roles, BOSS: boss},
-        spread=(*model.spread, Spread(frozenset({BOSS}), frozenset({ROOT_TYPE}))),
+        spread=(*model.spread, PropagationRule(frozenset({BOSS}), frozenset({ROOT_TYPE}))),
         assign=(*model.assign, everything),
         standing=tuple(replace(rule, exempt=rule.exempt | {BOSS}) for rule in model.standing),
     )
@@ -75,7 +75,7 @@ def users_who_may_give(answers: Answers, given: RoleAssigned, now: float) -> Ite
 
 def made(answers: Answers, fix: Fix) -> list[RoleAssigned]:
     """A fix as changes."""
-    nobody = Asked(answers.models, answers.facts, Question(Caller(PrincipalId("")), "", ROOT), 0.0)
+    nobody = EvaluationContext(answers.models, answers.facts, Question(Caller(PrincipalId("")), "", ROOT), 0.0)
     places = ((each, nobody.model(answers.facts.resources[each.resource])) for each in fix.assignments)
     return [RoleAssigned(fix.subject, each.role, each.resource, model.name) for each, model in places if model]
 
@@ -86,10 +86,14 @@ def after(answers: Answers, changes: list[RoleAssigned]) -> Answers:
 
 def single(answers: Answers, question: Question, now: float) -> Iterator[RoleAssigned]:
     """Every single assignment to the asker that would allow, and that somebody could make."""
-    asked, subject = Asked(answers.models, answers.facts, question, now), question.caller.principal
+    asked, subject = EvaluationContext(answers.models, answers.facts, question, now), question.caller.principal
     for id, resource in answers.facts.resources.items():
         model = asked.model(resource)
-        roles = fixes._assignable(answers.facts, model, resource.type, kind_of(answers.facts, subject)) if model else ()
+        roles = (
+            fixes._assignable(answers.facts, model, resource.type, subject_kind(answers.facts, subject))
+            if model
+            else ()
+        )
         for role in roles:
             given = RoleAssigned(subject, role, id, model.name if model else "")
             helps = after(answers, [given]).check(question, now).allowed
@@ -98,7 +102,7 @@ def single(answers: Answers, question: Question, now: float) -> Iterator[RoleAss
 
 
 def strengths(answers: Answers, question: Question, option: list[RoleAssigned]) -> tuple[int, ...]:
-    return fixes._strengths(Asked(answers.models, answers.facts, question, 0.0), tuple(option))
+    return fixes._strengths(EvaluationContext(answers.models, answers.facts, question, 0.0), tuple(option))
 
 
 GENERATED = given(
@@ -117,7 +121,7 @@ def test_every_fix_works_and_less_of_it_does_not_and_exactly_those_are_named_who
 ) -> None:
     answers = Reference(models, state(batches, models))
     for question in several_questions:
-        for fix in fixes.least_fixes(Engine(models, answers.facts), question, now):
+        for fix in fixes.find_fixes(Engine(models, answers.facts), question, now):
             changes = made(answers, fix)
             assert not answers.check(question, now).allowed
             assert after(answers, changes).check(question, now).allowed
@@ -142,7 +146,7 @@ def test_where_one_assignment_would_do_there_is_a_fix_that_is_no_stronger(
     for question in several_questions[:3]:
         if not answers.check(question, now).allowed:
             found = [
-                strengths(answers, question, made(answers, fix)) for fix in fixes.least_fixes(answers, question, now)
+                strengths(answers, question, made(answers, fix)) for fix in fixes.find_fixes(answers, question, now)
             ]
             for given in single(answers, question, now):
                 assert found
@@ -161,6 +165,6 @@ def test_of_what_is_hidden_nothing_more_is_said_than_of_what_is_missing(
             missing = replace(question, resource=ResourceId("missing"))
             like = explain(models, facts, missing, now)
             assert explained.fixes == ()
-            assert like.decision.missing == Missing("no-resource", ResourceId("missing"))
-            assert explained.decision.missing == Missing("no-resource", question.resource)
+            assert like.decision.missing == DenyReason("no-resource", ResourceId("missing"))
+            assert explained.decision.missing == DenyReason("no-resource", question.resource)
             assert explained.decision._replace(question=missing, missing=like.decision.missing) == like.decision

@@ -18,7 +18,7 @@ def test_the_document_is_made_once_and_outside_of_the_event_loop() -> None:
         return made()
 
     app.openapi = record
-    openapi.document(app)
+    openapi.openapi_document(app)
 
     answers = [ask(app, "GET", openapi.ADDRESS) for _ in range(3)]
 

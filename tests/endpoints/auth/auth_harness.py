@@ -1,4 +1,4 @@
-"""The doors of logins over a store in memory, served on loopback; with an organization whose owner is ann."""
+"""The endpoints of logins over a store in memory, served on loopback; with an organization whose owner is ann."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,24 +9,24 @@ import httpx
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from headgate.control.authentication.authenticator import Identity
-from headgate.control.authentication.services import open_entrance
+from headgate.control.authentication.authenticator import Authenticator
+from headgate.control.authentication.services import open_auth_services
 from headgate.control.authentication.settings import LoginSettings
-from headgate.control.deployment.bootstrap import Founding, begin_deployment, found
+from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
 from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
-from headgate.control.identity.tokens import IssueToken, written
+from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.decision.types import Question
 from headgate.endpoints import auth
 from headgate.endpoints.common import problems
-from headgate.endpoints.common.context import By, Deployed, Uses
+from headgate.endpoints.common.context import AppState, CurrentCaller, CurrentContext
 from headgate.endpoints.http import hosts
-from headgate.endpoints.http.organization_path import Tenants
+from headgate.endpoints.http.organization_path import OrganizationPathMiddleware
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
-from headgate.spark.authority import Credential
-from headgate.spark.sql.statement_store import KeptStatements
-from headgate.spark.sql.statements import Reading, SqlLimits, Wanted
+from headgate.spark.authority import PresentedCredential
+from headgate.spark.sql.statement_store import StatementStore
+from headgate.spark.sql.statements import Execution, SqlLimits, StatementRequest
 from tests.control.authentication.auth_services_harness import FAST, PASSWORD
 from tests.control.organization_harness import MODELS
 from tests.fakes.store import FakeStores
@@ -41,7 +41,7 @@ class NoSpark:
     def wake(self) -> None:
         raise NotImplementedError
 
-    def begin(self, credential: Credential, wanted: Wanted) -> Reading:
+    def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> Execution:
         raise NotImplementedError
 
     def close(self) -> None:
@@ -49,50 +49,52 @@ class NoSpark:
 
 
 class World:
-    """The doors, and what is behind them; `now` is the time, which stands until it is set."""
+    """The endpoints, and what is behind them; `now` is the time, which stands until it is set."""
 
     def __init__(self, **settings: Any) -> None:
         self.now = 1_000_000.0
         self.stores = FakeStores()
         self.organizations = Organizations(self.stores, MODELS, lambda: self.now)
-        begin_deployment(self.organizations, "nekt")
+        bootstrap_deployment(self.organizations, "nekt")
         self.settings = replace(LoginSettings(hashing=FAST, device_interval=0.0), **settings)
-        self.entrance = open_entrance(self.organizations, self.settings)
-        self.ann = self.entrance.logins.register("ann", password=PASSWORD)
+        self.entrance = open_auth_services(self.organizations, self.settings)
+        self.ann = self.entrance.authentication.register("ann", password=PASSWORD)
         self.acme = self.organization(ACME, self.ann)
         self.app = self._app()
         self.url = ""
 
     def organization(self, root: ResourceId, owner: PrincipalId) -> Organization:
-        return found(self.organizations, Founding(root, root, owner, "the owner", "nekt"))
+        return create_organization(self.organizations, OrganizationSpec(root, root, owner, "the owner", "nekt"))
 
     def bot(self, token: str, *, only: tuple[str, ...] | None = None) -> str:
         """Return a token's secret of the service principal `bot`, which comes to be."""
         if BOT not in self.acme.control.snapshot.principals:
             self.acme.control.execute(CreateServicePrincipal(BOT, "the bot", "member"), None)
         self.acme.control.execute(IssueToken(TokenId(token), "s3cret", BOT, actions=only), None)
-        return written(TokenId(token), "s3cret")
+        return format_token(TokenId(token), "s3cret")
 
     def member(self, name: str) -> PrincipalId:
         """Return a user with a password who is a member of the organization."""
-        id = self.entrance.logins.register(name, password=PASSWORD)
+        id = self.entrance.authentication.register(name, password=PASSWORD)
         self.acme.control.execute(AddPrincipal(id, name, "member"), None)
         return id
 
     def _app(self) -> FastAPI:
         app = FastAPI()
-        known = Identity(self.stores, self.entrance.logins.principal_of, self.entrance.access_tokens.presented)
-        self.audit = Audit(self.stores)
-        app.state.deployed = Deployed(
-            self.organizations, known, self.audit, NoSpark(), KeptStatements(NoSpark(), SqlLimits()), dict
+        known = Authenticator(
+            self.stores, self.entrance.authentication.principal_of, self.entrance.access_tokens.presented
         )
-        problems.install(app)
-        auth.install(app, self.entrance)
-        app.add_middleware(Tenants)
-        hosts.install(app, self.settings.address)
+        self.audit = Audit(self.stores)
+        app.state.deployed = AppState(
+            self.organizations, known, self.audit, NoSpark(), StatementStore(NoSpark(), SqlLimits()), dict
+        )
+        problems.install_problem_handlers(app)
+        auth.install_auth(app, self.entrance)
+        app.add_middleware(OrganizationPathMiddleware)
+        hosts.install_hosts(app, self.settings.address)
 
         @app.get("/api/v1/me")
-        def me(services: Uses, caller: By) -> dict[str, Any]:
+        def me(services: CurrentContext, caller: CurrentCaller) -> dict[str, Any]:
             question = Question(caller, "organization.add_user", services.organization.id)
             adds = services.control.ask(question).allowed
             return {"principal": caller.principal, "token": caller.token, "adds_users": adds}
@@ -125,7 +127,7 @@ class Front:
 
     @contextmanager
     def serving(self, world: World) -> Iterator[httpx.Client]:
-        """Serve the doors of a world, and give a client of them."""
+        """Serve the endpoints of a world, and give a client of them."""
         self.world, world.url = world, self.url
         with httpx.Client(base_url=self.url, trust_env=False, timeout=30) as http:
             yield http

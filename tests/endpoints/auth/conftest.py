@@ -1,4 +1,4 @@
-"""One server for all tests of the doors of logins."""
+"""One server for all tests of the endpoints of logins."""
 
 from collections.abc import Iterator
 

@@ -5,7 +5,7 @@ import pytest
 
 from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.identity.principals import RemovePrincipal
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.errors import NotFoundError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from tests.control.authentication.auth_services_harness import PASSWORD
@@ -46,7 +46,7 @@ class TestAnInvitation:
 
     def test_makes_somebody_who_is_a_user_a_member(self, world: World, http: httpx.Client) -> None:
         secret = invite(world, http)
-        ben = world.entrance.logins.register("ben", password=PASSWORD)
+        ben = world.entrance.authentication.register("ben", password=PASSWORD)
         world.login(http, "ben")
         assert http.get("/api/v1/me").status_code == 401
 
@@ -63,7 +63,7 @@ class TestAnInvitation:
             http.post(f"/api/v1/invitations/{secret}/accept", json={**new, "login": "yan"}),
         ):
             assert answer.status_code == 404
-        assert {each.login for each in world.entrance.logins.users()} == {"ann", "zoe"}
+        assert {each.login for each in world.entrance.authentication.users()} == {"ann", "zoe"}
 
     def test_is_good_for_a_time(self, world: World, http: httpx.Client) -> None:
         secret = invite(world, http)
@@ -83,7 +83,7 @@ class TestAnInvitation:
         statuses = call_at_once([partial(accept, number) for number in range(4)])
 
         assert sorted(statuses) == [201, 404, 404, 404]
-        assert len(world.entrance.logins.users()) == 2
+        assert len(world.entrance.authentication.users()) == 2
 
     @pytest.mark.parametrize("secret", ["x", "hgi.i.x", "hgi..", "hgi.%00.x"])
     def test_is_known_by_its_secret_only(self, http: httpx.Client, secret: str) -> None:
@@ -107,7 +107,7 @@ class TestAnInvitation:
         answer = http.post(f"/api/v1/invitations/{secret}/accept", json={"login": login, "password": OWN})
 
         assert answer.status_code == 422
-        assert len(world.entrance.logins.users()) == 1
+        assert len(world.entrance.authentication.users()) == 1
 
     def test_does_not_make_somebody_a_member_twice(self, world: World, http: httpx.Client) -> None:
         secret = invite(world, http)
@@ -122,7 +122,7 @@ class TestWhoInvited:
         control.execute(AssignRole(world.member("ben"), "owner", ACME), None)
         control.execute(RevokeRole(world.ann, "owner", ACME), None)
 
-        world.entrance.logins.register("zoe", password=PASSWORD)
+        world.entrance.authentication.register("zoe", password=PASSWORD)
         world.login(http, "zoe")
         assert http.post(f"/api/v1/invitations/{secret}/accept").status_code == 404
         assert http.get("/api/v1/me").status_code == 401
@@ -132,7 +132,7 @@ class TestWhoInvited:
         world.acme.control.execute(AssignRole(world.member("ben"), "owner", ACME), None)
         world.acme.control.execute(RemovePrincipal(world.ann), None)
 
-        world.entrance.logins.register("zoe", password=PASSWORD)
+        world.entrance.authentication.register("zoe", password=PASSWORD)
         world.login(http, "zoe")
         assert http.get(f"/api/v1/invitations/{secret}/accept").status_code == 404
         assert http.post(f"/api/v1/invitations/{secret}/accept").status_code == 404
@@ -141,12 +141,12 @@ class TestWhoInvited:
         secret = invite(world, http)
         world.acme.control.execute(AssignRole(world.member("ben"), "owner", ACME), None)
         world.acme.control.execute(RemovePrincipal(world.ann), None)
-        before = world.entrance.logins.users()
+        before = world.entrance.authentication.users()
 
         new = {"login": "zoe", "password": OWN}
         assert http.post(f"/api/v1/invitations/{secret}/accept", json=new).status_code == 404
 
-        assert world.entrance.logins.users() == before
+        assert world.entrance.authentication.users() == before
 
     def test_could_have_added_them(self, world: World, http: httpx.Client) -> None:
         world.member("ben")
@@ -187,6 +187,6 @@ def test_a_place_is_where_users_come_into() -> None:
     world = World()
     ann = Caller(world.ann)
     command, _ = world.entrance.invitations.draft(world.acme, ann, "member", ResourceId("nowhere"))
-    with pytest.raises(MissingError, match="nowhere"):
+    with pytest.raises(NotFoundError, match="nowhere"):
         world.acme.control.execute(command, ann)
     world.audit.close()

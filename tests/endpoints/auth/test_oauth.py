@@ -4,7 +4,7 @@ import re
 import httpx
 import pytest
 
-from headgate.control.authentication.settings import Limit
+from headgate.control.authentication.settings import AttemptLimit
 from headgate.control.identity.principals import DeleteServicePrincipal
 from headgate.control.identity.tokens import RevokeToken
 from headgate.facts.ids import TokenId
@@ -17,7 +17,7 @@ DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 
 @pytest.fixture
 def world() -> World:
-    return World(codes_of_address=Limit(5, 60.0), tries_of_code=Limit(3, 60.0))
+    return World(codes_of_address=AttemptLimit(5, 60.0), tries_of_code=AttemptLimit(3, 60.0))
 
 
 def fault(answer: httpx.Response) -> tuple[int, str]:

@@ -1,7 +1,7 @@
 import httpx
 import pytest
 
-from headgate.control.authentication.settings import Limit
+from headgate.control.authentication.settings import AttemptLimit
 from headgate.control.organizations.commands import DEPLOYMENT
 from tests.control.authentication.auth_services_harness import PASSWORD
 from tests.endpoints.auth.auth_harness import World
@@ -11,7 +11,7 @@ WRONG = "a wrong password"
 
 @pytest.fixture
 def world() -> World:
-    return World(tries_of_name=Limit(3, 60.0))
+    return World(tries_of_name=AttemptLimit(3, 60.0))
 
 
 def problem(answer: httpx.Response) -> tuple[int, str]:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from headgate.control.kernel.ports import Draft
+from headgate.control.kernel.ports import LogWrite
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.authzen.evaluation import MOST
 from headgate.endpoints.authzen.subjects import MOST_EXPLAINED
@@ -27,7 +27,7 @@ def decision(body: dict[str, Any], caller: Caller | PrincipalId = w.MEMBER, *mor
 
 def elsewhere(place: Organization, *changes: Change) -> None:
     """Write as another process does."""
-    place.store.append(place.store.head(), Draft(0.0, None, "elsewhere", changes))
+    place.store.append(place.store.head(), LogWrite(0.0, None, "elsewhere", changes))
 
 
 class TestTheSubject:

@@ -5,13 +5,13 @@ from typing import Any
 from fastapi import FastAPI
 
 from headgate.endpoints.authzen.endpoints import ENDPOINTS, WELL_KNOWN
-from headgate.endpoints.authzen.openapi import document
+from headgate.endpoints.authzen.openapi import add_authzen_paths
 from headgate.endpoints.common.route_metadata import OWN, PUBLIC
 
 
 def told() -> dict[str, Any]:
     app = FastAPI(title="t", version="1")
-    document(app)
+    add_authzen_paths(app)
     app.openapi()
     return app.openapi()
 

@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from headgate.app.http.middleware import fronted
-from headgate.control.deployment.bootstrap import Founding, found
+from headgate.app.http.middleware import build_front
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization
 from headgate.control.kernel.audit_records import AuditFilter
 from headgate.endpoints.authzen.endpoints import ENDPOINTS, WELL_KNOWN
 from headgate.facts.ids import ResourceId
@@ -26,9 +26,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def front(world: World) -> Iterator[httpx.Client]:
-    """The doors as the network has them, with what stands around them."""
+    """The endpoints as the network has them, with what stands around them."""
     with (
-        served(fronted(world.app, world.deployment).app) as address,
+        served(build_front(world.app, world.deployment).app) as address,
         httpx.Client(base_url=address, timeout=30) as client,
     ):
         yield client
@@ -60,7 +60,9 @@ class TestAnAnswer:
 
     def test_is_about_the_organization_that_the_address_names(self, world: World, front: httpx.Client) -> None:
         owner = world.caller("owner").principal
-        other = found(world.deployment.organizations, Founding(ResourceId("o-2"), "second", owner, "owner", "nekt"))
+        other = create_organization(
+            world.deployment.organizations, OrganizationSpec(ResourceId("o-2"), "second", owner, "owner", "nekt")
+        )
         secret = world.token(owner)
         bearer = {"authorization": f"Bearer {secret}"}
 
@@ -112,7 +114,7 @@ class TestARefusal:
 
         audit = world.deployment.audit
         audit.close()
-        kept = world.deployment.stores.audited(world.opened.id, AuditFilter(principal=vic))
+        kept = world.deployment.stores.audit_records(world.opened.id, AuditFilter(principal=vic))
         assert [(each.action, each.allowed, each.origin.door) for _, each in kept] == [
             ("database.alter", False, "authzen")
         ]

@@ -65,7 +65,10 @@ def test_requests_at_once_under_different_keys_are_two_requests(make: Make) -> N
 
 def test_one_key_in_two_organizations_makes_two_users(make: Make, world: World) -> None:
     places, secret = (make(), make()), login(world, "una")
-    una, logins = world.deployment.entrance.logins.user_of("una").principal, world.deployment.entrance.logins
+    una, logins = (
+        world.deployment.entrance.authentication.user_of("una").principal,
+        world.deployment.entrance.authentication,
+    )
     made: list[str] = []
     for place, name in zip(places, ("bob", "eve"), strict=True):
         place.control.execute(AddPrincipal(una, "una", "owner"), None)

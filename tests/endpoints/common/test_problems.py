@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from headgate.control.kernel.ports import StoreError
 from headgate.endpoints.common import problems
-from headgate.endpoints.common.schemas import Strict
+from headgate.endpoints.common.schemas import StrictSchema
 from headgate.spark.sql.statements import DRIVER_LOST, LOST, STATEMENT_LOST, StatementError
 from tests.threads import served
 
@@ -18,7 +18,7 @@ from tests.threads import served
 @pytest.fixture
 def client() -> Iterator[httpx.Client]:
     app = FastAPI()
-    problems.install(app)
+    problems.install_problem_handlers(app)
 
     @app.get("/number/{number}")
     def number(number: int) -> int:
@@ -40,7 +40,7 @@ def client() -> Iterator[httpx.Client]:
         yield opened
 
 
-class Empty(Strict):
+class Empty(StrictSchema):
     """A form without fields."""
 
 

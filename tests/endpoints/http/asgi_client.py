@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 from headgate.endpoints.common.scope import CALLER
 from headgate.endpoints.http.metrics import Metrics
 from headgate.endpoints.http.probes import Readiness
-from headgate.endpoints.http.stack import around
+from headgate.endpoints.http.stack import wrap
 
 
 def behind() -> FastAPI:
@@ -51,7 +51,7 @@ async def by_token(scope: Any) -> str | None:
 def guarded(app: ASGIApp | None = None, **options: Any) -> ASGIApp:
     """Return what stands around the application, ready unless told otherwise."""
     options = {"identify": by_token, "readiness": Readiness(lambda: None), "metrics": Metrics(), **options}
-    return around(app or behind(), **options)
+    return wrap(app or behind(), **options)
 
 
 def ask(

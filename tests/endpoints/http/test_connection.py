@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.endpoints.http.connection import MAX_PIPELINED, connections
-from headgate.endpoints.http.fast_path import Express
+from headgate.endpoints.http.fast_path import FastPath
 from headgate.endpoints.http.limits import Limits
 from headgate.endpoints.http.rate_limits import of_principals
 from tests.app.server_process import until
@@ -26,7 +26,7 @@ Address = tuple[str, int]
 
 @contextmanager
 def listening(
-    app: Any, limits: Limits = LIMITS, express: Express | None = None, *, behind_proxies: bool = False, **options: Any
+    app: Any, limits: Limits = LIMITS, express: FastPath | None = None, *, behind_proxies: bool = False, **options: Any
 ) -> Iterator[Address]:
     """Serve on a free port as the server does."""
     http = connections(limits, express, behind_proxies=behind_proxies)
@@ -44,7 +44,7 @@ def listening(
 
 
 class _Nothing:
-    """A door that answers nothing at once."""
+    """An endpoint that answers nothing at once."""
 
     def knows(self, target: bytes, secret: str) -> None:
         return None
@@ -56,7 +56,7 @@ class _Nothing:
 @pytest.fixture(scope="module", params=["usual", "express"])
 def address(request: pytest.FixtureRequest) -> Iterator[Address]:
     """A server, also where each request is first looked at for the short way."""
-    short = Express(_Nothing(), of_principals(LIMITS), (), LIMITS) if request.param == "express" else None
+    short = FastPath(_Nothing(), of_principals(LIMITS), (), LIMITS) if request.param == "express" else None
     with listening(guarded(limits=LIMITS), express=short, server_header=False) as found:
         yield found
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from headgate.endpoints.http.fast_path import Express, Ready
+from headgate.endpoints.http.fast_path import FastPath, FastResponse
 from headgate.endpoints.http.limits import Limits
 from headgate.endpoints.http.rate_limits import of_principals
-from headgate.endpoints.http.request_context import Exchange
+from headgate.endpoints.http.request_context import RequestContext
 from tests.endpoints.http.asgi_client import guarded
 from tests.endpoints.http.test_connection import LAST, Address, exchange, listening, statuses
 
@@ -22,26 +22,26 @@ class Door:
     def knows(self, target: bytes, secret: str) -> str | None:
         return "p-ann" if (target, secret) == (b"/things/fast", "ann") else None
 
-    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> Ready | None:
+    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> FastResponse | None:
         if b"fail" in body:
             raise LookupError("a secret of the inside")
         try:
             said = json.dumps({"body": body.decode(), "at once": True}).encode()
         except UnicodeDecodeError:
             return None
-        return None if b"slow" in body else Ready(said, "/things/{name}", content_type, "o-1")
+        return None if b"slow" in body else FastResponse(said, "/things/{name}", content_type, "o-1")
 
 
 class Served:
-    def __init__(self, address: Address, told: list[Exchange]) -> None:
+    def __init__(self, address: Address, told: list[RequestContext]) -> None:
         self.address = address
         self.told = told
 
 
 @pytest.fixture
 def served() -> Iterator[Served]:
-    told: list[Exchange] = []
-    express = Express(Door(), of_principals(LIMITS), (told.append,), LIMITS)
+    told: list[RequestContext] = []
+    express = FastPath(Door(), of_principals(LIMITS), (told.append,), LIMITS)
     with listening(guarded(limits=LIMITS), LIMITS, express, server_header=False) as address:
         yield Served(address, told)
 
@@ -117,7 +117,7 @@ class TestTheShortWay:
 
 def test_a_principals_rate_is_one_for_both_ways() -> None:
     limits = Limits(principal_rate=0.001, burst_seconds=2000)
-    express = Express(Door(), of_principals(limits), (), limits)
+    express = FastPath(Door(), of_principals(limits), (), limits)
     headers = [(b"host", b"h"), (b"authorization", b"Bearer ann"), (b"content-length", b"2")]
 
     answers = [express.answer(b"/things/fast", headers, b"{}", 100, [], "http") is not None for _ in range(3)]

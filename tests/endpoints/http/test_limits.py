@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.endpoints.http.limits import Limits
-from headgate.endpoints.http.rate_limits import Buckets
+from headgate.endpoints.http.rate_limits import TokenBuckets
 from tests.endpoints.http.asgi_client import ask, asks, guarded
 
 PROBLEM = "application/problem+json"
@@ -197,27 +197,27 @@ class TestRates:
 
 class TestABucket:
     def test_fills_with_time_and_not_above_its_rim(self) -> None:
-        bucket = Buckets(rate=2, burst_seconds=1)
+        bucket = TokenBuckets(rate=2, burst_seconds=1)
 
         taken = [bucket.take("a", at) for at in (0, 0, 0, 0.5, 0.5, 100, 100, 100)]
 
         assert taken == [0, 0, 0.5, 0, 0.5, 0, 0, 0.5]
 
     def test_without_a_rate_has_no_limit(self) -> None:
-        bucket = Buckets(rate=0, burst_seconds=1)
+        bucket = TokenBuckets(rate=0, burst_seconds=1)
 
         assert {bucket.take("a", 0) for _ in range(100)} == {0}
 
     @given(st.lists(st.floats(min_value=0, max_value=10), min_size=1, max_size=200))
     def test_lets_no_more_through_than_its_burst_and_its_rate(self, times: list[float]) -> None:
-        bucket = Buckets(rate=3, burst_seconds=2)
+        bucket = TokenBuckets(rate=3, burst_seconds=2)
 
         passed = sum(not bucket.take("a", at) for at in sorted(times))
 
         assert passed <= 6 + 3 * (max(times) - min(times)) + 1e-6
 
     def test_is_forgotten_when_many_others_were_used_since(self) -> None:
-        bucket = Buckets(rate=1, burst_seconds=1, remembered=2)
+        bucket = TokenBuckets(rate=1, burst_seconds=1, remembered=2)
 
         for key in ("a", "b", "c"):
             bucket.take(key, 0)

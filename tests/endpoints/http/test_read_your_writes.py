@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from headgate.control.kernel.audit_records import AuditRecord
-from headgate.control.kernel.ports import Draft
+from headgate.control.kernel.ports import LogWrite
 from headgate.control.kernel.stores import Stores
 from headgate.control.organizations.organization import Organizations
-from headgate.endpoints.http.read_your_writes import Freshness
+from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.facts.changes import Change
 from headgate.store import open_stores
 from tests.fakes import small_organization
@@ -21,7 +21,7 @@ DENIED = AuditRecord(0.0, small_organization.MEMBER, "table.select", "flights", 
 
 def written(stores: Stores, *changes: Change) -> int:
     log = stores.log(small_organization.ROOT)
-    return log.append(log.head(), Draft(0.0, None, "elsewhere", changes)).revision
+    return log.append(log.head(), LogWrite(0.0, None, "elsewhere", changes)).revision
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def stores(tmp_path: Path) -> Iterator[tuple[Stores, Stores]]:
         each.close()
 
 
-def opened(stores: Stores) -> tuple[Organizations, Freshness]:
+def opened(stores: Stores) -> tuple[Organizations, FreshnessBarrier]:
     """The organization, opened and fresh."""
     organizations = Organizations(stores, small_organization.MODELS, lambda: small_organization.NOW)
     organizations.open(small_organization.ROOT)
-    freshness = Freshness(organizations)
+    freshness = FreshnessBarrier(organizations)
     asyncio.run(freshness.wait())
     return organizations, freshness
 
@@ -74,7 +74,7 @@ def test_a_store_that_cannot_tell_is_always_waited_for() -> None:
     stores = FakeStores(shared=True)
     stores.log(small_organization.ROOT).write(*small_organization.PEOPLE)
     organizations = Organizations(stores, small_organization.MODELS, lambda: small_organization.NOW)
-    freshness = Freshness(organizations)
+    freshness = FreshnessBarrier(organizations)
     organizations.open(small_organization.ROOT)
 
     stores.log(small_organization.ROOT).write(

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from headgate.endpoints.http.organization_path import Tenants
+from headgate.endpoints.http.organization_path import OrganizationPathMiddleware
 from tests.endpoints.http.asgi_client import ask, behind, guarded
 
 
@@ -52,7 +52,7 @@ class TestTheLog:
     def test_has_one_line_for_each_request_without_query_body_or_secret(self, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.INFO, "headgate.requests"):
             ask(
-                guarded(Tenants(behind())),
+                guarded(OrganizationPathMiddleware(behind())),
                 "GET",
                 "/o/acme/below/named/wages?q=1",
                 headers={"authorization": "Bearer x"},

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headgate.control.pipelines.commits import found
+from headgate.control.pipelines.commits import committed_figures
 from headgate.facts.ids import ResourceId, RunId
 from tests.lake.catalog_harness import World, served
 
@@ -24,7 +24,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def noted(world: World, name: str, run: RunId = RUN) -> dict[str, Any] | None:
-    there = found(world.gate.store, run, world.gate.ids["lake", "raw", name])
+    there = committed_figures(world.gate.store, run, world.gate.ids["lake", "raw", name])
     return None if there is None else dict(there)
 
 
@@ -94,4 +94,4 @@ def test_what_is_noted_names_its_table_by_id_so_that_another_of_the_name_is_anot
     world.iceberg().create_table("raw.flights", ROWS.schema)
 
     assert noted(world, "flights") is None
-    assert found(world.gate.store, RUN, former) is not None
+    assert committed_figures(world.gate.store, RUN, former) is not None

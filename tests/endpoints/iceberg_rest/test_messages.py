@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.endpoints.iceberg_rest.errors import SpecError
-from headgate.endpoints.iceberg_rest.messages import CommitTable, CreateNamespace, CreateTable, parsed
+from headgate.endpoints.iceberg_rest.messages import CommitTable, CreateNamespace, CreateTableBody, parsed
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from headgate.endpoints.iceberg_rest.messages import CommitTable, CreateNamespac
         (CreateNamespace, b'{"namespace": "a"}', "`namespace` cannot be used: the value must be a list"),
         (CreateNamespace, b"{}", "`namespace` cannot be used: the field is missing; add it"),
         (CreateNamespace, b"{", "the request cannot be used: the JSON cannot be read"),
-        (CreateTable, b'{"name": 7, "schema": {}}', "`name` cannot be used: the value must be a string"),
+        (CreateTableBody, b'{"name": 7, "schema": {}}', "`name` cannot be used: the value must be a string"),
         (CommitTable, b'{"updates": [{"action": "x"}]}', "`updates.0` cannot be used: 'action' cannot be 'x'"),
         (
             CommitTable,

@@ -200,7 +200,7 @@ class TestWorkingWithTables:
 
 
 class TestWhoMayDoWhat:
-    """Decisions come from the gate; the door only turns them into answers."""
+    """Decisions come from the gate; the endpoint only turns them into answers."""
 
     @pytest.fixture(autouse=True)
     def _table(self, world: World) -> None:

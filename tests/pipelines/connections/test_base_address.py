@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.pipelines.connections.base_address import within
+from headgate.pipelines.connections.base_address import is_below
 from headgate.pipelines.load_errors import LoadError
 
 BASE = "https://api.example.org/v1/tenant"
@@ -21,7 +21,7 @@ BASE = "https://api.example.org/v1/tenant"
     ],
 )
 def test_a_reference_below_the_base_is_followed(reference: str, found: str) -> None:
-    assert str(within(BASE, reference, f"{BASE}/rows")) == found
+    assert str(is_below(BASE, reference, f"{BASE}/rows")) == found
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_reference_below_the_base_is_followed(reference: str, found: str) -> N
 )
 def test_a_reference_to_elsewhere_is_refused(reference: str) -> None:
     with pytest.raises(LoadError, match="not the connection's own address"):
-        within(BASE, reference)
+        is_below(BASE, reference)
 
 
 @pytest.mark.parametrize(
@@ -72,21 +72,21 @@ def test_a_reference_to_elsewhere_is_refused(reference: str) -> None:
 )  # fmt: skip
 def test_an_address_that_cannot_be_read_is_refused_as_every_other(reference: str) -> None:
     with pytest.raises(LoadError):
-        within(BASE, reference)
+        is_below(BASE, reference)
 
 
 @pytest.mark.parametrize("host", ["[", "xn--a.example", "a..example", "127.0.0.1:99999999"])
 def test_a_host_that_cannot_be_read_is_no_other_error(host: str) -> None:
     with pytest.raises(LoadError):
-        within(BASE, f"https://{host}/v1/tenant/rows")
+        is_below(BASE, f"https://{host}/v1/tenant/rows")
 
 
 def test_a_base_that_leads_up_has_nothing_below_it() -> None:
     base = "https://api.example.org/v1/%2e%2e/admin"
 
     with pytest.raises(LoadError):
-        within(base, f"{base}/rows")
+        is_below(base, f"{base}/rows")
 
 
 def test_a_base_without_a_path_has_everything_of_its_host_below_it() -> None:
-    assert str(within("http://[::1]:8080", "/rows")) == "http://[::1]:8080/rows"
+    assert str(is_below("http://[::1]:8080", "/rows")) == "http://[::1]:8080/rows"

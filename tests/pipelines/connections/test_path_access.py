@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headgate.control.connections.commands import NoEntranceError
+from headgate.control.connections.commands import JdbcAccessError
 from headgate.control.connections.vault import Vault
 from headgate.control.egress import Address, EgressRules, parse_host_rule
 from headgate.control.kernel.ports import DocumentPut
@@ -207,14 +207,14 @@ class TestAConnection:
         asked = places(scene, behind=SHOP, egress=listed("db.example.org:5432", ip_address("127.0.0.1")))
         name = next(edge.name for edge in asked._declared(AS_RUN))
 
-        with pytest.raises(NoEntranceError, match="HEADGATE_EGRESS"):
-            asked.entrance(AS_RUN, name)
+        with pytest.raises(JdbcAccessError, match="HEADGATE_EGRESS"):
+            asked.jdbc_access(AS_RUN, name)
 
     def test_is_entered_at_its_decided_addresses_under_its_name(self, scene: Scene) -> None:
         asked = places(scene, behind=SHOP, egress=listed("db.example.org:5432", PUBLIC, ip_address("1.1.1.1")))
         name = next(edge.name for edge in asked._declared(AS_RUN))
 
-        found = asked.entrance(AS_RUN, name)
+        found = asked.jdbc_access(AS_RUN, name)
 
         assert found.url == "jdbc:postgresql://db.example.org:5432/shop"
         assert found.properties["socketFactoryArg"] == f"5432 {PUBLIC} 1.1.1.1"

@@ -9,7 +9,7 @@ from headgate.pipelines.definitions.chart import (
     MOST_DRAWN_ROWS,
     Chart,
     ChartError,
-    Rows,
+    ChartRows,
     make_writable,
     require_writable_title,
     specify_chart,
@@ -18,9 +18,9 @@ from headgate.pipelines.definitions.chart import (
 CHART = Chart(type="bar", x="x", y="y")
 
 
-def rows(*cells: object) -> Rows:
+def rows(*cells: object) -> ChartRows:
     """Return a row for each cell of `x`."""
-    return Rows(columns=(("x", "string"), ("y", "int")), rows=tuple((each, 1) for each in cells))
+    return ChartRows(columns=(("x", "string"), ("y", "int")), rows=tuple((each, 1) for each in cells))
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x08", "\x0b", "\x1f", "\ud800", "\ufffe", "\uffff"])
@@ -41,7 +41,7 @@ def test_a_text_that_xml_can_hold_is_left_as_it_is() -> None:
 
 def test_a_specification_has_no_character_that_xml_cannot_hold() -> None:
     chart = Chart(type="arc", x="x\x00", y="y", title="t\x01")
-    shown = Rows(columns=(("x\x00", "string"), ("y", "int")), rows=(("a\ufffe", 1),))
+    shown = ChartRows(columns=(("x\x00", "string"), ("y", "int")), rows=(("a\ufffe", 1),))
 
     specification = json.loads(specify_chart(chart, shown))
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from headgate.pipelines.definitions.definition import MOST
+from headgate.pipelines.definitions.definition import MAX_ENTRIES
 from headgate.pipelines.kinds import Definition, defined
 from tests.pipelines.sources import source, stream
 
@@ -40,10 +40,10 @@ LISTS: dict[str, Callable[[int], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("document", LISTS.values(), ids=LISTS)
 def test_a_list_has_as_many_entries_as_are_allowed_and_no_more(document: Callable[[int], dict[str, Any]]) -> None:
-    assert defined(document(MOST)).name
+    assert defined(document(MAX_ENTRIES)).name
 
-    with pytest.raises(ValidationError, match=f"at most {MOST}") as refused:
-        defined(document(MOST + 1))
+    with pytest.raises(ValidationError, match=f"at most {MAX_ENTRIES}") as refused:
+        defined(document(MAX_ENTRIES + 1))
     assert {each["type"] for each in refused.value.errors()} == {"too_long"}
 
 

@@ -14,13 +14,13 @@ from headgate.control.pipelines.runs import StartRun
 from headgate.facts.changes import ResourceDeleted, RoleRevoked
 from headgate.pipelines.connections.path_access import Places
 from headgate.pipelines.connections.targets import PlaceError
-from headgate.pipelines.definitions.context import Execution, Range
-from headgate.pipelines.definitions.declared_io import Touches
+from headgate.pipelines.definitions.context import Range, RunExecution
+from headgate.pipelines.definitions.declared_io import DeclaredIO
 from headgate.pipelines.definitions.definition import PipelineDefinition
 from headgate.pipelines.definitions.kind import Kind
 from headgate.pipelines.execution import spark_executor
-from headgate.pipelines.execution.attempt import Attempt, Stop
-from headgate.pipelines.execution.spark_executor import OnSpark
+from headgate.pipelines.execution.attempt import Attempt, StopReason
+from headgate.pipelines.execution.spark_executor import SparkExecutor
 from headgate.pipelines.kinds import defined as read
 from headgate.untrusted_input.blocking_pool import BlockingPool
 from tests.egress import open_egress
@@ -60,19 +60,19 @@ def session() -> FakeSession:
 @pytest.fixture
 def carry_out(
     session: FakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Callable[[Execution], None]], Attempt]:
+) -> Callable[[Callable[[RunExecution], None]], Attempt]:
     """Carry out one attempt whose kind does this."""
 
-    def carried(work: Callable[[Execution], None], *, stopped: bool = False) -> Attempt:
-        def run(_: PipelineDefinition, execution: Execution) -> None:
+    def carried(work: Callable[[RunExecution], None], *, stopped: bool = False) -> Attempt:
+        def run(_: PipelineDefinition, execution: RunExecution) -> None:
             work(execution)
 
-        kind = Kind("query", PipelineDefinition, lambda _: Touches(), run)
+        kind = Kind("query", PipelineDefinition, lambda _: DeclaredIO(), run)
         monkeypatch.setattr(spark_executor, "kind_of", lambda _: kind)
         session.attempt = attempt = begun()
         if stopped:
-            attempt.stop(Stop.ENDING)
-        OnSpark(connected, places, BlockingPool())(attempt)
+            attempt.stop(StopReason.ENDING)
+        SparkExecutor(connected, places, BlockingPool())(attempt)
         return attempt
 
     def connected(token: str) -> Any:
@@ -94,7 +94,7 @@ def begun() -> Attempt:
     return Attempt(organization, row(organization, "r"), read(defined(DELAYS).body), "a token")
 
 
-def copy_one(execution: Execution, seen: list[Path]) -> None:
+def copy_one(execution: RunExecution, seen: list[Path]) -> None:
     """Have a copy of a file that came."""
     execution.incoming.mkdir(parents=True)
     (execution.incoming / "1.csv").write_text("n")
@@ -105,9 +105,9 @@ class TestAnAttempt:
     def test_has_a_folder_of_its_own_and_one_that_stays(
         self, carry_out: Any, session: FakeSession, tmp_path: Path
     ) -> None:
-        seen = list[Execution]()
+        seen = list[RunExecution]()
 
-        def work(execution: Execution) -> None:
+        def work(execution: RunExecution) -> None:
             assert execution.staging.is_dir()
             (execution.staging / "half.json").write_text("{")
             (execution.checkpoints / "1").write_text("here")
@@ -125,7 +125,7 @@ class TestAnAttempt:
     def test_leaves_no_copies_of_files_that_came(self, carry_out: Any, *, fails: bool) -> None:
         seen = list[Path]()
 
-        def work(execution: Execution) -> None:
+        def work(execution: RunExecution) -> None:
             copy_one(execution, seen)
             if fails:
                 raise RuntimeError
@@ -138,9 +138,9 @@ class TestAnAttempt:
     def test_leaves_the_copies_to_the_attempt_after_it(self, carry_out: Any, session: FakeSession) -> None:
         seen = list[Path]()
 
-        def work(execution: Execution) -> None:
+        def work(execution: RunExecution) -> None:
             copy_one(execution, seen)
-            session.attempt.stop(Stop.LOST)
+            session.attempt.stop(StopReason.LOST)
 
         carry_out(work).ended()
 
@@ -151,7 +151,7 @@ class TestAnAttempt:
     ) -> None:
         seen = list[Path]()
 
-        def work(execution: Execution) -> None:
+        def work(execution: RunExecution) -> None:
             copy_one(execution, seen)
             change(session.attempt.organization, ResourceDeleted(DELAYS))
             session.attempt.close()
@@ -161,7 +161,7 @@ class TestAnAttempt:
         assert not seen[0].exists()
 
     def test_lets_go_of_its_session_however_it_ends(self, carry_out: Any, session: FakeSession) -> None:
-        def work(execution: Execution) -> None:
+        def work(execution: RunExecution) -> None:
             execution.place("elsewhere")
 
         with pytest.raises(PlaceError, match="declares no connection `elsewhere`"):
@@ -170,14 +170,14 @@ class TestAnAttempt:
         assert session.stopped == 1
 
     def test_reaches_no_connection_once_its_run_as_has_lost_a_right(self, carry_out: Any, session: FakeSession) -> None:
-        def work(execution: Execution) -> None:
+        def work(execution: RunExecution) -> None:
             change(session.attempt.organization, RoleRevoked(ADMIN, "admin", ROOT))
             execution.place("elsewhere")
 
         with pytest.raises(InterruptedError, match="may not do"):
             carry_out(work)
 
-        assert session.attempt.stopped is Stop.REFUSED
+        assert session.attempt.stopped is StopReason.REFUSED
         assert "its run-as principal may not do" in session.attempt.refusal
 
     def test_that_was_told_to_end_does_not_begin(self, carry_out: Any, session: FakeSession) -> None:
@@ -187,8 +187,8 @@ class TestAnAttempt:
         assert session.stopped == 1
 
     def test_is_interrupted_on_spark_when_it_is_told_to_end(self, carry_out: Any, session: FakeSession) -> None:
-        def work(execution: Execution) -> None:
-            session.attempt.stop(Stop.TIMEOUT)
+        def work(execution: RunExecution) -> None:
+            session.attempt.stop(StopReason.TIMEOUT)
             assert execution.wait(10)
             assert session.interrupted.wait(10)
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from headgate.control.kernel.ports import Entry, StoreError
-from headgate.control.kernel.run_queue import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED, RunPut
+from headgate.control.kernel.ports import LogEntry, StoreError
+from headgate.control.kernel.run_queue import CANCELLED, FAILED, QUEUED, REFUSED, RUNNING, SUCCEEDED, RunUpdate
 from headgate.control.organizations.organization import Organization
 from headgate.control.organizations.suspension import ResumeOrganization, SuspendOrganization
-from headgate.control.pipelines.runs import CancelRun, StartRun, WaitingError
+from headgate.control.pipelines.runs import CancelRun, RunNotReadyError, StartRun
 from headgate.control.resources.attributes import STATE
 from headgate.facts.caller import Caller
 from headgate.facts.changes import AttributesSet, PrincipalRemoved, RoleRevoked, RunStarted
@@ -59,7 +59,7 @@ def working(organization: Organization, work: Work, settings: WorkerSettings = Q
         started.stop()
 
 
-def gone(after: int = 0) -> Iterator[Entry]:
+def gone(after: int = 0) -> Iterator[LogEntry]:
     raise StoreError(f"the store is gone {after}")
 
 
@@ -217,7 +217,7 @@ class TestRetries:
         organization = opened(clock)
         queued(organization, "r")
         found = row(organization, "r")
-        organization.store.put_run(RunPut(replace(found, figures={INTERRUPTIONS: MOST_INTERRUPTIONS}), found))
+        organization.store.put_run(RunUpdate(replace(found, figures={INTERRUPTIONS: MOST_INTERRUPTIONS}), found))
         with working(organization, Work({"r": [raising(ConnectionError("gone"))]})):
             ended(organization, "r", FAILED)
 
@@ -466,7 +466,7 @@ class TestASuspendedOrganization:
         queued(organization, "r")
         organization.control.execute(SuspendOrganization(ROOT), None)
 
-        with pytest.raises(WaitingError, match="the organization is suspended"):
+        with pytest.raises(RunNotReadyError, match="the organization is suspended"):
             organization.control.execute(StartRun(row(organization, "r"), "w", clock() + 30, "s"), None)
 
     def test_a_running_attempt_ends_as_refused(self, clock: Clock) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from headgate.control.kernel.ports import Draft, Head
+from headgate.control.kernel.ports import Head, LogWrite
 from headgate.control.kernel.run_queue import FAILED, QUEUED, RUNNING, SUCCEEDED, RunRow
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.runs import QueueRun
@@ -41,7 +41,7 @@ def places(url: str, clock: Callable[[], float], count: int) -> Iterator[list[Or
         log = stores[0].log(ROOT)
         made = [ResourceCreated(each, "query", PROJECT, each, None, DELAYS_RELATIONS) for each in PIPELINES]
         rights = [RunAsSet(each, ADMIN) for each in PIPELINES]
-        log.append(Head(), Draft(clock(), None, "made", (*PEOPLE, *THINGS, *made, *rights)))
+        log.append(Head(), LogWrite(clock(), None, "made", (*PEOPLE, *THINGS, *made, *rights)))
         for each in PIPELINES:
             log.put_document(defined(each, retries={"at_most": 1, "wait": 1}, schedule={"cron": "* * * * *"}))
         yield [opened(clock, each.log(ROOT)) for each in stores]

@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql.types import StructType
 
-from headgate.pipelines.loading.schema_evolution import alterations, evolved, kept, written
+from headgate.pipelines.loading.schema_evolution import alter_statements, merge_schema, sql_type, table_type
 
 pytestmark = pytest.mark.spark
 """Types are PySpark's own, which is there where Spark is."""
@@ -45,13 +45,13 @@ def _json(type: str) -> dict[str, object]:
     ],
 )  # fmt: skip
 def test_new_ones_are_added_and_narrow_ones_widened(table: StructType, rows: StructType, said: list[str]) -> None:
-    after = evolved(table, rows)
+    after = merge_schema(table, rows)
 
-    assert list(alterations(table, after)) == said
-    assert list(alterations(after, evolved(after, rows))) == []
+    assert list(alter_statements(table, after)) == said
+    assert list(alter_statements(after, merge_schema(after, rows))) == []
 
 
 def test_types_that_no_table_has_are_kept_as_others() -> None:
-    assert written(kept(columns(a="byte", b="struct x:short", c="array byte", d="void"))) == (
+    assert sql_type(table_type(columns(a="byte", b="struct x:short", c="array byte", d="void"))) == (
         "STRUCT<`a`: INT, `b`: STRUCT<`x`: INT>, `c`: ARRAY<INT>, `d`: STRING>"
     )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from headgate.pipelines.kinds import defined, touches
+from headgate.pipelines.kinds import declared_io, defined
 from tests.pipelines.sources import source, stream
 
 
@@ -43,7 +43,7 @@ class TestADefinition:
             defined(source(stream("a"), other))
 
     def test_declares_the_tables_of_bad_rows_too(self) -> None:
-        found = touches(defined(source(stream("a", bad_rows="quarantine"), stream("b", enabled=False))))
+        found = declared_io(defined(source(stream("a", bad_rows="quarantine"), stream("b", enabled=False))))
 
         assert [(each.table, each.enabled) for each in found.outputs] == [
             ("lake.raw.a", True),
@@ -53,4 +53,4 @@ class TestADefinition:
         assert found.others == {"connections": ("files",)}
 
     def test_may_have_no_streams_where_others_read_through_it(self) -> None:
-        assert touches(defined(source())).outputs == ()
+        assert declared_io(defined(source())).outputs == ()

@@ -15,14 +15,14 @@ from starlette.routing import Route
 
 from headgate.control.kernel.run_queue import RunRow
 from headgate.control.organizations.organization import Organization
-from headgate.control.pipelines.commits import noted
-from headgate.control.pipelines.run_access import Touched
+from headgate.control.pipelines.commits import commit_note
+from headgate.control.pipelines.run_access import RunAccessLog
 from headgate.facts.changes import Edge, RelationsSet
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.execution.attempt import Attempt
 from headgate.pipelines.lineage.emitter import Receiver, Sending
-from headgate.pipelines.lineage.events import PRODUCER, Teller
-from headgate.pipelines.lineage.recorder import LATEST, Lineage, Trace, trace_in, trace_of
+from headgate.pipelines.lineage.events import PRODUCER, EventBuilder
+from headgate.pipelines.lineage.recorder import LATEST, LineageRecorder, RunTrace, trace_from_document, trace_of
 from tests.pipelines.fake_worker import Clock, Work, change, opened, queued, row, until, worker
 from tests.threads import served
 
@@ -33,12 +33,12 @@ NOW = 1_000_000.0
 
 def touches(attempt: Attempt) -> None:
     """Read the flights and write the planes, as the guard and the catalog note it."""
-    organization, touched = attempt.organization, Touched()
+    organization, touched = attempt.organization, RunAccessLog()
     read, wrote = ("lake", "raw", "flights"), ("lake", "raw", "planes")
-    touched.note(organization, RUN, [("table.select", read), ("table.insert", wrote), ("table.select", wrote)])
-    touched.note_columns(organization.store, RUN, "lake.raw.planes", {"tail": [("lake.raw.flights", "tailnum")]})
+    touched.record(organization, RUN, [("table.select", read), ("table.insert", wrote), ("table.select", wrote)])
+    touched.record_columns(organization.store, RUN, "lake.raw.planes", {"tail": [("lake.raw.flights", "tailnum")]})
     added = {"snapshots": 1, "rows": 3, "bytes": 70}
-    put = noted(organization.store, RUN, PLANES, added, {"tail": "string", "seats": "long"})
+    put = commit_note(organization.store, RUN, PLANES, added, {"tail": "string", "seats": "long"})
     organization.store.put_document(put)
 
 
@@ -50,7 +50,7 @@ def carried_out(organization: Organization, *steps: Any, **more: Any) -> RunRow:
     """Return the run once it has been carried out, its attempts doing this."""
     queued(organization, RUN, **more)
     told = list[str]()
-    lineage = Lineage(lambda _, row, __: told.append(row.state))
+    lineage = LineageRecorder(lambda _, row, __: told.append(row.state))
     working = worker(organization, Work({RUN: list(steps)}), lineage=lineage)
     working.start()
     until(lambda: row(organization, RUN).ended is not None and len(told) == 2)
@@ -81,19 +81,19 @@ class TestATrace:
         kept = main.store.document(LATEST, done.pipeline)
 
         assert kept is not None
-        assert (kept["run"], trace_in(kept)) == (RUN, trace_of(main, done))
+        assert (kept["run"], trace_from_document(kept)) == (RUN, trace_of(main, done))
 
     def test_is_there_before_the_end_and_where_nobody_kept_it(self, main: Organization) -> None:
         queued(main, RUN)
-        Touched().note(main, RUN, [("table.select", ("lake", "raw", "flights"))])
+        RunAccessLog().record(main, RUN, [("table.select", ("lake", "raw", "flights"))])
 
-        assert trace_of(main, row(main, RUN)) == Trace((FLIGHTS,))
+        assert trace_of(main, row(main, RUN)) == RunTrace((FLIGHTS,))
 
     def test_of_a_run_that_failed_is_not_the_pipelines(self, main: Organization) -> None:
         done = carried_out(main, refused)
 
         assert main.store.document(LATEST, done.pipeline) is None
-        assert trace_of(main, done) == Trace()
+        assert trace_of(main, done) == RunTrace()
 
     def test_names_connections_beside_tables(self, main: Organization) -> None:
         edges = {"connections": (Edge(ResourceId("place")),)}
@@ -120,7 +120,7 @@ class TestEvents:
     def test_say_the_beginning_and_the_end_of_one_run(self, main: Organization) -> None:
         done = carried_out(main, touches)
 
-        end, start = Teller(main.control.snapshot).all(done, lambda: trace_of(main, done))
+        end, start = EventBuilder(main.control.snapshot).all(done, lambda: trace_of(main, done))
 
         assert [again(each).eventType for each in (start, end)] == [RunState.START, RunState.COMPLETE]
         assert start["run"]["runId"] == end["run"]["runId"]
@@ -142,7 +142,7 @@ class TestEvents:
     def test_name_who_made_each_facet_and_where_it_is_specified(self, main: Organization) -> None:
         done = carried_out(main, touches, trigger="schedule")
 
-        end = Teller(main.control.snapshot).ended(done, trace_of(main, done))
+        end = EventBuilder(main.control.snapshot).ended(done, trace_of(main, done))
 
         assert end["run"]["facets"]["nominalTime"]["nominalStartTime"] == "1970-01-12T13:46:40.000Z"
         facets = [*end["run"]["facets"].values(), *end["job"]["facets"].values(), *end["outputs"][0]["facets"].values()]
@@ -152,8 +152,8 @@ class TestEvents:
     def test_say_why_a_run_failed_to_who_may_hear_it(self, main: Organization) -> None:
         done = carried_out(main, refused)
 
-        heard = Teller(main.control.snapshot).ended(done, Trace())
-        hidden = Teller(main.control.snapshot, says_why=False).ended(done, Trace())
+        heard = EventBuilder(main.control.snapshot).ended(done, RunTrace())
+        hidden = EventBuilder(main.control.snapshot, says_why=False).ended(done, RunTrace())
 
         assert heard["eventType"] == "FAIL"
         assert heard["run"]["facets"]["errorMessage"]["message"] == "the file `a.csv` is torn"
@@ -162,15 +162,15 @@ class TestEvents:
     def test_count_rows_for_callers_that_may_read_the_table(self, main: Organization) -> None:
         done = carried_out(main, touches)
 
-        end = Teller(main.control.snapshot, counts=lambda _: False).ended(done, trace_of(main, done))
+        end = EventBuilder(main.control.snapshot, counts=lambda _: False).ended(done, trace_of(main, done))
 
         assert "outputStatistics" not in json.dumps(end)
 
     def test_tell_of_what_may_be_seen_and_still_is_there(self, main: Organization) -> None:
         done = carried_out(main, touches)
-        trace = Trace((FLIGHTS, ResourceId("gone")), trace_of(main, done).outputs)
+        trace = RunTrace((FLIGHTS, ResourceId("gone")), trace_of(main, done).outputs)
 
-        end = Teller(main.control.snapshot, lambda seen: seen != FLIGHTS).ended(done, trace)
+        end = EventBuilder(main.control.snapshot, lambda seen: seen != FLIGHTS).ended(done, trace)
 
         assert end["inputs"] == []
         assert "columnLineage" not in end["outputs"][0]["facets"]
@@ -197,7 +197,7 @@ class TestSending:
         with receiving(503, 429) as (url, heard):
             sending = Sending(Receiver(url, "secret"), wait=0.01)
             queued(main, RUN)
-            working = worker(main, Work({RUN: [touches]}), lineage=Lineage(sending.tell))
+            working = worker(main, Work({RUN: [touches]}), lineage=LineageRecorder(sending.send))
             working.start()
             until(lambda: len(heard) == 2)
             working.stop()
@@ -210,8 +210,8 @@ class TestSending:
         done = carried_out(main, touches)
         with receiving(400) as (url, heard):
             sending = Sending(Receiver(url), wait=0.01)
-            sending.tell(main, done, Trace())
-            sending.tell(main, done, trace_of(main, done))
+            sending.send(main, done, RunTrace())
+            sending.send(main, done, trace_of(main, done))
             until(lambda: len(heard) == 1)
             sending.close()
 
@@ -225,7 +225,7 @@ class TestSending:
         sending = Sending(Receiver("http://127.0.0.1:1/nobody"), wait=60.0)
 
         for _ in range(1100):
-            sending.tell(main, done, Trace())
+            sending.send(main, done, RunTrace())
 
         assert "one of the run `one` is not sent" in caplog.text
         sending.close(0.0)

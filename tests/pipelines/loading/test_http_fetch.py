@@ -13,7 +13,7 @@ import pytest
 from headgate.pipelines.connections.targets import HttpPlace
 from headgate.pipelines.load_errors import EndedError, LoadError
 from headgate.pipelines.loading.http_fetch import BOUNDS, Api, Bounds
-from headgate.pipelines.loading.paging import CursorPages, LinkedPages, NumberedPages, OffsetPages, Pages, at
+from headgate.pipelines.loading.paging import CursorPages, LinkedPages, NumberedPages, OffsetPages, PagingRule, at
 from headgate.pipelines.loading.staging import stage
 from tests.egress import open_egress
 from tests.pipelines.api_server import ApiServer, Asked, Given, api_server
@@ -44,7 +44,7 @@ class Waits:
 
 def read(
     server: ApiServer,
-    pages: Pages | None = None,
+    pages: PagingRule | None = None,
     *,
     base: str = "",
     waits: Waits | None = None,
@@ -113,7 +113,7 @@ class TestPages:
     @pytest.mark.parametrize(
         "pages", [CursorPages(by="cursor", next="/next"), NumberedPages(by="page", parameter="kind")]
     )
-    def test_that_go_round_in_circles_end(self, server: ApiServer, pages: Pages) -> None:
+    def test_that_go_round_in_circles_end(self, server: ApiServer, pages: PagingRule) -> None:
         server.scripted(Given({"next": "x", "rows": ROWS}))
 
         with pytest.raises(LoadError, match=r"round in circles|more than 3 pages"):

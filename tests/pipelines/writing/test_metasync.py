@@ -16,7 +16,7 @@ from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from headgate.pipelines.connections.targets import HttpPlace
 from headgate.pipelines.load_errors import EndedError
 from headgate.pipelines.writing import metasync
-from headgate.pipelines.writing.metasync import SyncError, register
+from headgate.pipelines.writing.metasync import SyncError, register_external_table
 from tests.egress import open_egress
 from tests.pipelines.raw_server import Answering, RawServer, body_of, endless, raw_server
 
@@ -80,19 +80,19 @@ def other() -> Iterator[Other]:
 
 def test_makes_the_table_there_and_replaces_it(other: Other) -> None:
     for newest in ("file:/t/1.json", "file:/t/2.json"):
-        register(other.place(), "mirror.flights", newest, lambda: False)
+        register_external_table(other.place(), "mirror.flights", newest, lambda: False)
 
         assert other.location == newest
 
 
 def test_says_that_the_other_did_not_take_it(other: Other) -> None:
     with pytest.raises(SyncError, match=r"the other catalog did not take `mirror\.flights`"):
-        register(other.place("wrong"), "mirror.flights", "file:/t/1.json", lambda: False)
+        register_external_table(other.place("wrong"), "mirror.flights", "file:/t/1.json", lambda: False)
     assert other.location is None
 
 
 def registered(server: RawServer) -> None:
-    register(server.place("/tenant-a/iceberg"), "mirror.flights", "file:/t/1.json", lambda: False)
+    register_external_table(server.place("/tenant-a/iceberg"), "mirror.flights", "file:/t/1.json", lambda: False)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_an_answer_without_end_ends_with_the_run_and_at_a_deadline(
     threading.Timer(0.3, ends.set).start()
     with raw_server(answering) as server:
         with pytest.raises(EndedError):
-            register(server.place(), "mirror.flights", "file:/t/1.json", ends.is_set)
+            register_external_table(server.place(), "mirror.flights", "file:/t/1.json", ends.is_set)
         monkeypatch.setattr(metasync, "_BOUNDS", replace(metasync._BOUNDS, whole=0.3))
         with pytest.raises(SyncError, match="not whole after"):
             registered(server)

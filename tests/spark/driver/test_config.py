@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.spark.driver.config import CLOSED, command, properties
+from headgate.spark.driver.config import CLOSED, java_command, properties
 from headgate.spark.driver.ports import DriverPorts
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard.driver_harness import settings
@@ -134,4 +134,4 @@ def test_spark_keeps_few_tasks_that_have_ended(toolchain: Toolchain, tmp_path: P
 
 
 def test_what_closes_the_jvm_is_in_its_command(toolchain: Toolchain, tmp_path: Path) -> None:
-    assert set(CLOSED) <= set(command(settings(toolchain, tmp_path, "http://127.0.0.1:1")))
+    assert set(CLOSED) <= set(java_command(settings(toolchain, tmp_path, "http://127.0.0.1:1")))

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from headgate.control.connections.commands import Entrance
+from headgate.control.connections.commands import JdbcAccess
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.spark.driver import database_relay
 from headgate.spark.driver.database_relay import OPEN, REFUSED, UNREACHABLE, DatabaseRelay
@@ -93,7 +93,7 @@ def connect(relay: DatabaseRelay) -> Iterator[Connect]:
 
 def ticket(relay: DatabaseRelay, port: int, *addresses: str, is_allowed: Callable[[], bool] = lambda: True) -> str:
     """Return the ticket of an entrance, as the driver gets it."""
-    declared = Entrance("jdbc:x", {"user": "ann", "socketFactoryArg": "x"}, port, addresses or (HERE,))
+    declared = JdbcAccess("jdbc:x", {"user": "ann", "socketFactoryArg": "x"}, port, addresses or (HERE,))
     entrance = relay.route(declared, is_allowed)
     way, relay_port, found = entrance.properties["socketFactoryArg"].split(" ")
     assert (entrance.url, entrance.properties["user"], way, int(relay_port)) == ("jdbc:x", "ann", "relay", relay.port)

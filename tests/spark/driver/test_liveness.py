@@ -76,7 +76,7 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
         monkeypatch.setattr(liveness_module, "_PARTS", PARTS)
         monkeypatch.setattr(liveness_module, "_PAUSE", 0.01)
         monkeypatch.setattr(driver_module, "_BACK_OFF", (0.01,))
-        monkeypatch.setattr(driver_module, "require_closed", is_good)
+        monkeypatch.setattr(driver_module, "require_token_enforced", is_good)
         monkeypatch.setattr(driver_module, "require_guarded", is_good)
         monkeypatch.setattr(Driver, "_spawn", spawn)
         yield Scene(backend)

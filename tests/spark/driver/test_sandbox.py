@@ -8,7 +8,7 @@ import pytest
 
 import headgate.spark
 from headgate.control.pipelines.clusters import EMBEDDED
-from headgate.sandbox import Level
+from headgate.sandbox import SandboxLevel
 from headgate.spark.driver import sandbox
 from headgate.spark.driver.clusters import Cluster
 from headgate.spark.driver.config import THREAD_POOLS, DriverSandbox, DriverSettings
@@ -23,7 +23,9 @@ HERE = Cluster(EMBEDDED, memory="2g")
 FAR = Cluster("far", "spark://master:7077", hadoop=Path("/etc/hadoop"))
 
 
-SANDBOX = DriverSandbox(Level.FULL, (Path("/data/warehouse/o1"),), (Path("/etc/trust.jks"),), ("/data",), (8020, 9000))
+SANDBOX = DriverSandbox(
+    SandboxLevel.FULL, (Path("/data/warehouse/o1"),), (Path("/etc/trust.jks"),), ("/data",), (8020, 9000)
+)
 
 
 @pytest.fixture
@@ -77,8 +79,11 @@ def test_a_driver_of_a_cluster_elsewhere_has_files_only_and_finds_names(settings
 
     assert "/etc/hadoop" in policy.reads
     assert policy.datagrams
-    assert (choose_level(replace(settings, cluster=FAR)), choose_level(settings)) == (Level.FILES_ONLY, Level.FULL)
-    assert choose_level(replace(settings, cluster=FAR, sandbox=DriverSandbox())) is Level.NONE
+    assert (choose_level(replace(settings, cluster=FAR)), choose_level(settings)) == (
+        SandboxLevel.FILES_ONLY,
+        SandboxLevel.FULL,
+    )
+    assert choose_level(replace(settings, cluster=FAR, sandbox=DriverSandbox())) is SandboxLevel.NONE
 
 
 def test_a_driver_on_kubernetes_reads_its_account(settings: DriverSettings, monkeypatch: pytest.MonkeyPatch) -> None:

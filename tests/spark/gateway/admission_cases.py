@@ -9,8 +9,8 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, RunId, TokenId
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.admission import Admitted, admit
-from headgate.spark.gateway.policy.rules import Reader
-from headgate.spark.gateway.rpcs import CONFIG, EXECUTE_PLAN, Rpc
+from headgate.spark.gateway.policy.rules import RequestingCaller
+from headgate.spark.gateway.rpcs import CONFIG_RPC, EXECUTE_PLAN, Rpc
 
 # Nested messages are written as dicts here, which the stubs do not know.
 base: Any = protos.base
@@ -32,7 +32,7 @@ def may_touch(_caller: Caller, action: str, path: str) -> bool:
 
 def admit_as(caller: Caller, rpc: Rpc, data: bytes) -> Admitted:
     """Check a request as it came from somebody."""
-    return admit(rpc, data, Reader(caller, may_touch))
+    return admit(rpc, data, RequestingCaller(caller, may_touch))
 
 
 def try_relation(caller: Caller = ANN, **fields: Any) -> Any:
@@ -50,7 +50,7 @@ def try_command(caller: Caller = ANN, **fields: Any) -> Any:
 def try_config(**operation: Any) -> Any:
     """Check a question about configuration, or a change of it."""
     request = base.ConfigRequest(session_id=SESSION, operation=base.ConfigRequest.Operation(**operation))
-    return admit_as(ANN, CONFIG, request.SerializeToString()).request
+    return admit_as(ANN, CONFIG_RPC, request.SerializeToString()).request
 
 
 def a_range() -> Any:

@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from headgate.control.connections.commands import Entrance, NoEntranceError
+from headgate.control.connections.commands import JdbcAccess, JdbcAccessError
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.organizations.organization import Organizations, SeveralOrganizationsError
-from headgate.endpoints.http.read_your_writes import Freshness
+from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.endpoints.internal.gateway import gateway_application
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.spark.abandoned_sessions import AbandonedSessions
-from headgate.spark.authority import Credential, Driver
-from headgate.spark.deciding_authority import DecidingAuthority, Known
+from headgate.spark.authority import DriverAccess, PresentedCredential
+from headgate.spark.deciding_authority import DecidingAuthority, ResolvedCredential
 from headgate.spark.gateway.remote_authority import RemoteAuthority
 from headgate.spark.gateway.server import Gateway, GatewaySettings
-from headgate.spark.sessions.operations import Works
-from headgate.spark.sessions.privileges import Need
-from headgate.spark.sessions.sessions import Sessions
+from headgate.spark.sessions.operations import RunningOperations
+from headgate.spark.sessions.privileges import RequiredPrivilege
+from headgate.spark.sessions.sessions import SparkSessions
 from tests.fakes.store import FakeStores
 from tests.threads import event_loop, served
 
@@ -54,7 +54,7 @@ class Tokens:
 class Nowhere:
     """Nothing outside the lake can be touched."""
 
-    def may_touch(self, _caller: Caller, _action: str, _path: str) -> bool:
+    def may_access(self, _caller: Caller, _action: str, _path: str) -> bool:
         """Refuse every path."""
         return False
 
@@ -62,29 +62,29 @@ class Nowhere:
         """Refuse every connection."""
         return False
 
-    def entrance(self, _caller: Caller, connection: str) -> Entrance:
+    def jdbc_access(self, _caller: Caller, connection: str) -> JdbcAccess:
         """Know no database."""
-        raise NoEntranceError(connection)
+        raise JdbcAccessError(connection)
 
 
 class FakeSpark:
     """An organization's Spark where everything is allowed but what stands in `denied`: need -> why."""
 
     def __init__(self) -> None:
-        self.sessions = Sessions()
-        self.denied: dict[Need, str] = {}
-        self.works = Works(self.sessions, self)
+        self.sessions = SparkSessions()
+        self.denied: dict[RequiredPrivilege, str] = {}
+        self.works = RunningOperations(self.sessions, self)
         self.reach = Nowhere()
 
     def forget(self) -> None:
         """End all sessions."""
         self.sessions.close_where(lambda _: True)
 
-    def refusal(self, _caller: Caller, needs: Sequence[Need]) -> str | None:
+    def refusal(self, _caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
         """Return why not all of this is allowed, or None."""
         return next((self.denied[need] for need in needs if need in self.denied), None)
 
-    def resource(self, _need: Need) -> None:
+    def resource(self, _need: RequiredPrivilege) -> None:
         """Know no resource."""
 
     def full_name(self, _resource: ResourceId) -> None:
@@ -113,7 +113,7 @@ class RunningGateway:
 
     def report(self) -> None:
         """Report what is under way now, and not only when its time has come."""
-        self.run(self.gateway.watch.once())
+        self.run(self.gateway.watch.tick())
 
     def forbid(self) -> None:
         """Let every question of the gateway go unanswered from now on."""
@@ -130,26 +130,26 @@ class RunningGateway:
 
 
 @contextmanager
-def answering(spark: FakeSpark, tokens: Tokens, driver: Driver) -> Iterator[str]:
+def answering(spark: FakeSpark, tokens: Tokens, driver: DriverAccess) -> Iterator[str]:
     """Answer a gateway that has the key until the block ends; gives the address."""
 
-    def known(caller: Caller | None) -> Known | None:
-        return Known(caller, spark, driver) if caller else None
+    def known(caller: Caller | None) -> ResolvedCredential | None:
+        return ResolvedCredential(caller, spark, driver) if caller else None
 
-    def authenticate(credential: Credential) -> Known | None:
+    def authenticate(credential: PresentedCredential) -> ResolvedCredential | None:
         return known(tokens.authenticate(credential.token))
 
-    def at_hand(credential: Credential) -> Known | None:
+    def at_hand(credential: PresentedCredential) -> ResolvedCredential | None:
         return known(tokens.at_hand(credential.token))
 
     deciding = DecidingAuthority(authenticate, lambda: (spark,), AbandonedSessions())
-    freshness = Freshness(Organizations(FakeStores(), {}, time.time))
+    freshness = FreshnessBarrier(Organizations(FakeStores(), {}, time.time))
     with served(gateway_application(deciding, at_hand, KEY, freshness)) as url:
         yield url
 
 
 @contextmanager
-def running_gateway(driver: Driver, *names: str) -> Iterator[RunningGateway]:
+def running_gateway(driver: DriverAccess, *names: str) -> Iterator[RunningGateway]:
     """Serve the driver until the block ends; the gateway asks over HTTP, as it does in its own process."""
     spark, tokens = FakeSpark(), Tokens(*names)
     with answering(spark, tokens, driver) as url, event_loop() as run:

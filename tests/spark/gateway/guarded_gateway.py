@@ -9,8 +9,8 @@ from pyspark.sql.connect.session import SparkSession
 
 from headgate.spark.sql.client import connect
 from headgate.spark.toolchain.prepare import Toolchain
+from tests.spark.gateway.concurrency.markers import TABLE, Owner
 from tests.spark.gateway.gateway_harness import RunningGateway, running_gateway
-from tests.spark.gateway.many.markers import TABLE, Owner
 from tests.spark.guard.driver_harness import ADMIN, Need, World, world
 
 PEOPLE = tuple(f"p{number}" for number in range(16))

@@ -12,7 +12,7 @@ from headgate.spark.gateway.rpcs import (
     ANALYZE_PLAN,
     ARTIFACT_STATUS,
     CLONE_SESSION,
-    CONFIG,
+    CONFIG_RPC,
     EXECUTE_PLAN,
     INTERRUPT,
     RELEASE_EXECUTE,
@@ -195,7 +195,7 @@ SHAPES: dict[str, Callable[[int], Sent]] = {
 """Name -> the request with about as many parts as asked for, most of them compressed."""
 OTHER_CALLS: dict[str, Callable[[int], Sent]] = {
     "settings": lambda n: (
-        CONFIG,
+        CONFIG_RPC,
         base.ConfigRequest(session_id=SESSION, operation={"set": {"pairs": [{"key": "x"}] * n}}).SerializeToString(),
     ),
     "artifacts": lambda n: (

@@ -7,8 +7,8 @@ import grpc
 import pytest
 
 from headgate.spark.gateway import protos
-from headgate.spark.gateway.checkpoints import Checkpoints
-from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.checkpoints import SessionCheckpoints
+from headgate.spark.gateway.errors import RequestRefusedError
 from tests.spark.gateway.fake_backend import fake_backend
 from tests.spark.gateway.gateway_harness import running_gateway
 from tests.spark.gateway.raw_client import Client
@@ -42,7 +42,7 @@ def answer(relation_id: str, operation_id: str = OPERATION) -> bytes:
 
 
 def test_a_relation_that_was_given_out_may_be_named_until_it_is_removed() -> None:
-    checkpoints = Checkpoints()
+    checkpoints = SessionCheckpoints()
 
     assert checkpoints.admit(checkpoint(), NOTHING)
     checkpoints.note(base.ExecutePlanResponse(operation_id=OPERATION).SerializeToString())
@@ -50,22 +50,22 @@ def test_a_relation_that_was_given_out_may_be_named_until_it_is_removed() -> Non
     assert not checkpoints.admit(query(), {"r1"})
     checkpoints.admit(removal("r1"), {"r1"})
 
-    with pytest.raises(RefusedError):
+    with pytest.raises(RequestRefusedError):
         checkpoints.admit(query(), {"r1"})
 
 
 def test_no_other_relation_may_be_named_or_removed() -> None:
-    checkpoints = Checkpoints()
+    checkpoints = SessionCheckpoints()
     checkpoints.admit(checkpoint(), NOTHING)
     checkpoints.note(answer("r1"))
 
     for request in (query(), removal("r2"), base.AnalyzePlanRequest()):
-        with pytest.raises(RefusedError, match="`r2` was not given to this session"):
+        with pytest.raises(RequestRefusedError, match="`r2` was not given to this session"):
             checkpoints.admit(request, {"r1", "r2"})
 
 
 def test_the_answer_may_come_when_the_client_attaches_again() -> None:
-    checkpoints = Checkpoints()
+    checkpoints = SessionCheckpoints()
     again = base.ReattachExecuteRequest(operation_id=OPERATION)
 
     assert not checkpoints.admit(again, NOTHING)
@@ -76,11 +76,11 @@ def test_the_answer_may_come_when_the_client_attaches_again() -> None:
 
 
 def test_nobody_holds_any_number_of_them() -> None:
-    checkpoints = Checkpoints()
+    checkpoints = SessionCheckpoints()
     for number in range(1000):
         checkpoints.admit(checkpoint(f"{number}"), NOTHING)
 
-    with pytest.raises(RefusedError, match="too many"):
+    with pytest.raises(RequestRefusedError, match="too many"):
         checkpoints.admit(checkpoint(), NOTHING)
 
 

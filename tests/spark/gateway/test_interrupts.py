@@ -11,7 +11,7 @@ import pytest
 
 from headgate.facts.ids import PrincipalId
 from headgate.spark.gateway import calls, operations, revocation_watch
-from headgate.spark.gateway.backend import Backend
+from headgate.spark.gateway.backend import DriverBackend
 from headgate.spark.gateway.call_identity import SessionKey
 from headgate.spark.gateway.interrupts import Interrupts
 from tests.spark.gateway.fake_backend import FakeBackend, fake_backend
@@ -213,7 +213,7 @@ def test_a_stream_of_an_operation_that_has_ended_is_read_to_its_end() -> None:
     assert asyncio.run(attempt()) == (True, 0)
 
 
-class Deaf(Backend):
+class Deaf(DriverBackend):
     """A driver that finds nothing to interrupt or to release."""
 
     def __init__(self, name: str) -> None:

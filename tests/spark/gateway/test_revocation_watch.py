@@ -9,10 +9,10 @@ import grpc
 import grpc.aio
 import pytest
 
-from headgate.spark.authority import Refused, Report, Verdicts
+from headgate.spark.authority import OperationReport, Revocation, Revocations
 from headgate.spark.deciding_authority import DecidingAuthority
 from headgate.spark.gateway import revocation_watch
-from headgate.spark.gateway.backend import Backend
+from headgate.spark.gateway.backend import DriverBackend
 from tests.spark.gateway.fake_backend import FakeBackend, fake_backend
 from tests.spark.gateway.gateway_harness import RunningGateway, running_gateway
 from tests.spark.gateway.raw_client import Client
@@ -31,7 +31,7 @@ def backend() -> Iterator[FakeBackend]:
 
 @pytest.fixture
 def gateway(backend: FakeBackend, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningGateway]:
-    monkeypatch.setattr(revocation_watch, "EVERY", 0.05)
+    monkeypatch.setattr(revocation_watch, "REVOCATION_CHECK_SECONDS", 0.05)
     monkeypatch.setattr(revocation_watch, "_LOOK_EVERY", 0.05)
     with running_gateway(backend.driver, "ann") as running:
         yield running
@@ -81,12 +81,12 @@ def test_an_interrupt_that_fails_is_repeated(
     gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     statement = Statement(gateway, backend)
-    failing = Failing(error, Backend.interrupt)
+    failing = Failing(error, DriverBackend.interrupt)
 
     async def interrupt(*arguments: Any) -> bool:
         return await failing(*arguments)
 
-    monkeypatch.setattr(Backend, "interrupt", interrupt)
+    monkeypatch.setattr(DriverBackend, "interrupt", interrupt)
 
     gateway.spark.denied[READ] = WHY
 
@@ -118,9 +118,9 @@ def test_a_watch_that_hangs_ends_what_runs_and_starts_again(
     statement = Statement(gateway, backend)
     monkeypatch.setattr(revocation_watch, "_UNHEARD", 0.5)
     monkeypatch.setattr(revocation_watch, "_HANGS", 0.7)
-    works, hung = gateway.authority.report, list[Report]()
+    works, hung = gateway.authority.report, list[OperationReport]()
 
-    async def report(asked: Report) -> Verdicts:
+    async def report(asked: OperationReport) -> Revocations:
         if not hung:
             hung.append(asked)
             await asyncio.Event().wait()
@@ -155,7 +155,7 @@ def test_reports_that_are_not_answered_do_not_count_as_enforced(
 ) -> None:
     enforced = list[float]()
 
-    def fail(authority: DecidingAuthority, _: Report) -> Iterator[Refused]:
+    def fail(authority: DecidingAuthority, _: OperationReport) -> Iterator[Revocation]:
         enforced.append(authority.enforced_at)
         raise ZeroDivisionError("unexpected")
 

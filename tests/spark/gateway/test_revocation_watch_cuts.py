@@ -12,13 +12,13 @@ from google.rpc.status_pb2 import Status
 
 from headgate.spark.gateway import operations, revocation_watch
 from headgate.spark.gateway.session_bindings import HANDLE_KEY
-from headgate.spark.sessions.privileges import NameNeed
+from headgate.spark.sessions.privileges import RequiredName
 from headgate.spark.sql.statements import DRIVER_LOST, NOT_CONNECTED, NOT_READY, STATEMENT_LOST
 from tests.spark.gateway.fake_backend import FakeBackend, fake_backend
 from tests.spark.gateway.gateway_harness import RunningGateway, running_gateway
 from tests.spark.gateway.raw_client import Client
 
-READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
+READ = RequiredName(action="table.select", object=("lake", "raw", "t"))
 WHY = "ann: `table.select` on `lake.raw.t` is not allowed"
 DENIED = grpc.StatusCode.PERMISSION_DENIED
 
@@ -160,7 +160,7 @@ def test_the_progress_of_a_stream_is_decided_on_also_once_it_has_ended(
     client = Client(gateway.port, "ann")
     client.version()
     gateway.spark.works.record(handle(backend), "stream:s-1", [READ])
-    gateway.spark.works.ended(handle(backend), "stream:s-1")
+    gateway.spark.works.finished(handle(backend), "stream:s-1")
 
     def ask(command: dict[str, Any]) -> None:
         query = {"query_id": {"id": "s-1", "run_id": "r-1"}, **command}

@@ -12,13 +12,13 @@ import grpc
 import pytest
 
 from headgate.control.organizations.organization import Organizations, SeveralOrganizationsError
-from headgate.endpoints.http.read_your_writes import Freshness
+from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.endpoints.internal.gateway import gateway_application
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.spark.abandoned_sessions import AbandonedSessions
-from headgate.spark.authority import ORGANIZATION, Credential
-from headgate.spark.deciding_authority import DecidingAuthority, Known
+from headgate.spark.authority import ORGANIZATION_HEADER, PresentedCredential
+from headgate.spark.deciding_authority import DecidingAuthority, ResolvedCredential
 from headgate.spark.gateway.remote_authority import RemoteAuthority
 from headgate.spark.gateway.rpcs import RPCS, SERVICE
 from headgate.spark.gateway.server import Gateway, GatewaySettings
@@ -72,23 +72,25 @@ def two() -> Iterator[Two]:
             backend.driver = FakeDriver(backend.driver.address, name, key=name.encode() * 32)
         drivers = {name: backend.driver for name, backend in zip("ab", backends, strict=True)}
 
-        def known(credential: Credential) -> Known | None:
+        def known(credential: PresentedCredential) -> ResolvedCredential | None:
             if not credential.organization:
                 raise SeveralOrganizationsError((ResourceId("a"), ResourceId("b")))
             found = credential.organization
-            return Known(ANN, sparks[found], drivers[found]) if found in sparks else None
+            return ResolvedCredential(ANN, sparks[found], drivers[found]) if found in sparks else None
 
         port = stack.enter_context(_gateway(known, sparks))
-        clients = [RawClient(f"127.0.0.1:{port}", (*bearer("login"), (ORGANIZATION, name))) for name in "ab"]
+        clients = [RawClient(f"127.0.0.1:{port}", (*bearer("login"), (ORGANIZATION_HEADER, name))) for name in "ab"]
         for each in clients:
             stack.callback(each.close)
         yield Two(*(Tenant(n, b, sparks[n], c) for n, b, c in zip("ab", backends, clients, strict=True)))
 
 
 @contextmanager
-def _gateway(known: Callable[[Credential], Known | None], sparks: Mapping[str, FakeSpark]) -> Iterator[int]:
+def _gateway(
+    known: Callable[[PresentedCredential], ResolvedCredential | None], sparks: Mapping[str, FakeSpark]
+) -> Iterator[int]:
     deciding = DecidingAuthority(known, sparks.values, AbandonedSessions())
-    freshness = Freshness(Organizations(FakeStores(), {}, time.time))
+    freshness = FreshnessBarrier(Organizations(FakeStores(), {}, time.time))
     with served(gateway_application(deciding, known, KEY, freshness)) as url, event_loop() as run:
 
         async def build() -> tuple[Gateway, RemoteAuthority, int]:
@@ -166,5 +168,5 @@ def test_a_login_that_names_no_organization_reaches_none(two: Two, method: str) 
 
     answer = two.a.client.send(method, [message.SerializeToString()], bearer("login"))
 
-    assert (answer.code, ORGANIZATION in answer.text) == (grpc.StatusCode.INVALID_ARGUMENT, True)
+    assert (answer.code, ORGANIZATION_HEADER in answer.text) == (grpc.StatusCode.INVALID_ARGUMENT, True)
     assert two.a.backend.calls == two.b.backend.calls == []

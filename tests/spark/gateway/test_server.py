@@ -13,7 +13,7 @@ from google.rpc.status_pb2 import Status
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, RunId, TokenId
 from headgate.spark.gateway import protos
-from headgate.spark.gateway.artifact_names import PREFIX, ROWS, driver_hash
+from headgate.spark.gateway.artifact_names import CACHE_PREFIX, ROWS_KIND, driver_hash
 from headgate.spark.gateway.call_identity import SessionKey, user_id
 from headgate.spark.gateway.rpcs import SERVICE
 from headgate.spark.gateway.session_bindings import HANDLE_KEY, PRINCIPAL_KEY
@@ -343,4 +343,6 @@ class TestCalls:
         for name, request in backend.calls:
             if name == "AddArtifacts":
                 assert request.user_context.user_id == ANN
-                assert request.batch.artifacts[0].name == PREFIX + driver_hash(ROWS, rows.removeprefix(PREFIX))
+                assert request.batch.artifacts[0].name == CACHE_PREFIX + driver_hash(
+                    ROWS_KIND, rows.removeprefix(CACHE_PREFIX)
+                )

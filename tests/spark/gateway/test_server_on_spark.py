@@ -10,8 +10,8 @@ from pyspark.sql.connect import functions
 from pyspark.sql.connect.proto import Plan
 from pyspark.sql.connect.session import SparkSession
 
+from tests.spark.gateway.concurrency.actions import make_active
 from tests.spark.gateway.guarded_gateway import Guarded
-from tests.spark.gateway.many.actions import make_active
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 ANN, BOB, GONE = "p0", "p1", "p2"

@@ -14,7 +14,7 @@ import zstandard
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.arrow_rows import ArrowRows
 from headgate.spark.gateway.artifact_names import (
-    PREFIX,
+    CACHE_PREFIX,
     driver_hash,
     name_asked_artifacts,
     restore_statuses,
@@ -194,7 +194,7 @@ def checked(part: Any) -> bytes:
 
 def driver_name(data: bytes, kind: str = "rows") -> str:
     """Return the name under which the driver has an artifact."""
-    return PREFIX + driver_hash(kind, artifact_name(data).removeprefix(PREFIX))
+    return CACHE_PREFIX + driver_hash(kind, artifact_name(data).removeprefix(CACHE_PREFIX))
 
 
 class TestArtifacts:
@@ -301,9 +301,9 @@ class TestNames:
 
     def test_a_schema_cannot_be_named_as_rows(self, ann: Client, backend: FakeBackend) -> None:
         upload(ann, whole(HONEST), whole(SCHEMA))
-        schema, rows_hash = (artifact_name(each).removeprefix(PREFIX) for each in (SCHEMA, HONEST))
-        known = {name.removeprefix(PREFIX) for name in arrived(backend)}
-        as_named_in_the_driver = driver_name(SCHEMA, "schema").removeprefix(PREFIX)
+        schema, rows_hash = (artifact_name(each).removeprefix(CACHE_PREFIX) for each in (SCHEMA, HONEST))
+        known = {name.removeprefix(CACHE_PREFIX) for name in arrived(backend)}
+        as_named_in_the_driver = driver_name(SCHEMA, "schema").removeprefix(CACHE_PREFIX)
 
         for hashes in ([rows_hash], [schema], [as_named_in_the_driver], ["x"]):
             ann.call("ExecutePlan", **plan(chunked_cached_local_relation={"dataHashes": hashes, "schemaHash": schema}))

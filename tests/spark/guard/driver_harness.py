@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
-from headgate.control.connections.commands import Entrance
+from headgate.control.connections.commands import JdbcAccess
 from headgate.control.kernel.supervision import BackgroundTasks
-from headgate.sandbox import Level
+from headgate.sandbox import SandboxLevel
 from headgate.sandbox.machine import find_level
 from headgate.spark.driver.config import DriverSandbox, DriverSettings
 from headgate.spark.driver.database_relay import DatabaseRelay
 from headgate.spark.driver.driver import Driver
-from headgate.spark.sessions.signature import sign_session, verify
+from headgate.spark.sessions.signature import sign_session, verify_signature
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.threads import event_loop
 
@@ -44,10 +44,10 @@ class DecisionService:
         self.traced: set[str] = set()
         """Of whom lineage is kept, and in `columns` what was said of what they wrote."""
         self.columns: list[Any] = []
-        self.entrances: dict[str, Entrance] = {}
+        self.entrances: dict[str, JdbcAccess] = {}
         """How the database of each connection is entered."""
         self._relay = DatabaseRelay()
-        if LEVEL is Level.FULL:
+        if LEVEL is SandboxLevel.FULL:
             self._relay.start(BackgroundTasks())
         self.entered: list[str] = []
         self.is_down = False
@@ -90,7 +90,7 @@ class DecisionService:
         """Answer one question."""
         handle = request.headers["Authorization"].removeprefix("Bearer ")
         at, signature = int(request.headers["X-Headgate-Time"]), request.headers["X-Headgate-Signature"]
-        signed = verify(self.key(), "POST", request.path, at, handle, body, signature=signature, now=at)
+        signed = verify_signature(self.key(), "POST", request.path, at, handle, body, signature=signature, now=at)
         question = json.loads(body)
         said = self._said(handle, question)
         said = said if signed else {"allowed": False, "message": "this is not signed"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from headgate.pipelines.connections.targets import DatabasePlace, entrance
+from headgate.pipelines.connections.targets import DatabasePlace, jdbc_access
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.endpoints.http.test_tls import issue
 from tests.fakes.postgres import CLEARTEXT, GSSAPI, TLS, Received, postgres_that_asks
@@ -52,7 +52,7 @@ def try_to_connect(
 ) -> str:
     """Connect to a server that never lets anyone in, and return what the driver says."""
     local = (ip_address("127.0.0.1"),)
-    entered = entrance(DatabasePlace("127.0.0.1", received.port, "shop", "ada", password, sslmode, local))
+    entered = jdbc_access(DatabasePlace("127.0.0.1", received.port, "shop", "ada", password, sslmode, local))
     said = [word for each in entered.properties.items() if each[0] not in OF_SOCKETS for word in each]
     (home / "Connect.java").write_text(PROGRAM)
     java = [

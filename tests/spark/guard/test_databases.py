@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.control.connections.commands import Entrance
+from headgate.control.connections.commands import JdbcAccess
 from tests.postgres import USER, PostgresServer
 from tests.spark.guard.driver_harness import ADMIN, REFUSED, World
 
@@ -40,13 +40,13 @@ def shop(lake: World, database: str) -> World:
     return lake
 
 
-def entrance(database: str, host: str = "127.0.0.1") -> Entrance:
+def entrance(database: str, host: str = "127.0.0.1") -> JdbcAccess:
     """Return how a database is entered that is said to be at a host, and is on this machine."""
     at = urlsplit(database)
     port = at.port or 0
     pinned = {"socketFactory": "io.headgate.guard.PinnedSockets", "socketFactoryArg": f"{port} 127.0.0.1"}
     properties = {"user": USER, "password": PASSWORD, "ApplicationName": "headgate", **pinned}
-    return Entrance(f"jdbc:postgresql://{host}:{port}{at.path}", properties, port, ("127.0.0.1",))
+    return JdbcAccess(f"jdbc:postgresql://{host}:{port}{at.path}", properties, port, ("127.0.0.1",))
 
 
 def orders(spark: SparkSession, table: str = "public.orders", **options: str) -> DataFrame:

@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import functions as sf
 
-from headgate.spark.driver.canary import require_closed
+from headgate.spark.driver.canary import require_token_enforced
 from tests.spark.guard.driver_harness import ADMIN, REFUSED, World
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -33,7 +33,7 @@ class TestWhoAsks:
         assert lake.decisions.asked == []
 
     def test_a_call_without_the_token_of_the_driver_is_not_answered(self, lake: World) -> None:
-        asyncio.run(require_closed(lake.driver.address))
+        asyncio.run(require_token_enforced(lake.driver.address))
 
     def test_principal_signed_by_another_key_is_refused(self, lake: World) -> None:
         spark = lake.session(None)

@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from headgate.sandbox import Level
+from headgate.sandbox import SandboxLevel
 from headgate.sandbox.machine import sandbox_command
 from headgate.spark.driver.config import OPENED, DriverSandbox, DriverSettings, environment
 from headgate.spark.driver.ports import DriverPorts, SessionPorts
@@ -215,7 +215,7 @@ def sandboxed(
     toolchain: Toolchain, program: Path, listed: Target, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[PlainSpark]:
     require_full()
-    sandbox = DriverSandbox(Level.FULL, reads=(listed.folder,), connects=(listed.port,))
+    sandbox = DriverSandbox(SandboxLevel.FULL, reads=(listed.folder,), connects=(listed.port,))
     with plain_spark(toolchain, program, tmp_path_factory.mktemp("sandboxed"), sandbox) as spark:
         yield spark
 

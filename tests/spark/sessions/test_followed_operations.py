@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.spark.sessions.followed_operations import FollowedOperations
-from headgate.spark.sessions.privileges import NameNeed, Need
+from headgate.spark.sessions.privileges import RequiredName, RequiredPrivilege
 
 ANN = Caller(PrincipalId("ann"))
-READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
-KNOW = NameNeed(action="discover", object=("lake", "raw"))
+READ = RequiredName(action="table.select", object=("lake", "raw", "t"))
+KNOW = RequiredName(action="discover", object=("lake", "raw"))
 
 
 class Rights:
     """A judge of one organization: it refuses `denied`, and `resources` are what names mean."""
 
     def __init__(self) -> None:
-        self.denied: dict[Need, str] = {}
-        self.resources = dict[Need, ResourceId]()
+        self.denied: dict[RequiredPrivilege, str] = {}
+        self.resources = dict[RequiredPrivilege, ResourceId]()
         self.resources[READ] = ResourceId("t-1")
 
-    def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
+    def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
         return next((f"{caller.principal}: {self.denied[need]}" for need in needs if need in self.denied), None)
 
-    def resource(self, need: Need) -> ResourceId | None:
+    def resource(self, need: RequiredPrivilege) -> ResourceId | None:
         return self.resources.get(need)
 
 

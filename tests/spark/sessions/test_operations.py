@@ -7,17 +7,24 @@ import pytest
 from headgate.control.kernel.ports import LogRefusedError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.spark.authority import Refused
-from headgate.spark.sessions.operations import ENDED, PER_SESSION, UNHEARD_SECONDS, UNREADABLE, TooMuchWorkError, Works
-from headgate.spark.sessions.privileges import NameNeed, Need, PathNeed
-from headgate.spark.sessions.sessions import Sessions
+from headgate.spark.authority import Revocation
+from headgate.spark.sessions.operations import (
+    PER_SESSION,
+    SESSION_ENDED,
+    UNHEARD_SECONDS,
+    UNREADABLE,
+    RunningOperations,
+    TooManyOperationsError,
+)
+from headgate.spark.sessions.privileges import RequiredName, RequiredPath, RequiredPrivilege
+from headgate.spark.sessions.sessions import SparkSessions
 
 ANN = Caller(PrincipalId("ann"))
-READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
-DROP = NameNeed(action="table.drop", object=("lake", "raw", "t"))
-DROP_DATABASE = NameNeed(action="database.drop", object=("lake", "raw"))
+READ = RequiredName(action="table.select", object=("lake", "raw", "t"))
+DROP = RequiredName(action="table.drop", object=("lake", "raw", "t"))
+DROP_DATABASE = RequiredName(action="database.drop", object=("lake", "raw"))
 OLD, NEW = ResourceId("t-1"), ResourceId("t-2")
-FILE = PathNeed(action="path.read", path="/in/a.csv")
+FILE = RequiredPath(action="path.read", path="/in/a.csv")
 
 
 class Scene:
@@ -25,24 +32,24 @@ class Scene:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.taken: set[Need] = set()
-        self.named: dict[Need, ResourceId] = {}
+        self.taken: set[RequiredPrivilege] = set()
+        self.named: dict[RequiredPrivilege, ResourceId] = {}
         self.names: dict[ResourceId, tuple[str, ...]] = {}
-        self.sessions = Sessions()
+        self.sessions = SparkSessions()
         self.handle = self.sessions.open(ANN, "s")
-        self.works = Works(self.sessions, self, lambda: self.now)
+        self.works = RunningOperations(self.sessions, self, lambda: self.now)
 
-    def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
+    def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
         return "no more" if caller == ANN and self.taken & set(needs) else None
 
-    def resource(self, need: Need) -> ResourceId | None:
+    def resource(self, need: RequiredPrivilege) -> ResourceId | None:
         return self.named.get(need)
 
     def full_name(self, resource: ResourceId) -> tuple[str, ...] | None:
         return self.names.get(resource)
 
-    def refused(self, *running: str) -> list[Refused]:
-        return self.works.refused([(self.handle, each) for each in running])
+    def refused(self, *running: str) -> list[Revocation]:
+        return self.works.revoked([(self.handle, each) for each in running])
 
 
 @pytest.fixture
@@ -57,29 +64,29 @@ def test_what_is_still_allowed_goes_on(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("taken", [READ, FILE])
-def test_what_needs_a_right_that_went_is_refused_until_it_ends(scene: Scene, taken: Need) -> None:
+def test_what_needs_a_right_that_went_is_refused_until_it_ends(scene: Scene, taken: RequiredPrivilege) -> None:
     scene.works.record(scene.handle, "op", [READ])
     scene.works.record(scene.handle, "op", [FILE])
     scene.works.record(scene.handle, "other", [])
 
     scene.taken.add(taken)
 
-    found = [Refused(scene.handle, "op", "no more")]
+    found = [Revocation(scene.handle, "op", "no more")]
     assert scene.refused("op", "other") == found
     assert scene.refused("op", "other") == found
-    scene.works.ended(scene.handle, "op")
+    scene.works.finished(scene.handle, "op")
     assert scene.refused("other") == []
 
 
 def test_work_in_an_organization_whose_log_cannot_be_read_is_refused(scene: Scene) -> None:
     class Unreadable(Scene):
-        def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
+        def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
             raise LogRefusedError("its log cannot be read")
 
-    works = Works(scene.sessions, Unreadable())
+    works = RunningOperations(scene.sessions, Unreadable())
     works.record(scene.handle, "op", [READ])
 
-    assert works.refused([(scene.handle, "op")]) == [Refused(scene.handle, "op", UNREADABLE)]
+    assert works.revoked([(scene.handle, "op")]) == [Revocation(scene.handle, "op", UNREADABLE)]
     assert works.refusal(scene.handle, "op") == UNREADABLE
 
 
@@ -88,8 +95,8 @@ def test_a_session_that_ended_takes_its_work_with_it(scene: Scene) -> None:
     scene.sessions.close(scene.handle)
 
     assert scene.refused("op") == [
-        Refused(scene.handle, "op", ENDED),
-        Refused(scene.handle, "stream:1", ENDED),
+        Revocation(scene.handle, "op", SESSION_ENDED),
+        Revocation(scene.handle, "stream:1", SESSION_ENDED),
     ]
 
 
@@ -116,14 +123,14 @@ def test_a_session_holds_so_much_and_the_stream_heard_of_longest_ago_makes_room(
     scene.works.record(scene.handle, "new", [READ])
 
     assert len(scene.works) == PER_SESSION
-    with pytest.raises(TooMuchWorkError):
+    with pytest.raises(TooManyOperationsError):
         scene.works.record(scene.handle, "newer", [READ])
     scene.works.record(scene.handle, "new", [FILE])
 
 
 def test_what_a_stream_needed_is_asked_for_after_its_end_while_its_session_is_open(scene: Scene) -> None:
     scene.works.record(scene.handle, "stream:1", [READ])
-    scene.works.ended(scene.handle, "stream:1")
+    scene.works.finished(scene.handle, "stream:1")
     scene.now += UNHEARD_SECONDS + 1
     assert scene.works.refusal(scene.handle, "stream:1") is None
 
@@ -133,11 +140,13 @@ def test_what_a_stream_needed_is_asked_for_after_its_end_while_its_session_is_op
     assert len(scene.works) == 0
     assert scene.works.refusal(scene.handle, "stream:1") == "no more"
     scene.sessions.close(scene.handle)
-    assert scene.works.refusal(scene.handle, "stream:1") == ENDED
+    assert scene.works.refusal(scene.handle, "stream:1") == SESSION_ENDED
 
 
 @pytest.mark.parametrize("drop", [DROP, DROP_DATABASE])
-def test_a_statement_goes_on_after_it_has_dropped_what_it_was_allowed_to_drop(scene: Scene, drop: Need) -> None:
+def test_a_statement_goes_on_after_it_has_dropped_what_it_was_allowed_to_drop(
+    scene: Scene, drop: RequiredPrivilege
+) -> None:
     scene.named = {READ: OLD, drop: OLD}
     scene.works.record(scene.handle, "op", [READ, drop])
 
@@ -150,13 +159,13 @@ def test_a_statement_goes_on_after_it_has_dropped_what_it_was_allowed_to_drop(sc
 
 def test_a_statement_that_drops_its_table_while_it_is_decided_on_goes_on(scene: Scene) -> None:
     class Dropping(Scene):
-        def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
+        def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
             self.named.clear()
             return "there is no such table" if DROP in needs else None
 
     judge = Dropping()
     judge.named = {READ: OLD, DROP: OLD}
-    works = Works(scene.sessions, judge)
+    works = RunningOperations(scene.sessions, judge)
     works.record(scene.handle, "op", [READ, DROP])
 
     assert works.refusal(scene.handle, "op") is None
@@ -166,14 +175,14 @@ def test_a_user_who_renames_without_end_is_decided_on_twice(scene: Scene) -> Non
     class Renaming(Scene):
         asked = 0
 
-        def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
+        def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
             self.asked += 1
             self.named = {READ: OLD, DROP: OLD} if self.asked % 2 else {}
             return "there is no such table"
 
     judge = Renaming()
     judge.named = {READ: OLD, DROP: OLD}
-    works = Works(scene.sessions, judge)
+    works = RunningOperations(scene.sessions, judge)
     works.record(scene.handle, "op", [READ, DROP])
     judge.named = {}
 
@@ -189,7 +198,7 @@ def test_a_statement_is_refused_when_its_table_is_gone_and_it_was_not_allowed_to
     scene.named.clear()
     scene.taken.add(READ)
 
-    assert scene.refused("op", "other") == [Refused(scene.handle, "op", "no more")]
+    assert scene.refused("op", "other") == [Revocation(scene.handle, "op", "no more")]
 
 
 def test_a_statement_that_may_drop_a_table_is_refused_when_a_right_on_it_goes_first(scene: Scene) -> None:
@@ -198,11 +207,11 @@ def test_a_statement_that_may_drop_a_table_is_refused_when_a_right_on_it_goes_fi
 
     scene.taken.add(READ)
 
-    assert scene.refused("op") == [Refused(scene.handle, "op", "no more")]
+    assert scene.refused("op") == [Revocation(scene.handle, "op", "no more")]
 
 
 def test_a_statement_that_renames_reads_on_only_by_the_rights_under_the_new_name(scene: Scene) -> None:
-    moved = NameNeed(action="table.select", object=("lake", "secret", "t"))
+    moved = RequiredName(action="table.select", object=("lake", "secret", "t"))
     scene.named = {READ: OLD, DROP: OLD}
     scene.works.record(scene.handle, "op", [READ, DROP])
     scene.named, scene.names = {}, {OLD: moved.object}
@@ -223,4 +232,4 @@ def test_a_right_on_the_table_that_a_statement_made_under_the_dropped_name_is_as
     scene.taken.add(DROP)
     assert scene.refused("op") == []
     scene.taken.add(READ)
-    assert scene.refused("op") == [Refused(scene.handle, "op", "no more")]
+    assert scene.refused("op") == [Revocation(scene.handle, "op", "no more")]

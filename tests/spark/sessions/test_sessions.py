@@ -4,7 +4,7 @@ import pytest
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
-from headgate.spark.sessions.sessions import Sessions, TooManySessionsError
+from headgate.spark.sessions.sessions import SparkSessions, TooManySessionsError
 
 ANN = Caller(PrincipalId("ann"), TokenId("t1"))
 BOB = Caller(PrincipalId("bob"))
@@ -19,7 +19,7 @@ class Clock:
 
 
 def test_a_handle_is_opaque_and_stands_for_its_caller() -> None:
-    sessions = Sessions()
+    sessions = SparkSessions()
 
     handle = sessions.open(ANN, "s")
 
@@ -31,7 +31,7 @@ def test_a_handle_is_opaque_and_stands_for_its_caller() -> None:
 
 
 def test_a_closed_handle_stands_for_nobody() -> None:
-    sessions = Sessions()
+    sessions = SparkSessions()
     ann, bob = sessions.open(ANN, "s"), sessions.open(BOB, "s")
 
     sessions.close(ann)
@@ -43,7 +43,7 @@ def test_a_closed_handle_stands_for_nobody() -> None:
 
 def test_an_unused_handle_expires_and_a_look_does_not_count_as_use() -> None:
     clock = Clock()
-    sessions = Sessions(idle=10, clock=clock)
+    sessions = SparkSessions(idle=10, clock=clock)
     used, looked_at = sessions.open(ANN, "s"), sessions.open(ANN, "t")
 
     for clock.now in (6.0, 12.0):
@@ -55,7 +55,7 @@ def test_an_unused_handle_expires_and_a_look_does_not_count_as_use() -> None:
 
 
 def test_nobody_holds_all_sessions() -> None:
-    sessions = Sessions(limit=3, per_principal=2)
+    sessions = SparkSessions(limit=3, per_principal=2)
     sessions.open(ANN, "1")
     sessions.open(ANN, "2")
 

@@ -5,7 +5,7 @@ import hmac
 
 import pytest
 
-from headgate.spark.sessions.signature import MAX_AGE, sign, sign_session, verify
+from headgate.spark.sessions.signature import MAX_AGE, sign, sign_session, verify_signature
 
 KEY = b"k" * 32
 SIGNED = sign(KEY, "POST", "/guard/v1/decide?x=1", 1000, "hgs_a", b"{}")
@@ -15,7 +15,7 @@ def ask(
     key: bytes = KEY, target: str = "/guard/v1/decide?x=1", at: int = 1000, body: bytes = b"{}", **how: object
 ) -> bool:
     signature, now = str(how.get("signature", SIGNED)), float(str(how.get("now", 1000)))
-    return verify(key, "POST", target, at, "hgs_a", body, signature=signature, now=now)
+    return verify_signature(key, "POST", target, at, "hgs_a", body, signature=signature, now=now)
 
 
 def test_a_signature_is_the_hmac_of_the_lines_of_the_contract() -> None:

@@ -2,17 +2,17 @@
 
 import pytest
 
-from headgate.spark.authority import Credential
+from headgate.spark.authority import PresentedCredential
 from headgate.spark.sql import client_sessions
 from headgate.spark.sql.client_sessions import ClientSession, ClientSessions
 
-MINE = Credential("mine")
+MINE = PresentedCredential("mine")
 
 
 class Spark:
     """Counts how often it was stopped."""
 
-    def __init__(self, credential: Credential) -> None:
+    def __init__(self, credential: PresentedCredential) -> None:
         self.credential = credential
         self.stopped = 0
 
@@ -26,7 +26,7 @@ class Opened:
     def __init__(self) -> None:
         self.all: list[Spark] = []
 
-    def __call__(self, credential: Credential) -> Spark:
+    def __call__(self, credential: PresentedCredential) -> Spark:
         self.all.append(Spark(credential))
         return self.all[-1]
 
@@ -42,7 +42,7 @@ def sessions(opened: Opened) -> ClientSessions:
 
 
 def used(sessions: ClientSessions, token: str, organization: str = "") -> ClientSession:
-    session = sessions.take(Credential(token, organization))
+    session = sessions.take(PresentedCredential(token, organization))
     session.spark(sessions.connect)
     sessions.give_back(session)
     return session
@@ -76,7 +76,7 @@ class TestASession:
         self, sessions: ClientSessions, opened: Opened, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(client_sessions, "KEPT", 1)
-        held = sessions.take(Credential("a"))
+        held = sessions.take(PresentedCredential("a"))
         held.spark(sessions.connect)
         used(sessions, "b")
 

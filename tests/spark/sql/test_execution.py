@@ -10,18 +10,18 @@ from pyspark.errors.exceptions.connect import SparkConnectException, SparkConnec
 from pyspark.sql.connect.proto import ExecutePlanRequest
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from headgate.control.text.error_text import REFUSED
+from headgate.control.text.error_text import REFUSED_STATE
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
-from headgate.spark.authority import Credential
+from headgate.spark.authority import PresentedCredential
 from headgate.spark.sessions.followed_operations import FollowedOperations
-from headgate.spark.sessions.privileges import NameNeed, Need
+from headgate.spark.sessions.privileges import RequiredName, RequiredPrivilege
 from headgate.spark.sql.client_sessions import ClientSessions
-from headgate.spark.sql.execution import OperationIds, SparkReading
-from headgate.spark.sql.statements import RowsDeniedError, StatementError, Wanted
+from headgate.spark.sql.execution import OperationIds, StatementExecution
+from headgate.spark.sql.statements import RowsDeniedError, StatementError, StatementRequest
 
 ANN = Caller(PrincipalId("ann"))
-READ = NameNeed(action="table.select", object=("lake", "raw", "t"))
+READ = RequiredName(action="table.select", object=("lake", "raw", "t"))
 SCHEMA = StructType([StructField("n", IntegerType())])
 
 SOON = 30.0
@@ -39,10 +39,10 @@ class Rights:
 
     why: str | None = None
 
-    def refusal(self, _: Caller, needs: Sequence[Need]) -> str | None:
+    def refusal(self, _: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
         return self.why if needs else None
 
-    def resource(self, _: Need) -> None:
+    def resource(self, _: RequiredPrivilege) -> None:
         return None
 
 
@@ -146,7 +146,9 @@ def sessions(driver: Driver) -> ClientSessions:
 
 def run(sessions: ClientSessions, text: str) -> None:
     """Run a statement to its end."""
-    reading = SparkReading(sessions, Credential("token"), Wanted(text, None, 10, 1000, 60), FollowedOperations().follow)
+    reading = StatementExecution(
+        sessions, PresentedCredential("token"), StatementRequest(text, None, 10, 1000, 60), FollowedOperations().follow
+    )
     try:
         reading.open()
         list(reading.batches())
@@ -206,8 +208,8 @@ class TestACancelledStatement:
         self, driver: Driver, sessions: ClientSessions, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("headgate.spark.sql.execution._PATIENCE", 0.1)
-        wanted = Wanted("SELECT 1", None, 10, 1000, 60)
-        reading = SparkReading(sessions, Credential("token"), wanted, driver.followed.follow)
+        wanted = StatementRequest("SELECT 1", None, 10, 1000, 60)
+        reading = StatementExecution(sessions, PresentedCredential("token"), wanted, driver.followed.follow)
         driver.is_silent, first = True, len(driver.calls)
         threading.Timer(0.1, reading.cancel, ("the user cancelled it",)).start()
 
@@ -228,7 +230,7 @@ class TestKeptRows:
 
         with pytest.raises(RowsDeniedError, match="ann: the right is gone") as raised:
             reading.decide_again(ANN)
-        assert raised.value.sqlstate == REFUSED
+        assert raised.value.sqlstate == REFUSED_STATE
 
     def test_need_what_each_operation_of_the_statement_needed(self, driver: Driver) -> None:
         driver.reads = "command"
@@ -251,19 +253,21 @@ class TestKeptRows:
             reading.decide_again(ANN)
 
     def test_of_an_unknown_operation_are_refused(self, sessions: ClientSessions) -> None:
-        wanted = Wanted("SELECT 1", None, 10, 1000, 60)
+        wanted = StatementRequest("SELECT 1", None, 10, 1000, 60)
 
         with pytest.raises(RowsDeniedError, match="it is not known what the rows") as raised:
-            SparkReading(sessions, Credential("token"), wanted, FollowedOperations().follow).decide_again(ANN)
+            StatementExecution(
+                sessions, PresentedCredential("token"), wanted, FollowedOperations().follow
+            ).decide_again(ANN)
 
-        assert raised.value.sqlstate == REFUSED
+        assert raised.value.sqlstate == REFUSED_STATE
 
 
-def read(driver: Driver) -> SparkReading:
+def read(driver: Driver) -> StatementExecution:
     """Run a statement to its end, and return it closed."""
     sessions = ClientSessions(driver.connect)  # pyright: ignore[reportArgumentType]
-    reading = SparkReading(
-        sessions, Credential("token"), Wanted("SELECT 1", None, 10, 1000, 60), driver.followed.follow
+    reading = StatementExecution(
+        sessions, PresentedCredential("token"), StatementRequest("SELECT 1", None, 10, 1000, 60), driver.followed.follow
     )
     reading.open()
     list(reading.batches())

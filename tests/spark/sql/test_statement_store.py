@@ -5,14 +5,14 @@ import pytest
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
-from headgate.spark.authority import Credential
-from headgate.spark.sql.statement_store import KeptStatement, KeptStatements
-from headgate.spark.sql.statements import TOO_MANY, SqlLimits, StatementError, Wanted
+from headgate.spark.authority import PresentedCredential
+from headgate.spark.sql.statement_store import StatementStore, StoredStatement
+from headgate.spark.sql.statements import TOO_MANY, SqlLimits, StatementError, StatementRequest
 from tests.fakes.statements import PATIENCE, FakeSpark
 
 ANN, BOB = PrincipalId("ann"), PrincipalId("bob")
-MINE, ANOTHER = Credential("mine"), Credential("another")
-WANTED = Wanted("SELECT 1", None, 10, 1000, 60.0)
+MINE, ANOTHER = PresentedCredential("mine"), PresentedCredential("another")
+WANTED = StatementRequest("SELECT 1", None, 10, 1000, 60.0)
 
 
 class Clock:
@@ -24,7 +24,7 @@ class Clock:
         return self.now
 
 
-def ended(kept: KeptStatement) -> KeptStatement:
+def ended(kept: StoredStatement) -> StoredStatement:
     kept.ended.result(PATIENCE)
     return kept
 
@@ -32,7 +32,7 @@ def ended(kept: KeptStatement) -> KeptStatement:
 class TestAStatement:
     def test_is_running_until_it_has_rows(self) -> None:
         spark = FakeSpark(waits=True)
-        statements = KeptStatements(spark, SqlLimits())
+        statements = StatementStore(spark, SqlLimits())
         kept = statements.start(MINE, ANN, WANTED)
         assert kept.state == "running"
         assert kept.progress.tasks_done == 3
@@ -47,14 +47,14 @@ class TestAStatement:
     def test_that_fails_keeps_why(self) -> None:
         error = StatementError("no", "42501", None)
 
-        kept = ended(KeptStatements(FakeSpark(error=error), SqlLimits()).start(MINE, ANN, WANTED))
+        kept = ended(StatementStore(FakeSpark(error=error), SqlLimits()).start(MINE, ANN, WANTED))
 
         assert kept.state == "failed"
         assert kept.error is error
 
     def test_that_is_ended_was_cancelled(self) -> None:
         spark = FakeSpark(waits=True)
-        kept = KeptStatements(spark, SqlLimits()).start(MINE, ANN, WANTED)
+        kept = StatementStore(spark, SqlLimits()).start(MINE, ANN, WANTED)
 
         kept.cancel()
 
@@ -62,14 +62,14 @@ class TestAStatement:
         assert spark.last.closed.is_set()
 
     def test_that_breaks_says_nothing_of_this_machine(self) -> None:
-        kept = ended(KeptStatements(FakeSpark(error=OSError("/secret")), SqlLimits()).start(MINE, ANN, WANTED))  # type: ignore[arg-type]
+        kept = ended(StatementStore(FakeSpark(error=OSError("/secret")), SqlLimits()).start(MINE, ANN, WANTED))  # type: ignore[arg-type]
 
         assert kept.state == "failed"
         assert "/secret" not in str(kept.error)
 
     def test_is_decided_again_for_the_caller_that_asks_once_it_has_rows(self) -> None:
         spark = FakeSpark(waits=True)
-        kept = KeptStatements(spark, SqlLimits()).start(MINE, ANN, WANTED)
+        kept = StatementStore(spark, SqlLimits()).start(MINE, ANN, WANTED)
         kept.decide_again(Caller(ANN))
         assert spark.last.readers == []
 
@@ -81,22 +81,22 @@ class TestAStatement:
     def test_without_columns_has_nothing_to_decide_again(self) -> None:
         spark = FakeSpark(pa.RecordBatch.from_pydict({}))
 
-        ended(KeptStatements(spark, SqlLimits()).start(MINE, ANN, WANTED)).decide_again(Caller(ANN))
+        ended(StatementStore(spark, SqlLimits()).start(MINE, ANN, WANTED)).decide_again(Caller(ANN))
 
         assert spark.last.readers == []
 
     def test_is_found_by_its_own_token_only(self) -> None:
-        statements = KeptStatements(FakeSpark(), SqlLimits())
+        statements = StatementStore(FakeSpark(), SqlLimits())
         kept = ended(statements.start(MINE, ANN, WANTED))
 
         assert statements.find(MINE, kept.id) is kept
         assert statements.find(ANOTHER, kept.id) is None
-        assert statements.find(Credential("mine", "acme"), kept.id) is None
+        assert statements.find(PresentedCredential("mine", "acme"), kept.id) is None
         assert statements.find(MINE, "s_nosuch") is None
 
     def test_that_is_dropped_is_ended_and_gone(self) -> None:
         spark = FakeSpark(waits=True)
-        statements = KeptStatements(spark, SqlLimits())
+        statements = StatementStore(spark, SqlLimits())
         kept = statements.start(MINE, ANN, WANTED)
 
         statements.drop(kept)
@@ -107,9 +107,9 @@ class TestAStatement:
 
 class TestOnePrincipal:
     def test_has_so_many_at_once(self) -> None:
-        statements = KeptStatements(FakeSpark(), SqlLimits(at_once=2))
+        statements = StatementStore(FakeSpark(), SqlLimits(at_once=2))
         first = statements.start(MINE, ANN, WANTED)
-        statements.start(Credential("mine too"), ANN, WANTED)
+        statements.start(PresentedCredential("mine too"), ANN, WANTED)
 
         with pytest.raises(StatementError) as raised:
             statements.start(MINE, ANN, WANTED)
@@ -120,9 +120,9 @@ class TestOnePrincipal:
         statements.start(MINE, ANN, WANTED)
 
     def test_streams_and_kept_statements_of_one_principal_count_together(self) -> None:
-        statements = KeptStatements(FakeSpark(), SqlLimits(at_once=2))
+        statements = StatementStore(FakeSpark(), SqlLimits(at_once=2))
         ended(statements.start(MINE, ANN, WANTED))
-        stream = statements.begin(Credential("mine too"), ANN, WANTED)
+        stream = statements.begin(PresentedCredential("mine too"), ANN, WANTED)
         for begin in (statements.start, statements.begin):
             with pytest.raises(StatementError) as raised:
                 begin(MINE, ANN, WANTED)
@@ -141,7 +141,7 @@ class TestOnePrincipal:
 
     def test_a_stream_whose_closing_fails_is_not_counted_any_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
         spark = FakeSpark()
-        statements = KeptStatements(spark, SqlLimits(at_once=1))
+        statements = StatementStore(spark, SqlLimits(at_once=1))
         stream = statements.begin(MINE, ANN, WANTED)
 
         def fail() -> None:
@@ -157,7 +157,7 @@ class TestOnePrincipal:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         spark = FakeSpark(waits=True)
-        statements = KeptStatements(spark, SqlLimits(at_once=1))
+        statements = StatementStore(spark, SqlLimits(at_once=1))
         kept = statements.start(MINE, ANN, WANTED)
         monkeypatch.setattr(spark.last, "cancel", lambda _: None)
         statements.drop(kept)
@@ -172,7 +172,7 @@ class TestOnePrincipal:
 
     def test_one_principal_with_all_its_statements_leaves_threads_for_others(self) -> None:
         spark = FakeSpark(waits=True)
-        statements = KeptStatements(spark, SqlLimits(at_once=70))
+        statements = StatementStore(spark, SqlLimits(at_once=70))
         held = [statements.start(MINE, ANN, WANTED) for _ in range(70)]
 
         other = statements.start(ANOTHER, BOB, WANTED)
@@ -187,7 +187,7 @@ class TestTheRows:
     def test_the_rows_of_many_batches_are_kept_in_one_piece(self) -> None:
         batches = [pa.RecordBatch.from_pydict({"n": [1]}) for _ in range(5)]
 
-        kept = ended(KeptStatements(FakeSpark(*batches), SqlLimits()).start(MINE, ANN, WANTED))
+        kept = ended(StatementStore(FakeSpark(*batches), SqlLimits()).start(MINE, ANN, WANTED))
 
         assert kept.rows is not None
         assert (kept.rows.num_rows, kept.rows.column(0).num_chunks) == (5, 1)
@@ -196,7 +196,7 @@ class TestTheRows:
 class TestWhatNobodyAsksFor:
     def test_is_let_go_of_after_a_while(self) -> None:
         clock, spark = Clock(), FakeSpark(waits=True)
-        statements = KeptStatements(spark, SqlLimits(kept_seconds=60.0), clock)
+        statements = StatementStore(spark, SqlLimits(kept_seconds=60.0), clock)
         kept = statements.start(MINE, ANN, WANTED)
 
         clock.now = 59.0
@@ -210,7 +210,7 @@ class TestWhatNobodyAsksFor:
 
     def test_is_kept_while_somebody_waits(self) -> None:
         clock = Clock()
-        statements = KeptStatements(FakeSpark(), SqlLimits(kept_seconds=60.0), clock)
+        statements = StatementStore(FakeSpark(), SqlLimits(kept_seconds=60.0), clock)
         kept = statements.start(MINE, ANN, WANTED)
         kept.waiting = 1
 

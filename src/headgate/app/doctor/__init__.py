@@ -8,11 +8,11 @@ from headgate.app.doctor.finding import Finding, failed
 from headgate.app.doctor.folder import data_folder, disk, secrets
 from headgate.app.doctor.ports import certificate, ports, public_url
 from headgate.app.doctor.sandbox import sandbox
-from headgate.app.doctor.store import stored
+from headgate.app.doctor.store import store
 from headgate.app.doctor.toolchain import tools
 from headgate.app.settings.settings import Settings, SettingsError
 
-__all__ = ["Finding", "checkup"]
+__all__ = ["Finding", "doctor"]
 
 Check = Callable[[Settings, Mapping[str, str], float], Iterator[Finding]]
 
@@ -20,7 +20,7 @@ CHECKS: Sequence[Check] = (
     data_folder,
     secrets,
     disk,
-    stored,
+    store,
     ports,
     public_url,
     certificate,
@@ -31,7 +31,7 @@ CHECKS: Sequence[Check] = (
 )
 
 
-def checkup(read: Callable[[], Settings], environ: Mapping[str, str], now: float) -> Iterator[Finding]:
+def doctor(read: Callable[[], Settings], environ: Mapping[str, str], now: float) -> Iterator[Finding]:
     """Yield what is found, first of the settings that `read` returns: without them there is nothing else to look at."""
     try:
         settings = read()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping
 
-from headgate.app.doctor.finding import Finding, doubtful, failed
+from headgate.app.doctor.finding import Finding, failed, warning
 from headgate.app.settings.settings import Settings
 from headgate.control.egress.loopback import is_loopback
 from headgate.spark.driver.clusters import Cluster
@@ -22,7 +22,7 @@ def clusters(settings: Settings, _environ: Mapping[str, str], _now: float) -> It
     named = settings.clusters.names if settings.spark else ()
     found = (settings.clusters.find(name) for name in named)
     for cluster in found:
-        if cluster is not None and cluster.remote:
+        if cluster is not None and cluster.is_remote:
             yield _reached(cluster)
             yield from _has_unauthenticated_rest(cluster)
             yield from _kept(cluster)
@@ -34,14 +34,14 @@ def _reached(cluster: Cluster) -> Finding:
     try:
         asyncio.run(require_master(cluster))
     except NoMasterError as error:
-        return doubtful(what, str(error), "runs on it wait until one answers")
+        return warning(what, str(error), "runs on it wait until one answers")
     return Finding(what, "ok", f"on `{cluster.master}`, {cluster.at_once} runs at once")
 
 
 def _has_unauthenticated_rest(cluster: Cluster) -> Iterator[Finding]:
     for host, _ in cluster.masters:
         if asyncio.run(accepts_unauthenticated_jobs(host)):
-            yield doubtful(
+            yield warning(
                 f"cluster `{cluster.name}`",
                 f"its master at `{host}` runs what anyone sends to port {REST_PORT}, without the secret; that code can read the secret",
                 "set `spark.master.rest.enabled false` on the master, and choose a new secret",
@@ -55,13 +55,13 @@ def _kept(cluster: Cluster) -> Iterator[Finding]:
             yield failed(what, f"`{file}` is not there", "put it there, or correct the file of clusters")
     secret = cluster.secret_file
     if secret is not None and secret.exists() and secret.stat().st_mode & _OTHERS:
-        yield doubtful(what, f"`{secret}` can be read by other users of this machine", f"chmod 600 {secret}")
+        yield warning(what, f"`{secret}` can be read by other users of this machine", f"chmod 600 {secret}")
 
 
 def _found_by_executors(cluster: Cluster) -> Iterator[Finding]:
     masters = [host for host, _ in cluster.masters]
     if is_loopback(cluster.host) and not (masters and all(map(is_loopback, masters))):
-        yield doubtful(
+        yield warning(
             f"cluster `{cluster.name}`",
             f"its executors look for the driver at `{cluster.host}`, which on another machine is that machine",
             "set `host` to a name or address of this machine that they reach",

@@ -5,16 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from headgate.app.doctor.finding import Finding, doubtful
+from headgate.app.doctor.finding import Finding, warning
 from headgate.app.doctor.ports import may_be_served
 from headgate.app.settings.named_files import server_files
 from headgate.app.settings.settings import Settings
 from headgate.control.egress import EgressRules
-from headgate.control.egress.policy import EVERY, SETTING
+from headgate.control.egress.policy import EGRESS_SETTING, EVERY_HOST
 from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.pipelines.connections.server_files import ServerFiles
-from headgate.store.inspect import glance
+from headgate.store.inspect import inspect_store
 
 _WHAT = "egress"
 _ELSEWHERE = ", in this shell's settings; a running server may have others"
@@ -25,7 +25,7 @@ def egress(settings: Settings, environ: Mapping[str, str], _now: float) -> Itera
     listed = settings.egress.organizations
     where = _ELSEWHERE if may_be_served(settings) else ""
     if not listed:
-        seen = f"no connection reaches anything: {SETTING} is not set, or its file lists no organization{where}"
+        seen = f"no connection reaches anything: {EGRESS_SETTING} is not set, or its file lists no organization{where}"
         yield Finding(_WHAT, "ok", seen)
         return
     try:
@@ -35,7 +35,7 @@ def egress(settings: Settings, environ: Mapping[str, str], _now: float) -> Itera
     ids = _organizations(settings)
     for id, rules in listed.items():
         yield Finding(_WHAT, "ok", f"connections of `{id}` reach {_counted(rules)}{where}")
-        if ids is not None and id not in (EVERY, *ids):
+        if ids is not None and id not in (EVERY_HOST, *ids):
             yield _unknown(id, ids)
         yield from _folders(id, rules, own)
 
@@ -43,7 +43,7 @@ def egress(settings: Settings, environ: Mapping[str, str], _now: float) -> Itera
 def _organizations(settings: Settings) -> Sequence[str] | None:
     """Return the ids of the organizations; None where the store cannot be read or is not begun, which another check says."""
     try:
-        seen = glance(settings.store_url or settings.folder)
+        seen = inspect_store(settings.store_url or settings.folder)
     except StoreError:
         return None
     return [tail.log for tail in seen.tails if tail.log != DEPLOYMENT] if seen.schema == seen.newest else None
@@ -52,13 +52,13 @@ def _organizations(settings: Settings) -> Sequence[str] | None:
 def _unknown(id: str, ids: Sequence[str]) -> Finding:
     near = "".join(f" (did you mean `{each}`?)" for each in get_close_matches(id, ids, 1))
     do = "list organizations by their ids; `headgate organization list` shows each with its name"
-    return doubtful(_WHAT, f"no organization has the id `{id}`{near}, so its rules hold for none", do)
+    return warning(_WHAT, f"no organization has the id `{id}`{near}, so its rules hold for none", do)
 
 
 def _folders(id: str, rules: EgressRules, own: ServerFiles) -> Iterator[Finding]:
     for folder in map(Path, rules.folders):
         if fault := _fault(folder, own):
-            yield doubtful(_WHAT, f"the folder `{folder}` of `{id}` {fault[0]}", fault[1])
+            yield warning(_WHAT, f"the folder `{folder}` of `{id}` {fault[0]}", fault[1])
 
 
 def _fault(folder: Path, own: ServerFiles) -> tuple[str, str] | None:

@@ -21,6 +21,6 @@ def failed(what: str, seen: str, do: str) -> Finding:
     return Finding(what, "fail", seen, do)
 
 
-def doubtful(what: str, seen: str, do: str) -> Finding:
+def warning(what: str, seen: str, do: str) -> Finding:
     """Return what does not keep it from serving yet."""
     return Finding(what, "warn", seen, do)

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from headgate.app.doctor.finding import Finding, doubtful, failed
+from headgate.app.doctor.finding import Finding, failed, warning
 from headgate.app.settings.settings import Settings
 
 _OTHERS = 0o077
@@ -23,7 +23,7 @@ def data_folder(settings: Settings, _environ: Mapping[str, str], _now: float) ->
             what, f"`{folder}` cannot be read and written", f"give it to this user: chown -R $(id -u) {folder}"
         )
     elif folder.stat().st_mode & _OTHERS:
-        yield doubtful(what, f"`{folder}` can be read by other users of this machine", f"chmod 700 {folder}")
+        yield warning(what, f"`{folder}` can be read by other users of this machine", f"chmod 700 {folder}")
     else:
         yield Finding(what, "ok", f"`{folder}`, for this user alone")
 
@@ -35,7 +35,7 @@ def secrets(settings: Settings, _environ: Mapping[str, str], _now: float) -> Ite
     there = [file for file in files if file.exists()]
     for file in there:
         if file.stat().st_mode & _OTHERS:
-            yield doubtful("secrets", f"`{file}` can be read by other users of this machine", f"chmod 600 {file}")
+            yield warning("secrets", f"`{file}` can be read by other users of this machine", f"chmod 600 {file}")
         else:
             yield Finding("secrets", "ok", f"`{file}`, for this user alone")
 
@@ -48,7 +48,7 @@ def disk(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterat
         if free < _HARDLY_ANY:
             yield failed(what, seen, "make room: a log that cannot be written refuses every change")
         elif free < _FEW:
-            yield doubtful(what, seen, "make room")
+            yield warning(what, seen, "make room")
         else:
             yield Finding(what, "ok", seen)
 

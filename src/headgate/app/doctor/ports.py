@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cryptography import x509
 
-from headgate.app.doctor.finding import Finding, doubtful, failed
+from headgate.app.doctor.finding import Finding, failed, warning
 from headgate.app.settings.settings import Settings
 from headgate.control.kernel.ports import StoreError
 from headgate.endpoints.http.tls import Certificate, TlsError
@@ -42,7 +42,7 @@ def public_url(settings: Settings, _environ: Mapping[str, str], _now: float) -> 
         yield Finding("public URL", "ok", "none is needed on loopback")
     else:
         seen = "none is set, so requests that name a DNS name in `Host` are refused"
-        yield doubtful("public URL", seen, "set HEADGATE_PUBLIC_URL to the URL that clients use")
+        yield warning("public URL", seen, "set HEADGATE_PUBLIC_URL to the URL that clients use")
 
 
 def certificate(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterator[Finding]:
@@ -61,7 +61,7 @@ def certificate(settings: Settings, _environ: Mapping[str, str], now: float) -> 
     if days <= 0:
         yield failed("TLS", seen, do)
     elif days < _SOON:
-        yield doubtful("TLS", seen, do)
+        yield warning("TLS", seen, do)
     else:
         yield Finding("TLS", "ok", seen)
 
@@ -88,7 +88,7 @@ def _serving(settings: Settings) -> Finding | None:
         if answers or not settings.api_port:
             return Finding("lock", "ok", "a server runs on this data folder")
         seen = f"a process holds the data folder, and nothing listens on {settings.api_port} of {settings.bind}"
-        return doubtful("lock", seen, "wait if it is starting or ending; its process id is in the file `lock`")
+        return warning("lock", seen, "wait if it is starting or ending; its process id is in the file `lock`")
     except StoreError as error:
         return failed("lock", str(error), "give the folder to this user")
     return None
@@ -100,7 +100,7 @@ def _gateway(settings: Settings) -> Iterator[Finding]:
         return
     if is_free(settings.bind, settings.gateway_port):
         seen = f"nothing listens for Spark Connect on {settings.gateway_port} of {settings.bind}"
-        yield doubtful("gateway", seen, "wait if the server is starting; else its log says why the gateway ended")
+        yield warning("gateway", seen, "wait if the server is starting; else its log says why the gateway ended")
     else:
         yield Finding("gateway", "ok", f"listens for Spark Connect on {settings.gateway_port}")
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from headgate.app.doctor.finding import Finding, doubtful, failed
+from headgate.app.doctor.finding import Finding, failed, warning
 from headgate.app.settings.settings import Settings
-from headgate.app.spark.sandboxes import SETTING, SandboxRequiredError, describe_unenforced
+from headgate.app.spark.sandboxes import SANDBOX_SETTING, SandboxRequiredError, describe_unenforced
 from headgate.sandbox.machine import find_level
 
 _WHAT = "sandbox"
@@ -18,9 +18,9 @@ def sandbox(settings: Settings, _environ: Mapping[str, str], _now: float) -> Ite
     try:
         line = describe_unenforced(settings, level, why)
     except SandboxRequiredError as error:
-        yield failed(_WHAT, str(error), f"use Linux 6.7 or newer, or set {SETTING}=prefer")
+        yield failed(_WHAT, str(error), f"use Linux 6.7 or newer, or set {SANDBOX_SETTING}=prefer")
         return
     if line:
-        yield doubtful(_WHAT, line, "use Linux 6.7 or newer")
+        yield warning(_WHAT, line, "use Linux 6.7 or newer")
     else:
         yield Finding(_WHAT, "ok", f"{level.value}: files, TCP ports, system calls and memory of Spark's processes")

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from headgate.app.deployment import SHIPPED, shipped_model
-from headgate.app.doctor.finding import Finding, doubtful, failed
+from headgate.app.doctor.finding import Finding, failed, warning
 from headgate.app.settings.settings import Settings
 from headgate.control.kernel.ports import StoreError
-from headgate.store.inspect import LAST, Glance, Tail, glance
+from headgate.store.inspect import LAST, LogTail, StoreStatus, inspect_store
 
 _AHEAD = 60.0
 """Seconds that the newest entry may lie in the future."""
@@ -15,10 +15,10 @@ _PATIENCE = 3600.0
 """Seconds that a run may wait, or be without its worker."""
 
 
-def stored(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterator[Finding]:
+def store(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterator[Finding]:
     """Look at the store without changing it."""
     try:
-        seen = glance(settings.store_url or settings.folder, settings.seal_key)
+        seen = inspect_store(settings.store_url or settings.folder, settings.seal_key)
     except StoreError as error:
         yield failed("store", str(error), "check that it is there and may be read, or restore a backup")
         return
@@ -31,33 +31,33 @@ def stored(settings: Settings, _environ: Mapping[str, str], now: float) -> Itera
         yield _runs(seen, now)
 
 
-def _schema(seen: Glance) -> Finding:
+def _schema(seen: StoreStatus) -> Finding:
     if seen.schema is None:
         return Finding("store", "ok", "is empty yet; `headgate serve` makes it")
     if seen.schema == seen.newest:
         return Finding("store", "ok", f"can be read, schema {seen.schema}")
     do = "make a backup, then start `headgate serve`: it brings an older one up to date, and says so of one that it cannot"
-    return doubtful("store", f"has schema {seen.schema}, and this Headgate's is {seen.newest}", do)
+    return warning("store", f"has schema {seen.schema}, and this Headgate's is {seen.newest}", do)
 
 
-def _seals(seen: Glance) -> Finding:
+def _seals(seen: StoreStatus) -> Finding:
     if seen.unproved is not None:
         fault, _, do = seen.unproved.partition("; ")
         return failed("seals", fault, f"{do}; `headgate log verify` proves every log" if do else "headgate log verify")
     return Finding("seals", "ok", f"{seen.sealed} were made by known keys, and no log is behind its newest one")
 
 
-def _runs(seen: Glance, now: float) -> Finding:
+def _runs(seen: StoreStatus, now: float) -> Finding:
     do = "start `headgate serve`, or a `headgate worker` where the store is PostgreSQL"
     if seen.lease is not None and seen.lease < now - _PATIENCE:
-        return doubtful("runs", "some are under way whose worker is gone; the next worker takes them over", do)
+        return warning("runs", "some are under way whose worker is gone; the next worker takes them over", do)
     if seen.due is not None and seen.due < now - _PATIENCE:
         said = f"one has been waiting for {now - seen.due:,.0f} s; `headgate run list --state queued` says for what"
-        return doubtful("runs", said, do)
+        return warning("runs", said, do)
     return Finding("runs", "ok", "none has been waiting for long, and none is lost")
 
 
-def _clock(seen: Glance, now: float) -> Finding:
+def _clock(seen: StoreStatus, now: float) -> Finding:
     ahead = max(tail.at for tail in seen.tails) - now
     if ahead > _AHEAD:
         return failed(
@@ -66,11 +66,11 @@ def _clock(seen: Glance, now: float) -> Finding:
     return Finding("clock", "ok", "is not behind the newest entry")
 
 
-def _models(tails: Sequence[Tail]) -> Iterator[Finding]:
+def _models(tails: Sequence[LogTail]) -> Iterator[Finding]:
     shipped = {name: shipped_model(name).hash for name in SHIPPED}
     older = [tail for tail in tails if tail.model in shipped and shipped[tail.model] != tail.model_hash]
     for tail in older:
-        yield doubtful(
+        yield warning(
             "models",
             f"`{tail.log}` began under another version of the model `{tail.model}`, and keeps to it",
             f"headgate model diff shows what the shipped `{tail.model}` would decide otherwise",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from headgate.app.doctor.finding import Finding, doubtful, failed
+from headgate.app.doctor.finding import Finding, failed, warning
 from headgate.app.settings.settings import Settings
 from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.guard_build import guard_jar
@@ -34,4 +34,4 @@ def tools(settings: Settings, environ: Mapping[str, str], _now: float) -> Iterat
         if jar.is_file():
             yield Finding(what, "ok", f"`{jar.name}` is in the cache")
         else:
-            yield doubtful(what, f"`{jar.name}` is not in the cache `{settings.cache}`", _MAKE)
+            yield warning(what, f"`{jar.name}` is not in the cache `{settings.cache}`", _MAKE)

@@ -1,4 +1,4 @@
-"""The catalog's doors over the core: who asks, what they may do by name, and the commands behind catalog writes."""
+"""The catalog's endpoints over the core: who asks, what they may do by name, and the commands behind catalog writes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,17 +18,17 @@ from headgate.control.catalog.tables import (
 )
 from headgate.control.identity.token_scope import replay_scope
 from headgate.control.kernel.audit_records import Denial
-from headgate.control.kernel.command import Command, RefusedError
-from headgate.control.kernel.errors import InvalidError, MissingError, NotEmptyError, TakenError
+from headgate.control.kernel.command import Command, PermissionDeniedError
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotEmptyError, NotFoundError
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.metadata import Call, Outcome
+from headgate.control.kernel.metadata import CommandMetadata, CommandOutcome
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, Pointer
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.by_name import Verdict
 from headgate.control.resources.commands import CreateResource
 from headgate.endpoints.iceberg_rest import ports
-from headgate.endpoints.iceberg_rest.request import ANSWER, DOOR
+from headgate.endpoints.iceberg_rest.request import CATALOG_ENDPOINT, STORED_ANSWER
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 
@@ -49,13 +49,13 @@ class LakeGate:
 
     def serves(self, caller: Caller, names: Sequence[str]) -> bool:
         """Answer whether the caller is the run of a service of the table that leaves its rows as they are."""
-        return self._gate.serves(caller, names)
+        return self._gate.is_service_run(caller, names)
 
-    def databases(self, caller: Caller, lake: ports.Name) -> Sequence[str]:
+    def databases(self, caller: Caller, lake: ports.QualifiedName) -> Sequence[str]:
         """Return the names of the databases that the caller may discover, sorted."""
         return self._gate.visible(caller, lake)
 
-    def tables(self, caller: Caller, database: ports.Name, *, views: bool) -> Sequence[str]:
+    def tables(self, caller: Caller, database: ports.QualifiedName, *, views: bool) -> Sequence[str]:
         """Return the names of the tables, or of the views, that the caller may discover, sorted."""
         facts = self._control.snapshot
         found = facts.find(database)
@@ -80,24 +80,31 @@ class LakeGate:
 
     def record_denial(self, caller: Caller, denial: Denial, request: str) -> None:
         """Record in the organization's audit that a request of the caller was denied."""
-        self._audit.record_denial(self._organization, caller, denial, DOOR, request)
+        self._audit.record_denial(self._organization, caller, denial, CATALOG_ENDPOINT, request)
 
     def kept(self, key: str) -> Mapping[str, Any] | None:
         """Return what was kept with a command under a client's key, or None."""
-        return self._store.document(ANSWER, key)
+        return self._store.document(STORED_ANSWER, key)
 
-    def create_database(self, caller: Caller, name: ports.Name, properties: Mapping[str, str], call: Call) -> None:
+    def create_database(
+        self, caller: Caller, name: ports.QualifiedName, properties: Mapping[str, str], call: CommandMetadata
+    ) -> None:
         """Make a database."""
         lake, id = self._known(caller, name[:1]), ResourceId(new_id("d"))
         kept = (DocumentPut(PROPERTIES, id, {"properties": dict(properties)}),) if properties else ()
-        self._execute(CreateResource(id, "database", lake, name[1]), caller, name, call.keeping(kept))
+        self._execute(CreateResource(id, "database", lake, name[1]), caller, name, call.with_documents(kept))
 
     def change_properties(
-        self, caller: Caller, database: ResourceId, updates: Mapping[str, str], removals: Sequence[str], call: Call
+        self,
+        caller: Caller,
+        database: ResourceId,
+        updates: Mapping[str, str],
+        removals: Sequence[str],
+        call: CommandMetadata,
     ) -> None:
         """Set and remove properties of a database."""
 
-        def kept(outcome: Outcome) -> tuple[DocumentPut, ...]:
+        def kept(outcome: CommandOutcome) -> tuple[DocumentPut, ...]:
             # Read where it is written, so that of two changes at once neither is lost.
             gone = set(removals)
             now = {key: value for key, value in self.properties(database).items() if key not in gone}
@@ -106,31 +113,33 @@ class LakeGate:
 
         self._execute(ChangeProperties(database), caller, (database,), replace(call, keeps=kept))
 
-    def drop_database(self, caller: Caller, name: ports.Name, call: Call) -> None:
+    def drop_database(self, caller: Caller, name: ports.QualifiedName, call: CommandMetadata) -> None:
         """Remove an empty database."""
         self._execute(DropDatabase(self._known(caller, name)), caller, name, call)
 
-    def create_table(self, caller: Caller, name: ports.Name, pointer: Pointer, call: Call) -> None:
+    def create_table(self, caller: Caller, name: ports.QualifiedName, pointer: Pointer, call: CommandMetadata) -> None:
         """Make a table and its pointer in one transaction."""
         command = CreateTable(self._known(caller, name[:-1]), pointer.table, name[-1], pointer)
         self._execute(command, caller, name, call)
 
-    def register_table(self, caller: Caller, name: ports.Name, pointer: Pointer, call: Call) -> None:
+    def register_table(
+        self, caller: Caller, name: ports.QualifiedName, pointer: Pointer, call: CommandMetadata
+    ) -> None:
         """Make a table of metadata that is there, with its pointer in one transaction."""
         command = RegisterTable(self._known(caller, name[:-1]), pointer.table, name[-1], pointer)
         self._execute(command, caller, name, call)
 
-    def create_view(self, caller: Caller, name: ports.Name, pointer: Pointer, call: Call) -> None:
+    def create_view(self, caller: Caller, name: ports.QualifiedName, pointer: Pointer, call: CommandMetadata) -> None:
         """Make a view and its pointer in one transaction."""
         command = CreateView(self._known(caller, name[:-1]), pointer.table, name[-1], pointer)
         self._execute(command, caller, name, call)
 
-    def rename_table(self, caller: Caller, table: ResourceId, name: ports.Name, call: Call) -> None:
+    def rename_table(self, caller: Caller, table: ResourceId, name: ports.QualifiedName, call: CommandMetadata) -> None:
         """Give a table or view another name, perhaps in another database."""
         command = RenameTable(table, self._known(caller, name[:-1]), name[-1])
         self._execute(command, caller, name, call)
 
-    def drop_table(self, caller: Caller, table: ResourceId, call: Call) -> None:
+    def drop_table(self, caller: Caller, table: ResourceId, call: CommandMetadata) -> None:
         """Remove a table or view and its pointer in one transaction."""
         self._execute(DropTable(table), caller, (table,), call)
 
@@ -140,19 +149,19 @@ class LakeGate:
     def _known(self, caller: Caller, names: Sequence[str]) -> ResourceId:
         verdict = self._gate.discover(caller, names)
         if verdict.resource is None:
-            raise ports.RefusedError(self._gate.missing(names))
+            raise ports.AccessDeniedError(self._gate.missing(names))
         return verdict.resource
 
-    def _execute(self, command: Command, caller: Caller, names: Sequence[str], call: Call) -> None:
+    def _execute(self, command: Command, caller: Caller, names: Sequence[str], call: CommandMetadata) -> None:
         with self._refusals(names):
             try:
                 self._control.execute(command, caller, call)
-            except TakenError as error:
+            except AlreadyExistsError as error:
                 if error.is_hidden:
                     self._record_taken(command, caller, names, call)
                 raise
 
-    def _record_taken(self, command: Command, caller: Caller, names: Sequence[str], call: Call) -> None:
+    def _record_taken(self, command: Command, caller: Caller, names: Sequence[str], call: CommandMetadata) -> None:
         """Keep in the audit that the caller heard of a hidden name: one that looks for such names is seen there."""
         facts = self._control.snapshot
         place = facts.find(names[:-1])
@@ -163,20 +172,20 @@ class LakeGate:
     def _refusals(self, names: Sequence[str]) -> Iterator[None]:
         try:
             yield
-        except RefusedError as error:
+        except PermissionDeniedError as error:
             facts, question = self._control.snapshot, error.question
             known = facts.full_name(question.resource) if question.resource in facts.resources else tuple(names)
-            raise ports.RefusedError(self._gate.refusal(known, question, error.explanation)) from None
-        except TakenError as error:
+            raise ports.AccessDeniedError(self._gate.refusal(known, question, error.explanation)) from None
+        except AlreadyExistsError as error:
             raise ports.NameTakenError(str(error)) from None
-        except MissingError:
-            raise ports.RefusedError(self._gate.missing(names)) from None
+        except NotFoundError:
+            raise ports.AccessDeniedError(self._gate.missing(names)) from None
         except NotEmptyError as error:
-            raise ports.NotEmptyError(str(error)) from None
+            raise ports.NamespaceNotEmptyError(str(error)) from None
         except DocumentConflictError:
             raise ports.UnderWayError("this request is being carried out; send it again for its answer") from None
         except InvalidError as error:
-            raise ports.RefusedError(self._said(str(error))) from None
+            raise ports.AccessDeniedError(self._said(str(error))) from None
 
     def _said(self, message: str) -> Verdict:
         return Verdict(allowed=False, discoverable=True, revision=self._control.snapshot.revision, message=message)

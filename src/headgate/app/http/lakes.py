@@ -6,12 +6,18 @@ from functools import cache
 
 from headgate.app.http.iceberg_gate import LakeGate
 from headgate.app.settings.settings import Settings
-from headgate.control.authentication.authenticator import Identity
+from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.kernel.audit_records import SUSPENDED, UNAUTHENTICATED
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization, Organizations
-from headgate.endpoints.iceberg_rest.ports import Identified, Identify, Lake, SenderDeniedError, Sent
+from headgate.endpoints.iceberg_rest.ports import (
+    Authenticated,
+    AuthenticateRequest,
+    HttpRequest,
+    Lake,
+    SenderDeniedError,
+)
 from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.former_databases import FormerDatabases
@@ -19,7 +25,7 @@ from headgate.lake.object_warehouse import ObjectWarehouse
 from headgate.lake.view_catalog import ViewCatalog
 from headgate.lake.warehouse import FileWarehouse, Warehouse
 from headgate.spark.sessions.driver_requests import SIGNATURE_HEADER
-from headgate.spark.sessions.registry import Sparks
+from headgate.spark.sessions.registry import SparkRegistry
 from headgate.untrusted_input.blocking_pool import BlockingPool
 
 _BEARER = "Bearer "
@@ -69,7 +75,9 @@ class Lakes:
         return Lake(LakeGate(organization, self._audit), tables, views)
 
 
-def identifier(identity: Identity, organizations: Organizations, sparks: Sparks, lakes: Lakes) -> Identify:
+def identifier(
+    identity: Authenticator, organizations: Organizations, sparks: SparkRegistry, lakes: Lakes
+) -> AuthenticateRequest:
     """Return the resolver of the sender of a catalog request: a driver for one of its sessions, or the holder of a token.
 
     A driver is in its own organization, the holder of a token in the one that `Organizations.addressed` tells.
@@ -78,19 +86,19 @@ def identifier(identity: Identity, organizations: Organizations, sparks: Sparks,
     def named(name: str) -> Organization | None:
         try:
             return organizations.find(name)
-        except MissingError:
+        except NotFoundError:
             return None
 
-    def driven(sent: Sent) -> Identified:
+    def driven(sent: HttpRequest) -> Authenticated:
         spoken = sparks.spoken(sent.method, sent.target, sent.headers, sent.body)
         if spoken is None:
             raise SenderDeniedError(UNAUTHENTICATED, None)
         organization = spoken.spark.organization
         if sent.organization and named(sent.organization) is not organization:
             raise SenderDeniedError(UNAUTHENTICATED, None)
-        return Identified(spoken.caller, guarded=True, lake=lakes.of(organization))
+        return Authenticated(spoken.caller, guarded=True, lake=lakes.of(organization))
 
-    def identify(sent: Sent) -> Identified:
+    def identify(sent: HttpRequest) -> Authenticated:
         if SIGNATURE_HEADER in sent.headers:
             return driven(sent)
         presented = sent.headers.get("authorization", "")
@@ -102,6 +110,6 @@ def identifier(identity: Identity, organizations: Organizations, sparks: Sparks,
         if caller is None or organization is None or caller.run is not None:
             # A run's identity exists for statements that the guard has seen, and comes here through the driver only.
             raise SenderDeniedError(UNAUTHENTICATED, organization)
-        return Identified(caller, guarded=False, lake=lakes.of(organization))
+        return Authenticated(caller, guarded=False, lake=lakes.of(organization))
 
     return identify

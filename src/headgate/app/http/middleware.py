@@ -1,4 +1,4 @@
-"""The doors as the network has them: who asks is told to logs and limits, and what the core counts to whoever watches."""
+"""The endpoints as the network has them: who asks is told to logs and limits, and what the core counts to whoever watches."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,46 +8,46 @@ from fastapi import FastAPI, Request
 from starlette.types import ASGIApp, Scope
 
 from headgate.app.deployment import Deployment
-from headgate.control.authentication.authenticator import Identity
-from headgate.control.identity.authenticated import Presented
+from headgate.control.authentication.authenticator import Authenticator
+from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
 from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import Organizations
 from headgate.endpoints.common.cookies import bearer, in_cookie
 from headgate.endpoints.common.problems import NO_STORE
-from headgate.endpoints.http.fast_path import Express
+from headgate.endpoints.http.fast_path import FastPath
 from headgate.endpoints.http.metrics import Figures, Metrics
 from headgate.endpoints.http.probes import MetricsAccess, Readiness
-from headgate.endpoints.http.rate_limits import Identify, of_principals
-from headgate.endpoints.http.stack import around, observers
+from headgate.endpoints.http.rate_limits import IdentifyClient, of_principals
+from headgate.endpoints.http.stack import observers, wrap
 from headgate.facts.caller import Caller
-from headgate.spark.sessions.sessions import PREFIX
+from headgate.spark.sessions.sessions import HANDLE_PREFIX
 
-Session = Callable[[str], Caller | None]
+DeploymentSession = Callable[[str], Caller | None]
 SparkFigures = Callable[[], Mapping[str, Mapping[str, float]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Front:
+class ServedApp:
     """An application as it is served, what is answered without it, and whether it should be sent requests."""
 
     app: ASGIApp
-    express: Express
+    express: FastPath
     readiness: Readiness
 
 
-def fronted(
-    app: FastAPI, deployment: Deployment, session: Session = lambda _: None, spark: SparkFigures = dict
-) -> Front:
-    """Put in front of the doors what is the same for all of them.
+def build_front(
+    app: FastAPI, deployment: Deployment, session: DeploymentSession = lambda _: None, spark: SparkFigures = dict
+) -> ServedApp:
+    """Put in front of the endpoints what is the same for all of them.
 
     `session` says whose a session of Spark is, and `spark` what its gateway has counted.
     """
     settings = deployment.settings
     readiness = Readiness(lambda: _unready(deployment))
     metrics, principals = Metrics(lambda: _figures(deployment, spark)), of_principals(settings.limits)
-    express = Express(app.state.at_once, principals, observers(metrics), settings.limits, hosts=app.state.hosts)
-    front = around(
+    express = FastPath(app.state.at_once, principals, observers(metrics), settings.limits, hosts=app.state.hosts)
+    front = wrap(
         app,
         identify=_identify(deployment, session),
         readiness=readiness,
@@ -57,21 +57,21 @@ def fronted(
         origins=settings.origins,
         principals=principals,
     )
-    return Front(front, express, readiness)
+    return ServedApp(front, express, readiness)
 
 
-def _identify(deployment: Deployment, session: Session) -> Identify:
+def _identify(deployment: Deployment, session: DeploymentSession) -> IdentifyClient:
     identity, organizations = deployment.identity, deployment.organizations
 
     async def identify(scope: Scope) -> str | None:
         secret = _secret(Request(scope))
         if secret is None:
             return None
-        if secret.startswith(PREFIX):
+        if secret.startswith(HANDLE_PREFIX):
             # The driver speaks for a session: what its statements ask counts as its caller's.
             caller = session(secret)
             return caller.principal if caller else None
-        presented = identity.remembered(secret)
+        presented = identity.cached(secret)
         if presented is None or not _is_at_hand(organizations, presented):
             # It may have to be looked up in the store, which may be slow: the others do not wait for that.
             return await anyio.to_thread.run_sync(_known, identity, organizations, secret)
@@ -80,20 +80,20 @@ def _identify(deployment: Deployment, session: Session) -> Identify:
     return identify
 
 
-def _known(identity: Identity, organizations: Organizations, secret: str) -> str | None:
+def _known(identity: Authenticator, organizations: Organizations, secret: str) -> str | None:
     try:
         presented = identity.authenticate(secret)
         return _standing(organizations, presented) if presented else None
     except StoreError:
-        # Counted by its address. That it cannot be answered, the doors say.
+        # Counted by its address. That it cannot be answered, the endpoints say.
         return None
 
 
-def _is_at_hand(organizations: Organizations, presented: Presented) -> bool:
-    return presented.organization is None or organizations.at_hand(presented.organization) is not None
+def _is_at_hand(organizations: Organizations, presented: AuthenticatedPrincipal) -> bool:
+    return presented.organization is None or organizations.if_open(presented.organization) is not None
 
 
-def _standing(organizations: Organizations, presented: Presented) -> str | None:
+def _standing(organizations: Organizations, presented: AuthenticatedPrincipal) -> str | None:
     """Return the principal of a login, or of a token that is good in its organization now; else None."""
     if presented.organization is not None and organizations.open(presented.organization).caller(presented) is None:
         return None

@@ -1,4 +1,4 @@
-"""Where the HTTP doors listen: as the settings say for everybody, and for the Spark driver where it finds them in any case."""
+"""Where the HTTP endpoints listen: as the settings say for everybody, and for the Spark driver where it finds them in any case."""
 
 import asyncio
 import math
@@ -10,7 +10,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from headgate.app.http.middleware import Front
+from headgate.app.http.middleware import ServedApp
 from headgate.app.settings.settings import HOST, Settings
 from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
 from headgate.endpoints.http.connection import connections
@@ -28,7 +28,7 @@ class ServerError(Exception):
     """The server cannot start or go on; the message says what to do about it."""
 
 
-class _Http(uvicorn.Server):
+class _Uvicorn(uvicorn.Server):
     """uvicorn without handlers of its own for signals: the server ends everything in order."""
 
     def __init__(self, config: uvicorn.Config, answering: asyncio.Event) -> None:
@@ -46,8 +46,8 @@ class _Http(uvicorn.Server):
         yield
 
 
-class Listening:
-    """The ports of the HTTP doors, taken when this is made. `certificate` is None without TLS."""
+class HttpServer:
+    """The ports of the HTTP endpoints, taken when this is made. `certificate` is None without TLS."""
 
     def __init__(self, settings: Settings, tasks: BackgroundTasks | None = None) -> None:
         """Take the ports. Raises `ServerError` if one cannot be had, or the certificate not be used."""
@@ -58,7 +58,7 @@ class Listening:
         # The driver speaks no TLS, and only to this machine.
         reached = settings.bind in (HOST, _EVERYWHERE) and not settings.tls
         self._inner = None if reached else listen(HOST, 0, "HEADGATE_BIND")
-        self._servers: Sequence[_Http] = ()
+        self._servers: Sequence[_Uvicorn] = ()
         self.answering = asyncio.Event()
         """Set when everybody's requests are answered."""
 
@@ -78,7 +78,7 @@ class Listening:
         """The address for the Spark driver."""
         return f"http://{HOST}:{_port(self._inner or self._outer)}"
 
-    async def serve(self, front: Front) -> None:
+    async def serve(self, front: ServedApp) -> None:
         """Serve until `end`, and then until what is under way is done."""
         served = [(self._http(front, self._tls(), self.answering), self._outer)]
         if self._inner:
@@ -109,7 +109,7 @@ class Listening:
             if opened is not None:
                 opened.close()
 
-    def _http(self, front: Front, tls: dict[str, Any], answering: asyncio.Event) -> _Http:
+    def _http(self, front: ServedApp, tls: dict[str, Any], answering: asyncio.Event) -> _Uvicorn:
         settings = self._settings
         config = uvicorn.Config(
             front.app,
@@ -124,13 +124,13 @@ class Listening:
             timeout_graceful_shutdown=math.ceil(settings.drain_seconds),
             **tls,
         )
-        return _Http(config, answering)
+        return _Uvicorn(config, answering)
 
     def _tls(self) -> dict[str, Any]:
         return {"ssl_context_factory": factory(self.certificate)} if self.certificate else {}
 
 
-class Alone:
+class InternalServer:
     """One application on a free port of loopback, in the event loop that is running."""
 
     def __init__(self, app: ASGIApp, tasks: BackgroundTasks | None = None) -> None:
@@ -150,7 +150,7 @@ class Alone:
             # Whoever asks keeps its connections for as long as both live.
             timeout_keep_alive=_KEPT,
         )
-        self._server = _Http(config, asyncio.Event())
+        self._server = _Uvicorn(config, asyncio.Event())
         self._serving: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:

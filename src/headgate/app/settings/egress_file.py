@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from headgate.control.egress import EgressPolicy, EgressRules, HostRule, parse_host_rule
-from headgate.model.diagnostics import Report
-from headgate.model.yaml_positions import Items, Marked, Table, Text, parse
+from headgate.model.diagnostics import DiagnosticReport
+from headgate.model.yaml_positions import ListNode, MapNode, Node, ScalarNode, parse_yaml
 
 _ORGANIZATIONS, _FOLDERS, _HOSTS = "organizations", "folders", "hosts"
 
@@ -13,7 +13,7 @@ _ORGANIZATIONS, _FOLDERS, _HOSTS = "organizations", "folders", "hosts"
 class _FaultError(ValueError):
     """Something in the file cannot be used; `at` is where it stands."""
 
-    def __init__(self, at: Marked, fault: str) -> None:
+    def __init__(self, at: Node, fault: str) -> None:
         super().__init__(fault)
         self.at = at
 
@@ -24,9 +24,9 @@ def read_egress_file(file: Path) -> EgressPolicy:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"an egress policy that can be read ({error}); correct the file's path or rights") from None
-    report = Report(str(file))
-    document = parse(text, report)
-    if document is None or report.refused:
+    report = DiagnosticReport(str(file))
+    document = parse_yaml(text, report)
+    if document is None or report.has_errors:
         raise ValueError(f"an egress policy: {report.diagnostics()[0]}; correct the file")
     try:
         return EgressPolicy({name.value: _rules(value) for name, value in _organizations(document)})
@@ -36,15 +36,15 @@ def read_egress_file(file: Path) -> EgressPolicy:
         ) from None
 
 
-def _organizations(document: Marked) -> Iterator[tuple[Text, Marked]]:
+def _organizations(document: Node) -> Iterator[tuple[ScalarNode, Node]]:
     for key, value in _table(document, f"a mapping with `{_ORGANIZATIONS}`"):
         if key.value != _ORGANIZATIONS:
             raise _FaultError(key, f"unknown key `{key.value}`; the only one is `{_ORGANIZATIONS}`")
         yield from _table(value, "a mapping of organizations, by their ids or `*` for all")
 
 
-def _rules(document: Marked) -> EgressRules:
-    found: dict[str, tuple[Text, ...]] = {_FOLDERS: (), _HOSTS: ()}
+def _rules(document: Node) -> EgressRules:
+    found: dict[str, tuple[ScalarNode, ...]] = {_FOLDERS: (), _HOSTS: ()}
     for key, value in _table(document, f"a mapping with `{_FOLDERS}` and `{_HOSTS}`"):
         if key.value not in found:
             raise _FaultError(key, f"unknown key `{key.value}`; there are `{_FOLDERS}` and `{_HOSTS}`")
@@ -52,29 +52,29 @@ def _rules(document: Marked) -> EgressRules:
     return EgressRules(tuple(map(_folder, found[_FOLDERS])), tuple(map(_host, found[_HOSTS])))
 
 
-def _table(value: Marked, expected: str) -> tuple[tuple[Text, Marked], ...]:
-    if not isinstance(value, Table):
+def _table(value: Node, expected: str) -> tuple[tuple[ScalarNode, Node], ...]:
+    if not isinstance(value, MapNode):
         raise _FaultError(value, f"expected {expected}")
     return value.entries
 
 
-def _texts(value: Marked) -> tuple[Text, ...]:
-    if not isinstance(value, Items):
+def _texts(value: Node) -> tuple[ScalarNode, ...]:
+    if not isinstance(value, ListNode):
         raise _FaultError(value, "expected a list")
-    texts = tuple(each for each in value.values if isinstance(each, Text))
+    texts = tuple(each for each in value.values if isinstance(each, ScalarNode))
     if len(texts) < len(value.values):
         raise _FaultError(value, "expected a list of texts; a text with `*`, `[` or `{` at its start needs quotes")
     return texts
 
 
-def _folder(text: Text) -> PurePosixPath:
+def _folder(text: ScalarNode) -> PurePosixPath:
     path = PurePosixPath(text.value)
     if not path.is_absolute() or ".." in path.parts or "\0" in text.value:
         raise _FaultError(text, f"`{text.value}` is not an absolute path of a folder")
     return path
 
 
-def _host(text: Text) -> HostRule:
+def _host(text: ScalarNode) -> HostRule:
     try:
         return parse_host_rule(text.value)
     except ValueError as error:

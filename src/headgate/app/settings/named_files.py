@@ -10,7 +10,7 @@ from typing import Any
 from headgate.app.settings.path_mentions import mentioned_paths
 from headgate.app.settings.schema import VARIABLES
 from headgate.app.settings.settings import Settings
-from headgate.app.settings.variable import CONFIG, FILE, FILE_KINDS, Variable
+from headgate.app.settings.variable import CONFIG_VARIABLE, FILE_KINDS, FILE_SUFFIX, SettingSpec
 from headgate.pipelines.connections.server_files import ServerFiles
 from headgate.spark.driver.clusters import Cluster
 from headgate.store.postgresql import connection_parameters
@@ -65,19 +65,19 @@ def operator_folder(environ: Mapping[str, str]) -> Path:
 
 def _named(environ: Mapping[str, str]) -> Iterator[Path]:
     """Yield the files that variables of the environment and keys of the configuration file name."""
-    config = environ.get(CONFIG, "")
+    config = environ.get(CONFIG_VARIABLE, "")
     written = {**_keys(config), **environ}
     for name in (name for variable in VARIABLES for name in _names(variable)):
         if written.get(name):
             yield Path(written[name])
 
 
-def _names(variable: Variable) -> Iterator[str]:
+def _names(variable: SettingSpec) -> Iterator[str]:
     """Yield the names under which a setting names a file."""
     if variable.kind in FILE_KINDS:
         yield from (variable.name, variable.key)
     if variable.secret:
-        yield from (variable.name + FILE, variable.key + FILE.lower())
+        yield from (variable.name + FILE_SUFFIX, variable.key + FILE_SUFFIX.lower())
 
 
 def _keys(config: str) -> Mapping[str, str]:

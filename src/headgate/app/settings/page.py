@@ -5,7 +5,7 @@ from typing import Any
 
 from headgate.app.settings.schema import GROUPS
 from headgate.app.settings.settings import Settings
-from headgate.app.settings.variable import FILE, Variable
+from headgate.app.settings.variable import FILE_SUFFIX, SettingSpec
 from headgate.control.authentication.settings import LoginSettings, Provider
 from headgate.endpoints.http.limits import Limits
 from headgate.spark.sql.statements import SqlLimits
@@ -47,21 +47,21 @@ def page() -> str:
     return _HEAD + "".join(_group(title, group) for title, group in GROUPS.items()) + _ELSEWHERE
 
 
-def _group(title: str, variables: tuple[Variable, ...]) -> str:
+def _group(title: str, variables: tuple[SettingSpec, ...]) -> str:
     head = f"\n## {title}\n\n| variable | key | means | if it is not set | option |\n|---|---|---|---|---|\n"
     return head + "".join(_row(each) for each in variables)
 
 
-def _row(variable: Variable) -> str:
+def _row(variable: SettingSpec) -> str:
     key = f"`{variable.key}`" if variable.in_file else ""
     choices = " (" + ", ".join(f"`{each}`" for each in variable.choices) + ")" if variable.choices else ""
-    secret = f". Or a file: `{variable.key}{FILE.lower()}`" if variable.secret and key else ""
+    secret = f". Or a file: `{variable.key}{FILE_SUFFIX.lower()}`" if variable.secret and key else ""
     means = f"{variable.means}{choices}{secret}"
     option = f"`{variable.option}`" if variable.option else ""
     return f"| `{variable.name}` | {key} | {means} | {variable.otherwise or _default(variable)} | {option} |\n"
 
 
-def _default(variable: Variable) -> str:
+def _default(variable: SettingSpec) -> str:
     group, _, name = variable.field.rpartition(".")
     (found,) = (each for each in fields(_HOLDERS[group]) if each.name == name)
     if found.default is MISSING:

@@ -12,14 +12,23 @@ from typing import Any
 from headgate.app.settings.clusters import read_clusters
 from headgate.app.settings.egress_file import read_egress_file
 from headgate.app.settings.schema import VARIABLES
-from headgate.app.settings.variable import CONFIG, FILE, FLAG_OFF, FLAG_ON, LAST_PORT, PREFIX, Kind, Variable
+from headgate.app.settings.variable import (
+    CONFIG_VARIABLE,
+    FILE_SUFFIX,
+    FLAG_OFF,
+    FLAG_ON,
+    LAST_PORT,
+    VARIABLE_PREFIX,
+    SettingKind,
+    SettingSpec,
+)
 from headgate.control.egress import EgressPolicy
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.normalize import domain_name
 from headgate.spark.driver.clusters import Clusters
 
 # Kubernetes tells a pod of every service in its namespace, and one of them may well be called `headgate`.
-_OF_KUBERNETES = re.compile(PREFIX + r"(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_\w+)?)")
+_OF_KUBERNETES = re.compile(VARIABLE_PREFIX + r"(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_\w+)?)")
 _BY_NAME = {each.name: each for each in VARIABLES}
 _BY_KEY = {each.key: each for each in VARIABLES if each.in_file}
 
@@ -29,7 +38,7 @@ class SettingsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class RawSetting:
     """A setting's word and where it stands, as an error names it."""
 
     word: str
@@ -41,7 +50,7 @@ def values(environ: Mapping[str, str]) -> Mapping[str, Any]:
 
     The environment comes before the configuration file. A variable that is set to nothing is not set.
     """
-    written = {**_in_file(environ.get(CONFIG, "")), **_in_environment(environ)}
+    written = {**_in_file(environ.get(CONFIG_VARIABLE, "")), **_in_environment(environ)}
     return {
         variable.field: read(variable, written[name])
         for name, variable in _BY_NAME.items()
@@ -49,7 +58,7 @@ def values(environ: Mapping[str, str]) -> Mapping[str, Any]:
     }
 
 
-def read(variable: Variable, written: Written) -> Any:
+def read(variable: SettingSpec, written: RawSetting) -> Any:
     """Return what the word means for this setting."""
     try:
         return _KINDS[variable.kind](written.word, variable.choices)
@@ -58,44 +67,44 @@ def read(variable: Variable, written: Written) -> Any:
         raise SettingsError(f"{said} is not {error}, or unset it") from None
 
 
-def _in_environment(environ: Mapping[str, str]) -> Mapping[str, Written]:
-    found: dict[str, Written] = {}
+def _in_environment(environ: Mapping[str, str]) -> Mapping[str, RawSetting]:
+    found: dict[str, RawSetting] = {}
     for name in sorted(environ):
-        if not environ[name] or not name.startswith(PREFIX) or _OF_KUBERNETES.fullmatch(name):
+        if not environ[name] or not name.startswith(VARIABLE_PREFIX) or _OF_KUBERNETES.fullmatch(name):
             continue
         variable, written = _taken(name, name, environ[name], _BY_NAME)
         if variable.name in found:
-            raise SettingsError(f"{variable.name} and {variable.name}{FILE} are both set; unset one")
+            raise SettingsError(f"{variable.name} and {variable.name}{FILE_SUFFIX} are both set; unset one")
         found[variable.name] = written
     return found
 
 
-def _in_file(path: str) -> Mapping[str, Written]:
+def _in_file(path: str) -> Mapping[str, RawSetting]:
     if not path:
         return {}
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"the configuration file `{path}` in {CONFIG} cannot be read: {error}") from None
-    found: dict[str, Written] = {}
+        raise SettingsError(f"the configuration file `{path}` in {CONFIG_VARIABLE} cannot be read: {error}") from None
+    found: dict[str, RawSetting] = {}
     for key, value in content.items():
         place = f"`{key}` of `{path}`"
         variable, written = _taken(key, place, _word(value, place), _BY_KEY)
         if variable.name in found:
             raise SettingsError(
-                f"`{variable.key}` and `{variable.key}{FILE.lower()}` of `{path}` are both set; drop one"
+                f"`{variable.key}` and `{variable.key}{FILE_SUFFIX.lower()}` of `{path}` are both set; drop one"
             )
         found[variable.name] = written
     return found
 
 
-def _taken(name: str, place: str, word: str, known: Mapping[str, Variable]) -> tuple[Variable, Written]:
+def _taken(name: str, place: str, word: str, known: Mapping[str, SettingSpec]) -> tuple[SettingSpec, RawSetting]:
     """Return the variable that a name is of, and its word, read from a file if the name says so."""
     if name in known:
-        return known[name], Written(word, place)
-    bare = name.removesuffix(FILE).removesuffix(FILE.lower())
+        return known[name], RawSetting(word, place)
+    bare = name.removesuffix(FILE_SUFFIX).removesuffix(FILE_SUFFIX.lower())
     if bare != name and bare in known and known[bare].secret:
-        return known[bare], Written(_secret(word, place), place)
+        return known[bare], RawSetting(_secret(word, place), place)
     close = difflib.get_close_matches(name, known, 1)
     raise SettingsError(f"{place} is not a setting" + (f"; did you mean `{close[0]}`?" if close else ""))
 
@@ -220,7 +229,7 @@ def _egress(word: str, _: Sequence[str]) -> EgressPolicy:
 
 
 _NUMBER = re.compile(r"\d+(\.\d+)?")
-_KINDS: Mapping[Kind, Callable[[str, Sequence[str]], Any]] = {
+_KINDS: Mapping[SettingKind, Callable[[str, Sequence[str]], Any]] = {
     "text": _text,
     "path": _path,
     "port": _port,

@@ -1,12 +1,16 @@
 """Every setting, under the headings of their page."""
 
-from headgate.app.settings.variable import CONFIG, Variable
+from headgate.app.settings.variable import CONFIG_VARIABLE, SettingSpec
 
 _STORE = (
-    Variable(
-        CONFIG, "path", "", "a TOML file with settings by their keys; the environment comes before it", "none is read"
+    SettingSpec(
+        CONFIG_VARIABLE,
+        "path",
+        "",
+        "a TOML file with settings by their keys; the environment comes before it",
+        "none is read",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_DATA",
         "path",
         "folder",
@@ -14,7 +18,7 @@ _STORE = (
         "`.headgate` here; for the demo `.headgate-demo`",
         option="--data",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_STORE",
         "postgresql",
         "store_url",
@@ -22,21 +26,21 @@ _STORE = (
         "a file in the data folder",
         secret=True,
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_LOG_KEY",
         "path",
         "log_key",
         "the file of the key that seals the log; made if it is not there",
         "`keys/log.pem` in the data folder",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_SECRETS_KEY",
         "path",
         "secrets_key",
         "the file of the key that seals the secrets of connections; made when first needed. Every process has the same one",
         "`keys/secrets.key` in the data folder",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_WAREHOUSE",
         "bucket",
         "bucket",
@@ -44,11 +48,11 @@ _STORE = (
         "only, so it goes with `HEADGATE_SPARK=0`",
         "`warehouse` in the data folder",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_S3_ENDPOINT", "web", "s3.endpoint", "the address of an object store that is not Amazon's", "Amazon S3"
     ),
-    Variable("HEADGATE_S3_REGION", "text", "s3.region", "the object store's region", "as the machine says"),
-    Variable(
+    SettingSpec("HEADGATE_S3_REGION", "text", "s3.region", "the object store's region", "as the machine says"),
+    SettingSpec(
         "HEADGATE_S3_ACCESS_KEY",
         "text",
         "s3.access_key",
@@ -56,7 +60,7 @@ _STORE = (
         "as the machine says",
         secret=True,
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_S3_SECRET_KEY",
         "text",
         "s3.secret_key",
@@ -64,7 +68,7 @@ _STORE = (
         "as the machine says",
         secret=True,
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_AUDIT",
         "choice",
         "audit",
@@ -74,44 +78,44 @@ _STORE = (
 )
 
 _LISTENING = (
-    Variable(
+    SettingSpec(
         "HEADGATE_SPARK",
         "flag",
         "spark",
         "0 serves the control plane alone, without a Spark of its own, as a further replica on one store does",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_BIND",
         "address",
         "bind",
         "the address that the HTTP API listens on. Another than this machine's own needs TLS, or HEADGATE_INSECURE_HTTP",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_API_PORT",
         "port",
         "api_port",
         "the port of the HTTP API and the Iceberg REST catalog; 0 takes a free one",
         option="--api-port",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_SPARK_PORT",
         "port",
         "gateway_port",
         "the port of Spark Connect, at the address and with the certificate of the HTTP API; 0 takes a free one",
         option="--spark-port",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_SPARK_ORGANIZATIONS",
         "words",
         "spark_organizations",
         "the ids of the organizations beside the first one that get a Spark driver of their own, with commas; `*` means all",
         "the first one alone has Spark",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_SPARK_STATEMENT_SECONDS", "seconds", "spark_statement_seconds", "of the longest statement", "no limit"
     ),
-    Variable("HEADGATE_SPARK_FREE_DISK_MIB", "count", "spark_free_disk_mib", "MiB of disk that Spark leaves free"),
-    Variable(
+    SettingSpec("HEADGATE_SPARK_FREE_DISK_MIB", "count", "spark_free_disk_mib", "MiB of disk that Spark leaves free"),
+    SettingSpec(
         "HEADGATE_SANDBOX",
         "choice",
         "sandbox",
@@ -119,30 +123,30 @@ _LISTENING = (
         "`prefer` if `HEADGATE_BIND` is a loopback address, otherwise `require`",
         choices=("require", "prefer"),
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_CLUSTERS",
         "clusters",
         "clusters",
         "a TOML file with a table for each Spark cluster that pipelines may run on, and one for the `embedded` Spark",
         "the embedded Spark alone",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_TLS_CERT",
         "path",
         "tls_cert",
         "the file of the certificate, with those above it (PEM). Read again when it changes, or on SIGHUP",
         "HTTP without TLS",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_TLS_KEY", "path", "tls_key", "the file of the certificate's private key (PEM)", "HTTP without TLS"
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_INSECURE_HTTP",
         "flag",
         "insecure_http",
         "1 lets HEADGATE_BIND be another address without TLS, behind a load balancer that has it",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_PROXIES",
         "networks",
         "proxies",
@@ -150,14 +154,14 @@ _LISTENING = (
         "`X-Forwarded-Proto` is believed",
         "nobody is believed",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_ORIGINS",
         "origins",
         "origins",
         "origins whose pages may call the API from a browser, with commas: `https://app.example.com`",
         "none but its own",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_DRAIN_SECONDS",
         "seconds",
         "drain_seconds",
@@ -166,25 +170,25 @@ _LISTENING = (
 )
 
 _WORKING = (
-    Variable(
+    SettingSpec(
         "HEADGATE_WORKER",
         "flag",
         "worker",
         "0 serves without carrying out runs of pipelines: `headgate worker` does that in other processes",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_WORKER_SLOTS",
         "count",
         "worker_slots",
         "how many runs of pipelines this process carries out at once",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_GATEWAY",
         "web",
         "gateway",
         "where `headgate worker` finds Spark Connect: `https://host:port`, or `http://localhost:port` on the server's machine",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_EGRESS",
         "egress",
         "egress",
@@ -192,14 +196,14 @@ _WORKING = (
         "[connections](../howto/connections.md#what-may-be-connected)",
         "no connection reaches anything",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_OPENLINEAGE_URL",
         "web",
         "openlineage_url",
         "where what runs read and wrote is posted as OpenLineage events, as `https://marquez:5000/api/v1/lineage`",
         "nowhere; it can be exported",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_OPENLINEAGE_KEY",
         "text",
         "openlineage_key",
@@ -210,76 +214,80 @@ _WORKING = (
 )
 
 _LIMITS = (
-    Variable("HEADGATE_RATE", "rate", "limits.principal_rate", "requests per second of one principal; 0 is no limit"),
-    Variable(
+    SettingSpec(
+        "HEADGATE_RATE", "rate", "limits.principal_rate", "requests per second of one principal; 0 is no limit"
+    ),
+    SettingSpec(
         "HEADGATE_ADDRESS_RATE",
         "rate",
         "limits.address_rate",
         "requests per second from one address, of nobody who is known; 0 is no limit",
     ),
-    Variable("HEADGATE_CONNECTIONS", "count", "limits.connections", "how many connections may be open at once"),
-    Variable(
+    SettingSpec("HEADGATE_CONNECTIONS", "count", "limits.connections", "how many connections may be open at once"),
+    SettingSpec(
         "HEADGATE_NETWORK_CONNECTIONS",
         "count",
         "limits.network_connections",
         "how many connections one address, or one IPv6 network of /64, may have open; proxies are not counted",
     ),
-    Variable("HEADGATE_BODY_BYTES", "count", "limits.body", "the largest body"),
-    Variable(
+    SettingSpec("HEADGATE_BODY_BYTES", "count", "limits.body", "the largest body"),
+    SettingSpec(
         "HEADGATE_JSON_DEPTH", "count", "limits.depth", "how deeply arrays and objects of a body may lie in each other"
     ),
-    Variable("HEADGATE_JSON_MEMBERS", "count", "limits.members", "how many members the JSON of a body has in all"),
-    Variable("HEADGATE_HEADERS", "count", "limits.headers", "how many headers a request may have"),
-    Variable(
+    SettingSpec("HEADGATE_JSON_MEMBERS", "count", "limits.members", "how many members the JSON of a body has in all"),
+    SettingSpec("HEADGATE_HEADERS", "count", "limits.headers", "how many headers a request may have"),
+    SettingSpec(
         "HEADGATE_HEADER_BYTES", "count", "limits.header_bytes", "the largest head: all headers, with the address"
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_HEADER_SECONDS",
         "seconds",
         "limits.header_seconds",
         "within which a connection sends the head of a request",
     ),
-    Variable("HEADGATE_BODY_SECONDS", "seconds", "limits.body_seconds", "within which a body is sent"),
-    Variable("HEADGATE_REQUEST_SECONDS", "seconds", "limits.request_seconds", "within which a request is answered"),
+    SettingSpec("HEADGATE_BODY_SECONDS", "seconds", "limits.body_seconds", "within which a body is sent"),
+    SettingSpec("HEADGATE_REQUEST_SECONDS", "seconds", "limits.request_seconds", "within which a request is answered"),
 )
 
 _WATCHING = (
-    Variable(
+    SettingSpec(
         "HEADGATE_LOG",
         "choice",
         "log",
         "how the log is written to the standard error: lines of text, or one JSON object for each",
         choices=("text", "json"),
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_LOG_LEVEL",
         "choice",
         "log_level",
         "the least that is logged; each request is `info`, probes and evaluations are `debug`",
         choices=("debug", "info", "warning", "error"),
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_METRICS",
         "choice",
         "metrics",
         "who may read `/metrics`: this machine, who has the token, or anybody who gets there",
         choices=("loopback", "token", "open"),
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_METRICS_TOKEN", "text", "metrics_token", "the token for `/metrics`", "there is none", secret=True
     ),
 )
 
 _LOGINS = (
-    Variable(
+    SettingSpec(
         "HEADGATE_OIDC_ISSUER",
         "web",
         "provider.issuer",
         "the OpenID Connect provider that people log in at",
         "passwords of local users",
     ),
-    Variable("HEADGATE_OIDC_CLIENT", "text", "provider.client", "Headgate's client id there", "needed with an issuer"),
-    Variable(
+    SettingSpec(
+        "HEADGATE_OIDC_CLIENT", "text", "provider.client", "Headgate's client id there", "needed with an issuer"
+    ),
+    SettingSpec(
         "HEADGATE_OIDC_SECRET",
         "text",
         "provider.secret",
@@ -287,18 +295,18 @@ _LOGINS = (
         "a public client, with PKCE alone",
         secret=True,
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_OIDC_DOMAINS",
         "domains",
         "provider.join",
         "domains whose verified e-mail addresses make a newcomer a user, with commas",
         "only users that the deployment has already log in",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_OIDC_SKEW_SECONDS", "seconds", "provider.skew", "how far the provider's clock may be from this one"
     ),
-    Variable("HEADGATE_SESSION_SECONDS", "seconds", "logins.session", "how long a login lasts"),
-    Variable(
+    SettingSpec("HEADGATE_SESSION_SECONDS", "seconds", "logins.session", "how long a login lasts"),
+    SettingSpec(
         "HEADGATE_PUBLIC_URL",
         "web",
         "logins.address",
@@ -309,14 +317,14 @@ _LOGINS = (
 )
 
 _SETTING_UP = (
-    Variable(
+    SettingSpec(
         "HEADGATE_CACHE",
         "path",
         "cache",
         "the folder for what can be made again: the Iceberg jar, the compiled guard, the example's data",
         "`~/.cache/headgate`",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_JARS",
         "path",
         "jars_folder",
@@ -327,21 +335,21 @@ _SETTING_UP = (
 )
 
 _COMMAND_LINE = (
-    Variable(
+    SettingSpec(
         "HEADGATE_URL",
         "web",
         "",
         "where the command line finds a server that is not on this machine's usual port",
         "`http://127.0.0.1` with the port of `HEADGATE_API_PORT`",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_TOKEN",
         "text",
         "",
         "as whom the command line acts",
         "the first owner's token, read from the data folder",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_DEMO_ONCE",
         "flag",
         "",
@@ -352,22 +360,24 @@ _COMMAND_LINE = (
 )
 
 _SQL = (
-    Variable("HEADGATE_SQL_ROWS", "count", "sql.rows", "how many rows the result of one statement has at most"),
-    Variable("HEADGATE_SQL_BYTES", "count", "sql.bytes", "how large the result of one statement is at most, as Arrow"),
-    Variable("HEADGATE_SQL_SECONDS", "seconds", "sql.seconds", "after which a statement is ended"),
-    Variable(
+    SettingSpec("HEADGATE_SQL_ROWS", "count", "sql.rows", "how many rows the result of one statement has at most"),
+    SettingSpec(
+        "HEADGATE_SQL_BYTES", "count", "sql.bytes", "how large the result of one statement is at most, as Arrow"
+    ),
+    SettingSpec("HEADGATE_SQL_SECONDS", "seconds", "sql.seconds", "after which a statement is ended"),
+    SettingSpec(
         "HEADGATE_SQL_KEPT_BYTES",
         "count",
         "sql.kept_bytes",
         "how large a result is at most whose rows are sent as JSON",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_SQL_KEPT_SECONDS",
         "seconds",
         "sql.kept_seconds",
         "how long a statement that nobody asks for goes on, and its rows are kept",
     ),
-    Variable(
+    SettingSpec(
         "HEADGATE_SQL_AT_ONCE", "count", "sql.at_once", "how many statements of one principal are under way or kept"
     ),
 )

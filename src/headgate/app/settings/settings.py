@@ -10,7 +10,7 @@ from headgate.app.settings.parsing import SettingsError, values
 from headgate.app.settings.variable import LAST_PORT
 from headgate.control.authentication.settings import LoginSettings, Provider
 from headgate.control.egress import EgressPolicy
-from headgate.control.organizations.audit import Level
+from headgate.control.organizations.audit import AuditLevel
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.endpoints.http.limits import Limits
 from headgate.spark.driver.clusters import Cluster, Clusters
@@ -86,7 +86,7 @@ class Settings:
     """The key that seals the log; without one it lies in the data folder."""
     secrets_key: Path | None = None
     """The key of the connections' secrets; without one it lies in the data folder."""
-    audit: Level = "denied"
+    audit: AuditLevel = "denied"
     bind: str = HOST
     tls_cert: Path | None = None
     tls_key: Path | None = None

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Literal
 
-PREFIX = "HEADGATE_"
-FILE = "_FILE"
+VARIABLE_PREFIX = "HEADGATE_"
+FILE_SUFFIX = "_FILE"
 """Behind the name of a secret's variable: the file that the secret is read from."""
-CONFIG = "HEADGATE_CONFIG"
+CONFIG_VARIABLE = "HEADGATE_CONFIG"
 FLAG_ON, FLAG_OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 LAST_PORT = 65535
 
-Kind = Literal[
+SettingKind = Literal[
     "text",
     "path",
     "port",
@@ -32,19 +32,19 @@ Kind = Literal[
 ]
 
 
-FILE_KINDS: tuple[Kind, ...] = ("path", "clusters", "egress")
+FILE_KINDS: tuple[SettingKind, ...] = ("path", "clusters", "egress")
 """The kinds of settings that name a file or a folder."""
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class SettingSpec:
     """One setting. `field` leads to it in `Settings`; an empty one is read elsewhere, and not in the configuration file.
 
     `otherwise` says what holds when it is not set, where the field's default does not.
     """
 
     name: str
-    kind: Kind
+    kind: SettingKind
     field: str
     means: str
     otherwise: str = ""
@@ -55,7 +55,7 @@ class Variable:
     @property
     def key(self) -> str:
         """Its name in the configuration file."""
-        return self.name.removeprefix(PREFIX).lower()
+        return self.name.removeprefix(VARIABLE_PREFIX).lower()
 
     @property
     def in_file(self) -> bool:

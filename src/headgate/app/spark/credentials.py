@@ -4,32 +4,32 @@ from contextlib import suppress
 
 from headgate.app.deployment import Deployment
 from headgate.app.spark.drivers import Drivers
-from headgate.control.identity.authenticated import Presented
+from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
 from headgate.control.kernel.audit_records import Denial
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.organizations.organization import Organization, SeveralOrganizationsError
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.endpoints.common.denials import recording_organization
-from headgate.endpoints.internal.guard import DOOR
+from headgate.endpoints.internal.guard import GUARD_ENDPOINT
 from headgate.facts.caller import Caller
-from headgate.spark.authority import Credential
-from headgate.spark.deciding_authority import Known
-from headgate.spark.sessions.registry import Sparks
+from headgate.spark.authority import PresentedCredential
+from headgate.spark.deciding_authority import ResolvedCredential
+from headgate.spark.sessions.registry import SparkRegistry
 
 
-class Knowing:
+class CredentialResolver:
     """Looks credentials up.
 
     A session goes to the driver of the organization that its caller acts in: that of a run on the cluster that the run
     began on, every other on the embedded one.
     """
 
-    def __init__(self, deployment: Deployment, sparks: Sparks, drivers: Drivers) -> None:
+    def __init__(self, deployment: Deployment, sparks: SparkRegistry, drivers: Drivers) -> None:
         self._deployment = deployment
         self._sparks = sparks
         self._drivers = drivers
 
-    def known(self, credential: Credential) -> Known | None:
+    def resolve(self, credential: PresentedCredential) -> ResolvedCredential | None:
         """Return the caller that presents it now, or None. May wait for the store.
 
         Raises `SeveralOrganizationsError`, and `SuspendedError` for a member of a suspended organization.
@@ -43,7 +43,7 @@ class Knowing:
             raise SuspendedError
         return found
 
-    def record_denial(self, credential: Credential, denial: Denial) -> None:
+    def record_denial(self, credential: PresentedCredential, denial: Denial) -> None:
         """Record that the Spark gateway denied a call, in the audit of the organization that it addresses."""
         organizations, named = self._deployment.organizations, credential.organization or None
         presented = self._deployment.identity.authenticate(credential.token)
@@ -54,25 +54,25 @@ class Knowing:
         organization = recording_organization(organizations, addressed, named)
         if organization is not None:
             caller = organization.caller(presented) if presented and organization is addressed else None
-            self._deployment.audit.record_denial(organization, caller, denial, DOOR)
+            self._deployment.audit.record_denial(organization, caller, denial, GUARD_ENDPOINT)
 
-    def at_hand(self, credential: Credential) -> Known | None:
+    def resolve_cached(self, credential: PresentedCredential) -> ResolvedCredential | None:
         """Return the same if nothing has to be looked up for that, else None. Never waits."""
-        presented = self._deployment.identity.remembered(credential.token)
+        presented = self._deployment.identity.cached(credential.token)
         if presented is None or presented.organization is None:
             return None
         if credential.organization not in ("", presented.organization):
             return None
-        organization = self._deployment.organizations.at_hand(presented.organization)
+        organization = self._deployment.organizations.if_open(presented.organization)
         return self._in(organization, presented) if organization else None
 
-    def _in(self, organization: Organization, presented: Presented) -> Known | None:
+    def _in(self, organization: Organization, presented: AuthenticatedPrincipal) -> ResolvedCredential | None:
         caller = organization.caller(presented)
         if caller is None:
             return None
         cluster = _cluster(organization, caller)
-        driver, why_not = self._drivers.of(organization, cluster)
-        return Known(caller, self._sparks.of(organization, cluster), driver, why_not)
+        driver, why_not = self._drivers.get(organization, cluster)
+        return ResolvedCredential(caller, self._sparks.of(organization, cluster), driver, why_not)
 
 
 def _cluster(organization: Organization, caller: Caller) -> str:

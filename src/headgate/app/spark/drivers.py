@@ -18,7 +18,7 @@ from headgate.spark.sql.statements import NO_DRIVER
 
 log = logging.getLogger(__name__)
 
-EVERY = "*"
+IDLE_CHECK_SECONDS = "*"
 """Among the organizations with Spark: all of them."""
 _LOOK_SECONDS = 5.0
 _AGAIN_SECONDS = 5.0
@@ -29,7 +29,7 @@ Make = Callable[[Organization, Cluster], Driver]
 
 
 @dataclass(slots=True)
-class _Held:
+class _DriverSlot:
     """A driver, when somebody came to it last, and until when it is left alone (both in seconds of a steady clock)."""
 
     driver: Driver
@@ -58,7 +58,7 @@ class Drivers:
         self._clusters = clusters
         self._clock = clock
         self._lock = threading.Lock()
-        self._held: dict[tuple[ResourceId, str], _Held] = {}
+        self._held: dict[tuple[ResourceId, str], _DriverSlot] = {}
         self._make: Make | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._background = tasks or BackgroundTasks()
@@ -97,13 +97,13 @@ class Drivers:
 
     def serves(self, organization: Organization) -> bool:
         """Say whether the organization is to have Spark here."""
-        return organization is self._home or EVERY in self._others or organization.id in self._others
+        return organization is self._home or IDLE_CHECK_SECONDS in self._others or organization.id in self._others
 
     def served(self) -> Iterable[Organization]:
         """Return the organizations that are to have Spark here."""
         return (each for each in self._organizations.readable() if self.serves(each))
 
-    def of(self, organization: Organization, cluster: str = EMBEDDED) -> tuple[Driver | None, str]:
+    def get(self, organization: Organization, cluster: str = EMBEDDED) -> tuple[Driver | None, str]:
         """Return an organization's driver, which may not serve yet, or why there will be none. Any thread may ask."""
         if not self.serves(organization):
             return None, NO_DRIVER
@@ -116,7 +116,7 @@ class Drivers:
         with self._lock:
             held = self._held.get(place)
             if held is None and self._make is not None:
-                held = self._held[place] = _Held(self._make(organization, configured), configured, now)
+                held = self._held[place] = _DriverSlot(self._make(organization, configured), configured, now)
                 self._begin(self._start(held))
             elif held is not None:
                 held.used = now
@@ -125,10 +125,10 @@ class Drivers:
                     self._begin(self._start(held))
         return (held.driver if held else None), ""
 
-    async def begin(self, make: Make) -> None:
+    async def start_home(self, make: Make) -> None:
         """Start the home organization's embedded driver. Raises `DriverError` if it does not serve."""
         cluster = self._clusters.find(EMBEDDED) or Cluster(EMBEDDED)
-        held = _Held(make(self._home, cluster), cluster, self._clock())
+        held = _DriverSlot(make(self._home, cluster), cluster, self._clock())
         self._held[self._home.id, EMBEDDED] = held
         await held.driver.start()
         held.starting = False
@@ -146,7 +146,7 @@ class Drivers:
             task.cancel()
         await asyncio.gather(*(held.driver.stop() for held in self._held.values()))
 
-    async def end_unused(self) -> None:
+    async def stop_idle(self) -> None:
         """Stop the drivers that are not used; the next caller starts them again.
 
         That is those on remote clusters to which no caller has come in a while, and those of suspended organizations. The
@@ -155,20 +155,20 @@ class Drivers:
         for (root, cluster), held in tuple(self._held.items()):
             idle = self._clock() - held.used > held.cluster.idle_seconds
             suspended = (root, cluster) != (self._home.id, EMBEDDED) and self._is_suspended(root)
-            if ((held.cluster.remote and idle) or suspended) and held.driver.ready:
+            if ((held.cluster.is_remote and idle) or suspended) and held.driver.ready:
                 log.info("the Spark driver `%s` is not used, and ends", held.driver.name)
                 await held.driver.stop()
 
     def _is_suspended(self, root: ResourceId) -> bool:
-        organization = self._organizations.at_hand(root)
+        organization = self._organizations.if_open(root)
         return organization is not None and organization.control.snapshot.is_suspended
 
     async def _end_idle(self) -> None:
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
-            await self.end_unused()
+            await self.stop_idle()
 
-    async def _start(self, held: _Held) -> None:
+    async def _start(self, held: _DriverSlot) -> None:
         try:
             await held.driver.start()
         except DriverError as error:

@@ -9,14 +9,14 @@ from pydantic import TypeAdapter
 
 from headgate.app.logs import log_to
 from headgate.spark.gateway.process.certificates import CertificateError, Certificates
-from headgate.spark.gateway.process.config import DRAIN, Ready, Told
+from headgate.spark.gateway.process.config import DRAIN, ProcessConfig, ProcessReady
 from headgate.spark.gateway.remote_authority import RemoteAuthority
 from headgate.spark.gateway.server import Gateway, GatewaySettings
 
 
 def main() -> None:
     """Serve until the standard input ends. If it says so, the calls under way have their time; else nobody decides any more."""
-    told = TypeAdapter(Told).validate_json(sys.stdin.buffer.readline())
+    told = TypeAdapter(ProcessConfig).validate_json(sys.stdin.buffer.readline())
     log_to(told.log, told.log_level)
     # uvloop answers a call in less time; what is copied costs the same.
     from uvicorn.loops.auto import auto_loop_factory
@@ -25,22 +25,22 @@ def main() -> None:
         runner.run(_serve(told))
 
 
-async def _serve(told: Told) -> None:
+async def _serve(told: ProcessConfig) -> None:
     parent = _Parent(told.drain_seconds)
     authority = RemoteAuthority(told.authority, told.key)
     try:
         gateway = Gateway(_settings(told), authority)
         port, inner_port = await gateway.start()
     except (CertificateError, RuntimeError) as error:
-        _say(Ready(error=str(error)))
+        _say(ProcessReady(error=str(error)))
         return
-    _say(Ready(port, inner_port))
+    _say(ProcessReady(port, inner_port))
     await parent.gone.wait()
     await gateway.stop(parent.grace)
     authority.end()
 
 
-def _settings(told: Told) -> GatewaySettings:
+def _settings(told: ProcessConfig) -> GatewaySettings:
     if told.tls_cert is None or told.tls_key is None:
         return GatewaySettings(told.host, told.port, told.inner_port)
     credentials = Certificates(told.tls_cert, told.tls_key).credentials()
@@ -67,8 +67,8 @@ class _Parent:
             self._loop.call_soon_threadsafe(self.gone.set)
 
 
-def _say(ready: Ready) -> None:
-    sys.stdout.buffer.write(TypeAdapter(Ready).dump_json(ready) + b"\n")
+def _say(ready: ProcessReady) -> None:
+    sys.stdout.buffer.write(TypeAdapter(ProcessReady).dump_json(ready) + b"\n")
     sys.stdout.buffer.flush()
 
 

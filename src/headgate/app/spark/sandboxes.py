@@ -7,14 +7,14 @@ from pathlib import Path
 from headgate.app.deployment import Deployment
 from headgate.app.settings.path_mentions import mentioned_paths
 from headgate.app.settings.settings import Settings
-from headgate.app.settings.variable import CONFIG
+from headgate.app.settings.variable import CONFIG_VARIABLE
 from headgate.control.organizations.organization import Organization
 from headgate.lake.former_databases import FormerDatabases
-from headgate.sandbox import Level
+from headgate.sandbox import SandboxLevel
 from headgate.spark.driver.clusters import Cluster
 from headgate.spark.driver.config import DriverSandbox
 
-SETTING = "HEADGATE_SANDBOX"
+SANDBOX_SETTING = "HEADGATE_SANDBOX"
 _EVENT_LOGS = "spark.eventLog.dir"
 
 
@@ -22,16 +22,16 @@ class SandboxRequiredError(Exception):
     """The settings require a sandbox that this machine does not enforce."""
 
 
-def describe_unenforced(settings: Settings, level: Level, why: str) -> str:
+def describe_unenforced(settings: Settings, level: SandboxLevel, why: str) -> str:
     """Return the line that says what a machine with this level does not enforce, or nothing; `why` is the reason.
 
     Raises `SandboxRequiredError` if that is not enough for the settings.
     """
-    if level is Level.FULL:
+    if level is SandboxLevel.FULL:
         return ""
     line = f"sandbox of Spark's processes: {level.missing} ({why})"
     if settings.sandbox_required:
-        raise SandboxRequiredError(f"{line}; use Linux 6.7 or newer, or set {SETTING}=prefer to serve without")
+        raise SandboxRequiredError(f"{line}; use Linux 6.7 or newer, or set {SANDBOX_SETTING}=prefer to serve without")
     return line
 
 
@@ -50,7 +50,7 @@ def prepare_driver_sandbox(
     deployment: Deployment,
     organization: Organization,
     cluster: Cluster,
-    level: Level,
+    level: SandboxLevel,
     connects: tuple[int, ...],
     environ: Mapping[str, str],
 ) -> DriverSandbox:
@@ -83,7 +83,7 @@ def _former_folders(deployment: Deployment, organization: Organization) -> Itera
 def forbidden_files(settings: Settings, environ: Mapping[str, str], *more: Path | None) -> tuple[str, ...]:
     """Return the files and folders that a process must not open: the data folder, keys, tokens, passwords, and `more`."""
     keys = (settings.seal_key, settings.vault_key, settings.owner_token)
-    found = (settings.folder, settings.warehouse, *keys, environ.get(CONFIG), Path.home(), *more)
+    found = (settings.folder, settings.warehouse, *keys, environ.get(CONFIG_VARIABLE), Path.home(), *more)
     return tuple(str(each) for each in found if each)
 
 

@@ -1,4 +1,4 @@
-"""Spark beside the doors: the drivers, the gateway's process in front of them, and what answers that."""
+"""Spark beside the endpoints: the drivers, the gateway's process in front of them, and what answers that."""
 
 import asyncio
 import logging
@@ -10,9 +10,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from headgate.app.deployment import Deployment
-from headgate.app.http.server import Alone, ServerError
+from headgate.app.http.server import InternalServer, ServerError
 from headgate.app.settings.settings import Settings
-from headgate.app.spark.credentials import Knowing
+from headgate.app.spark.credentials import CredentialResolver
 from headgate.app.spark.drivers import Drivers
 from headgate.app.spark.sandboxes import (
     SandboxRequiredError,
@@ -21,13 +21,13 @@ from headgate.app.spark.sandboxes import (
     prepare_driver_sandbox,
     with_own_event_logs,
 )
-from headgate.control.connections.commands import Entrance
+from headgate.control.connections.commands import JdbcAccess
 from headgate.control.kernel.supervision import BackgroundTask
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.clusters import EMBEDDED
-from headgate.endpoints.http.read_your_writes import Freshness
+from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.endpoints.internal.gateway import gateway_application
-from headgate.sandbox import Level
+from headgate.sandbox import SandboxLevel
 from headgate.sandbox.machine import find_level
 from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.deciding_authority import DecidingAuthority, endpoint
@@ -36,10 +36,10 @@ from headgate.spark.driver.config import DriverSettings, rest_lake
 from headgate.spark.driver.database_relay import DatabaseRelay
 from headgate.spark.driver.driver import Driver, DriverState
 from headgate.spark.driver.ports import NoPortError, SessionPorts
-from headgate.spark.gateway.process.config import LogLevel, Told
+from headgate.spark.gateway.process.config import LogLevel, ProcessConfig
 from headgate.spark.gateway.process.sandbox import GatewaySandbox
 from headgate.spark.gateway.process.supervisor import GatewayProcess, GatewayProcessError, GatewayState
-from headgate.spark.sessions.registry import Sparks
+from headgate.spark.sessions.registry import SparkRegistry
 from headgate.spark.toolchain.prepare import Toolchain, prepare
 
 _ENFORCED_WITHIN = 10.0
@@ -50,8 +50,8 @@ _UNWATCHED = "Spark Connect refuses calls and ends what runs: no revoke would en
 Say = Callable[[str], None]
 
 
-class SparkSide:
-    """Everything of Spark that one server begins and ends. `freshness` is that of its doors."""
+class SparkService:
+    """Everything of Spark that one server begins and ends. `freshness` is that of its endpoints."""
 
     def __init__(self, deployment: Deployment, say: Say) -> None:
         settings = deployment.settings
@@ -64,18 +64,18 @@ class SparkSide:
             settings.clusters,
             tasks=deployment.tasks,
         )
-        self.sparks = Sparks(deployment.places_of, self._drivers.key, self._drivers.serves, self._route)
+        self.sparks = SparkRegistry(deployment.places_of, self._drivers.key, self._drivers.serves, self._route)
         self._relay = DatabaseRelay()
         self._session_ports = SessionPorts()
-        self._level: Level | None = None
+        self._level: SandboxLevel | None = None
         """What the machine enforces; None until that was looked for."""
-        self._knowing = Knowing(deployment, self.sparks, self._drivers)
+        self._knowing = CredentialResolver(deployment, self.sparks, self._drivers)
         self._abandoned = AbandonedSessions()
-        self._authority = DecidingAuthority(self._knowing.known, lambda: self.sparks.all, self._abandoned)
-        self._answering: Alone | None = None
+        self._authority = DecidingAuthority(self._knowing.resolve, lambda: self.sparks.all, self._abandoned)
+        self._answering: InternalServer | None = None
         self._gateway: GatewayProcess | None = None
         self._releasing: BackgroundTask | None = None
-        self.freshness = Freshness(deployment.organizations)
+        self.freshness = FreshnessBarrier(deployment.organizations)
 
     @property
     def port(self) -> int:
@@ -115,9 +115,9 @@ class SparkSide:
             return "starting"
         return ": ".join(each for each in (self._level.value, self._level.missing) if each)
 
-    def lacking(self, organization: Organization, cluster: str) -> str:
+    def not_ready_reason(self, organization: Organization, cluster: str) -> str:
         """Return why no run of an organization can begin on a cluster yet, or nothing; its driver starts then."""
-        driver, why_not = self._drivers.of(organization, cluster)
+        driver, why_not = self._drivers.get(organization, cluster)
         if driver is not None and driver.ready:
             return ""
         return (
@@ -131,7 +131,7 @@ class SparkSide:
         return {**self._authority.figures, **own} if starts else {}
 
     async def begin(self, inner_url: str) -> None:
-        """Start the home organization's driver and the gateway; `inner_url` is where drivers find the doors.
+        """Start the home organization's driver and the gateway; `inner_url` is where drivers find the endpoints.
 
         Raises `ServerError`, `DriverError` or `ToolchainError`.
         """
@@ -140,8 +140,10 @@ class SparkSide:
         tools = await asyncio.to_thread(prepare, settings.cache, settings.jars_folder, self._say)
         key = secrets.token_urlsafe(32)
         knowing = self._knowing
-        answers = gateway_application(self._authority, knowing.at_hand, key, self.freshness, knowing.record_denial)
-        self._answering = Alone(answers, tasks)
+        answers = gateway_application(
+            self._authority, knowing.resolve_cached, key, self.freshness, knowing.record_denial
+        )
+        self._answering = InternalServer(answers, tasks)
         await self._answering.begin()
         told = _told(settings, self._session_ports.gateway, self._answering.url, key)
         self._gateway = GatewayProcess(told, self._forget, self._say, tasks, sandbox)
@@ -149,7 +151,7 @@ class SparkSide:
         # Side by side: each takes seconds to begin.
         gateway = asyncio.create_task(self._gateway.start())
         try:
-            await self._drivers.begin(
+            await self._drivers.start_home(
                 lambda organization, cluster: self._driver(organization, cluster, tools, inner_url, sandbox.level)
             )
         finally:
@@ -181,12 +183,12 @@ class SparkSide:
             raise ServerError(str(error)) from None
         if line:
             self._say(line)
-        if level is Level.FULL:
+        if level is SandboxLevel.FULL:
             self._relay.start(self._deployment.tasks)
         self._level = level
         return GatewaySandbox(level, ports, forbidden_files(settings, os.environ))
 
-    def _route(self, cluster: str, entrance: Entrance, is_allowed: Callable[[], bool]) -> Entrance:
+    def _route(self, cluster: str, entrance: JdbcAccess, is_allowed: Callable[[], bool]) -> JdbcAccess:
         """Return how a driver enters a database. A sandboxed embedded driver uses the relay, executors of a cluster cannot."""
         return self._relay.route(entrance, is_allowed) if self._relay.port and cluster == EMBEDDED else entrance
 
@@ -212,14 +214,14 @@ class SparkSide:
         self._releasing = self._deployment.tasks.start_task("release of abandoned sessions", release, _ABANDONED)
 
     def _driver(
-        self, organization: Organization, cluster: Cluster, tools: Toolchain, inner_url: str, level: Level
+        self, organization: Organization, cluster: Cluster, tools: Toolchain, inner_url: str, level: SandboxLevel
     ) -> Driver:
         settings, home = self._deployment.settings, organization is self._deployment.home
         cluster = with_own_event_logs(cluster, organization)
         ports = (urlsplit(inner_url).port, self._relay.port)
         connects = tuple(port for port in ports if port)
         sandbox = prepare_driver_sandbox(self._deployment, organization, cluster, level, connects, os.environ)
-        cluster_folder = Path("clusters") / cluster.name if cluster.remote else Path()
+        cluster_folder = Path("clusters") / cluster.name if cluster.is_remote else Path()
         logs = cluster_folder if home else organization.id / cluster_folder
         settings_of_it = DriverSettings(
             java=tools.java,
@@ -229,7 +231,7 @@ class SparkSide:
             log=settings.folder / "logs" / logs / "driver.log",
             scratch=settings.folder / "scratch" / organization.id / "driver" / cluster_folder,
             decision_url=f"{inner_url}/guard/v1/decide",
-            name=("home" if home else organization.id) + (f"@{cluster.name}" if cluster.remote else ""),
+            name=("home" if home else organization.id) + (f"@{cluster.name}" if cluster.is_remote else ""),
             conf=rest_lake(f"{inner_url}/iceberg"),
             cluster=cluster,
             sandbox=sandbox,
@@ -239,8 +241,8 @@ class SparkSide:
         return Driver(settings_of_it, self._say, self._deployment.tasks, self._session_ports)
 
 
-def _told(settings: Settings, inner_port: int, authority: str, key: str) -> Told:
-    return Told(
+def _told(settings: Settings, inner_port: int, authority: str, key: str) -> ProcessConfig:
+    return ProcessConfig(
         host=settings.bind,
         port=settings.gateway_port,
         inner_port=inner_port,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.client import at, base, call, describe_credential, end, send, token
+from headgate.cli.client import api_path, base, describe_credential, end, send, send_request, token
 from headgate.cli.output import fail, say, table, when
 from headgate.cli.passwords import read_password
 from headgate.cli.session_file import forget, kept_session
@@ -32,7 +32,7 @@ def change_password(
 ) -> None:
     """Change your password, and end your other sessions."""
     # A token has no password: that is said before the passwords are asked for.
-    call("GET", "/session")
+    send_request("GET", "/session")
     old = read_password(stdin=password_stdin, prompt="Old password", is_new=False)
     new = read_password(stdin=password_stdin, prompt="New password")
     if not new:
@@ -56,16 +56,16 @@ def list_sessions() -> None:
             each["agent"],
             "yes" if each["current"] else "",
         )
-        for each in call("GET", "/sessions")
+        for each in send_request("GET", "/sessions")
     ]
     table(("id", "began", "ends", "how", "address", "agent", "this one"), rows)
 
 
 def end_session(id: Annotated[str, typer.Argument(help="the id of the session, as `list` shows it")]) -> None:
     """End one of your sessions, on whichever machine it is used."""
-    is_current = call("GET", "/session")["id"] == id
+    is_current = send_request("GET", "/session")["id"] == id
     secret = token()
-    end(at("sessions", id))
+    end(api_path("sessions", id))
     if is_current and kept_session(base(), os.environ) == secret:
         forget(base(), os.environ)
     say(f"the session has ended{f'; {describe_credential()}' if is_current else ''}")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.client import call, every
+from headgate.cli.client import every, send_request
 from headgate.cli.output import say, table
 
 Role = Annotated[str, typer.Argument(help="a role of the model, for example viewer, editor or manager")]
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 def grant(role: Role, resource: Place, to: Annotated[str, typer.Option("--to", help="a person or group")]) -> None:
     """Give a role on a resource."""
-    answer = call("POST", "/assignments", body={"subject": to, "role": role, "resource": resource})
+    answer = send_request("POST", "/assignments", body={"subject": to, "role": role, "resource": resource})
     say(f"{to} holds {role} on {resource} (revision {answer['revision']})")
 
 
@@ -28,7 +28,7 @@ def revoke(
     role: Role, resource: Place, subject: Annotated[str, typer.Option("--from", help="a person or group")]
 ) -> None:
     """Take a role back. Once this has returned, nothing is allowed by it."""
-    answer = call("DELETE", "/assignments", subject=subject, role=role, resource=resource)
+    answer = send_request("DELETE", "/assignments", subject=subject, role=role, resource=resource)
     say(f"{subject} no longer holds {role} on {resource} (revision {answer['revision']})")
 
 

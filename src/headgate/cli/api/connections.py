@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.client import ApiError, at, call, every
+from headgate.cli.client import ApiError, api_path, every, send_request
 from headgate.cli.output import note, say, table
 
 _DEFAULT_PORT = 5432
@@ -53,7 +53,7 @@ def create_connection(
         body["postgresql"] = {**_database(postgresql), "user": user, "password": password, "sslmode": sslmode}
     if http is not None:
         body["http"] = {"base_url": http, "headers": {} if header_file is None else _headers(header_file)}
-    answer = call("POST", "/connections", body=body)
+    answer = send_request("POST", "/connections", body=body)
     say(f"connection {name} (revision {answer['revision']})")
     if "warning" in answer:
         note(f"warning: {answer['warning']}")
@@ -61,7 +61,7 @@ def create_connection(
 
 def show_connection(name: Name) -> None:
     """Show what is behind a connection; its secret is never shown."""
-    found = call("GET", at("connections", name))
+    found = send_request("GET", api_path("connections", name))
     table(("", ""), [(key, str(value)) for key, value in found.items() if key != "revision"])
 
 
@@ -72,7 +72,7 @@ def change_secret(name: Name, password_file: PasswordFile = None, header_file: H
         body["password"] = _line(password_file)
     if header_file is not None:
         body["headers"] = _headers(header_file)
-    answer = call("PUT", at("connections", name, "secret"), body=body)
+    answer = send_request("PUT", api_path("connections", name, "secret"), body=body)
     say(f"connection {name} has a new secret (revision {answer['revision']})")
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.client import call, every
+from headgate.cli.client import every, send_request
 from headgate.cli.output import say, table
 
 
@@ -23,5 +23,5 @@ def list_resources() -> None:
 
 def create_database(name: Annotated[str, typer.Argument()]) -> None:
     """Create a database in the lake."""
-    answer = call("POST", "/databases", body={"name": name})
+    answer = send_request("POST", "/databases", body={"name": name})
     say(f"{answer['name']} (revision {answer['revision']})")

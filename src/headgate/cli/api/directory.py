@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.client import at, call, every
+from headgate.cli.client import api_path, every, send_request
 from headgate.cli.finite_numbers import require_finite
 from headgate.cli.output import say, table, when
 
@@ -51,12 +51,12 @@ def add_user(
 ) -> None:
     """Add a new user. A user that the deployment has already joins by `headgate invitation`."""
     said = {"name": name, "role": role, "place": place}
-    say(f"{name} is in the organization as {role} ({_revision(call('POST', '/users', body=_given(said)))})")
+    say(f"{name} is in the organization as {role} ({_revision(send_request('POST', '/users', body=_given(said)))})")
 
 
 def remove_user(name: Name) -> None:
     """Have somebody leave: memberships, assignments and tokens end."""
-    say(f"{name} is gone ({_revision(call('DELETE', at('users', name)))})")
+    say(f"{name} is gone ({_revision(send_request('DELETE', api_path('users', name)))})")
 
 
 def list_service_principals() -> None:
@@ -72,12 +72,12 @@ def create_service_principal(
 ) -> None:
     """Add a program."""
     said = {"name": name, "role": role, "scope": scope, "place": place}
-    say(f"service principal {name} ({_revision(call('POST', '/service-principals', body=_given(said)))})")
+    say(f"service principal {name} ({_revision(send_request('POST', '/service-principals', body=_given(said)))})")
 
 
 def delete_service_principal(name: Name) -> None:
     """End a program, with its tokens."""
-    say(f"{name} is gone ({_revision(call('DELETE', at('service-principals', name)))})")
+    say(f"{name} is gone ({_revision(send_request('DELETE', api_path('service-principals', name)))})")
 
 
 def list_tokens(
@@ -101,12 +101,12 @@ def issue_token(
 ) -> None:
     """Issue a token. It is shown this once."""
     said = {"principal": principal, "label": label, "days": days, "only": only, "actions": action, "replaces": replaces}
-    say(call("POST", "/tokens", body=_given(said))["token"])
+    say(send_request("POST", "/tokens", body=_given(said))["token"])
 
 
 def revoke_token(id: Annotated[str, typer.Argument(help="the token's id")]) -> None:
     """End a token, at once."""
-    say(f"the token has ended ({_revision(call('DELETE', at('tokens', id)))})")
+    say(f"the token has ended ({_revision(send_request('DELETE', api_path('tokens', id)))})")
 
 
 def list_groups() -> None:
@@ -116,22 +116,22 @@ def list_groups() -> None:
 
 def create_group(name: Name) -> None:
     """Create an empty group."""
-    say(f"group {name} ({_revision(call('POST', '/groups', body={'name': name}))})")
+    say(f"group {name} ({_revision(send_request('POST', '/groups', body={'name': name}))})")
 
 
 def delete_group(name: Name) -> None:
     """Delete a group, with what was assigned to it."""
-    say(f"group {name} is gone ({_revision(call('DELETE', at('groups', name)))})")
+    say(f"group {name} is gone ({_revision(send_request('DELETE', api_path('groups', name)))})")
 
 
 def add_member(group: Annotated[str, typer.Argument()], name: Name) -> None:
     """Put somebody into a group."""
-    say(f"{name} is in {group} ({_revision(call('PUT', at('groups', group, 'members', name)))})")
+    say(f"{name} is in {group} ({_revision(send_request('PUT', api_path('groups', group, 'members', name)))})")
 
 
 def remove_member(group: Annotated[str, typer.Argument()], name: Name) -> None:
     """Take somebody out of a group."""
-    say(f"{name} is out of {group} ({_revision(call('DELETE', at('groups', group, 'members', name)))})")
+    say(f"{name} is out of {group} ({_revision(send_request('DELETE', api_path('groups', group, 'members', name)))})")
 
 
 def _given(said: dict[str, Any]) -> dict[str, Any]:

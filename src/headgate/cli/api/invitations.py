@@ -6,7 +6,7 @@ import httpx
 import typer
 
 from headgate.cli.api.login import use_session
-from headgate.cli.client import ApiError, at, base, call, every, problem_of
+from headgate.cli.client import ApiError, api_path, base, every, problem_of, send_request
 from headgate.cli.output import say, table, when
 from headgate.cli.passwords import read_password
 
@@ -29,7 +29,7 @@ def create(
 ) -> None:
     """Create an invitation for one user. It is shown this once."""
     body = {"role": role, **({"place": place} if place else {})}
-    say(call("POST", "/invitations", body=body)["invitation"])
+    say(send_request("POST", "/invitations", body=body)["invitation"])
 
 
 def list_invitations() -> None:
@@ -40,7 +40,7 @@ def list_invitations() -> None:
 
 def withdraw(id: Annotated[str, typer.Argument(help="the id of the invitation")]) -> None:
     """Withdraw an invitation."""
-    call("DELETE", at("invitations", id))
+    send_request("DELETE", api_path("invitations", id))
     say("the invitation is withdrawn")
 
 
@@ -55,9 +55,9 @@ def accept(
     ] = False,
 ) -> None:
     """Join the organization of an invitation, as the user that is logged in, or with `--login` as a new user, who is logged in then."""
-    path = at("invitations", invitation, "accept")
+    path = api_path("invitations", invitation, "accept")
     if login is None:
-        joined = call("POST", path)
+        joined = send_request("POST", path)
         say(f"you are in the organization `{joined['name']}` now")
         return
     answer = httpx.post(

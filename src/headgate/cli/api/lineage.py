@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.client import call, every
+from headgate.cli.client import every, send_request
 from headgate.cli.output import say, table
 
 Of = Annotated[str, typer.Argument(help="a table by its full name, or a connection")]
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def show(of: Of) -> None:
     """Show what a table came of, and what came of it, by the newest runs that succeeded."""
-    found = call("GET", "/lineage", of=of)
+    found = send_request("GET", "/lineage", of=of)
     for direction in ("upstream", "downstream"):
         say(f"# {direction} of {found['of']}")
         rows = [

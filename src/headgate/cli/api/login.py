@@ -11,7 +11,7 @@ import typer
 from headgate.cli.client import ApiError, base, describe_credential, problem_of
 from headgate.cli.output import say
 from headgate.cli.passwords import read_password, require_terminal
-from headgate.cli.session_file import forget, keep, kept_session
+from headgate.cli.session_file import forget, kept_session, save_session
 
 _DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 _WAITING = ("authorization_pending", "slow_down")
@@ -63,7 +63,7 @@ def logout() -> None:
 def use_session(session: str, ends: float) -> str:
     """Keep a session for the commands that follow and end the one that it replaces; return where it is, as a clause."""
     former = kept_session(base(), os.environ)
-    kept = f"the session is kept in {keep(base(), session, ends, os.environ)}"
+    kept = f"the session is kept in {save_session(base(), session, ends, os.environ)}"
     if former is not None:
         # A server that does not answer leaves the former session to its own end.
         with suppress(httpx.HTTPError):

@@ -7,7 +7,7 @@ import typer
 import yaml
 
 from headgate.cli.api.runs import attend
-from headgate.cli.client import ApiError, at, call, every
+from headgate.cli.client import ApiError, api_path, every, send_request
 from headgate.cli.output import say, table
 
 Name = Annotated[str, typer.Argument(help="the name of a pipeline")]
@@ -44,30 +44,30 @@ def list_pipelines() -> None:
 
 def show_pipeline(name: Name) -> None:
     """Show a pipeline's definition, whose rights its runs use, and its last runs."""
-    found = call("GET", at("pipelines", name))
+    found = send_request("GET", api_path("pipelines", name))
     say(f"# {found['kind']} {found['name']}, {found['state']}, runs as {found['run_as'] or 'nobody: it waits'}")
     if found["definition"]:
         say(yaml.safe_dump(_said(found["definition"]), sort_keys=False, allow_unicode=True).rstrip())
-    for each in call("GET", "/runs", pipeline=found["id"], limit=5)["items"]:
+    for each in send_request("GET", "/runs", pipeline=found["id"], limit=5)["items"]:
         say(f"# run {each['run']}: {each['state']}{': ' + each['why'] if each['why'] else ''}")
 
 
 def save_pipeline(file: File) -> None:
     """Make a pipeline, or replace its definition; its runs then use your rights."""
     name, definition = _read(file)
-    say(f"{name} (revision {call('PUT', at('pipelines', name), body=definition)['revision']})")
+    say(f"{name} (revision {send_request('PUT', api_path('pipelines', name), body=definition)['revision']})")
 
 
 def check_pipeline(file: File) -> None:
     """Say whether a definition could be saved, without saving it: you may, and its SELECT reads what it declares."""
     name, definition = _read(file)
-    call("PUT", at("pipelines", name), body=definition, dry_run="true")
+    send_request("PUT", api_path("pipelines", name), body=definition, dry_run="true")
     say(f"{name} can be saved")
 
 
 def show_rows(name: Name) -> None:
     """Show the rows of a visualization, or what a saved query gives now."""
-    found = call("GET", at("pipelines", name, "rows"))
+    found = send_request("GET", api_path("pipelines", name, "rows"))
     table([column for column, _ in found["columns"]], [[str(value) for value in row] for row in found["rows"]])
     if found["cut"]:
         say("# there are more")
@@ -86,12 +86,12 @@ def _read(file: Path) -> tuple[str, dict[str, Any]]:
 
 def delete_pipeline(name: Name) -> None:
     """Delete a pipeline; the tables that it wrote stay."""
-    say(f"{name} is gone (revision {call('DELETE', at('pipelines', name))['revision']})")
+    say(f"{name} is gone (revision {send_request('DELETE', api_path('pipelines', name))['revision']})")
 
 
 def run_pipeline(name: Name, *, detach: Detached = False) -> None:
     """Run a pipeline and show how it goes. Ctrl-C asks whether to cancel it, and leaves it alone else."""
-    attend(call("POST", at("pipelines", name, "runs"))["run"], detach=detach)
+    attend(send_request("POST", api_path("pipelines", name, "runs"))["run"], detach=detach)
 
 
 def backfill(
@@ -105,7 +105,7 @@ def backfill(
     """Run a pipeline for a range of its cursor, in one run or one for each step."""
     body = {"since": since, "until": until, "step": int(step) if step and step.isdecimal() else step}
     query = {"dry_run": "true"} if dry_run else {}
-    answer = call("POST", at("pipelines", name, "backfill"), body=body, **query)
+    answer = send_request("POST", api_path("pipelines", name, "backfill"), body=body, **query)
     runs = ["would run"] * len(answer["ranges"]) if dry_run else answer["runs"]
     table(
         ("run", "since", "until"),
@@ -115,7 +115,7 @@ def backfill(
 
 def _add_state(pipelines: typer.Typer, verb: str) -> None:
     def change_state(name: Name) -> None:
-        say(f"{name}: {verb} (revision {call('POST', at('pipelines', name, verb))['revision']})")
+        say(f"{name}: {verb} (revision {send_request('POST', api_path('pipelines', name, verb))['revision']})")
 
     pipelines.command(verb, help=f"{verb.replace('-', ' ').capitalize()} a pipeline.")(change_state)
 

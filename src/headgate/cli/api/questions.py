@@ -8,7 +8,7 @@ import httpx
 import typer
 
 from headgate.cli.addresses import deployment_address
-from headgate.cli.client import ApiError, at, call, credential, problem_of
+from headgate.cli.client import ApiError, api_path, problem_of, send_request, stored_credential
 from headgate.cli.output import say, table
 from headgate.spark.connect_address import connect_address
 
@@ -27,7 +27,7 @@ def why(
 ) -> None:
     """Say whether something is allowed, by which path, and what would change it."""
     body = {"action": action, "resource": resource, "subject": subject}
-    answer = call("POST", "/questions/explain", body=body)
+    answer = send_request("POST", "/questions/explain", body=body)
     if not answer["allowed"]:
         _require_fitting(action, resource)
     for line in answered(answer, subject or "you"):
@@ -45,19 +45,19 @@ def answered(answer: dict[str, Any], who: str = "you") -> list[str]:
         lines.append(f"  {path['subject']} was assigned {path['assigned']} on {path['on']}{through}")
     if answer["missing"]:
         lines.append(f"  {_lacking(answer, who)}")
-    lines += [f"  it would be with {written(fix)}" for fix in answer["fixes"]]
+    lines += [f"  it would be with {fix_text(fix)}" for fix in answer["fixes"]]
     return lines
 
 
 def _lacking(answer: dict[str, Any], who: str) -> str:
     """Return what a denial lacks, in words."""
     from headgate.control.questions.messages import reason_on
-    from headgate.decision.types import Missing
+    from headgate.decision.types import DenyReason
 
     named, missing = f"`{answer['resource']}`", answer["missing"]
     if missing["code"] == "no-resource":
         return f"{who} may not see {named}"
-    return reason_on(named, Missing(missing["code"], None, tuple(missing["roles"]), what=missing["what"]), who)
+    return reason_on(named, DenyReason(missing["code"], None, tuple(missing["roles"]), what=missing["what"]), who)
 
 
 def _require_fitting(action: str, resource: str) -> None:
@@ -76,11 +76,11 @@ def _require_fitting(action: str, resource: str) -> None:
 def _type(resource: str) -> str | None:
     """Return the type of a resource; None if the caller may not see it."""
     with suppress(ApiError):
-        return str(call("GET", at("resources", resource))["type"])
+        return str(send_request("GET", api_path("resources", resource))["type"])
     return None
 
 
-def written(fix: dict[str, Any]) -> str:
+def fix_text(fix: dict[str, Any]) -> str:
     """Return a fix in words."""
     return " and ".join(
         f"{each['role']} on {each['resource']}, given by {' or '.join(each['approvers'])}"
@@ -90,7 +90,7 @@ def written(fix: dict[str, Any]) -> str:
 
 def me() -> None:
     """Say who you are and what you were assigned."""
-    answer = call("GET", "/me")
+    answer = send_request("GET", "/me")
     say(f"{answer['name']} (revision {answer['revision']})")
     table(("role", "resource"), [(each["role"], each["resource"]) for each in answer["roles"]])
 
@@ -102,8 +102,8 @@ def status() -> None:
     if health.is_error:
         raise ApiError(problem_of(health))
     say(describe_health(health.json(), httpx.URL(where)))
-    _, source = credential()
-    caller = call("GET", "/me")
+    _, source = stored_credential()
+    caller = send_request("GET", "/me")
     say(f"{where}, organization {caller['organization']['name']}, as {caller['name']} by {source}")
 
 

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.client import ApiError, at, call
+from headgate.cli.client import ApiError, api_path, send_request
 from headgate.cli.output import say, table, when
-from headgate.cli.run_progress import UNDER_WAY, follow, shown
+from headgate.cli.run_progress import UNDER_WAY, follow, show_new_lines
 
 Run = Annotated[str, typer.Argument(help="the id of a run")]
 
-_get = partial(call, "GET")
+_get = partial(send_request, "GET")
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +32,7 @@ def list_runs(
     limit: Annotated[int, typer.Option(help="so many of the newest")] = 50,
 ) -> None:
     """Show the newest runs that you may see."""
-    found = call("GET", "/runs", pipeline=pipeline, state=state, limit=limit)["items"]
+    found = send_request("GET", "/runs", pipeline=pipeline, state=state, limit=limit)["items"]
     rows = [
         (each["run"], each["name"], each["state"], when(each["queued"]), _lasted(each), each["why"]) for each in found
     ]
@@ -41,7 +41,7 @@ def list_runs(
 
 def show_run(run: Run) -> None:
     """Show a run: its state and why, its attempts, progress and figures."""
-    found = call("GET", at("runs", run))
+    found = send_request("GET", api_path("runs", run))
     said = {
         "pipeline": found["name"],
         "state": f"{found['state']}{': ' + found['why'] if found['why'] else ''}",
@@ -66,19 +66,19 @@ def show_log(
     if following:
         attend(run)
     else:
-        shown(_get, run, 0)
+        show_new_lines(_get, run, 0)
 
 
 def cancel_run(run: Run) -> None:
     """End a run before its time, or take it from the queue."""
-    say(f"{run} is cancelled (revision {call('POST', at('runs', run, 'cancel'))['revision']})")
+    say(f"{run} is cancelled (revision {send_request('POST', api_path('runs', run, 'cancel'))['revision']})")
 
 
 def retry_run(
     run: Run, *, detach: Annotated[bool, typer.Option("--detach", help="do not wait for the end")] = False
 ) -> None:
     """Carry out a run that has ended again, as a new one, and show how it goes."""
-    attend(call("POST", at("runs", run, "retry"))["run"], detach=detach)
+    attend(send_request("POST", api_path("runs", run, "retry"))["run"], detach=detach)
 
 
 def attend(run: str, *, detach: bool = False) -> None:

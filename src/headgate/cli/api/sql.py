@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import httpx
 import typer
 
-from headgate.cli.client import ApiError, at, base, call, end, problem_of, token
+from headgate.cli.client import ApiError, api_path, base, end, problem_of, send_request, token
 from headgate.cli.finite_numbers import parse_json
 from headgate.cli.output import errors, note, progress, say, table, write_csv, write_json
 
@@ -40,7 +40,7 @@ def sql(
         _stream({**body, "limit": limit}, output)
         return
     limit = limit or (100 if format == "table" else 1000)
-    answer = _ended(call("POST", "/sql", body={**body, "limit": limit, "wait_seconds": _WAIT}))
+    answer = _ended(send_request("POST", "/sql", body={**body, "limit": limit, "wait_seconds": _WAIT}))
     names = [each["name"] for each in answer["columns"]]
     if names:
         {"table": _table, "json": _json, "csv": _csv}[format](names, _rows(answer))
@@ -51,12 +51,12 @@ def sql(
 def _ended(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the statement once it has ended, with how far it is on the screen while it has not."""
     if answer["state"] == "running":
-        path = f"/sql{at(answer['id'])}"
+        path = f"/sql{api_path(answer['id'])}"
         try:
             with errors.status("waiting for Spark") as status:
                 while answer["state"] == "running":
                     status.update(progress(_progress(answer["progress"])))
-                    answer = call("GET", path, rows=_PAGE, wait_seconds=_WAIT)
+                    answer = send_request("GET", path, rows=_PAGE, wait_seconds=_WAIT)
         except KeyboardInterrupt:
             end(path)
             raise
@@ -75,9 +75,9 @@ def _rows(answer: dict[str, Any]) -> Iterator[list[Any]]:
     yield from answer["rows"]
     if answer["id"] is None:
         return
-    path = f"/sql{at(answer['id'])}"
+    path = f"/sql{api_path(answer['id'])}"
     while answer["next"] is not None:
-        answer = call("GET", path, start=answer["next"], rows=_PAGE)
+        answer = send_request("GET", path, start=answer["next"], rows=_PAGE)
         yield from answer["rows"]
     end(path)
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.client import at, call, every
+from headgate.cli.client import api_path, every, send_request
 from headgate.cli.output import say, table
 
 Name = Annotated[str, typer.Argument(help="the name")]
@@ -42,7 +42,7 @@ def list_projects() -> None:
 
 def create_project(name: Name) -> None:
     """Make a project."""
-    say(f"project {name} ({_revision(call('POST', '/projects', body={'name': name}))})")
+    say(f"project {name} ({_revision(send_request('POST', '/projects', body={'name': name}))})")
 
 
 def list_teams() -> None:
@@ -58,7 +58,7 @@ def create_team(
     domain: Annotated[bool, typer.Option("--domain", help="a domain, which holds teams")] = False,
 ) -> None:
     """Make a team or a domain."""
-    answer = call("POST", "/domains" if domain else "/teams", body={"name": name, "parent": under})
+    answer = send_request("POST", "/domains" if domain else "/teams", body={"name": name, "parent": under})
     say(f"{answer['name']} ({_revision(answer)})")
 
 
@@ -66,13 +66,13 @@ def add_member(
     team: Annotated[str, typer.Argument()], name: Name, role: Annotated[str, typer.Option(help="a role in teams")]
 ) -> None:
     """Put somebody into a team with a role, or give them another one there."""
-    answer = call("PUT", at("teams", team, "members", name), body={"role": role})
+    answer = send_request("PUT", api_path("teams", team, "members", name), body={"role": role})
     say(f"{name} is {role} of {team} ({_revision(answer)})")
 
 
 def remove_member(team: Annotated[str, typer.Argument()], name: Name) -> None:
     """Take somebody out of a team."""
-    say(f"{name} is out of {team} ({_revision(call('DELETE', at('teams', team, 'members', name)))})")
+    say(f"{name} is out of {team} ({_revision(send_request('DELETE', api_path('teams', team, 'members', name)))})")
 
 
 def list_roles() -> None:
@@ -83,12 +83,12 @@ def list_roles() -> None:
 
 def define_role(name: Name, permissions: Annotated[list[str], typer.Argument(help="what it is made of")]) -> None:
     """Define a role of the organization's own."""
-    say(f"role {name} ({_revision(call('PUT', at('roles', name), body={'permissions': permissions}))})")
+    say(f"role {name} ({_revision(send_request('PUT', api_path('roles', name), body={'permissions': permissions}))})")
 
 
 def delete_role(name: Name) -> None:
     """Delete a role of the organization's own."""
-    say(f"role {name} is gone ({_revision(call('DELETE', at('roles', name)))})")
+    say(f"role {name} is gone ({_revision(send_request('DELETE', api_path('roles', name)))})")
 
 
 def list_settings(on: On = "organization") -> None:
@@ -99,7 +99,7 @@ def list_settings(on: On = "organization") -> None:
 
 def change_setting(name: Name, value: Annotated[str, typer.Argument()], on: On = "organization") -> None:
     """Set a switch of a resource."""
-    answer = call("PUT", at("settings", name), body={"value": value, "resource": on})
+    answer = send_request("PUT", api_path("settings", name), body={"value": value, "resource": on})
     say(f"{name} is {value} ({_revision(answer)})")
 
 

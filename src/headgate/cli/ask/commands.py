@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.ask.options import On, With, command
+from headgate.cli.ask.options import On, With, with_options
 
 Facts = Annotated[Path, typer.Argument(metavar="FACTS", help="a facts file; `headgate facts export` writes one")]
 As = Annotated[
@@ -19,8 +19,8 @@ def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     asking = typer.Typer(name="ask", help="Ask a facts file: who may do what, why, and what if.", no_args_is_help=True)
     for name, each in (("check", check), ("list", which), ("who", who), ("explain", explain), ("what-if", what_if)):
-        asking.command(name)(command(each))
-    asking.command("diff")(command(diff))
+        asking.command(name)(with_options(each))
+    asking.command("diff")(with_options(diff))
     app.add_typer(asking)
 
 
@@ -48,7 +48,9 @@ def which(facts: Facts, action: Action, principal: As, on: On) -> int:
 
     moment = opened(facts, on)
     known = moment.answers.facts
-    found = moment.answers.which(caller_of(known, principal), action_of(moment.answers.models, action), moment.now)
+    found = moment.answers.list_resources(
+        caller_of(known, principal), action_of(moment.answers.models, action), moment.now
+    )
     print_resources(known, found, json=on.json)
     return 0
 
@@ -61,7 +63,9 @@ def who(facts: Facts, action: Action, resource: Place, on: On) -> int:
 
     moment = opened(facts, on)
     place = resource_of(moment.answers.facts, resource)
-    print_people(moment.answers.who(action_of(moment.answers.models, action), place, moment.now), json=on.json)
+    print_people(
+        moment.answers.list_principals(action_of(moment.answers.models, action), place, moment.now), json=on.json
+    )
     return 0
 
 

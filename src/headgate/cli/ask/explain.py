@@ -8,15 +8,15 @@ from rich.text import Text
 from rich.tree import Tree
 
 from headgate.cli.ask.facts_file import opened
-from headgate.cli.ask.names import caller_of, question_of, resource_of, written
+from headgate.cli.ask.names import caller_of, name_text, question_of, resource_of
 from headgate.cli.ask.options import AskError, On, With
 from headgate.cli.ask.output import decision_json, print_json, verdict
-from headgate.cli.output import draw, say
-from headgate.control.questions.messages import NO_FIX, hidden, reason
-from headgate.decision.diff.compare import Moment
+from headgate.cli.output import print_drawing, say
+from headgate.control.questions.messages import NO_FIX, denial_text, hidden_text
+from headgate.decision.diff.compare import EvaluatedSide
 from headgate.decision.explain.explain import explain, smallest_fixes
 from headgate.decision.reference import decide
-from headgate.decision.types import Explanation, Fix, Missing, Needed, Path, Question
+from headgate.decision.types import DenyReason, Explanation, Fix, GrantPath, Question, RequiredAssignment
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 
@@ -37,7 +37,7 @@ def explained(file: File, asked: tuple[str, str, str], more: With, on: On, *, re
     elif on.json:
         print_json(_json(facts, found))
     else:
-        draw(_tree(facts, found))
+        print_drawing(_tree(facts, found))
     return 0 if found.decision.allowed else 1
 
 
@@ -50,12 +50,12 @@ def _place(facts: Snapshot, name: str, *, reveal: bool) -> ResourceId:
         return ResourceId(f"?{name}")
 
 
-def _told(moment: Moment, question: Question) -> Explanation:
+def _told(moment: EvaluatedSide, question: Question) -> Explanation:
     answers = moment.answers
     return explain(answers.models, answers.facts, question, moment.now, answers)
 
 
-def _everything(moment: Moment, question: Question) -> Explanation:
+def _everything(moment: EvaluatedSide, question: Question) -> Explanation:
     answers = moment.answers
     decision = decide(answers.models, answers.facts, question, moment.now)
     fixes = () if decision.allowed else smallest_fixes(answers.models, answers.facts, question, moment.now, answers)
@@ -63,7 +63,7 @@ def _everything(moment: Moment, question: Question) -> Explanation:
 
 
 def _print_hidden(name: str, found: Explanation, *, json: bool) -> None:
-    text = hidden(name.split("."))
+    text = hidden_text(name.split("."))
     if json:
         print_json({"allowed": False, "name": name, "revision": found.decision.revision, "message": text})
     else:
@@ -76,8 +76,8 @@ def _tree(facts: Snapshot, found: Explanation) -> Tree:
         for line in _ways(facts, found.decision.paths):
             tree.children.append(_branch(line))
         return tree
-    missing = found.decision.missing or Missing("no-role")
-    tree.children.append(_branch(reason(facts, missing, found.decision.question.caller.principal)))
+    missing = found.decision.missing or DenyReason("no-role")
+    tree.children.append(_branch(denial_text(facts, missing, found.decision.question.caller.principal)))
     for fix in found.fixes:
         needed = (_needed(facts, fix, each) for each in fix.assignments)
         tree.children.append(_branch("it would be allowed with", *needed))
@@ -93,36 +93,36 @@ def _branch(line: str, *below: str) -> Tree:
     return tree
 
 
-def _ways(facts: Snapshot, paths: Sequence[Path]) -> Iterator[str]:
+def _ways(facts: Snapshot, paths: Sequence[GrantPath]) -> Iterator[str]:
     """Yield each way once, with all roles that it gives."""
     if not paths:
         yield "it takes no role, and its conditions hold"
-    ways: dict[Path, list[str]] = {}
+    ways: dict[GrantPath, list[str]] = {}
     for path in _sorted(paths):
-        way = Path("", path.subject, path.assigned_role, path.assigned_on, path.weakest, path.reason)
+        way = GrantPath("", path.subject, path.assigned_role, path.assigned_on, path.weakest, path.reason)
         ways.setdefault(way, []).append(path.role)
     for way, roles in ways.items():
         yield "".join(_way(facts, way, roles))
 
 
-def _sorted(paths: Sequence[Path]) -> list[Path]:
+def _sorted(paths: Sequence[GrantPath]) -> list[GrantPath]:
     return sorted(
         paths, key=lambda path: (path.weakest or "", path.assigned_on, path.subject, path.assigned_role, path.role)
     )
 
 
-def _way(facts: Snapshot, way: Path, roles: Iterable[str]) -> Iterator[str]:
-    yield f"{way.subject} was assigned {way.assigned_role} on {written(facts, way.assigned_on)}"
+def _way(facts: Snapshot, way: GrantPath, roles: Iterable[str]) -> Iterator[str]:
+    yield f"{way.subject} was assigned {way.assigned_role} on {name_text(facts, way.assigned_on)}"
     given = [role for role in dict.fromkeys(roles) if role != way.assigned_role]
     yield f", which gives {', '.join(given)}" if given else ""
-    yield f" (the weakest of what it touches: {written(facts, way.weakest)})" if way.weakest else ""
+    yield f" (the weakest of what it touches: {name_text(facts, way.weakest)})" if way.weakest else ""
     yield f", for {way.reason}" if way.reason else ""
 
 
-def _needed(facts: Snapshot, fix: Fix, needed: Needed) -> str:
+def _needed(facts: Snapshot, fix: Fix, needed: RequiredAssignment) -> str:
     named = " or ".join(needed.approvers[:_MANY])
     more = f" or {len(needed.approvers) - _MANY} more" if len(needed.approvers) > _MANY else ""
-    return f"{needed.role} on {written(facts, needed.resource)} for {fix.subject}, which {named}{more} can give"
+    return f"{needed.role} on {name_text(facts, needed.resource)} for {fix.subject}, which {named}{more} can give"
 
 
 def _json(facts: Snapshot, found: Explanation) -> dict[str, Any]:
@@ -135,30 +135,30 @@ def _json(facts: Snapshot, found: Explanation) -> dict[str, Any]:
     }
 
 
-def _path_json(facts: Snapshot, path: Path) -> dict[str, Any]:
+def _path_json(facts: Snapshot, path: GrantPath) -> dict[str, Any]:
     return {
         "role": path.role,
         "subject": path.subject,
         "assigned_role": path.assigned_role,
-        "assigned_on": written(facts, path.assigned_on),
-        "weakest": written(facts, path.weakest) if path.weakest else None,
+        "assigned_on": name_text(facts, path.assigned_on),
+        "weakest": name_text(facts, path.weakest) if path.weakest else None,
         "reason": path.reason,
     }
 
 
-def _missing_json(facts: Snapshot, found: Explanation, missing: Missing) -> dict[str, Any]:
+def _missing_json(facts: Snapshot, found: Explanation, missing: DenyReason) -> dict[str, Any]:
     return {
         "code": missing.code,
-        "resource": written(facts, missing.resource) if missing.resource else None,
+        "resource": name_text(facts, missing.resource) if missing.resource else None,
         "roles": list(missing.roles),
         "what": missing.what,
-        "message": reason(facts, missing, found.decision.question.caller.principal),
+        "message": denial_text(facts, missing, found.decision.question.caller.principal),
     }
 
 
 def _fix_json(facts: Snapshot, fix: Fix) -> dict[str, Any]:
     assignments = [
-        {"role": each.role, "resource": written(facts, each.resource), "approvers": list(each.approvers)}
+        {"role": each.role, "resource": name_text(facts, each.resource), "approvers": list(each.approvers)}
         for each in fix.assignments
     ]
     return {"subject": fix.subject, "assignments": assignments}

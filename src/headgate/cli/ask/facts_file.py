@@ -15,7 +15,7 @@ from headgate.cli.scenarios.commands import Answering
 from headgate.decision.as_of import PastError, in_force, state_at
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.context import Models
-from headgate.decision.diff.compare import Moment
+from headgate.decision.diff.compare import EvaluatedSide
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
 from headgate.facts.changes import Change
@@ -31,14 +31,14 @@ _LATER = re.compile(r"([+-]\d+)([dhm])")
 _ROOM = files("headgate.model")
 
 
-def opened(path: Path, on: On) -> Moment:
+def opened(path: Path, on: On) -> EvaluatedSide:
     """Return what answers on a facts file.
 
     Raises `AskError`, `FactsError`, `PastError`, `ModelError` or `OSError` for what cannot be had.
     """
     state, past = state_of(path, on.revision), on.revision is not None
-    models = models_of(state, [read_model(each) for each in on.model], past=past)
-    return Moment(answering(models, state.facts, on.engine), time_of(on.at, state, past=past))
+    models = models_of(state, [read_model_file(each) for each in on.model], past=past)
+    return EvaluatedSide(answering(models, state.facts, on.engine), time_of(on.at, state, past=past))
 
 
 def state_of(path: Path, revision: int | None) -> State:
@@ -60,7 +60,7 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
     """
     chosen = {model.name: model for model in given}
     for name in state.sources.keys() & set(MODELS) - chosen.keys():
-        shipped, written = shipped_model(name), state.sources[name]
+        shipped, written = read_shipped_model(name), state.sources[name]
         other = written not in (shipped.hash, "")  # facts that are written by hand do not say which source it was
         if not (other and past):
             chosen[name] = shipped
@@ -76,13 +76,13 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
 
 
 @cache
-def shipped_model(name: str) -> Model:
+def read_shipped_model(name: str) -> Model:
     """Return a model of the package."""
     text = (_ROOM / "models" / f"{name}.yaml").read_text(encoding="utf-8")
     return load_model(text, _actions(), f"{name}.yaml", CONDITIONS)
 
 
-def read_model(path: Path) -> Model:
+def read_model_file(path: Path) -> Model:
     """Return the model of a file. Raises `ModelError` for its mistakes."""
     return load_model(path.read_text(encoding="utf-8"), _actions(), str(path), CONDITIONS)
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from headgate.cli.ask.names import written
+from headgate.cli.ask.names import name_text
 from headgate.cli.ask.output import print_json
 from headgate.cli.output import say, table
-from headgate.decision.diff.results import Ability, Consequences, Effect, Flip, PipelineEffect
+from headgate.decision.diff.results import Ability, DecisionChange, Impact, PipelineImpact, SubjectImpact
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 
@@ -24,7 +24,7 @@ class _Alike(NamedTuple):
     gained: tuple[Ability, ...]
 
 
-def print_consequences(facts: Snapshot, found: Consequences, *, json: bool) -> None:
+def print_consequences(facts: Snapshot, found: Impact, *, json: bool) -> None:
     """Print what follows; `facts` are those that the names are taken from."""
     if json:
         print_json(_json(facts, found))
@@ -36,7 +36,7 @@ def print_consequences(facts: Snapshot, found: Consequences, *, json: bool) -> N
     say(_summary(found))
 
 
-def _summary(found: Consequences) -> str:
+def _summary(found: Impact) -> str:
     flips = sum(1 for _ in found.flips())
     people, places = ({each.principal for each in found.effects}, {each.resource for each in found.effects})
     breaks = sum(each.breaks for each in found.pipelines)
@@ -47,7 +47,7 @@ def _summary(found: Consequences) -> str:
     )
 
 
-def _people(facts: Snapshot, effects: Iterable[Effect]) -> Iterator[Sequence[str]]:
+def _people(facts: Snapshot, effects: Iterable[SubjectImpact]) -> Iterator[Sequence[str]]:
     """Yield a row for all who lose and gain the same on the same resources of a type."""
     places: dict[tuple[PrincipalId, _Alike], list[ResourceId]] = {}
     for each in effects:
@@ -58,7 +58,7 @@ def _people(facts: Snapshot, effects: Iterable[Effect]) -> Iterator[Sequence[str
     for (who, alike), ids in places.items():
         people.setdefault((alike, tuple(ids)), []).append(who)
     for (alike, ids), who in people.items():
-        names = [written(facts, id) for id in ids]
+        names = [name_text(facts, id) for id in ids]
         yield (
             _listed(who),
             _listed(names, alike.type),
@@ -69,10 +69,10 @@ def _people(facts: Snapshot, effects: Iterable[Effect]) -> Iterator[Sequence[str
         )
 
 
-def _pipeline(facts: Snapshot, effect: PipelineEffect) -> Sequence[str]:
+def _pipeline(facts: Snapshot, effect: PipelineImpact) -> Sequence[str]:
     what = " and ".join(word for word, holds in (("breaks", effect.breaks), ("opens", effect.opens)) if holds)
     return (
-        written(facts, effect.pipeline),
+        name_text(facts, effect.pipeline),
         what,
         effect.run_as or "-",
         _flipped(facts, effect.lost),
@@ -80,12 +80,12 @@ def _pipeline(facts: Snapshot, effect: PipelineEffect) -> Sequence[str]:
     )
 
 
-def _flipped(facts: Snapshot, flips: Iterable[Flip]) -> str:
+def _flipped(facts: Snapshot, flips: Iterable[DecisionChange]) -> str:
     """Return who and on what, and the actions of each."""
     found: dict[tuple[PrincipalId, ResourceId], list[Ability]] = {}
     for flip in flips:
         found.setdefault((flip.principal, flip.resource), []).append(flip.ability)
-    parts = [f"{who} on {written(facts, id)}: {_able(abilities)}" for (who, id), abilities in found.items()]
+    parts = [f"{who} on {name_text(facts, id)}: {_able(abilities)}" for (who, id), abilities in found.items()]
     return _listed(parts, separator="; ")
 
 
@@ -103,7 +103,7 @@ def _listed(names: Sequence[str], kind: str = "", *, most: int = _MANY, separato
     return f"{several}{shown}{f'{separator}{len(names) - most} more' if len(names) > most else ''}"
 
 
-def _json(facts: Snapshot, found: Consequences) -> dict[str, Any]:
+def _json(facts: Snapshot, found: Impact) -> dict[str, Any]:
     return {
         "flips": [_flip_json(facts, each) for each in found.flips()],
         "people": [_effect_json(facts, each) for each in found.effects],
@@ -111,21 +111,21 @@ def _json(facts: Snapshot, found: Consequences) -> dict[str, Any]:
     }
 
 
-def _flip_json(facts: Snapshot, flip: Flip) -> dict[str, Any]:
+def _flip_json(facts: Snapshot, flip: DecisionChange) -> dict[str, Any]:
     return {
         "principal": flip.principal,
         "action": flip.ability.action,
         **({"role": flip.ability.role} if flip.ability.role else {}),
-        "resource": written(facts, flip.resource),
+        "resource": name_text(facts, flip.resource),
         "before": not flip.allowed,
         "after": flip.allowed,
     }
 
 
-def _effect_json(facts: Snapshot, effect: Effect) -> dict[str, Any]:
+def _effect_json(facts: Snapshot, effect: SubjectImpact) -> dict[str, Any]:
     return {
         "principal": effect.principal,
-        "resource": written(facts, effect.resource),
+        "resource": name_text(facts, effect.resource),
         "before": effect.before,
         "after": effect.after,
         "loses": [" ".join(each).strip() for each in effect.lost],
@@ -133,9 +133,9 @@ def _effect_json(facts: Snapshot, effect: Effect) -> dict[str, Any]:
     }
 
 
-def _pipeline_json(facts: Snapshot, effect: PipelineEffect) -> dict[str, Any]:
+def _pipeline_json(facts: Snapshot, effect: PipelineImpact) -> dict[str, Any]:
     return {
-        "pipeline": written(facts, effect.pipeline),
+        "pipeline": name_text(facts, effect.pipeline),
         "run_as": effect.run_as,
         "breaks": effect.breaks,
         "opens": effect.opens,

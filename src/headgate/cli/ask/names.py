@@ -19,7 +19,7 @@ def resource_of(facts: Snapshot, name: str) -> ResourceId:
         return ResourceId(name) if found is None else found.id
     names: dict[str, list[ResourceId]] = {}
     for id in facts.resources:
-        names.setdefault(written(facts, id), []).append(id)
+        names.setdefault(name_text(facts, id), []).append(id)
     ids = names.get(name, [])
     if len(ids) > 1:
         raise AskError(
@@ -30,7 +30,7 @@ def resource_of(facts: Snapshot, name: str) -> ResourceId:
     return ids[0]
 
 
-def written(facts: Snapshot, id: ResourceId | None) -> str:
+def name_text(facts: Snapshot, id: ResourceId | None) -> str:
     """Return the full name of a resource; its id where it is gone, and for what lies directly in the organization."""
     if id is None or id not in facts.resources:
         return str(id)

@@ -55,7 +55,7 @@ class With:
     new_role: Annotated[str | None, typer.Option(help="the role that is to replace it")] = None
 
 
-def command(asking: Callable[..., int]) -> Callable[..., None]:
+def with_options(asking: Callable[..., int]) -> Callable[..., None]:
     """Make a command of a function that returns its exit code.
 
     Each field of a record that it takes becomes an option. What cannot be asked is one sentence and exit code 2.

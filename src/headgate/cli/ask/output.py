@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from headgate.cli.ask.names import written
+from headgate.cli.ask.names import name_text
 from headgate.cli.output import say, write_json
 from headgate.decision.types import Decision
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -26,7 +26,7 @@ def print_decision(facts: Snapshot, decision: Decision, *, json: bool) -> None:
 def verdict(facts: Snapshot, decision: Decision) -> str:
     """Return an answer in a line."""
     question, answer = decision.question, "allow" if decision.allowed else "deny"
-    asked = f"{question.caller.principal}, {question.action} on {written(facts, question.resource)}"
+    asked = f"{question.caller.principal}, {question.action} on {name_text(facts, question.resource)}"
     return f"{answer}: {asked} ({decision.model}, revision {decision.revision})"
 
 
@@ -38,7 +38,7 @@ def decision_json(facts: Snapshot, decision: Decision) -> dict[str, Any]:
         "principal": question.caller.principal,
         "action": question.action,
         "resource": question.resource,
-        "name": written(facts, question.resource),
+        "name": name_text(facts, question.resource),
         "model": decision.model,
         "revision": decision.revision,
     }
@@ -46,7 +46,7 @@ def decision_json(facts: Snapshot, decision: Decision) -> dict[str, Any]:
 
 def print_resources(facts: Snapshot, ids: Iterable[ResourceId], *, json: bool) -> None:
     """Print resources by their names, sorted."""
-    found = sorted((written(facts, id), id) for id in ids)
+    found = sorted((name_text(facts, id), id) for id in ids)
     if json:
         print_json([{"resource": id, "name": name, "type": facts.resources[id].type} for name, id in found])
         return

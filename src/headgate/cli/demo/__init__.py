@@ -12,8 +12,8 @@ from headgate.app.background import running
 from headgate.app.server import Server
 from headgate.app.settings.settings import Settings
 from headgate.cli.demo.attempts import try_everything
-from headgate.cli.demo.data import DemoError, unpack
-from headgate.cli.demo.people import PARTS, Person, RefusedError
+from headgate.cli.demo.data import DemoError, unpack_data
+from headgate.cli.demo.people import PARTS, AttemptRefusedError, Person
 from headgate.cli.demo.report import farewell, print_grid, print_refusals
 from headgate.cli.demo.revoke import revoke_in_a_live_session
 from headgate.cli.demo.world import make_lakehouse, make_people
@@ -31,7 +31,7 @@ def run_demo(settings: Settings, *, once: bool) -> int:
         signal.signal(number, signal.default_int_handler)
     began = time.monotonic()
     # Not in the data folder or the cache: no connection reaches those.
-    folder = unpack(settings.folder.with_name(f"{settings.folder.name}-files"))
+    folder = unpack_data(settings.folder.with_name(f"{settings.folder.name}-files"))
     egress = settings.egress.extended(ORGANIZATION, EgressRules((PurePosixPath(folder),)))
     with running(replace(settings, owner=PARTS[0].name, egress=egress), say) as server:
         with _naming_the_rescue(settings.folder):
@@ -64,7 +64,7 @@ def _naming_the_rescue(folder: Path) -> Iterator[None]:
     """Add to a `DemoError` what to do about data that the demo cannot go on with."""
     try:
         yield
-    except (DemoError, RefusedError) as error:
+    except (DemoError, AttemptRefusedError) as error:
         raise DemoError(
             f"the demo cannot go on: {error}; to begin with new data, delete the folder `{folder}` and run it again"
         ) from error

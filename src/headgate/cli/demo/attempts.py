@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headgate.cli.demo.people import Person, RefusedError
+from headgate.cli.demo.people import AttemptRefusedError, Person
 from headgate.cli.run_progress import follow
-from headgate.control.text.error_text import REFUSED, visible_words
+from headgate.control.text.error_text import REFUSED_STATE, visible_words
 
 if TYPE_CHECKING:
     from headgate.app.server import Server
@@ -17,7 +17,7 @@ SALARIES = "lake.secret.salaries"
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class Attempt:
     """Something to try; `may` names who should get it. `question` is the action and resource to ask why about."""
 
     title: str
@@ -27,10 +27,10 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """What came of it: allowed, or refused with the door's own words, or something else went wrong."""
+class Result:
+    """What came of it: allowed, or refused with the endpoint's own words, or something else went wrong."""
 
-    thing: Thing
+    thing: Attempt
     person: Person
     allowed: bool
     words: str = ""
@@ -42,53 +42,53 @@ class Tried:
         return not self.broken and self.allowed == (self.person.name in self.thing.may)
 
 
-def things(server: "Server") -> list[Thing]:
+def things(server: "Server") -> list[Attempt]:
     """Return the ten, two of them also through the API and the REST catalog."""
     everybody = frozenset(("ada", "ed", "vic"))
     writers = frozenset(("ada", "ed"))
     owner = frozenset(("ada",))
     files = server.settings.warehouse
     return [
-        Thing("count the flights", everybody, _sql(f"SELECT count(*) FROM {FLIGHTS}"), ("table.select", FLIGHTS)),
-        Thing("  through the API", everybody, _http(f"SELECT count(*) FROM {FLIGHTS}"), ("table.select", FLIGHTS)),
-        Thing("  through PyIceberg", everybody, _scan(FLIGHTS), ("table.select", FLIGHTS)),
-        Thing(
+        Attempt("count the flights", everybody, _sql(f"SELECT count(*) FROM {FLIGHTS}"), ("table.select", FLIGHTS)),
+        Attempt("  through the API", everybody, _http(f"SELECT count(*) FROM {FLIGHTS}"), ("table.select", FLIGHTS)),
+        Attempt("  through PyIceberg", everybody, _scan(FLIGHTS), ("table.select", FLIGHTS)),
+        Attempt(
             "read the delays by carrier",
             everybody,
             lambda p: p.spark.table("lake.trusted.delays_by_carrier").collect(),
             ("table.select", "lake.trusted.delays_by_carrier"),
         ),
-        Thing("read the salaries", owner, _sql(f"SELECT * FROM {SALARIES}"), ("table.select", SALARIES)),
-        Thing("  through the API", owner, _http(f"SELECT * FROM {SALARIES}"), ("table.select", SALARIES)),
-        Thing("  through PyIceberg", owner, _scan(SALARIES), ("table.select", SALARIES)),
-        Thing(
+        Attempt("read the salaries", owner, _sql(f"SELECT * FROM {SALARIES}"), ("table.select", SALARIES)),
+        Attempt("  through the API", owner, _http(f"SELECT * FROM {SALARIES}"), ("table.select", SALARIES)),
+        Attempt("  through PyIceberg", owner, _scan(SALARIES), ("table.select", SALARIES)),
+        Attempt(
             "guess a salary in a subquery",
             owner,
             _sql(f"SELECT 1 FROM lake.raw.airlines WHERE EXISTS (SELECT 1 FROM {SALARIES} WHERE amount > 2e5)"),
             ("table.select", SALARIES),
         ),
-        Thing("read the files behind the tables", frozenset(), lambda p: p.spark.read.parquet(str(files)).count()),
-        Thing(
+        Attempt("read the files behind the tables", frozenset(), lambda p: p.spark.read.parquet(str(files)).count()),
+        Attempt(
             "add an airline",
             writers,
             _sql("INSERT INTO lake.raw.airlines VALUES ('ZZ', 'Headgate Air')"),
             ("table.insert", "lake.raw.airlines"),
         ),
-        Thing("copy a table into trusted", writers, _copy, ("database.create_table", "lake.trusted")),
-        Thing(
+        Attempt("copy a table into trusted", writers, _copy, ("database.create_table", "lake.trusted")),
+        Attempt(
             "drop a table of trusted",
             owner,
             lambda p: p.spark.sql(f"DROP TABLE lake.trusted.scratch_{p.name}").collect(),
             ("table.drop", "lake.trusted.scratch_{person}"),
         ),
-        Thing("run the pipeline delays_by_carrier", writers, _run, ("query.trigger", "delays_by_carrier")),
-        Thing("give sam a look at the salaries", owner, _give, None),
+        Attempt("run the pipeline delays_by_carrier", writers, _run, ("query.trigger", "delays_by_carrier")),
+        Attempt("give sam a look at the salaries", owner, _give, None),
     ]
 
 
-def try_everything(server: "Server", people: list[Person], watch: Callable[[Tried], None]) -> list[Tried]:
+def try_everything(server: "Server", people: list[Person], watch: Callable[[Result], None]) -> list[Result]:
     """Let everybody try everything, in order; `watch` hears each outcome."""
-    tried: list[Tried] = []
+    tried: list[Result] = []
     for thing in things(server):
         for person in people:
             tried.append(_try(thing, person))
@@ -96,17 +96,17 @@ def try_everything(server: "Server", people: list[Person], watch: Callable[[Trie
     return tried
 
 
-def _try(thing: Thing, person: Person) -> Tried:
+def _try(thing: Attempt, person: Person) -> Result:
     try:
         thing.attempt(person)
-    except RefusedError as error:
-        return Tried(thing, person, allowed=False, words=str(error))
+    except AttemptRefusedError as error:
+        return Result(thing, person, allowed=False, words=str(error))
     except Exception as error:  # noqa: BLE001 (whatever a client library raises is looked at)
         refusal = _refusal(error)
-        return Tried(
+        return Result(
             thing, person, allowed=False, words=refusal or f"{type(error).__name__}: {error}", broken=not refusal
         )
-    return Tried(thing, person, allowed=True)
+    return Result(thing, person, allowed=True)
 
 
 def _refusal(error: Exception) -> str:
@@ -116,7 +116,9 @@ def _refusal(error: Exception) -> str:
 
     if isinstance(error, ForbiddenError | NoSuchTableError):
         return str(error)
-    if isinstance(error, PySparkException) and (error.getSqlState() == REFUSED or "PERMISSION_DENIED" in str(error)):
+    if isinstance(error, PySparkException) and (
+        error.getSqlState() == REFUSED_STATE or "PERMISSION_DENIED" in str(error)
+    ):
         return visible_words(error)
     return ""
 

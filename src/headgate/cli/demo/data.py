@@ -12,7 +12,7 @@ class DemoError(Exception):
     """The demo cannot go on; the message says what to do about it."""
 
 
-def unpack(folder: Path) -> Path:
+def unpack_data(folder: Path) -> Path:
     """Put the CSV files into a folder, if they are not there yet, and return it."""
     folder.mkdir(parents=True, exist_ok=True)
     room = _package()

@@ -1,4 +1,4 @@
-"""The four people of the demo, and the ways in which each of them comes through the doors."""
+"""The four people of the demo, and the ways in which each of them comes through the endpoints."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Persona:
     """Who somebody is in the story, and what they hold: (role, resource)."""
 
     name: str
@@ -24,21 +24,21 @@ class Part:
 
 
 PARTS = (
-    Part("ada", "owner", ()),
-    Part("ed", "editor", (("editor", "lake.raw"), ("editor", "lake.trusted"), ("connection_user", "nycflights13"))),
-    Part("vic", "viewer", (("viewer", "lake.raw"), ("viewer", "lake.trusted"))),
-    Part("sam", "stranger", ()),
+    Persona("ada", "owner", ()),
+    Persona("ed", "editor", (("editor", "lake.raw"), ("editor", "lake.trusted"), ("connection_user", "nycflights13"))),
+    Persona("vic", "viewer", (("viewer", "lake.raw"), ("viewer", "lake.trusted"))),
+    Persona("sam", "stranger", ()),
 )
 
 
-class RefusedError(Exception):
-    """A door said no; the message is its own."""
+class AttemptRefusedError(Exception):
+    """An endpoint said no; the message is its own."""
 
 
 class Person:
     """Somebody with a token: at the API, in Spark and at the REST catalog."""
 
-    def __init__(self, part: Part, token: str, url: str, spark_port: int) -> None:
+    def __init__(self, part: Persona, token: str, url: str, spark_port: int) -> None:
         self.part = part
         self.name = part.name
         self.token = token
@@ -49,10 +49,10 @@ class Person:
         )
 
     def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
-        """Call the API. Raises `RefusedError` for a refusal, `DemoError` for any other failure."""
+        """Call the API. Raises `AttemptRefusedError` for a refusal, `DemoError` for any other failure."""
         answer = self._http.request(method, path, json=body, params=query)
         if answer.status_code in (403, 404):
-            raise RefusedError(answer.json()["detail"])
+            raise AttemptRefusedError(answer.json()["detail"])
         _require_success(answer)
         return answer.json()
 

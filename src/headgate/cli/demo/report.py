@@ -6,23 +6,23 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.app.server import Server
-from headgate.cli.api.questions import written
-from headgate.cli.demo.attempts import Tried
+from headgate.cli.api.questions import fix_text
+from headgate.cli.demo.attempts import Result
 from headgate.cli.demo.people import Person
-from headgate.cli.output import draw, say
+from headgate.cli.output import print_drawing, say
 
 
-def print_grid(people: list[Person], tried: list[Tried]) -> None:
+def print_grid(people: list[Person], tried: list[Result]) -> None:
     """Print who could do what. A cell that did not end as it should is marked."""
     grid = Table(
         "", *(f"{each.name}\n{each.part.what}" for each in people), title="\nwho could do what", title_justify="left"
     )
     for thing in dict.fromkeys(each.thing for each in tried):
         grid.add_row(thing.title, *(_cell(each) for each in tried if each.thing is thing))
-    draw(grid)
+    print_drawing(grid)
 
 
-def print_refusals(people: list[Person], tried: list[Tried]) -> None:
+def print_refusals(people: list[Person], tried: list[Result]) -> None:
     """Print each refusal as its reader gets it, and the smallest assignment that would allow the action, as the owner gets it."""
     say("\nwhy not: each refusal in its own words, and the assignment that would allow the action")
     for thing in dict.fromkeys(each.thing for each in tried):
@@ -58,7 +58,7 @@ or on the command line, as {people[0].name} the owner:
 """)
 
 
-def _cell(each: Tried) -> Text:
+def _cell(each: Result) -> Text:
     if each.broken:
         return Text("broke", "red")
     answer = "yes" if each.allowed else "no"
@@ -67,15 +67,15 @@ def _cell(each: Tried) -> Text:
     return Text(answer, "green" if each.allowed else "")
 
 
-def _plain(each: Tried) -> str:
+def _plain(each: Result) -> str:
     """Return the words on one line, without the name that they begin with."""
     return " ".join(each.words.split()).removeprefix(f"{each.person.name}: ")
 
 
-def _fix(owner: Person, each: Tried) -> str:
+def _fix(owner: Person, each: Result) -> str:
     if each.thing.question is None:
         return ""
     action, resource = each.thing.question
     body = {"action": action, "resource": resource.format(person=each.person.name), "subject": each.person.name}
     fixes = owner.call("POST", "/questions/explain", body)["fixes"]
-    return f"to allow `{action}` on `{body['resource']}`: {written(fixes[0])}" if fixes else ""
+    return f"to allow `{action}` on `{body['resource']}`: {fix_text(fixes[0])}" if fixes else ""

@@ -4,7 +4,7 @@ import time
 
 from headgate.cli.demo.people import Person
 from headgate.cli.output import say
-from headgate.control.text.error_text import REFUSED, visible_words
+from headgate.control.text.error_text import REFUSED_STATE, visible_words
 
 TABLE = "lake.trusted.delays_by_carrier"
 
@@ -25,7 +25,7 @@ def revoke_in_a_live_session(people: list[Person]) -> bool:
     except PySparkException as error:
         say(f"  {viewer.name} asks the same DataFrame again, {(time.monotonic() - revoked) * 1000:.0f} ms later:")
         say(f"      {' '.join(visible_words(error).split())}")
-        refused = error.getSqlState() == REFUSED
+        refused = error.getSqlState() == REFUSED_STATE
     else:
         say(f"  {viewer.name} could still read it")
         refused = False

@@ -1,4 +1,4 @@
-"""Making the lakehouse of the demo, through the same doors as everybody. What is there already stays."""
+"""Making the lakehouse of the demo, through the same endpoints as everybody. What is there already stays."""
 
 from contextlib import suppress
 from functools import partial
@@ -9,7 +9,7 @@ import yaml
 
 from headgate.app.server import Server
 from headgate.cli.demo.data import DemoError
-from headgate.cli.demo.people import PARTS, Person, RefusedError
+from headgate.cli.demo.people import PARTS, AttemptRefusedError, Person
 from headgate.cli.output import say
 from headgate.cli.run_progress import UNDER_WAY, follow
 
@@ -40,7 +40,7 @@ def make_lakehouse(people: list[Person], folder: Path) -> None:
     for name in ("raw", "trusted", "secret"):
         owner.ensure("POST", "/databases", {"name": name})
     # Made anew: an earlier demo on this data may have had its files in another folder.
-    with suppress(RefusedError):
+    with suppress(AttemptRefusedError):
         owner.call("DELETE", "/connections/nycflights13")
     owner.call("POST", "/connections", {"name": "nycflights13", "folder": str(folder)})
     for person in people:
@@ -60,7 +60,7 @@ def make_lakehouse(people: list[Person], folder: Path) -> None:
 
 def end_runs(person: Person, name: str) -> None:
     """Cancel the runs of a pipeline that a demo left when it was interrupted: the server takes them up again."""
-    with suppress(RefusedError):  # no pipeline has this name yet
+    with suppress(AttemptRefusedError):  # no pipeline has this name yet
         for run in person.call("GET", "/runs", pipeline=name)["items"]:
             if run["state"] in UNDER_WAY:
                 person.call("POST", f"/runs/{run['run']}/cancel")

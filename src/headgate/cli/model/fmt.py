@@ -35,12 +35,12 @@ def lay_out(
 
 
 def _laid_out(text: str, file: str) -> str:
-    from headgate.model.diagnostics import ModelError, Report
-    from headgate.model.formatter import laid_out
-    from headgate.model.yaml_positions import parse
+    from headgate.model.diagnostics import DiagnosticReport, ModelError
+    from headgate.model.formatter import format_model
+    from headgate.model.yaml_positions import parse_yaml
 
-    report = Report(file)
-    parse(text, report)
-    if report.refused:
+    report = DiagnosticReport(file)
+    parse_yaml(text, report)
+    if report.has_errors:
         raise ModelError(report.diagnostics())
-    return laid_out(text)
+    return format_model(text)

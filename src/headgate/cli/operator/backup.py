@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli.local import Data, refusals, settings_of
+from headgate.cli.local import Data, exit_on_refusal, settings_of
 from headgate.cli.output import fail, say
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def backup(file: Annotated[Path, typer.Argument(help="a new file")], data: Data 
 
     settings = settings_of(data)
     _embedded(settings)
-    with refusals():
+    with exit_on_refusal():
         back_up(settings.folder, file)
     say(f"the store of `{settings.folder}` is in `{file}`; the keys and the data files of tables are not")
 
@@ -45,7 +45,7 @@ def restore(file: Annotated[Path, typer.Argument(help="what `headgate backup` wr
 
     settings = default_settings(os.environ, folder=data)
     _embedded(settings)
-    with refusals():
+    with exit_on_refusal():
         # Without the keys nothing says whose seals are true.
         known = KnownKeys.beside(settings.seal_key)
         marks = Marks.beside(settings.seal_key)

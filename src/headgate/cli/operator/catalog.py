@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli.command_groups import group
-from headgate.cli.local import Data, deployed, refusals
+from headgate.cli.command_groups import command_group
+from headgate.cli.local import Data, exit_on_refusal, open_local_deployment
 from headgate.cli.output import errors, fail, say, table
 
 if TYPE_CHECKING:
-    from headgate.app.catalog_import import Found
+    from headgate.app.catalog_import import ImportCandidate
     from headgate.app.deployment import Deployment
     from headgate.control.organizations.organization import Organization
     from headgate.lake.other_catalog import OtherCatalog
@@ -30,7 +30,7 @@ COLUMNS = ("table", "location", "snapshots", "columns", "result")
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands. With one command only, the group would be the command: so it has a callback."""
-    catalogs = group("catalog", "Other Iceberg catalogs.")
+    catalogs = command_group("catalog", "Other Iceberg catalogs.")
     catalogs.command("import")(take)
     catalogs.callback()(lambda: None)
     app.add_typer(catalogs)
@@ -53,16 +53,16 @@ def take(
     """
     from rich.progress import Progress
 
-    from headgate.app.catalog_import import Importing
+    from headgate.app.catalog_import import CatalogImport
     from headgate.app.http.lakes import warehouse_of
 
-    with deployed(data) as deployment:
+    with open_local_deployment(data) as deployment:
         taking = _taking(deployment, organization)
         warehouse = warehouse_of(deployment.settings, taking.id)
-        importing = Importing(taking, deployment.organizations, warehouse)
+        importing = CatalogImport(taking, deployment.organizations, warehouse)
         with _opened(source) as other, Progress(console=errors, transient=True) as progress:
-            tables = progress.track(importing.found(other), total=other.count, description="reading")
-            found = [each if dry_run else importing.take(each) for each in tables]
+            tables = progress.track(importing.scan(other), total=other.count, description="reading")
+            found = [each if dry_run else importing.import_table(each) for each in tables]
     table(COLUMNS, [_row(each, dry_run=dry_run) for each in found])
     refused = sum(1 for each in found if each.problem)
     say(f"{len(found) - refused} {'would be' if dry_run else 'were'} taken, {refused} refused")
@@ -75,7 +75,7 @@ def _taking(deployment: "Deployment", named: str | None) -> "Organization":
     from headgate.control.kernel.errors import InvalidError
 
     listed = deployment.organizations.listed
-    with refusals():
+    with exit_on_refusal():
         if named is None and len(listed) > 1:
             ways = " or ".join(f"`--organization {each}`" for each in sorted(listed.values()))
             raise InvalidError(f"the tables can go to more than one organization; choose one: {ways}")
@@ -102,7 +102,7 @@ def _opened(source: list[str]) -> "Iterator[OtherCatalog]":
         sys.exit(2)
 
 
-def _row(found: "Found", *, dry_run: bool) -> tuple[object, ...]:
+def _row(found: "ImportCandidate", *, dry_run: bool) -> tuple[object, ...]:
     name = ".".join(found.name)
     if found.loaded is None:
         return (name, "", "", "", f"refused: {found.problem}")

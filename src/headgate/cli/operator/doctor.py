@@ -22,9 +22,9 @@ def doctor(
     *, data: Data = None, as_json: Annotated[bool, typer.Option("--json", help="one JSON object a line")] = False
 ) -> None:
     """Look at the settings, the data, the store, the ports, the certificate and what Spark needs. Changes nothing."""
-    from headgate.app.doctor import checkup
+    from headgate.app.doctor import doctor
 
-    found = list(checkup(lambda: default_settings(os.environ, folder=data), os.environ, time.time()))
+    found = list(doctor(lambda: default_settings(os.environ, folder=data), os.environ, time.time()))
     if as_json:
         for each in found:
             write_json(asdict(each))

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.command_groups import group
+from headgate.cli.command_groups import command_group
 from headgate.cli.output import fail, write_text
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands. With one command only, the group would be the command: so it has a callback."""
-    facts = group("facts", "An organization's facts as a file.")
+    facts = command_group("facts", "An organization's facts as a file.")
     facts.command("export")(export)
     facts.callback()(lambda: None)
     app.add_typer(facts)

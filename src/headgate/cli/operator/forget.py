@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from headgate.cli.confirmation import confirm
-from headgate.cli.local import Data, deployed, opened
+from headgate.cli.local import Data, open_local_deployment, open_store
 from headgate.cli.output import say
 
 
@@ -26,14 +26,14 @@ def forget(
     """
     from headgate.control.deployment import erasure
 
-    with deployed(data) as deployment:
-        principal = erasure.person(deployment.organizations, user)
+    with open_local_deployment(data) as deployment:
+        principal = erasure.find_person(deployment.organizations, user)
         if not yes:
             confirm(
                 f"Erase `{user}` (`{principal}`) from every organization? This cannot be undone.", "nothing was erased"
             )
-        erased = erasure.forget(deployment.organizations, principal)
-    with opened(data) as (stores, _):
+        erased = erasure.erase_person(deployment.organizations, principal)
+    with open_store(data) as (stores, _):
         stores.settle()
     for log, documents in erased.items():
         say(f"`{principal}` is forgotten in the log `{log}`: {documents} documents are erased")

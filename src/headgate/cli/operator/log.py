@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli.client import call
-from headgate.cli.command_groups import group
-from headgate.cli.local import Data, opened
+from headgate.cli.client import send_request
+from headgate.cli.command_groups import command_group
+from headgate.cli.local import Data, open_store
 from headgate.cli.output import errors, say, table, write_text
 
 if TYPE_CHECKING:
-    from headgate.store.verification import Proof
+    from headgate.store.verification import VerificationResult
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    logs = group("log", "Who changed what, and the proof of it.")
+    logs = command_group("log", "Who changed what, and the proof of it.")
     for command in (show, verify, accept, seal, rotate):
         logs.command(command.__name__)(command)
     app.add_typer(logs)
@@ -31,7 +31,7 @@ def show(
     limit: Annotated[int, typer.Option()] = 100,
 ) -> None:
     """Show who changed what, from a running server."""
-    entries = call("GET", "/audit", after=after, limit=limit)["items"]
+    entries = send_request("GET", "/audit", after=after, limit=limit)["items"]
     rows = [
         (
             entry["revision"],
@@ -59,7 +59,7 @@ def verify(
     from headgate.store.marks import Marks
     from headgate.store.seals import read_seals
 
-    with opened(data) as (stores, settings):
+    with open_store(data) as (stores, settings):
         given = [seal for file in seals or () for seal in read_seals(file.read_text(encoding="utf-8").splitlines())]
         total = sum(head.revision for head in stores.heads(stores.logs()).values())
         with _progress(total) as seen:
@@ -75,7 +75,7 @@ def accept(data: Data = None) -> None:
     from headgate.store.keys import KnownKeys
     from headgate.store.marks import Marks
 
-    with opened(data) as (stores, settings):
+    with open_store(data) as (stores, settings):
         known = KnownKeys.beside(settings.seal_key)
         proofs = stores.verify(known=known)
         stores.accept(Marks.beside(settings.seal_key), known)
@@ -84,7 +84,7 @@ def accept(data: Data = None) -> None:
 
 def seal(data: Data = None) -> None:
     """Sign the newest entry of every log, and print the seals: keep them elsewhere, for `headgate log verify --seal`."""
-    with opened(data, sealing=True) as (stores, _):
+    with open_store(data, sealing=True) as (stores, _):
         for each in stores.seal():
             write_text(f"{each.line()}\n")
 
@@ -98,7 +98,7 @@ def rotate(data: Data = None) -> None:
     say(f"the logs are sealed by the key {key.fingerprint} from now on")
 
 
-def _say(proofs: "Sequence[Proof]") -> None:
+def _say(proofs: "Sequence[VerificationResult]") -> None:
     for proof in proofs:
         sealed = f"sealed up to {proof.sealed}" if proof.sealed else "not sealed"
         say(f"the log `{proof.log}` is whole up to revision {proof.head}, {sealed}")

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.command_groups import group
-from headgate.cli.local import Data, deployed
+from headgate.cli.command_groups import command_group
+from headgate.cli.local import Data, open_local_deployment
 from headgate.cli.output import say, table
 
 Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name")]
@@ -13,7 +13,9 @@ Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name")]
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    operators = group("operators", "Users of the deployment who create, list, suspend and remove organizations.")
+    operators = command_group(
+        "operators", "Users of the deployment who create, list, suspend and remove organizations."
+    )
     operators.command("add")(add)
     operators.command("remove")(remove)
     operators.command("list")(list_operators)
@@ -23,28 +25,32 @@ def register(app: typer.Typer) -> None:
 def add(name: Login, data: Data = None) -> None:
     """Make a user of the deployment an operator. That gives no right inside any organization."""
     from headgate.control.deployment.operators import add_operator
-    from headgate.control.kernel.metadata import Call
-    from headgate.control.kernel.ports import Origin
+    from headgate.control.kernel.metadata import CommandMetadata
+    from headgate.control.kernel.ports import RequestOrigin
 
-    with deployed(data) as deployment:
-        user = deployment.entrance.logins.user_of(name)
-        add_operator(deployment.organizations.deployment.control, user.principal, Call(Origin("operator")))
+    with open_local_deployment(data) as deployment:
+        user = deployment.entrance.authentication.user_of(name)
+        add_operator(
+            deployment.organizations.deployment.control, user.principal, CommandMetadata(RequestOrigin("operator"))
+        )
     say(f"{name} is an operator of the deployment")
 
 
 def remove(name: Login, data: Data = None) -> None:
     """Revoke the role from an operator, who stays a user of the deployment."""
     from headgate.control.deployment.operators import remove_operator
-    from headgate.control.kernel.errors import MissingError
-    from headgate.control.kernel.metadata import Call
-    from headgate.control.kernel.ports import Origin
+    from headgate.control.kernel.errors import NotFoundError
+    from headgate.control.kernel.metadata import CommandMetadata
+    from headgate.control.kernel.ports import RequestOrigin
 
-    with deployed(data) as deployment:
-        user = deployment.entrance.logins.user_of(name)
+    with open_local_deployment(data) as deployment:
+        user = deployment.entrance.authentication.user_of(name)
         try:
-            remove_operator(deployment.organizations.deployment.control, user.principal, Call(Origin("operator")))
-        except MissingError:
-            raise MissingError(f"{name} is not an operator; `headgate operators list` shows the operators") from None
+            remove_operator(
+                deployment.organizations.deployment.control, user.principal, CommandMetadata(RequestOrigin("operator"))
+            )
+        except NotFoundError:
+            raise NotFoundError(f"{name} is not an operator; `headgate operators list` shows the operators") from None
     say(f"{name} is no longer an operator")
 
 
@@ -52,7 +58,7 @@ def list_operators(data: Data = None) -> None:
     """Show the operators."""
     from headgate.control.deployment.operators import operators
 
-    with deployed(data) as deployment:
-        logins = deployment.entrance.logins
+    with open_local_deployment(data) as deployment:
+        logins = deployment.entrance.authentication
         found = [(id, logins.user(id)) for id in operators(deployment.organizations.deployment.control)]
     table(("name", "login", "id"), [(user.name, user.login, id) if user else ("", "", id) for id, user in found])

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli.command_groups import group
-from headgate.cli.local import Data, deployed, opened, refusals
+from headgate.cli.command_groups import command_group
+from headgate.cli.local import Data, exit_on_refusal, open_local_deployment, open_store
 from headgate.cli.operator import organization_management
 from headgate.cli.output import note, say
 
@@ -20,7 +20,7 @@ File = Annotated[Path, typer.Argument(help="the file; it holds names and hashes 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    organizations = group("organization", "The organizations of the deployment, on its own machine.")
+    organizations = command_group("organization", "The organizations of the deployment, on its own machine.")
     organization_management.register(organizations)
     organizations.command("export")(export)
     organizations.command("import")(take)
@@ -37,7 +37,7 @@ def export(
     It may be served meanwhile. The data files of its tables are not in it: copy the warehouse too.
     """
     id = _id_of(organization, data)
-    with opened(data) as (stores, _):
+    with open_store(data) as (stores, _):
         lines = stores.export(id)
         first = next(lines)
         count = _write(file, first, lines)
@@ -65,35 +65,35 @@ def take(
     """
     from headgate.app.deployment import is_model
     from headgate.app.http.lakes import warehouse_of
-    from headgate.control.deployment.import_organization import adopt, adoptable
+    from headgate.control.deployment.import_organization import register_imported, require_importable
     from headgate.control.kernel.errors import InvalidError
     from headgate.control.organizations.commands import DEPLOYMENT
     from headgate.lake.metadata_files import location_of
     from headgate.lake.warehouse import may_adopt
-    from headgate.store.import_log import read_lines, root_of
+    from headgate.store.import_log import exported_root, read_export
 
     _warn_of_missing(files or ())
-    with refusals(), file.open(encoding="utf-8") as lines:
-        root = root_of(read_lines(lines))
+    with exit_on_refusal(), file.open(encoding="utf-8") as lines:
+        root = exported_root(read_export(lines))
         if root == DEPLOYMENT:
             raise InvalidError(
                 "the file is of a deployment, not of an organization; export one with `headgate organization export`"
             )
         title = name or root
-        with opened(data, new=True) as (stores, settings):
+        with open_store(data, new=True) as (stores, settings):
             is_new = not stores.logs()
             if not is_new:
-                with deployed(data) as deployment:
-                    adoptable(deployment.organizations, root, title)
+                with open_local_deployment(data) as deployment:
+                    require_importable(deployment.organizations, root, title)
             lines.seek(0)
             warehouse, named = warehouse_of(settings, root), tuple(files or ())
             facts = stores.take(
-                read_lines(lines),
+                read_export(lines),
                 lambda pointer: may_adopt(warehouse, location_of(pointer.metadata_location), named),
                 is_model,
             )
-        with deployed(data) as deployment:
-            adopt(deployment.organizations, deployment.entrance.logins, facts, title)
+        with open_local_deployment(data) as deployment:
+            register_imported(deployment.organizations, deployment.entrance.authentication, facts, title)
     if is_new:
         say(f"began a new deployment in {'PostgreSQL' if settings.store_url else f'`{settings.folder}`'}")
     say(f"`{root}` is an organization here, at revision {facts.revision}, with {len(facts.principals)} principals")
@@ -110,10 +110,10 @@ def _id_of(named: str, data: Path | None) -> "ResourceId":
     """Return the id of an organization of this id or name; the text itself if there is none."""
     from headgate.facts.ids import ResourceId
 
-    with opened(data) as (stores, _):
+    with open_store(data) as (stores, _):
         if named in stores.logs():
             return ResourceId(named)
-    with deployed(data) as deployment:
+    with open_local_deployment(data) as deployment:
         return deployment.organizations.listed_id(named)
 
 

@@ -7,14 +7,14 @@ import typer
 from rich.filesize import decimal
 
 from headgate.cli.confirmation import confirm, require_reason
-from headgate.cli.local import Data, deployed, listed_organization
+from headgate.cli.local import Data, listed_organization, open_local_deployment
 from headgate.cli.output import fail, say, table, when
 
 if TYPE_CHECKING:
     from headgate.app.deployment import Deployment
     from headgate.app.folders.organization_folders import OrganizationFolders
     from headgate.control.kernel.command import Command
-    from headgate.control.kernel.metadata import Call
+    from headgate.control.kernel.metadata import CommandMetadata
     from headgate.facts.ids import ResourceId
 
 Named = Annotated[str, typer.Argument(metavar="ID|NAME", help="the organization, by id or name")]
@@ -40,16 +40,16 @@ def create(
     data: Data = None,
 ) -> None:
     """Create an organization."""
-    from headgate.control.deployment.bootstrap import Founding, found, preview_founding
+    from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, preview_founding
     from headgate.control.kernel.ids import new_id
     from headgate.facts.ids import ResourceId
 
-    with deployed(data) as deployment:
-        user = deployment.entrance.logins.user_of(owner)
-        founding = Founding(ResourceId(new_id("o")), name, user.principal, user.name, model, tree)
+    with open_local_deployment(data) as deployment:
+        user = deployment.entrance.authentication.user_of(owner)
+        founding = OrganizationSpec(ResourceId(new_id("o")), name, user.principal, user.name, model, tree)
         preview_founding(deployment.organizations, founding)
         if not dry_run:
-            found(deployment.organizations, founding, call=_call())
+            create_organization(deployment.organizations, founding, call=_call())
     say(f"`{name}` would be created" if dry_run else f"`{name}` is an organization ({founding.root}); {owner} owns it")
 
 
@@ -57,7 +57,7 @@ def list_organizations(data: Data = None) -> None:
     """Show the organizations of the deployment."""
     from headgate.control.deployment.organization_list import describe_organization
 
-    with deployed(data) as deployment:
+    with open_local_deployment(data) as deployment:
         organizations = deployment.organizations
         found = sorted(
             (name, id, describe_organization(organizations, id)) for id, name in organizations.listed.items()
@@ -77,7 +77,7 @@ def suspend(
     from headgate.control.organizations.suspension import SuspendOrganization
 
     require_reason(why)
-    with deployed(data) as deployment:
+    with open_local_deployment(data) as deployment:
         id = listed_organization(deployment, organization)
         command = SuspendOrganization(id)
         _in_both(deployment, id, command, command, _call(why), dry_run=dry_run)
@@ -89,7 +89,7 @@ def resume(organization: Named, *, dry_run: DryRun = False, data: Data = None) -
     """Resume an organization: everything in it is decided as before it was suspended."""
     from headgate.control.organizations.suspension import ResumeOrganization
 
-    with deployed(data) as deployment:
+    with open_local_deployment(data) as deployment:
         id = listed_organization(deployment, organization)
         command = ResumeOrganization(id)
         _in_both(deployment, id, command, command, _call(), dry_run=dry_run)
@@ -114,7 +114,7 @@ def remove(
     from headgate.control.organizations.organization_life import EndOrganization
     from headgate.control.organizations.removal import RemoveOrganization, require_removable
 
-    with deployed(data) as deployment:
+    with open_local_deployment(data) as deployment:
         id = listed_organization(deployment, organization)
         require_removable(deployment.organizations, id)
         shown = _shown(deployment, id, organization)
@@ -135,7 +135,13 @@ def remove(
 
 
 def _in_both(
-    deployment: "Deployment", id: "ResourceId", listed: "Command", own: "Command", call: "Call", *, dry_run: bool
+    deployment: "Deployment",
+    id: "ResourceId",
+    listed: "Command",
+    own: "Command",
+    call: "CommandMetadata",
+    *,
+    dry_run: bool,
 ) -> None:
     """Write to the organization's own log first, by which everything in it is decided; then to the deployment's."""
     organizations = deployment.organizations
@@ -178,8 +184,8 @@ def _remove_folders(shown: str, folders: "OrganizationFolders") -> None:
         sys.exit(1)
 
 
-def _call(why: str = "") -> "Call":
-    from headgate.control.kernel.metadata import Call
-    from headgate.control.kernel.ports import Origin
+def _call(why: str = "") -> "CommandMetadata":
+    from headgate.control.kernel.metadata import CommandMetadata
+    from headgate.control.kernel.ports import RequestOrigin
 
-    return Call(Origin("operator"), why)
+    return CommandMetadata(RequestOrigin("operator"), why)

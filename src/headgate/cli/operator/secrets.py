@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.command_groups import group
-from headgate.cli.local import Data, deployed
+from headgate.cli.command_groups import command_group
+from headgate.cli.local import Data, open_local_deployment
 from headgate.cli.output import errors, fail, say, table
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    secrets = group("secrets", "The key that seals the secrets of connections.")
+    secrets = command_group("secrets", "The key that seals the secrets of connections.")
     secrets.command("rotate")(rotate)
     secrets.callback()(lambda: None)
     app.add_typer(secrets)
@@ -44,7 +44,7 @@ def rotate(
     from headgate.control.connections.vault import VaultError
     from headgate.control.connections.vault_rotation import VaultRotation
 
-    with deployed(data) as deployment:
+    with open_local_deployment(data) as deployment:
         vault, lost = deployment.vault, list[tuple[str, str, str]]()
         try:
             if not resume:

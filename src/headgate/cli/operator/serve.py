@@ -68,11 +68,11 @@ def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = N
 def worker(data: Data = None) -> None:
     """Carry out runs of pipelines beside a server that shares its PostgreSQL and its data folder."""
     from headgate.app.logs import log_to
-    from headgate.app.worker import WorkerApart
+    from headgate.app.worker import StandaloneWorker
 
     settings = default_settings(os.environ, folder=data)
     log_to(settings.log, settings.log_level)
-    apart = _or_exit(lambda: WorkerApart(settings, say))
+    apart = _or_exit(lambda: StandaloneWorker(settings, say))
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: apart.stop())
     apart.run()

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.command_groups import group
+from headgate.cli.command_groups import command_group
 from headgate.cli.confirmation import require_reason
 from headgate.cli.finite_numbers import require_finite
-from headgate.cli.local import Data, deployed, listed_organization
+from headgate.cli.local import Data, listed_organization, open_local_deployment
 from headgate.cli.output import fail, say, table
 from headgate.cli.passwords import read_password
 
@@ -21,7 +21,7 @@ Stdin = Annotated[bool, typer.Option("--password-stdin", help="read the password
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    users = group("users", "The users of the deployment, who may be in many organizations.")
+    users = command_group("users", "The users of the deployment, who may be in many organizations.")
     users.command("create")(create)
     users.command("password")(password)
     users.command("list")(list_users)
@@ -43,8 +43,8 @@ def create(
 ) -> None:
     """Make a new user of the deployment, who is in no organization yet."""
     secret = None if without_password else read_password(stdin=password_stdin)
-    with deployed(data) as deployment:
-        logins = deployment.entrance.logins
+    with open_local_deployment(data) as deployment:
+        logins = deployment.entrance.authentication
         principal = logins.register(name, login=name, password=secret, email=email, verified=email is not None)
     say(f"{name} is a user of the deployment ({principal})")
 
@@ -52,16 +52,16 @@ def create(
 def password(name: Login, *, password_stdin: Stdin = False, data: Data = None) -> None:
     """Give a user a new password, and end all their sessions."""
     secret = read_password(stdin=password_stdin)
-    with deployed(data) as deployment:
-        logins = deployment.entrance.logins
+    with open_local_deployment(data) as deployment:
+        logins = deployment.entrance.authentication
         logins.set_password(logins.user_of(name), secret)
     say(f"{name} has a new password")
 
 
 def list_users(data: Data = None) -> None:
     """Show the users of the deployment."""
-    with deployed(data) as deployment:
-        found = deployment.entrance.logins.users()
+    with open_local_deployment(data) as deployment:
+        found = deployment.entrance.authentication.users()
     table(("name", "login", "address", "id"), [(each.name, each.login, each.email, each.principal) for each in found])
 
 
@@ -76,17 +76,19 @@ def break_glass(
 ) -> None:
     """Make a user a founder of an organization for a short time. The log, and every answer while it lasts, tell of it."""
     from headgate.control.deployment.break_glass import LONGEST, BreakGlass
-    from headgate.control.kernel.metadata import Call
-    from headgate.control.kernel.ports import Origin
+    from headgate.control.kernel.metadata import CommandMetadata
+    from headgate.control.kernel.ports import RequestOrigin
 
     require_reason(why)
     if hours * _HOUR > LONGEST:
         fail(f"`--hours` is {LONGEST / _HOUR:g} at most")
         sys.exit(1)
-    with deployed(data) as deployment:
-        user = deployment.entrance.logins.user_of(name)
+    with open_local_deployment(data) as deployment:
+        user = deployment.entrance.authentication.user_of(name)
         control = deployment.organizations.open(listed_organization(deployment, organization)).control
         ends = control.now + hours * _HOUR
-        control.execute(BreakGlass(user.principal, user.name, ends), None, Call(Origin("operator"), why))
+        control.execute(
+            BreakGlass(user.principal, user.name, ends), None, CommandMetadata(RequestOrigin("operator"), why)
+        )
     until = datetime.fromtimestamp(ends, UTC).isoformat(timespec="seconds")
     say(f"{name} rules {organization} until {until}; the audit says so")

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli.command_groups import group
-from headgate.cli.local import Data, deployed, refusals
+from headgate.cli.command_groups import command_group
+from headgate.cli.local import Data, exit_on_refusal, open_local_deployment
 from headgate.cli.output import errors, fail, say, table
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ COLUMNS = ("organization", "table", "bytes", "result")
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands. With one command only, the group would be the command: so it has a callback."""
-    warehouse = group("warehouse", "The folder of the tables' files.")
+    warehouse = command_group("warehouse", "The folder of the tables' files.")
     warehouse.command("move")(move)
     warehouse.callback()(lambda: None)
     app.add_typer(warehouse)
@@ -40,7 +40,7 @@ def move(
 
     from headgate.app.relocations import Relocations
 
-    with refusals(), deployed(data) as deployment:
+    with exit_on_refusal(), open_local_deployment(data) as deployment:
         if deployment.settings.bucket is not None:
             fail("tables in a bucket are not moved; they go on where they are")
             sys.exit(1)

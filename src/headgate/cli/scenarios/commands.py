@@ -13,9 +13,9 @@ from headgate.cli.output import errors, fail, say, table
 
 if TYPE_CHECKING:
     from headgate.cli.scenarios.folders import System
-    from headgate.conformance.http.runner import Doors
-    from headgate.conformance.runner import Asking, Outcome
-    from headgate.control.kernel.log_follower import Start
+    from headgate.conformance.http.runner import HttpScenarioRunner
+    from headgate.conformance.runner import Asking, CaseOutcome
+    from headgate.control.kernel.log_follower import EngineFactory
 
 
 class Answering(StrEnum):
@@ -64,7 +64,7 @@ def run_folders(
     sys.exit(1 if failed else 0)
 
 
-def _start(engine: Answering) -> "Start":
+def _start(engine: Answering) -> "EngineFactory":
     if engine is Answering.REFERENCE:
         from headgate.decision.evaluator import Reference
 
@@ -88,11 +88,11 @@ def _asking(entry: Entry) -> "Iterator[tuple[Asking, Callable[[], None]]]":
         yield opened.asked, lambda: _sum_up(opened)
 
 
-def _sum_up(opened: "Doors") -> None:
+def _sum_up(opened: "HttpScenarioRunner") -> None:
     say(f"{opened.confirmed} of the cases were also confirmed by the dry run of a route")
 
 
-def _systems(folders: Sequence[Path], start: "Start") -> "list[System]":
+def _systems(folders: Sequence[Path], start: "EngineFactory") -> "list[System]":
     from headgate.cli.scenarios.folders import read_folder
     from headgate.conformance.errors import ScenarioError
     from headgate.model.diagnostics import ModelError
@@ -104,22 +104,22 @@ def _systems(folders: Sequence[Path], start: "Start") -> "list[System]":
         sys.exit(1)
 
 
-def _outcomes(system: "System", only: str | None, asking: "Asking") -> "Iterator[Outcome]":
+def _outcomes(system: "System", only: str | None, asking: "Asking") -> "Iterator[CaseOutcome]":
     from rich.progress import track
 
-    from headgate.conformance.runner import run
+    from headgate.conformance.runner import run_case
 
     cases = [case for case in system.cases if only in (None, case.id)]
     shown = track(cases, system.name, console=errors, transient=True, disable=not errors.is_terminal)
-    return (run(system.world, case, asking) for case in shown)
+    return (run_case(system.world, case, asking) for case in shown)
 
 
-def _counts(outcomes: "Sequence[Outcome]") -> tuple[int, int]:
+def _counts(outcomes: "Sequence[CaseOutcome]") -> tuple[int, int]:
     passed = sum(outcome.passed for outcome in outcomes)
     return passed, len(outcomes) - passed
 
 
-def _print(outcome: "Outcome") -> None:
+def _print(outcome: "CaseOutcome") -> None:
     say(f"{outcome.case.id}: expected {outcome.case.expect}, the answer is {outcome.answer}")
     say(f"  {outcome.why}")
     say(f"  {outcome.case.note}")

@@ -11,11 +11,11 @@ import yaml
 
 from headgate.conformance.errors import ScenarioError
 from headgate.conformance.language import Language, language
-from headgate.conformance.runner import Case, read_case
+from headgate.conformance.runner import ConformanceCase, read_case
 from headgate.conformance.world import World
 from headgate.conformance.world_builder import build
-from headgate.control.kernel.log_follower import Start
-from headgate.control.kernel.parsing import UnreadableError, entry
+from headgate.control.kernel.log_follower import EngineFactory
+from headgate.control.kernel.parsing import InvalidDocumentError, entry
 from headgate.decision.conditions import CONDITIONS
 from headgate.model.load import load_model
 from headgate.model.model import Model
@@ -31,7 +31,7 @@ class System:
     folder: Path
     name: str
     world: World
-    cases: tuple[Case, ...]
+    cases: tuple[ConformanceCase, ...]
 
 
 @cache
@@ -40,7 +40,7 @@ def vocabulary() -> Vocabulary:
     return load_actions((_ROOM / "actions.yaml").read_text(encoding="utf-8"))
 
 
-def read_folder(folder: Path, start: Start) -> Iterator[System]:
+def read_folder(folder: Path, start: EngineFactory) -> Iterator[System]:
     """Yield the systems of a folder.
 
     Raises `ScenarioError` for a file that is missing or is not what it should be, `ModelError` for a model with mistakes.
@@ -54,10 +54,10 @@ def read_folder(folder: Path, start: Start) -> Iterator[System]:
         yield System(folder, name, _world(folder / "worlds" / f"{name}.yaml", words, start), tuple(_cases(path)))
 
 
-def _world(path: Path, words: Language, start: Start) -> World:
+def _world(path: Path, words: Language, start: EngineFactory) -> World:
     try:
         return build(entry(yaml.safe_load(_read(path))), words, start)
-    except (UnreadableError, yaml.YAMLError) as error:
+    except (InvalidDocumentError, yaml.YAMLError) as error:
         raise ScenarioError(f"{path}: {error}") from None
 
 
@@ -70,13 +70,13 @@ def _model(folder: Path, name: str) -> Model:
     return load_model(text, vocabulary(), str(own) if own.exists() else own.name, CONDITIONS)
 
 
-def _cases(path: Path) -> Iterator[Case]:
+def _cases(path: Path) -> Iterator[ConformanceCase]:
     seen: set[str] = set()
     for number, line in enumerate(_read(path).split("\n"), 1):
         if line.strip():
             try:
                 case = read_case(entry(json.loads(line)), path.stem)
-            except (UnreadableError, json.JSONDecodeError) as error:
+            except (InvalidDocumentError, json.JSONDecodeError) as error:
                 raise ScenarioError(f"{path}:{number}: {error}") from None
             if case.id in seen:
                 raise ScenarioError(f"{path}:{number}: the id `{case.id}` is used twice")

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from headgate.conformance.errors import ScenarioError
 from headgate.conformance.world import World
-from headgate.control.authentication.services import Entrance, open_entrance
+from headgate.control.authentication.services import Entrance, open_auth_services
 from headgate.control.authentication.settings import DAY, Hashing, LoginSettings
-from headgate.control.deployment.bootstrap import begin_deployment
-from headgate.control.identity.tokens import kept, written
+from headgate.control.deployment.bootstrap import bootstrap_deployment
+from headgate.control.identity.tokens import format_token, token_document
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.parsing import text
 from headgate.control.kernel.ports import DocumentPut
@@ -30,27 +30,27 @@ _SETTINGS = LoginSettings(session=_ALWAYS, hashing=Hashing(time=1, memory=8, lan
 """A scenario may let years pass, and its passwords are no secrets."""
 
 LogIn = Callable[[str, str], str]
-"""Logs somebody in by login name and password, through the door that people use; returns the session's secret."""
+"""Logs somebody in by login name and password, through the endpoint that people use; returns the session's secret."""
 
 
-class People:
+class CaseUsers:
     """The people of a world, in a deployment's own log; who is in none of its organizations too."""
 
     def __init__(self, stores: Stores, models: Models, home: str, world: World) -> None:
         self.users, self.now, self.stores = world.users, world.now, stores
         self._engine = Engine(models, Snapshot())
         organizations = self.organizations(stores)
-        begin_deployment(organizations, home)
-        self.entrance: Entrance = open_entrance(organizations, _SETTINGS)
+        bootstrap_deployment(organizations, home)
+        self.entrance: Entrance = open_auth_services(organizations, _SETTINGS)
         self._logins = {PrincipalId(text(user, "id")): f"user-{number}" for number, user in enumerate(world.users)}
         self._secrets: dict[PrincipalId, str] = {}
         for id, login in self._logins.items():
-            self.entrance.logins.register(id, login=login, password=_PASSWORD, principal=id)
+            self.entrance.authentication.register(id, login=login, password=_PASSWORD, principal=id)
 
     def organizations(self, stores: Stores) -> Organizations:
         """Return the organizations of a store, at the scenario's time; the models are compiled once for all."""
         models = self._engine.models
-        return Organizations(stores, models, lambda: self.now, lambda _, facts: self._engine.anew(facts))
+        return Organizations(stores, models, lambda: self.now, lambda _, facts: self._engine.with_facts(facts))
 
     def __contains__(self, id: str) -> bool:
         return id in self._logins
@@ -88,7 +88,7 @@ def program(world: World, log: ResourceId, caller: Caller) -> Bearer:
 
 def _enforcement_point(model: Model, log: ResourceId) -> Bearer:
     asker, token = PrincipalId(new_id("p")), TokenId(new_id("t"))
-    able = [role for role in model.giving(_ASK) if "organization" in model.roles[role].on]
+    able = [role for role in model.roles_granting(_ASK) if "organization" in model.roles[role].on]
     if not able:
         raise ScenarioError(f"the model `{model.name}` has no role on an organization that gives `{_ASK}`")
     given = RoleAssigned(asker, able[-1], log, model.name)
@@ -98,4 +98,6 @@ def _enforcement_point(model: Model, log: ResourceId) -> Bearer:
 
 def _bearer(token: TokenId, principal: PrincipalId, *changes: Change) -> Bearer:
     secret = secrets.token_urlsafe(32)
-    return Bearer(written(token, secret), changes, (DocumentPut("token", token, kept(principal, secret)),))
+    return Bearer(
+        format_token(token, secret), changes, (DocumentPut("token", token, token_document(principal, secret)),)
+    )

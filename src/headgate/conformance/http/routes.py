@@ -14,7 +14,7 @@ from headgate.conformance.errors import ScenarioError
 from headgate.conformance.questions import Asked
 from headgate.conformance.world import World
 from headgate.conformance.world_builder import below
-from headgate.control.kernel.parsing import Entry
+from headgate.control.kernel.parsing import JsonObject
 from headgate.decision.types import Question
 
 _MAKING = "create_"
@@ -52,7 +52,7 @@ def routes() -> tuple[Route, ...]:
     return tuple(map(_route, table))
 
 
-def call_for(world: World, asked: Sequence[Asked], said: Entry) -> Call | None:
+def call_for(world: World, asked: Sequence[Asked], said: JsonObject) -> Call | None:
     """Return the request that does what the first of these questions with a route is about; None if none has one."""
     questions = [each.question for each in asked if not _unseen(world, each)]
     actions = {each.action for each in questions}
@@ -74,7 +74,7 @@ def _unseen(world: World, asked: Asked) -> bool:
     """Say whether the call also concerns what whoever asks may not discover."""
     engine, question = world.engines[asked.log], asked.question
     there = (id for ids in question.on.values() for id in ids if id in engine.facts.resources)
-    return not all(engine.discoverable(question.caller, id, world.now) for id in there)
+    return not all(engine.is_discoverable(question.caller, id, world.now) for id in there)
 
 
 def _route(entry: Mapping[str, Any]) -> Route:

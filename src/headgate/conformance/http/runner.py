@@ -1,6 +1,6 @@
 """Scenarios over HTTP: the world of a case is imported into a deployment, and its question is asked there as its actor.
 
-The doors are the real ones, on a port of loopback, and each case's deployment is put behind them. Nothing but the
+The endpoints are the real ones, on a port of loopback, and each case's deployment is put behind them. Nothing but the
 secret says who asks, and nothing but the answer is believed.
 """
 
@@ -20,24 +20,24 @@ from headgate.app.http.application import http_application
 from headgate.app.http.in_process import served
 from headgate.app.settings.settings import default_settings
 from headgate.conformance.errors import ScenarioError
-from headgate.conformance.http.people import Bearer, People, program
+from headgate.conformance.http.people import Bearer, CaseUsers, program
 from headgate.conformance.http.routes import call_for
 from headgate.conformance.http.stores import CaseStores
 from headgate.conformance.questions import Asked
 from headgate.conformance.world import World
-from headgate.control.authentication.authenticator import Identity
-from headgate.control.kernel.parsing import Entry, entry
-from headgate.control.kernel.ports import Draft, Head
+from headgate.control.authentication.authenticator import Authenticator
+from headgate.control.kernel.parsing import JsonObject, entry
+from headgate.control.kernel.ports import Head, LogWrite
 from headgate.control.kernel.stores import Stores
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.commands import DEPLOYMENT
-from headgate.endpoints.common.context import Deployed
+from headgate.endpoints.common.context import AppState
 from headgate.facts.ids import ResourceId
 from headgate.model.model import Model
-from headgate.spark.authority import Credential
-from headgate.spark.sessions.registry import Sparks
-from headgate.spark.sql.statement_store import KeptStatements
-from headgate.spark.sql.statements import NOT_READY, Reading, SqlLimits, StatementError, Wanted
+from headgate.spark.authority import PresentedCredential
+from headgate.spark.sessions.registry import SparkRegistry
+from headgate.spark.sql.statement_store import StatementStore
+from headgate.spark.sql.statements import NOT_READY, Execution, SqlLimits, StatementError, StatementRequest
 from headgate.store import open_stores
 
 _MEMORY = ":memory:"
@@ -50,7 +50,7 @@ _REFUSALS = (401, 403, 404, 409, 422)
 class NoSpark:
     """A deployment that only decides: nothing runs in it."""
 
-    def begin(self, credential: Credential, wanted: Wanted) -> Reading:  # noqa: ARG002 (the port's arguments)
+    def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> Execution:  # noqa: ARG002 (the port's arguments)
         """Refuse."""
         raise StatementError(NOT_READY, None, "UNAVAILABLE")
 
@@ -61,17 +61,17 @@ class NoSpark:
         """Nothing runs."""
 
 
-class Doors:
-    """The HTTP doors, in front of one deployment after another."""
+class HttpScenarioRunner:
+    """The HTTP endpoints, in front of one deployment after another."""
 
     def __init__(self, app: FastAPI, http: httpx.Client) -> None:
         self.app = app
         self._http = http
-        self._people: list[People] = []
+        self._people: list[CaseUsers] = []
         self.confirmed = 0
         """How many cases a route's dry run has confirmed."""
 
-    def asked(self, world: World, asked: Sequence[Asked], ask: Entry) -> tuple[bool, ...]:
+    def asked(self, world: World, asked: Sequence[Asked], ask: JsonObject) -> tuple[bool, ...]:
         """Ask the questions that one question of a case stands for, and return which are allowed.
 
         Raises `ScenarioError` for an answer that is none.
@@ -90,26 +90,26 @@ class Doors:
                 self._confirm(secret, world, asked, allowed, said)
             return allowed
 
-    def _of(self, world: World) -> People:
+    def _of(self, world: World) -> CaseUsers:
         """Return the people of a world; every case of a system has the same."""
         found = next((each for each in self._people if each.users is world.users), None)
         if found is None:
             model = world.language.model
-            found = People(open_stores(_MEMORY), {HOME: _home(), model.name: model}, HOME, world)
+            found = CaseUsers(open_stores(_MEMORY), {HOME: _home(), model.name: model}, HOME, world)
             self._people.append(found)
         found.now = world.now
         return found
 
-    def _put(self, stores: Stores, people: People) -> Audit:
-        """Put a deployment behind the doors; returns what is to be closed when it goes."""
+    def _put(self, stores: Stores, people: CaseUsers) -> Audit:
+        """Put a deployment behind the endpoints; returns what is to be closed when it goes."""
         organizations, ways, audit = people.organizations(stores), people.entrance, Audit(stores, "changes")
         self.app.state.entrance = ways
-        self.app.state.deployed = Deployed(
+        self.app.state.deployed = AppState(
             organizations=organizations,
-            identity=Identity(stores, ways.logins.principal_of, ways.access_tokens.presented),
+            identity=Authenticator(stores, ways.authentication.principal_of, ways.access_tokens.presented),
             audit=audit,
             runner=NoSpark(),
-            statements=KeptStatements(NoSpark(), SqlLimits()),
+            statements=StatementStore(NoSpark(), SqlLimits()),
             health=dict,
         )
         return audit
@@ -118,7 +118,9 @@ class Doors:
         answer = self._http.post("/api/v1/login", json={"login": login, "password": password})
         return str(answer.raise_for_status().json()["session"])
 
-    def _confirm(self, secret: str, world: World, asked: Sequence[Asked], allowed: Sequence[bool], said: Entry) -> None:
+    def _confirm(
+        self, secret: str, world: World, asked: Sequence[Asked], allowed: Sequence[bool], said: JsonObject
+    ) -> None:
         """Have the dry run of a route, if there is one, say the same. Raises `ScenarioError` if it says otherwise."""
         call, log = call_for(world, asked, said), asked[0].log
         if call is None:
@@ -158,10 +160,10 @@ def _import(stores: Stores, world: World, asked: ResourceId, bearer: Bearer | No
         more = bearer if bearer and log == asked else None
         written = (*changes, *more.changes) if more else changes
         documents = more.documents if more else ()
-        stores.log(log).append(Head(), Draft(world.now, None, "import", written, documents))
+        stores.log(log).append(Head(), LogWrite(world.now, None, "import", written, documents))
 
 
-def _evaluation(world: World, asked: Asked, said: Entry) -> Mapping[str, Any]:
+def _evaluation(world: World, asked: Asked, said: JsonObject) -> Mapping[str, Any]:
     """Return a question as AuthZEN has it."""
     question, facts = asked.question, world.facts(asked.log)
     caller, there = question.caller, facts.resources.get(question.resource)
@@ -182,14 +184,14 @@ def _home() -> Model:
 
 
 @contextmanager
-def doors() -> Iterator[Doors]:
-    """Open the doors on loopback until the block ends."""
+def doors() -> Iterator[HttpScenarioRunner]:
+    """Open the endpoints on loopback until the block ends."""
     with TemporaryDirectory(prefix="headgate-") as folder:
         deployment = over(default_settings({}, folder=Path(folder)), open_stores(_MEMORY))
-        app = http_application(deployment, Sparks(deployment.places_of), NoSpark(), NoSpark(), dict[str, Any])
+        app = http_application(deployment, SparkRegistry(deployment.places_of), NoSpark(), NoSpark(), dict[str, Any])
         with (
             closing(deployment),
             served(app) as address,
             httpx.Client(base_url=address, timeout=_PATIENCE, trust_env=False) as http,
         ):
-            yield Doors(app, http)
+            yield HttpScenarioRunner(app, http)

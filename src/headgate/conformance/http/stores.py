@@ -18,7 +18,7 @@ class CaseStores:
         self._deployment = deployment
         self._organizations = organizations
 
-    def moved(self) -> bool:
+    def changed_elsewhere(self) -> bool:
         """Say that nobody else writes here."""
         return False
 
@@ -47,11 +47,11 @@ class CaseStores:
         """Keep records of the audit."""
         self._organizations.audit(records)
 
-    def audited(
+    def audit_records(
         self, root: ResourceId, wanted: AuditFilter, before: int | None = None, limit: int = 100
     ) -> Sequence[tuple[int, AuditRecord]]:
         """Return records of a log."""
-        return self._organizations.audited(root, wanted, before, limit)
+        return self._organizations.audit_records(root, wanted, before, limit)
 
     def listen(self, heard: Callable[[ResourceId, int], None], tasks: BackgroundTasks) -> Callable[[], None]:  # noqa: ARG002 (the only writer)
         """Tell nothing: no other process writes here."""

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from headgate.control.access.last_owner import keep_a_ruler
-from headgate.control.kernel.command import Plan, View, known_role
-from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
+from headgate.control.access.last_owner import require_remaining_owner
+from headgate.control.kernel.command import CommandContext, CommandEffect, known_role
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.facts.changes import RoleAssigned, RoleRevoked
 from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import Assignment
@@ -27,7 +27,7 @@ class AssignRole:
     model: str | None = None
     name: str = "role.assign"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need the right to add this role there, and, where that cuts another one short, to remove that."""
         place = view.target(self.resource)
         view.known_subject(self.subject)
@@ -39,8 +39,8 @@ class AssignRole:
         if old is not None and self._cuts(old, view.now):
             view.require_action("assignment.remove", place.id, role=self.role, subject=self.subject)
         given = RoleAssigned(self.subject, self.role, place.id, model, view.actor, self.ends, self.starts, self.reason)
-        keep_a_ruler(view, self.subject, given)
-        return Plan((given,))
+        require_remaining_owner(view, self.subject, given)
+        return CommandEffect((given,))
 
     def _cuts(self, old: Assignment, now: float) -> bool:
         later = self.starts is not None and self.starts > max(now, old.starts or now)
@@ -57,14 +57,14 @@ class RevokeRole:
     reason: str = ""
     name: str = "role.revoke"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need the right to remove this role there; somebody stays who rules the organization."""
         place = view.target(self.resource)
         view.require_action("assignment.remove", place.id, role=self.role, subject=self.subject)
         _known(view, self.subject, self.role, place.id, self.reason)
         taken = RoleRevoked(self.subject, self.role, place.id, self.reason)
-        keep_a_ruler(view, self.subject, taken)
-        return Plan((taken,))
+        require_remaining_owner(view, self.subject, taken)
+        return CommandEffect((taken,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,31 +78,31 @@ class ChangeRole:
     reason: str = ""
     name: str = "role.change"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need the right to change the one into the other there; somebody stays who rules the organization."""
         place = view.target(self.resource)
         model = known_role(view, self.new_role, place)
         view.require_action("assignment.change", place.id, role=self.role, subject=self.subject, new_role=self.new_role)
         old = _known(view, self.subject, self.role, place.id, self.reason)
         if _held(view, self.subject, self.new_role, place.id, self.reason) is not None:
-            raise TakenError(f"this subject holds `{self.new_role}` there already")
+            raise AlreadyExistsError(f"this subject holds `{self.new_role}` there already")
         changes = (
             RoleRevoked(self.subject, self.role, place.id, self.reason),
             RoleAssigned(self.subject, self.new_role, place.id, model, view.actor, old.ends, old.starts, self.reason),
         )
-        keep_a_ruler(view, self.subject, *changes)
-        return Plan(changes)
+        require_remaining_owner(view, self.subject, *changes)
+        return CommandEffect(changes)
 
 
-def _held(view: View, subject: SubjectId, role: str, place: ResourceId, reason: str) -> Assignment | None:
+def _held(view: CommandContext, subject: SubjectId, role: str, place: ResourceId, reason: str) -> Assignment | None:
     held = view.facts.assignments.get(subject)
     return held.get((role, place, reason)) if held else None
 
 
-def _known(view: View, subject: SubjectId, role: str, place: ResourceId, reason: str) -> Assignment:
+def _known(view: CommandContext, subject: SubjectId, role: str, place: ResourceId, reason: str) -> Assignment:
     found = _held(view, subject, role, place, reason)
     if found is None:
-        raise MissingError(
+        raise NotFoundError(
             f"this subject has no assignment of `{role}` on this resource; "
             "it may hold the role through a group, or on a resource above"
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from headgate.control.kernel.command import View
+from headgate.control.kernel.command import CommandContext
 from headgate.control.kernel.errors import InvalidError
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
@@ -16,11 +16,11 @@ PORT: Final = "output_port"
 _AUTO_APPROVE: Final = "auto_approve"
 
 
-def nothing_gained(view: View, resource: ResourceId, *changes: Change) -> None:
+def require_no_escalation(view: CommandContext, resource: ResourceId, *changes: Change) -> None:
     """Raise `InvalidError` if the caller could do or give something on the resource only after these changes."""
     if view.caller is None:
         return
-    after = view.after(*changes)
+    after = view.with_changes(*changes)
     for question in _questions(view, view.caller, resource):
         now = after.engine.check(question, view.now).allowed
         if now and not view.engine.check(question, view.now).allowed:
@@ -35,7 +35,7 @@ def is_approved_at_once(attributes: Attributes) -> bool:
     return attributes.get(_AUTO_APPROVE) == ("true",)
 
 
-def require_adding_access(view: View, port: ResourceId, attributes: Attributes, before: Attributes) -> None:
+def require_adding_access(view: CommandContext, port: ResourceId, attributes: Attributes, before: Attributes) -> None:
     """Need `output_port.add_access` to have requests approved at once that were not: it gives access to every requester.
 
     `view` is after the change.
@@ -44,15 +44,15 @@ def require_adding_access(view: View, port: ResourceId, attributes: Attributes, 
         view.require_action("output_port.add_access", port, given={"purpose": (_AUTO_APPROVE,)})
 
 
-def find_owners(view: View, port: Resource) -> frozenset[ResourceId]:
+def find_owners(view: CommandContext, port: Resource) -> frozenset[ResourceId]:
     """Return the teams that own the port's data product; their own requests for access are approved when they are made."""
     product, model = view.facts.resources[port.parent], view.model_for(port.type, port.id)
     return frozenset(edge.target for relation in model.lineage for edge in product.edges(relation))
 
 
-def require_adding_access_of_owners(view: View, resource: ResourceId, change: Change) -> None:
+def require_adding_access_of_owners(view: CommandContext, resource: ResourceId, change: Change) -> None:
     """Need `output_port.add_access` on each port that a move gives to other teams: they get access without an approver."""
-    after = view.after(change)
+    after = view.with_changes(change)
     for id in (resource, *view.facts.below(resource)):
         port = view.facts.resources[id]
         if port.type == PORT and (new := find_owners(after, after.facts.resources[id]) - find_owners(view, port)):
@@ -60,7 +60,7 @@ def require_adding_access_of_owners(view: View, resource: ResourceId, change: Ch
             view.require_action("output_port.add_access", id, on=on, given={"purpose": ("move",)})
 
 
-def _questions(view: View, caller: Caller, id: ResourceId) -> Iterator[Question]:
+def _questions(view: CommandContext, caller: Caller, id: ResourceId) -> Iterator[Question]:
     type = view.facts.resources[id].type
     model = view.model_for(type, id)
     yield from (Question(caller, action, id) for action in model.actions_on(type))
@@ -69,7 +69,7 @@ def _questions(view: View, caller: Caller, id: ResourceId) -> Iterator[Question]
             yield Question(caller, "assignment.add", id, role=role.name, subject=caller.principal)
 
 
-def may_lend(view: View, model: Model, named: Mapping[str, tuple[ResourceId, ...]]) -> None:
+def require_may_grant_bridge(view: CommandContext, model: Model, named: Mapping[str, tuple[ResourceId, ...]]) -> None:
     """Require, on what a bridge of the model would open, the right to give what it opens: of each action, some role.
 
     Or whoever makes an output port would have everything read that they may see.
@@ -78,10 +78,10 @@ def may_lend(view: View, model: Model, named: Mapping[str, tuple[ResourceId, ...
         for place in (view.resource(target) for target in named.get(bridge.relation, ())):
             there = view.model_for(place.type, place.id)
             for action in sorted(each for each in bridge.actions if each.partition(".")[0] == place.type):
-                _may_give(view, place, [there.roles[role] for role in there.giving(action)])
+                _may_assign_one_of(view, place, [there.roles[role] for role in there.roles_granting(action)])
 
 
-def _may_give(view: View, place: Resource, roles: Sequence[Role]) -> None:
+def _may_assign_one_of(view: CommandContext, place: Resource, roles: Sequence[Role]) -> None:
     if view.caller is None:
         return
     here = [role.name for role in roles if place.type in role.on]

@@ -1,6 +1,6 @@
 """Who may give every role of the organization; somebody always may, or it would belong to nobody."""
 
-from headgate.control.kernel.command import View
+from headgate.control.kernel.command import CommandContext
 from headgate.control.kernel.errors import InvalidError
 from headgate.facts.changes import Change
 from headgate.facts.ids import GroupId, PrincipalId, SubjectId
@@ -8,7 +8,7 @@ from headgate.facts.snapshot import Assignment
 from headgate.model.model import AssignRule, Model, Role
 
 
-def ruling(model: Model, type: str = "organization") -> tuple[str, ...]:
+def owner_roles(model: Model, type: str = "organization") -> tuple[str, ...]:
     """Return the roles on resources of a type whose holders may add every role there, weakest (fewest actions) first."""
     there = [role for role in model.roles.values() if type in role.on]
     rules = [rule for rule in model.assign if type in rule.on and "add" in rule.verbs and not rule.on_subject]
@@ -20,22 +20,22 @@ def _given_by(role: Role, rules: list[AssignRule]) -> frozenset[str]:
     return frozenset[str]().union(*(rule.roles for rule in rules if role.closure & set(rule.holder)))
 
 
-def keep_a_ruler(view: View, leaving: SubjectId, *changes: Change) -> None:
+def require_remaining_owner(view: CommandContext, leaving: SubjectId, *changes: Change) -> None:
     """Raise `InvalidError` if after these changes, by which this subject loses something, no user rules for good.
 
     The deployment itself may do it.
     """
-    roles = ruling(view.model, view.facts.resources[view.root].type)
+    roles = owner_roles(view.model, view.facts.resources[view.root].type)
     subjects = (leaving, *view.facts.groups_of(PrincipalId(leaving)))
     held = (key for subject in subjects for key in view.facts.assignments.get(subject, ()))
     if view.caller is None or not any(role in roles and place == view.root for role, place, _ in held):
         return
-    after = view.after(*changes)
-    if not any(_lasts(after, each) for each in after.facts.assigned_on(view.root) if each.role in roles):
+    after = view.with_changes(*changes)
+    if not any(_is_permanent(after, each) for each in after.facts.assigned_on(view.root) if each.role in roles):
         raise InvalidError(f"somebody always stays who can give every role; make somebody else `{roles[0]}` first")
 
 
-def _lasts(view: View, given: Assignment) -> bool:
+def _is_permanent(view: CommandContext, given: Assignment) -> bool:
     group = view.facts.groups.get(GroupId(given.subject))
     people = (view.facts.principals.get(id) for id in (group.members if group else (PrincipalId(given.subject),)))
     lasting = given.model == view.model.name and given.ends is None and given.holds_at(view.now)

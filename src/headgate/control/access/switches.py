@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.facts.changes import SettingChanged
 from headgate.facts.ids import ResourceId
@@ -17,7 +17,7 @@ class ChangeSetting:
     value: str
     name: str = "setting.change"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need the action `set_` and the switch's name there; what no role gives, such as a plan, the deployment sets.
 
         The question's parameter `mode` is the new value.
@@ -30,4 +30,4 @@ class ChangeSetting:
         values = tuple(dict.fromkeys(value for setting in known for value in setting.values))
         if self.value not in values:
             raise InvalidError(f"`{self.setting}` is one of {', '.join(values)}, not `{self.value}`")
-        return Plan((SettingChanged(place.id, self.setting, self.value),))
+        return CommandEffect((SettingChanged(place.id, self.setting, self.value),))

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
-from headgate.control.kernel.command import View, known_role
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.command import CommandContext, known_role
+from headgate.control.kernel.errors import NotFoundError
 from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers
 from headgate.decision.types import Question
@@ -14,7 +14,7 @@ from headgate.facts.changes import PrincipalAdded, RoleAssigned
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NO_NAMES, Snapshot
 
-SEEING = {
+LISTING_ACTIONS = {
     "organization": ("organization.manage_users", "organization.read_subjects", "organization.ask"),
     "project": ("project.add_user", "project.edit_user_permissions", "project.read_subjects"),
 }
@@ -24,19 +24,21 @@ HYPOTHETICAL_USER = PrincipalId("?")
 """A hypothetical user: a refusal is decided for this one, so that it tells nothing of the named one."""
 
 
-def sees_everybody(answers: Answers, caller: Caller, now: float) -> bool:
+def may_list_users(answers: Answers, caller: Caller, now: float) -> bool:
     """Say whether the caller may know of every user here."""
     facts = answers.facts
     if facts.organization is None:
         return False
     places = (facts.organization, *facts.children.get(facts.organization, NO_NAMES).values())
     asked = (
-        Question(caller, action, place) for place in places for action in SEEING.get(facts.resources[place].type, ())
+        Question(caller, action, place)
+        for place in places
+        for action in LISTING_ACTIONS.get(facts.resources[place].type, ())
     )
     return any(answers.check(each, now).allowed for each in asked)
 
 
-def known_to(answers: Answers, caller: Caller, now: float) -> Callable[[SubjectId], bool]:
+def visible_subjects(answers: Answers, caller: Caller, now: float) -> Callable[[SubjectId], bool]:
     """Return what says of which principals and groups the caller may know: oneself, and what the access model says.
 
     That is about groups and service principals as about any resource; where it has no action on them, and about users, it
@@ -46,7 +48,7 @@ def known_to(answers: Answers, caller: Caller, now: float) -> Callable[[SubjectI
 
     @cache
     def everybody() -> bool:
-        return sees_everybody(answers, caller, now)
+        return may_list_users(answers, caller, now)
 
     def known(subject: SubjectId) -> bool:
         found = facts.resources.get(ResourceId(subject))
@@ -54,7 +56,7 @@ def known_to(answers: Answers, caller: Caller, now: float) -> Callable[[SubjectI
         if subject == caller.principal:
             return True
         if found is not None and model is not None and model.actions_on(found.type):
-            return answers.discoverable(caller, found.id, now)
+            return answers.is_discoverable(caller, found.id, now)
         return everybody()
 
     return known
@@ -64,11 +66,11 @@ def name_visibility(answers: Answers, caller: Caller | None, now: float) -> Call
     """Return the predicate for the ids whose names the caller may see; the deployment may see all names."""
     if caller is None:
         return _everything
-    known = known_to(answers, caller, now)
+    known = visible_subjects(answers, caller, now)
 
     def may_know(id: str) -> bool:
         if is_resource_only(answers.facts, id):
-            return answers.discoverable(caller, ResourceId(id), now)
+            return answers.is_discoverable(caller, ResourceId(id), now)
         return known(PrincipalId(id))
 
     return may_know
@@ -83,15 +85,15 @@ def _everything(_: str) -> bool:
     return True
 
 
-def knows_of(answers: Answers, caller: Caller, subject: SubjectId, now: float) -> bool:
+def may_see_subject(answers: Answers, caller: Caller, subject: SubjectId, now: float) -> bool:
     """Say whether the caller may know of a principal or group."""
-    return known_to(answers, caller, now)(subject)
+    return visible_subjects(answers, caller, now)(subject)
 
 
-def meant(view: View, asked: Question, found: SubjectId | None, name: str) -> SubjectId:
+def resolve_subject_for(view: CommandContext, asked: Question, found: SubjectId | None, name: str) -> SubjectId:
     """Return `found`, which is whom a name means, None for nobody, to who may do what is asked for that one.
 
-    Who may not do it for anybody here is refused, whatever the name is. Raises `MissingError` to anybody else if nobody
+    Who may not do it for anybody here is refused, whatever the name is. Raises `NotFoundError` to anybody else if nobody
     is called so, `InvalidError` for a role that there is not.
     """
     given = asked.new_role or (asked.role if asked.action == "assignment.add" else None)
@@ -101,16 +103,16 @@ def meant(view: View, asked: Question, found: SubjectId | None, name: str) -> Su
         return found
     _with_hypothetical_user(view, asked.resource).require(replace(asked, subject=HYPOTHETICAL_USER))
     if found is None:
-        raise MissingError(nobody(name))
+        raise NotFoundError(unknown_name_text(name))
     return found
 
 
-def nobody(name: str) -> str:
+def unknown_name_text(name: str) -> str:
     """Return what is said of a name that tells nobody apart."""
     return f"nobody is called `{name}`, or several are; an id is always one of them"
 
 
-def _with_hypothetical_user(view: View, place: ResourceId) -> View:
+def _with_hypothetical_user(view: CommandContext, place: ResourceId) -> CommandContext:
     """Return the view with one user more, who stands everywhere above the place and holds nothing else."""
     above = tuple(view.facts.ancestors(place))
     standing = (
@@ -120,4 +122,4 @@ def _with_hypothetical_user(view: View, place: ResourceId) -> View:
         for each in above
         if each.type == rule.on
     )
-    return view.after(PrincipalAdded(HYPOTHETICAL_USER, "user"), *standing)
+    return view.with_changes(PrincipalAdded(HYPOTHETICAL_USER, "user"), *standing)

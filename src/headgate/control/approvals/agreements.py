@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from headgate.control.access.escalation import find_owners, is_approved_at_once
-from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
-from headgate.decision.tree import kind_of
+from headgate.decision.tree import subject_kind
 from headgate.facts.changes import AccessApproved, AccessDeleted, AccessEnded, AccessRequested, Change, RoleAssigned
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Agreement, Resource
@@ -28,12 +28,12 @@ class RequestAccess:
     author: PrincipalId | None = None
     name: str = "access.request"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `output_port.request_access` for that consumer and purpose."""
         port = _port(view, self, "request_access")
         requested = AccessRequested(self.access, port.id, self.consumer, view.actor or self.author)
         agreed = _agreed(view, self.access, requested, view.now, None) if _at_once(view, port, self.consumer) else ()
-        return Plan((requested, *agreed), (_purpose(self.access, self.purpose),))
+        return CommandEffect((requested, *agreed), (_purpose(self.access, self.purpose),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class AddAccess:
     ends: float | None = None
     name: str = "access.add"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `output_port.add_access`."""
         port = _port(view, self, "add_access")
         requested = AccessRequested(self.access, port.id, self.consumer, view.actor)
         agreed = _agreed(view, self.access, requested, self.starts, self.ends)
-        return Plan((requested, *agreed), (_purpose(self.access, self.purpose),))
+        return CommandEffect((requested, *agreed), (_purpose(self.access, self.purpose),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ class ApproveAccess:
     ends: float | None = None
     name: str = "access.approve"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `access.approve`."""
         filed = _filed(view, self.access, "access.approve")
-        return Plan(_agreed(view, self.access, filed, self.starts, self.ends))
+        return CommandEffect(_agreed(view, self.access, filed, self.starts, self.ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +78,10 @@ class RejectAccess:
     access: ResourceId
     name: str = "access.reject"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `access.reject`."""
         _filed(view, self.access, "access.reject")
-        return Plan((AccessEnded(self.access, "rejected"),))
+        return CommandEffect((AccessEnded(self.access, "rejected"),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,13 @@ class EditAccess:
     purpose: str
     name: str = "access.edit"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `access.edit`."""
         filed = _filed(view, self.access, "access.edit")
         if not self.purpose.strip():
             raise InvalidError("access is always for a purpose; say for which")
         dates = _agreed(view, self.access, filed, self.starts, self.ends) if filed.state == "approved" else ()
-        return Plan(dates, (_purpose(self.access, self.purpose),))
+        return CommandEffect(dates, (_purpose(self.access, self.purpose),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +110,10 @@ class TerminateAccess:
     access: ResourceId
     name: str = "access.terminate"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `access.terminate`."""
         _filed(view, self.access, "access.terminate")
-        return Plan((AccessEnded(self.access, "terminated"),))
+        return CommandEffect((AccessEnded(self.access, "terminated"),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +123,13 @@ class DeleteAccess:
     access: ResourceId
     name: str = "access.delete"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `access.delete`."""
         _filed(view, self.access, "access.delete")
-        return Plan((AccessDeleted(self.access),), (DocumentPut("access", self.access, None),))
+        return CommandEffect((AccessDeleted(self.access),), (DocumentPut("access", self.access, None),))
 
 
-def _port(view: View, asked: RequestAccess | AddAccess, verb: str) -> Resource:
+def _port(view: CommandContext, asked: RequestAccess | AddAccess, verb: str) -> Resource:
     """Return the port, for a consumer that may be served by it. Raises what the command raises."""
     port = view.target(asked.port, "output_port")
     on, given = {"consumer": (ResourceId(asked.consumer),)}, {"purpose": (asked.purpose,)}
@@ -137,13 +137,13 @@ def _port(view: View, asked: RequestAccess | AddAccess, verb: str) -> Resource:
     view.known_subject(asked.consumer)
     view.free_id(asked.access)
     model, role = _role(view, port)
-    kind = kind_of(view.facts, asked.consumer)
+    kind = subject_kind(view.facts, asked.consumer)
     if kind not in model.roles[role].to:
-        raise InvalidError(f"a `{model.word(kind)}` is no consumer; a person or a team is")
+        raise InvalidError(f"a `{model.local_name(kind)}` is no consumer; a person or a team is")
     return port
 
 
-def _role(view: View, port: Resource) -> tuple[Model, str]:
+def _role(view: CommandContext, port: Resource) -> tuple[Model, str]:
     """Return what an agreement about the port gives: the role that the model bridges to the tables that it serves."""
     model = view.model_for(port.type, port.id)
     if not model.bridges:
@@ -152,7 +152,7 @@ def _role(view: View, port: Resource) -> tuple[Model, str]:
 
 
 def _agreed(
-    view: View, access: ResourceId, about: AccessRequested | Agreement, starts: float, ends: float | None
+    view: CommandContext, access: ResourceId, about: AccessRequested | Agreement, starts: float, ends: float | None
 ) -> tuple[Change, ...]:
     if ends is not None and ends <= starts:
         raise InvalidError("the access would end before it begins")
@@ -162,11 +162,11 @@ def _agreed(
     return AccessApproved(access, starts, ends), given
 
 
-def _at_once(view: View, port: Resource, consumer: SubjectId) -> bool:
+def _at_once(view: CommandContext, port: Resource, consumer: SubjectId) -> bool:
     return is_approved_at_once(port.attributes) or consumer in find_owners(view, port)
 
 
-def _filed(view: View, access: ResourceId, action: str) -> Agreement:
+def _filed(view: CommandContext, access: ResourceId, action: str) -> Agreement:
     view.target(access, "access")
     view.require_action(action, access)
     return view.facts.agreements[access]

@@ -8,7 +8,7 @@ from headgate.control.kernel.command import Command, require_new_name
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.resources.changes import ChangeRelations, RenameResource
 from headgate.control.resources.commands import MoveResource, SetAttributes
-from headgate.control.resources.documents import ChangeDocument, Describe
+from headgate.control.resources.documents import ChangeDocument, SetDescription
 from headgate.facts.changes import Edge, Relations
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
@@ -17,7 +17,7 @@ Proposal = Mapping[str, Any]
 """One of `name`, `parent` (for a table both), `relations`, `attributes`, `description` and `document`, with ids only."""
 
 
-def proposed(found: Resource, said: Proposal) -> Command:
+def command_from_payload(found: Resource, said: Proposal) -> Command:
     """Return the command that makes the change. Raises `InvalidError` for what is not one, or for a name that nothing gets."""
     if "name" in said:
         require_new_name(said["name"])
@@ -58,6 +58,6 @@ _CHANGES: Mapping[str, Callable[[ResourceId, Any], Command]] = {
     "parent": MoveResource,
     "relations": _relations,
     "attributes": _attributes,
-    "description": Describe,
+    "description": SetDescription,
     "document": ChangeDocument,
 }

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headgate.control.approvals.change_payload import Proposal, proposed
-from headgate.control.kernel.command import Plan, View
+from headgate.control.approvals.change_payload import Proposal, command_from_payload
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.changes import ChangeDecided, ChangeRequested
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -21,13 +21,13 @@ class SubmitChange:
     author: PrincipalId | None = None
     name: str = "change.submit"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `submit_change` on the resource."""
         found = view.target(self.resource)
         view.require_action(f"{found.type}.submit_change", found.id)
         view.free_id(self.change)
         filed = ChangeRequested(self.change, found.id, view.actor or self.author)
-        return Plan((filed,), (DocumentPut("change_request", self.change, dict(self.document)),))
+        return CommandEffect((filed,), (DocumentPut("change_request", self.change, dict(self.document)),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class ApproveChange:
     proposal: Proposal | None = None
     name: str = "change.approve"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `change_request.approve`, and what making the change needs."""
         decided = _decided(view, self.change, "approve", "approved")
         if self.proposal is None:
             return decided
         found = view.target(view.facts.change_requests[self.change].resource)
-        made = proposed(found, self.proposal).plan(view)
-        return Plan((*decided.changes, *made.changes), made.documents, made.pointers)
+        made = command_from_payload(found, self.proposal).decide(view)
+        return CommandEffect((*decided.changes, *made.changes), made.documents, made.pointers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,12 @@ class RejectChange:
     change: ResourceId
     name: str = "change.reject"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `change_request.reject`."""
         return _decided(view, self.change, "reject", "rejected")
 
 
-def _decided(view: View, change: ResourceId, verb: str, state: str) -> Plan:
+def _decided(view: CommandContext, change: ResourceId, verb: str, state: str) -> CommandEffect:
     view.target(change, "change_request")
     view.require_action(f"change_request.{verb}", change)
-    return Plan((ChangeDecided(change, state),))
+    return CommandEffect((ChangeDecided(change, state),))

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.control.kernel.command import Plan, View
-from headgate.control.kernel.errors import InvalidError, MissingError
+from headgate.control.kernel.command import CommandContext, CommandEffect
+from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.decision.explain.explain import smallest_fixes
 from headgate.decision.types import Fix, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RequestDecided, RequestFiled, RoleAssigned
 from headgate.facts.ids import RequestId, ResourceId
-from headgate.facts.snapshot import Request
+from headgate.facts.snapshot import AccessRequest
 
 _OPEN = "requested"
 
@@ -32,7 +32,7 @@ class FileRequest:
     purpose: str
     name: str = "request.file"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Everybody may, for a purpose, what they may not do already."""
         if view.caller is None or view.caller.run is not None:
             raise InvalidError("a person or a service principal asks, not the deployment nor a run")
@@ -42,11 +42,11 @@ class FileRequest:
         if not self.purpose.strip():
             raise InvalidError("access is always for a purpose; say for which")
         view.free_id(self.request)
-        asked = Request(view.caller.principal, self.action, self.resource, _OPEN)
+        asked = AccessRequest(view.caller.principal, self.action, self.resource, _OPEN)
         if _allowed(view, asked):
             raise InvalidError("you may do this already")
         document = DocumentPut("request", self.request, {"name": self.title, "purpose": self.purpose})
-        return Plan((RequestFiled(self.request, asked.author, asked.action, asked.resource),), (document,))
+        return CommandEffect((RequestFiled(self.request, asked.author, asked.action, asked.resource),), (document,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ApproveRequest:
     ends: float | None = None
     name: str = "request.approve"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need the right to make one of the smallest assignments that would allow it."""
         asked, missing = _for_the_caller(view, self.request)
         if self.ends is not None and self.ends <= view.now:
@@ -69,9 +69,9 @@ class ApproveRequest:
         current = view
         for each in changes:
             current.require_action("assignment.add", each.resource, role=each.role, subject=each.subject)
-            current = current.after(each)
+            current = current.with_changes(each)
         decided = (RequestDecided(self.request, "approved"),) if _allowed(current, asked) else ()
-        return Plan((*changes, *decided))
+        return CommandEffect((*changes, *decided))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,29 +81,29 @@ class RejectRequest:
     request: RequestId
     name: str = "request.reject"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need the right to make one of the smallest assignments that would allow it."""
         _for_the_caller(view, self.request)
-        return Plan((RequestDecided(self.request, "rejected"),))
+        return CommandEffect((RequestDecided(self.request, "rejected"),))
 
 
-def open_requests(view: View) -> Iterator[RequestId]:
+def open_requests(view: CommandContext) -> Iterator[RequestId]:
     """Yield the requests that the caller could approve, at least in part."""
     for id, asked in view.facts.requests.items():
         if asked.state == _OPEN and _missing(view, id, asked):
             yield id
 
 
-def _for_the_caller(view: View, request: RequestId) -> tuple[Request, tuple[RoleAssigned, ...]]:
+def _for_the_caller(view: CommandContext, request: RequestId) -> tuple[AccessRequest, tuple[RoleAssigned, ...]]:
     """Return a request and what the caller could assign for it. A request for others is as missing."""
     asked = view.facts.requests.get(request)
     missing = _missing(view, request, asked) if asked and asked.state == _OPEN else ()
     if asked is None or not missing:
-        raise MissingError(f"there is no request `{request}` that waits for you")
+        raise NotFoundError(f"there is no request `{request}` that waits for you")
     return asked, missing
 
 
-def _missing(view: View, request: RequestId, asked: Request) -> tuple[RoleAssigned, ...]:
+def _missing(view: CommandContext, request: RequestId, asked: AccessRequest) -> tuple[RoleAssigned, ...]:
     """Return what the caller could assign now of the first of the smallest fixes of which they could assign anything."""
     question = _question(asked)
     fixes = smallest_fixes(view.models, view.facts, question, view.now, view.engine) if question else ()
@@ -111,27 +111,27 @@ def _missing(view: View, request: RequestId, asked: Request) -> tuple[RoleAssign
     return next((each for each in found if each), ())
 
 
-def _assignable(view: View, request: RequestId, fix: Fix) -> Iterator[RoleAssigned]:
+def _assignable(view: CommandContext, request: RequestId, fix: Fix) -> Iterator[RoleAssigned]:
     for needed in fix.assignments:
         place = view.target(needed.resource)
         model = view.model_for(place.type, place.id).name
         given = RoleAssigned(fix.subject, needed.role, place.id, model, view.actor, reason=request)
         if _may_assign(view, given):
             yield given
-            view = view.after(given)
+            view = view.with_changes(given)
 
 
-def _may_assign(view: View, given: RoleAssigned) -> bool:
+def _may_assign(view: CommandContext, given: RoleAssigned) -> bool:
     if view.caller is None:
         return True
     question = Question(view.caller, "assignment.add", given.resource, role=given.role, subject=given.subject)
     return view.engine.check(question, view.now).allowed
 
 
-def _allowed(view: View, asked: Request) -> bool:
+def _allowed(view: CommandContext, asked: AccessRequest) -> bool:
     question = _question(asked)
     return question is not None and view.engine.check(question, view.now).allowed
 
 
-def _question(asked: Request) -> Question | None:
+def _question(asked: AccessRequest) -> Question | None:
     return Question(Caller(asked.author), asked.action, asked.resource) if asked.resource else None

@@ -6,10 +6,10 @@ One acts by way of the token that it was given for, with all that narrows that, 
 from dataclasses import dataclass
 
 from headgate.control.authentication.errors import LoginError
-from headgate.control.authentication.secrets import ACCESS, made, read
-from headgate.control.identity.authenticated import Presented
+from headgate.control.authentication.secrets import ACCESS, generate, parse_secret
+from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
 from headgate.control.identity.tokens import matches
-from headgate.control.identity.tokens import read as read_token
+from headgate.control.identity.tokens import parse_token as read_token
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.organizations.organization import Organizations
@@ -42,28 +42,28 @@ class AccessTokens:
         principal = organization.control.snapshot.principals.get(found.principal)
         if principal is None or principal.kind != "service_principal" or organization.caller(found) is None:
             raise LoginError(_WRONG)
-        credential, ends = made(new_id("a")), self._organizations.now + self._length
+        credential, ends = generate(new_id("a")), self._organizations.now + self._length
         body = {"principal": found.principal, "token": found.token, "hash": credential.hash, "ends": ends}
         organization.store.put_document(DocumentPut("access_token", credential.id, body))
         return AccessToken(credential.written(ACCESS), self._length)
 
-    def presented(self, text: str) -> Presented | None:
+    def presented(self, text: str) -> AuthenticatedPrincipal | None:
         """Return who presents this access token, or None. Whether its token still stands, the organization says."""
-        credential = read(ACCESS, text)
+        credential = parse_secret(ACCESS, text)
         found = self._organizations.stores.find("access_token", credential.id) if credential else None
         if credential is None or found is None or not credential.matches(found[1]):
             return None
         root, body = found
         if body["ends"] <= self._organizations.now:
             return None
-        return Presented(PrincipalId(body["principal"]), root, token=TokenId(body["token"]))
+        return AuthenticatedPrincipal(PrincipalId(body["principal"]), root, token=TokenId(body["token"]))
 
-    def _token(self, secret: str) -> Presented | None:
+    def _token(self, secret: str) -> AuthenticatedPrincipal | None:
         parts = read_token(secret)
         found = self._organizations.stores.find("token", parts[0]) if parts else None
         if parts is None or found is None or not matches(found[1], parts[1]):
             return None
-        return Presented(PrincipalId(str(found[1]["principal"])), found[0], token=parts[0])
+        return AuthenticatedPrincipal(PrincipalId(str(found[1]["principal"])), found[0], token=parts[0])
 
     def tidy(self) -> None:
         """Erase what has ended by itself; nothing rests on it."""

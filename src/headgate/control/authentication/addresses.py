@@ -1,6 +1,6 @@
 """The addresses of users that were verified: which user has one, and which are too much alike for two users."""
 
-from headgate.control.kernel.normalize import address, look
+from headgate.control.kernel.normalize import address, address_skeleton
 from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.facts.ids import PrincipalId
 
@@ -11,7 +11,7 @@ ADDRESS, LOOK = "email", "email_look"
 def address_documents(address: str, principal: PrincipalId) -> tuple[DocumentPut, DocumentPut]:
     """Return what is written for the verified address of a new user; neither may be there already."""
     mine = {"principal": principal}
-    return DocumentPut(ADDRESS, address, mine, new=True), DocumentPut(LOOK, look(address), mine, new=True)
+    return DocumentPut(ADDRESS, address, mine, new=True), DocumentPut(LOOK, address_skeleton(address), mine, new=True)
 
 
 class Addresses:
@@ -27,13 +27,13 @@ class Addresses:
 
     def is_like_another(self, text: str) -> bool:
         """Return whether the address is a user's, or looks like that of one. Raises `InvalidError`."""
-        seen = look(address(text))
+        seen = address_skeleton(address(text))
         # Versions before kept a document under the look alone.
         return any(self._store.document(kind, seen) is not None for kind in (LOOK, ADDRESS))
 
     def _former(self, wanted: str) -> PrincipalId | None:
         """Return the user whose document a former version kept under the look, if that is the same address."""
-        seen = look(wanted)
+        seen = address_skeleton(wanted)
         return self._user(ADDRESS, seen) if address(seen) == wanted else None
 
     def _user(self, kind: str, id: str) -> PrincipalId | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from headgate.control.authentication.addresses import address_documents
 from headgate.control.identity.principals import SignUp
-from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.normalize import domain
 from headgate.control.kernel.ports import DocumentPut
@@ -49,10 +49,10 @@ class RegisterUser:
     subject: str | None = None
     name: str = "user.register"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Only the deployment registers somebody, when it has seen who they are."""
         proved = {"domain": (domain(self.email),)} if self.email and self.verified else dict[str, tuple[str, ...]]()
-        signed_up = SignUp(self.principal, self.person, proved).plan(view)
+        signed_up = SignUp(self.principal, self.person, proved).decide(view)
         user = {"name": self.person, "login": self.login, "email": self.email, "subject": self.subject}
         mine = {"principal": self.principal}
         documents = [DocumentPut("user", self.principal, user, new=True)]
@@ -80,14 +80,14 @@ class SetPassword:
     sessions: Callable[[], Iterable[str]]
     name: str = "user.set_password"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Everybody their own, and the deployment anybody's."""
         _oneself(view, self.principal)
         written = _may_log_in(self.principal, self.user["login"], self.password, self.before)
         old = self.before["password"] if self.before else None
         over = (DocumentPut("password", old, None),) if old else ()
         user = DocumentPut("user", self.principal, self.user)
-        return Plan((), (*written, *over, user, *_ended(self.sessions())))
+        return CommandEffect((), (*written, *over, user, *_ended(self.sessions())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +99,12 @@ class LinkSubject:
     user: Mapping[str, Any]
     name: str = "user.link_subject"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Only the deployment, when it has seen the proof."""
         if view.caller is not None:
             raise InvalidError("the deployment links people to a provider, when it has seen who they are")
         mine = {"principal": self.principal}
-        return Plan(
+        return CommandEffect(
             (),
             (DocumentPut("subject", self.subject, mine, new=True), DocumentPut("user", self.principal, self.user)),
         )
@@ -126,12 +126,12 @@ class StartSession:
     let_in_by: str | None = None
     name: str = "session.start"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Everybody their own."""
         _oneself(view, self.principal)
         body = {"principal": self.principal, "hash": self.hash, "ends": self.ends, "at": view.now, "how": self.how}
         origin = {} if self.let_in_by is None else {"let_in_by": self.let_in_by}
-        return Plan((), (DocumentPut("session", self.session, {**body, **origin, **self.told}, new=True),))
+        return CommandEffect((), (DocumentPut("session", self.session, {**body, **origin, **self.told}, new=True),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,16 +142,16 @@ class EndSessions:
     sessions: Callable[[], Iterable[str]]
     name: str = "session.end"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Everybody their own, and the deployment anybody's."""
         _oneself(view, self.principal)
-        return Plan((), _ended(self.sessions()))
+        return CommandEffect((), _ended(self.sessions()))
 
 
 def _ended(sessions: Iterable[str]) -> tuple[DocumentPut, ...]:
     return tuple(DocumentPut("session", each, None) for each in sessions)
 
 
-def _oneself(view: View, principal: PrincipalId) -> None:
+def _oneself(view: CommandContext, principal: PrincipalId) -> None:
     if view.caller is not None and view.caller.principal != principal:
         raise InvalidError("logins are everybody's own")

@@ -8,11 +8,11 @@ from enum import Enum
 from typing import Any
 
 from headgate.control.authentication.errors import TooOftenError
-from headgate.control.authentication.rate_limit import Throttle, origin_of
-from headgate.control.authentication.secrets import DEVICE, Credential, made, read
-from headgate.control.authentication.sessions import Session, Sessions, Started
-from headgate.control.authentication.settings import Limit, LoginSettings
-from headgate.control.kernel.errors import MissingError
+from headgate.control.authentication.rate_limit import RateLimiter, client_key
+from headgate.control.authentication.secrets import DEVICE, ParsedSecret, generate, parse_secret
+from headgate.control.authentication.sessions import NewSession, Session, Sessions
+from headgate.control.authentication.settings import AttemptLimit, LoginSettings
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, Store
 
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
@@ -21,7 +21,7 @@ _EARLY = 0.8
 """A poll may come so much of the interval after the one before it: clocks and networks jitter."""
 
 
-class Waiting(Enum):
+class PendingReason(Enum):
     """Why a device has no session yet, in the words of RFC 8628."""
 
     PENDING = "authorization_pending"
@@ -31,7 +31,7 @@ class Waiting(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DeviceAuthorization:
     """A device wants to log in: the code that it shows, and the secret by which it asks whether it may. In seconds."""
 
     secret: str
@@ -40,22 +40,22 @@ class Asked:
     interval: float
 
 
-class Devices:
+class DeviceFlow:
     """The devices that wait for somebody's word."""
 
     def __init__(self, store: Store, sessions: Sessions, settings: LoginSettings) -> None:
         self._store = store
         self._sessions = sessions
         self._settings = settings
-        self._asking = Throttle(settings.codes_of_address)
-        self._entering = Throttle(settings.tries_of_code)
-        self._polling = Throttle(Limit(1, settings.device_interval * _EARLY))
+        self._asking = RateLimiter(settings.codes_of_address)
+        self._entering = RateLimiter(settings.tries_of_code)
+        self._polling = RateLimiter(AttemptLimit(1, settings.device_interval * _EARLY))
 
-    def ask(self, told: Mapping[str, str], now: float) -> Asked:
+    def ask(self, told: Mapping[str, str], now: float) -> DeviceAuthorization:
         """Return a new code. `told` is what the device says of itself. Raises `TooOftenError`."""
-        self._asking.count(origin_of(told.get("address", "")), now)
+        self._asking.record(client_key(told.get("address", "")), now)
         credential = self._new_credential(told, now + self._settings.device)
-        return Asked(
+        return DeviceAuthorization(
             credential.written(DEVICE),
             _shown(credential.id),
             self._settings.device,
@@ -63,8 +63,8 @@ class Devices:
         )
 
     def answer(self, code: str, session: Session, now: float, *, allow: bool) -> None:
-        """Let a device in as the user of a session, or not. Raises `MissingError`, `TooOftenError`."""
-        self._entering.count(session.principal, now)
+        """Let a device in as the user of a session, or not. Raises `NotFoundError`, `TooOftenError`."""
+        self._entering.record(session.principal, now)
         body = self._store.document("device", _read(code))
         if body is None or body["ends"] <= now or "allow" in body:
             raise _missing()
@@ -75,22 +75,22 @@ class Devices:
             raise _missing() from None
         self._entering.forget(session.principal)
 
-    def redeem(self, secret: str, now: float) -> Started | Waiting:
+    def redeem(self, secret: str, now: float) -> NewSession | PendingReason:
         """Return the session of a device that was let in, or why it has none. It is given once."""
-        credential = read(DEVICE, secret)
+        credential = parse_secret(DEVICE, secret)
         body = self._store.document("device", credential.id) if credential else None
         if credential is None or body is None or not credential.matches(body) or body["ends"] <= now:
-            return Waiting.OVER
+            return PendingReason.OVER
         try:
-            self._polling.count(credential.id, now)
+            self._polling.record(credential.id, now)
         except TooOftenError:
-            return Waiting.TOO_FAST
+            return PendingReason.TOO_FAST
         if "allow" not in body:
-            return Waiting.PENDING
+            return PendingReason.PENDING
         try:
             self._store.put_document(DocumentPut("device", credential.id, None, expected=body))
         except DocumentConflictError:
-            return Waiting.OVER
+            return PendingReason.OVER
         return self._started(body)
 
     def tidy(self, now: float) -> None:
@@ -99,29 +99,29 @@ class Devices:
             if body["ends"] <= now:
                 self._store.put_document(DocumentPut("device", id, None))
 
-    def _new_credential(self, told: Mapping[str, str], ends: float) -> Credential:
+    def _new_credential(self, told: Mapping[str, str], ends: float) -> ParsedSecret:
         while True:
-            credential = made("".join(secrets.choice(_LETTERS) for _ in range(_LENGTH)))
+            credential = generate("".join(secrets.choice(_LETTERS) for _ in range(_LENGTH)))
             body = {"hash": credential.hash, "ends": ends, "told": dict(told)}
             with suppress(DocumentConflictError):
                 self._store.put_document(DocumentPut("device", credential.id, body, new=True))
                 return credential
 
-    def _started(self, body: Mapping[str, Any]) -> Started | Waiting:
+    def _started(self, body: Mapping[str, Any]) -> NewSession | PendingReason:
         """Return a session of the user that let the device in, if the session of that user has not ended meanwhile."""
         by = self._sessions.by_id(body["session"])
         if not body["allow"] or by is None:
-            return Waiting.DENIED
+            return PendingReason.DENIED
         started = self._sessions.start(by.principal, "device", body["told"], let_in_by=by.id)
         if self._sessions.by_id(by.id) is None:
             # It ended after the look: a new password that ended it has not seen the session of the device.
             self._sessions.end(by.principal, started.session.id)
-            return Waiting.DENIED
+            return PendingReason.DENIED
         return started
 
 
-def _missing() -> MissingError:
-    return MissingError("no device waits with this code; it may have taken too long, ask for a new one there")
+def _missing() -> NotFoundError:
+    return NotFoundError("no device waits with this code; it may have taken too long, ask for a new one there")
 
 
 def _shown(code: str) -> str:

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from headgate.control.authentication.secrets import INVITATION, made, read
+from headgate.control.authentication.secrets import INVITATION, generate, parse_secret
 from headgate.control.identity.principals import AddPrincipal
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.control.kernel.command import Plan, RefusedError, View
-from headgate.control.kernel.errors import InvalidError, MissingError, UnknownCallerError
+from headgate.control.kernel.command import CommandContext, CommandEffect, PermissionDeniedError
+from headgate.control.kernel.errors import CallerGoneError, InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.metadata import BY_ITSELF, Call
+from headgate.control.kernel.metadata import INTERNAL, CommandMetadata
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.decision.types import Question
@@ -64,13 +64,13 @@ class Invite:
     invitation: Invitation
     name: str = "invitation.create"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need what adding them needs."""
         new = self.invitation
         if view.caller != new.by or new.by.run is not None:
             raise InvalidError("everybody invites for themselves")
-        AddPrincipal(PrincipalId(new.id), new.id, new.role, new.place).plan(view)
-        return Plan((), (DocumentPut("invitation", new.id, new.document, new=True),))
+        AddPrincipal(PrincipalId(new.id), new.id, new.role, new.place).decide(view)
+        return CommandEffect((), (DocumentPut("invitation", new.id, new.document, new=True),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,13 @@ class Join:
     person: str
     name: str = "invitation.accept"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need what adding them needs, now, of who invited."""
         # The name is the deployment's, which knows them: it is not for who invited to choose.
-        added = AddPrincipal(self.principal, self.principal, self.invitation.role, self.invitation.place).plan(view)
+        added = AddPrincipal(self.principal, self.principal, self.invitation.role, self.invitation.place).decide(view)
         named = DocumentPut("principal", self.principal, {"name": self.person})
         used = DocumentPut("invitation_used", self.invitation.id, {"principal": self.principal}, new=True)
-        return Plan(added.changes, (named, used, self.invitation.taken))
+        return CommandEffect(added.changes, (named, used, self.invitation.taken))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +98,12 @@ class Withdraw:
     invitation: Invitation
     name: str = "invitation.withdraw"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Everybody their own; another's as who manages users."""
         own = view.caller is None or not is_narrowed(view.facts, view.caller)
         if not own or view.actor != self.invitation.by.principal:
             view.require_action("organization.manage_users", view.root)
-        return Plan((), (self.invitation.taken,))
+        return CommandEffect((), (self.invitation.taken,))
 
 
 class Invitations:
@@ -117,16 +117,16 @@ class Invitations:
         self, organization: Organization, caller: Caller, role: str, place: ResourceId | None = None
     ) -> tuple[Invite, str]:
         """Return the command that creates an invitation, and the invitation's secret, which is stored nowhere."""
-        credential, ends = made(new_id(_PREFIX)), self._organizations.now + self._length
+        credential, ends = generate(new_id(_PREFIX)), self._organizations.now + self._length
         new = Invitation(credential.id, organization.id, caller, role, place, ends, credential.hash)
         return Invite(new), credential.written(INVITATION)
 
     def find(self, secret: str) -> Invitation:
         """Return the invitation of a secret.
 
-        Raises `MissingError` if it is none, was used or has ended, or if the user that invited could add no user now.
+        Raises `NotFoundError` if it is none, was used or has ended, or if the user that invited could add no user now.
         """
-        credential = read(INVITATION, secret)
+        credential = parse_secret(INVITATION, secret)
         found = self._organizations.stores.find("invitation", credential.id) if credential else None
         if credential is None or found is None or not credential.matches(found[1]):
             raise missing_invitation()
@@ -139,15 +139,17 @@ class Invitations:
         self._require_standing(invitation)
         return invitation
 
-    def accept(self, invitation: Invitation, principal: PrincipalId, person: str, call: Call = BY_ITSELF) -> Snapshot:
+    def accept(
+        self, invitation: Invitation, principal: PrincipalId, person: str, call: CommandMetadata = INTERNAL
+    ) -> Snapshot:
         """Add a user of the deployment to the organization, in the name of the user that invited them.
 
-        Raises `MissingError` if the inviting user could not do so now, `TakenError` for a member.
+        Raises `NotFoundError` if the inviting user could not do so now, `AlreadyExistsError` for a member.
         """
         organization = self._organizations.open(invitation.organization)
         try:
             return organization.control.execute(Join(invitation, principal, person), invitation.by, call)
-        except (UnknownCallerError, RefusedError, DocumentConflictError):
+        except (CallerGoneError, PermissionDeniedError, DocumentConflictError):
             raise missing_invitation() from None
 
     def organization_name(self, invitation: Invitation) -> str:
@@ -155,11 +157,11 @@ class Invitations:
         return self._organizations.listed.get(invitation.organization, invitation.organization)
 
     def _require_standing(self, invitation: Invitation) -> None:
-        """Raise `MissingError` if nobody could join by it now: before a user is registered, or anything else is done."""
+        """Raise `NotFoundError` if nobody could join by it now: before a user is registered, or anything else is done."""
         control = self._organizations.open(invitation.organization).control
         try:
             control.preview(Join(invitation, invitation.newcomer, ""), invitation.by)
-        except (UnknownCallerError, RefusedError, MissingError):
+        except (CallerGoneError, PermissionDeniedError, NotFoundError):
             raise missing_invitation() from None
 
     def seen_by(self, organization: Organization, caller: Caller) -> tuple[Invitation, ...]:
@@ -172,7 +174,7 @@ class Invitations:
         return tuple(each for each in found if everybodys or each.by.principal == own)
 
     def one(self, organization: Organization, caller: Caller, id: str) -> Invitation:
-        """Return an invitation by its id. Raises `MissingError` for one that the caller may not see."""
+        """Return an invitation by its id. Raises `NotFoundError` for one that the caller may not see."""
         found = next((each for each in self.seen_by(organization, caller) if each.id == id), None)
         if found is None:
             raise missing_invitation()
@@ -193,6 +195,6 @@ def _invitation(id: str, root: ResourceId, body: Mapping[str, Any]) -> Invitatio
     return Invitation(id, root, by, str(body["role"]), ResourceId(place) if place else None, ends, kept)
 
 
-def missing_invitation() -> MissingError:
+def missing_invitation() -> NotFoundError:
     """Return the error for an invitation that was used, withdrawn or over, or never was."""
-    return MissingError("this invitation is not good any more, or never was")
+    return NotFoundError("this invitation is not good any more, or never was")

@@ -5,22 +5,22 @@ from collections import OrderedDict, deque
 from ipaddress import IPv6Address, ip_address
 
 from headgate.control.authentication.errors import TooOftenError
-from headgate.control.authentication.settings import Limit
+from headgate.control.authentication.settings import AttemptLimit
 
 _MOST_KEYS = 100_000
 _NETWORK = 64
 """Bits of an IPv6 address that tell one customer from another; the rest is theirs to choose."""
 
 
-class Throttle:
+class RateLimiter:
     """Attempts by key. Each is counted before it is made, so that many at once are no way around it."""
 
-    def __init__(self, limit: Limit) -> None:
+    def __init__(self, limit: AttemptLimit) -> None:
         self._limit = limit
         self._lock = threading.Lock()
         self._tries: OrderedDict[str, deque[float]] = OrderedDict()
 
-    def count(self, key: str, now: float) -> None:
+    def record(self, key: str, now: float) -> None:
         """Count an attempt at a time (seconds). Raises `TooOftenError`, and counts nothing, if there were too many."""
         with self._lock:
             tries = self._tries.setdefault(key, deque())
@@ -33,7 +33,7 @@ class Throttle:
             if len(self._tries) > _MOST_KEYS:
                 self._tries.popitem(last=False)
 
-    def forgive(self, key: str) -> None:
+    def undo(self, key: str) -> None:
         """Take the newest attempt back: it was not a wrong one."""
         with self._lock:
             if tries := self._tries.get(key):
@@ -45,7 +45,7 @@ class Throttle:
             self._tries.pop(key, None)
 
 
-def origin_of(address: str) -> str:
+def client_key(address: str) -> str:
     """Return what is counted of a network address: all of IPv4, the network of IPv6."""
     try:
         found = ip_address(address)

@@ -14,7 +14,7 @@ SESSION, ACCESS, INVITATION, DEVICE = "hgs", "hga", "hgi", "hgd"
 
 
 @dataclass(frozen=True, slots=True)
-class Credential:
+class ParsedSecret:
     """An id with its secret."""
 
     id: str
@@ -34,12 +34,12 @@ class Credential:
         return document is not None and hmac.compare_digest(str(document.get("hash", "")), self.hash)
 
 
-def made(id: str) -> Credential:
+def generate(id: str) -> ParsedSecret:
     """Return a new secret for an id."""
-    return Credential(id, secrets.token_urlsafe(32))
+    return ParsedSecret(id, secrets.token_urlsafe(32))
 
 
-def read(prefix: str, text: str) -> Credential | None:
+def parse_secret(prefix: str, text: str) -> ParsedSecret | None:
     """Return a credential as written, or None if it is none of that prefix."""
     found = _WRITTEN.fullmatch(text)
-    return Credential(found["id"], found["secret"]) if found and found["prefix"] == prefix else None
+    return ParsedSecret(found["id"], found["secret"]) if found and found["prefix"] == prefix else None

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from headgate.control.authentication.access_tokens import AccessTokens
-from headgate.control.authentication.device_flow import Devices
-from headgate.control.authentication.federated import Outsiders
+from headgate.control.authentication.device_flow import DeviceFlow
+from headgate.control.authentication.federation import ExternalIdentities
 from headgate.control.authentication.invitations import Invitations
 from headgate.control.authentication.settings import LoginSettings
-from headgate.control.authentication.users import Logins
+from headgate.control.authentication.users import UserAccounts
 from headgate.control.organizations.organization import Organizations
 
 
@@ -15,29 +15,29 @@ from headgate.control.organizations.organization import Organizations
 class Entrance:
     """What proves to a deployment who somebody is."""
 
-    logins: Logins
-    devices: Devices
+    authentication: UserAccounts
+    devices: DeviceFlow
     access_tokens: AccessTokens
     invitations: Invitations
-    outsiders: Outsiders
+    outsiders: ExternalIdentities
 
     def tidy(self) -> None:
         """Erase what has ended by itself, now and then; nothing rests on it."""
-        self.logins.sessions.tidy()
-        self.devices.tidy(self.logins.now)
+        self.authentication.sessions.tidy()
+        self.devices.tidy(self.authentication.now)
         self.access_tokens.tidy()
         self.invitations.tidy()
 
 
-def open_entrance(organizations: Organizations, settings: LoginSettings) -> Entrance:
+def open_auth_services(organizations: Organizations, settings: LoginSettings) -> Entrance:
     """Return the ways into a deployment, over its logs."""
     store, control = organizations.deployment.store, organizations.deployment.control
-    known = Logins(control, store, settings)
+    known = UserAccounts(control, store, settings)
     provider = settings.provider
     return Entrance(
-        logins=known,
-        devices=Devices(store, known.sessions, settings),
+        authentication=known,
+        devices=DeviceFlow(store, known.sessions, settings),
         access_tokens=AccessTokens(organizations, settings.access_token),
         invitations=Invitations(organizations, settings.invitation),
-        outsiders=Outsiders(control, store, provider.join if provider else frozenset()),
+        outsiders=ExternalIdentities(control, store, provider.join if provider else frozenset()),
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.control.authentication.commands import EndSessions, StartSession
-from headgate.control.authentication.secrets import SESSION, made, read
+from headgate.control.authentication.secrets import SESSION, generate, parse_secret
 from headgate.control.control import Control
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.ports import DocumentPut, Store
@@ -26,7 +26,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class NewSession:
     """A session that has just begun, with its secret, which stands nowhere else."""
 
     secret: str
@@ -36,7 +36,7 @@ class Started:
 class Sessions:
     """The sessions of a deployment. One that has ended is nobody's at once, on whatever replica it was ended.
 
-    As everything else, that is known as soon as the log is, which the doors read before they answer.
+    As everything else, that is known as soon as the log is, which the endpoints read before they answer.
     """
 
     def __init__(self, control: Control, store: Store, length: float) -> None:
@@ -47,17 +47,17 @@ class Sessions:
 
     def start(
         self, principal: PrincipalId, how: str, told: Mapping[str, str] | None = None, let_in_by: str | None = None
-    ) -> Started:
+    ) -> NewSession:
         """Start a session for an authenticated user, or for a device that the session `let_in_by` let in."""
-        credential, now = made(new_id("s")), self._control.now
+        credential, now = generate(new_id("s")), self._control.now
         session = Session(credential.id, principal, now, now + self._length, how, told or {})
         started = StartSession(session.id, credential.hash, principal, session.ends, how, session.told, let_in_by)
         self._control.execute(started, Caller(principal))
-        return Started(credential.written(SESSION), session)
+        return NewSession(credential.written(SESSION), session)
 
     def find(self, secret: str) -> Session | None:
         """Return the session of this secret, or None if there is none any more."""
-        credential = read(SESSION, secret)
+        credential = parse_secret(SESSION, secret)
         if credential is None:
             return None
         body = self._body(credential.id)

@@ -6,7 +6,7 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class AttemptLimit:
     """At most so many attempts within so many seconds."""
 
     attempts: int
@@ -67,8 +67,8 @@ class LoginSettings:
     shortest_password: int = 12
     longest_password: int = 1024
     hashing: Hashing = field(default_factory=Hashing)
-    tries_of_name: Limit = Limit(10, 15 * MINUTE)
-    tries_of_address: Limit = Limit(50, 15 * MINUTE)
-    codes_of_address: Limit = Limit(20, 10 * MINUTE)
-    tries_of_code: Limit = Limit(10, 10 * MINUTE)
+    tries_of_name: AttemptLimit = AttemptLimit(10, 15 * MINUTE)
+    tries_of_address: AttemptLimit = AttemptLimit(50, 15 * MINUTE)
+    codes_of_address: AttemptLimit = AttemptLimit(20, 10 * MINUTE)
+    tries_of_code: AttemptLimit = AttemptLimit(10, 10 * MINUTE)
     provider: Provider | None = None

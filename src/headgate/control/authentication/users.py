@@ -9,13 +9,13 @@ from headgate.control.authentication.addresses import Addresses
 from headgate.control.authentication.commands import Password, RegisterUser, SetPassword
 from headgate.control.authentication.errors import LoginError, TooOftenError
 from headgate.control.authentication.passwords import Passwords
-from headgate.control.authentication.rate_limit import Throttle, origin_of
-from headgate.control.authentication.sessions import Session, Sessions, Started
+from headgate.control.authentication.rate_limit import RateLimiter, client_key
+from headgate.control.authentication.sessions import NewSession, Session, Sessions
 from headgate.control.authentication.settings import LoginSettings
 from headgate.control.control import Control
-from headgate.control.kernel.errors import InvalidError, MissingError, TakenError
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.normalize import address, folded, login_name, named_login, new_login_name
+from headgate.control.kernel.normalize import address, login_name, named_login, new_login_name, nfkc_casefold
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, Store
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
@@ -34,7 +34,7 @@ class User:
     email: str | None
 
 
-class Logins:
+class UserAccounts:
     """Users, their passwords and sessions, in the deployment's own log. Safe to use from several threads."""
 
     def __init__(self, control: Control, store: Store, settings: LoginSettings) -> None:
@@ -44,8 +44,8 @@ class Logins:
         self._control = control
         self._store = store
         self._passwords = Passwords(settings)
-        self._names = Throttle(settings.tries_of_name)
-        self._addresses = Throttle(settings.tries_of_address)
+        self._names = RateLimiter(settings.tries_of_name)
+        self._addresses = RateLimiter(settings.tries_of_address)
 
     @property
     def now(self) -> float:
@@ -65,7 +65,7 @@ class Logins:
         """Make a new user of the deployment, with a password or to be known in another way.
 
         Who has a password logs in by `login`, or by `person` if that is left out.
-        Raises `InvalidError` for a name or password that cannot be, `TakenError` for a login name or address of another.
+        Raises `InvalidError` for a name or password that cannot be, `AlreadyExistsError` for a login name or address of another.
         """
         id = principal or PrincipalId(new_id("p"))
         name = new_login_name(login or person) if login or password is not None else None
@@ -80,9 +80,9 @@ class Logins:
         """Register a user that no other user vouches for.
 
         Raises `InvalidError` for a name or password that cannot be used, and for an address as the login name: nobody has
-        confirmed that it is theirs. Raises `TakenError` if the name is taken or this user is registered already.
+        confirmed that it is theirs. Raises `AlreadyExistsError` if the name is taken or this user is registered already.
         """
-        if "@" in folded(login):
+        if "@" in nfkc_casefold(login):
             raise InvalidError("an address is for whom somebody answers for it; choose a login name without `@`")
         return self.register(login, password=password, principal=principal)
 
@@ -97,14 +97,14 @@ class Logins:
         return None if body is None else _user(principal, body)
 
     def user_of(self, login: str) -> User:
-        """Return the user of a login name. Raises `MissingError`."""
+        """Return the user of a login name. Raises `NotFoundError`."""
         found = self._store.document("login", named_login(login))
         user = self.user(PrincipalId(found["principal"])) if found else None
         if user is None:
-            raise MissingError(f"there is no user with the login name `{login}`")
+            raise NotFoundError(f"there is no user with the login name `{login}`")
         return user
 
-    def log_in(self, login: str, password: str, told: Mapping[str, str]) -> Started:
+    def log_in(self, login: str, password: str, told: Mapping[str, str]) -> NewSession:
         """Return a new session of who has this password. `told` is the `address` it comes from, and the `agent`.
 
         Raises `LoginError` if it is nobody's, `TooOftenError` after too many wrong ones.
@@ -153,7 +153,7 @@ class Logins:
     ) -> None:
         """Write a new password, and end every session of the user with it but the one that `stays`."""
         if before is not None and before["principal"] != user.principal:
-            raise TakenError(f"the login name `{login}` is taken")
+            raise AlreadyExistsError(f"the login name `{login}` is taken")
         password = Password(new_id("w"), self._passwords.hashed(new, login))
         body = {**(self._store.document("user", user.principal) or {}), "login": login}
 
@@ -164,26 +164,26 @@ class Logins:
         try:
             self._control.execute(command, Caller(user.principal) if stays else None)
         except DocumentConflictError:
-            raise TakenError(
+            raise AlreadyExistsError(
                 f"the login name `{login}` was given or its password changed at the same moment; repeat the request"
             ) from None
 
     def _proved(self, login: str, password: str, origin: str) -> Mapping[str, Any]:
-        now, name, network = self._control.now, folded(login[:_LONGEST]), origin_of(origin)
-        self._addresses.count(network, now)
-        self._names.count(name, now)
+        now, name, network = self._control.now, nfkc_casefold(login[:_LONGEST]), client_key(origin)
+        self._addresses.record(network, now)
+        self._names.record(name, now)
         found = self._login(login)
         kept = self._store.document("password", found["password"]) if found and found["password"] else None
         try:
             right = self._passwords.matches(kept["hash"] if kept else None, password)
         except TooOftenError:
             # It was not even looked at.
-            self._addresses.forgive(network)
-            self._names.forgive(name)
+            self._addresses.undo(network)
+            self._names.undo(name)
             raise
         if not right or found is None or kept is None:
             raise LoginError(_WRONG)
-        self._addresses.forgive(network)
+        self._addresses.undo(network)
         self._names.forget(name)
         self._renew(str(found["password"]), kept, password)
         return found
@@ -203,8 +203,8 @@ class Logins:
         return self._store.document("login", name)
 
 
-def _taken() -> TakenError:
-    return TakenError("that login name or address is taken, or looks like another user's", is_hidden=True)
+def _taken() -> AlreadyExistsError:
+    return AlreadyExistsError("that login name or address is taken, or looks like another user's", is_hidden=True)
 
 
 def _user(id: str, body: Mapping[str, Any]) -> User:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from headgate.control.resources.attributes import KIND
+from headgate.control.resources.attributes import KIND_ATTRIBUTE
 from headgate.decision.evaluator import Answers
 from headgate.decision.run_scope import MAKING, TABLE_SERVICE
 from headgate.decision.types import Question
@@ -29,7 +29,7 @@ SERVICES: Final[Mapping[str, Procedure]] = {
 """By the kind of service. It leaves the rows of a table as they are; a metasync reads, as every pipeline does."""
 
 
-def served(answers: Answers, caller: Caller, table: ResourceId, now: float) -> Procedure | None:
+def allowed_procedure(answers: Answers, caller: Caller, table: ResourceId, now: float) -> Procedure | None:
     """Return the procedure that the caller may call for a table as the run of a service of it; None for everybody else.
 
     What making the service needs is decided anew each time, for the principal that the run is as.
@@ -37,7 +37,7 @@ def served(answers: Answers, caller: Caller, table: ResourceId, now: float) -> P
     service = _service(answers, caller)
     if service is None or service.parent != table:
         return None
-    procedure = SERVICES.get(next(iter(service.attributes.get(KIND, ())), ""))
+    procedure = SERVICES.get(next(iter(service.attributes.get(KIND_ATTRIBUTE, ())), ""))
     question = Question(caller, MAKING, table, given=service.attributes)
     return procedure if procedure and answers.check(question, now).allowed else None
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from headgate.control.access.escalation import nothing_gained
-from headgate.control.kernel.command import Plan, View
-from headgate.control.kernel.errors import InvalidError, MissingError, NotEmptyError
+from headgate.control.access.escalation import require_no_escalation
+from headgate.control.kernel.command import CommandContext, CommandEffect
+from headgate.control.kernel.errors import InvalidError, NotEmptyError, NotFoundError
 from headgate.control.kernel.ports import Pointer
-from headgate.control.resources.attributes import KIND
+from headgate.control.resources.attributes import KIND_ATTRIBUTE
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.facts.changes import Change, Edge, RelationsSet, ResourceRenamed
 from headgate.facts.ids import ResourceId
@@ -25,10 +25,10 @@ class DropDatabase:
     database: ResourceId
     name: str = "database.drop"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `database.drop`, and nothing in it."""
         found = view.target(self.database, "database")
-        gone = DeleteResource(found.id).plan(view)
+        gone = DeleteResource(found.id).decide(view)
         if view.facts.children[found.id]:
             raise NotEmptyError(f"`{found.name}` is not empty; drop its tables first")
         return gone
@@ -44,12 +44,12 @@ class CreateTable:
     pointer: Pointer
     name: str = "table.create"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `database.create_table`; a run only makes the table that its pipeline declares."""
-        made = CreateResource(self.table, "table", self.database, self.title).plan(view)
-        return Plan((*made.changes, *self._declared_output(view)), pointers=(self.pointer,))
+        made = CreateResource(self.table, "table", self.database, self.title).decide(view)
+        return CommandEffect((*made.changes, *self._declared_output(view)), pointers=(self.pointer,))
 
-    def _declared_output(self, view: View) -> tuple[Change, ...]:
+    def _declared_output(self, view: CommandContext) -> tuple[Change, ...]:
         pipeline = _pipeline_of(view)
         if pipeline is None:
             return ()
@@ -80,14 +80,14 @@ class RegisterTable:
     pointer: Pointer
     name: str = "table.register"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `lake.register_table` and `database.create_table`."""
         database = view.target(self.database, "database")
         view.require_action("lake.register_table", database.parent)
         if _pipeline_of(view) is not None:
             raise InvalidError("a run makes the tables that its pipeline declares, and no others")
-        made = CreateResource(self.table, "table", self.database, self.title).plan(view)
-        return Plan(made.changes, pointers=(self.pointer,))
+        made = CreateResource(self.table, "table", self.database, self.title).decide(view)
+        return CommandEffect(made.changes, pointers=(self.pointer,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,14 @@ class CreateView:
     pointer: Pointer
     name: str = "view.create"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `database.create_view`; a run makes none."""
         if _pipeline_of(view) is not None:
             raise InvalidError("a run makes the tables that its pipeline declares, and no views")
         made = CreateResource(
-            self.view, "table", self.database, self.title, attributes={KIND: (VIEW,)}, made_as=VIEW
-        ).plan(view)
-        return Plan(made.changes, pointers=(self.pointer,))
+            self.view, "table", self.database, self.title, attributes={KIND_ATTRIBUTE: (VIEW,)}, made_as=VIEW
+        ).decide(view)
+        return CommandEffect(made.changes, pointers=(self.pointer,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +117,11 @@ class ChangeProperties:
     database: ResourceId
     name: str = "database.change_properties"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `database.alter`."""
         view.target(self.database, "database")
         view.require_action("database.alter", self.database)
-        return Plan(())
+        return CommandEffect(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class RenameTable:
     title: str
     name: str = "table.rename"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `table.alter` and `table.drop` on it, and to make one where it goes; nothing is gained."""
         found = view.target(self.table, "table")
         view.target(self.database, "database")
@@ -142,8 +142,8 @@ class RenameTable:
         view.require_action("database.create_view" if is_view(found) else "database.create_table", self.database)
         view.new_name(self.table, self.database, self.title)
         change = ResourceRenamed(self.table, self.database, self.title)
-        nothing_gained(view, self.table, change)
-        return Plan((change,))
+        require_no_escalation(view, self.table, change)
+        return CommandEffect((change,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,21 +153,21 @@ class DropTable:
     table: ResourceId
     name: str = "table.drop"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `table.drop`."""
         view.target(self.table, "table")
-        return DeleteResource(self.table).plan(view)
+        return DeleteResource(self.table).decide(view)
 
 
 def is_view(resource: Resource) -> bool:
     """Return whether a resource of type `table` is a view."""
-    return VIEW in resource.attributes.get(KIND, ())
+    return VIEW in resource.attributes.get(KIND_ATTRIBUTE, ())
 
 
-def _pipeline_of(view: View) -> Resource | None:
+def _pipeline_of(view: CommandContext) -> Resource | None:
     if view.caller is None or view.caller.run is None:
         return None
     run = view.facts.runs.get(view.caller.run)
     if run is None or run.pipeline not in view.facts.resources:
-        raise MissingError("the run's pipeline is gone")
+        raise NotFoundError("the run's pipeline is gone")
     return view.facts.resources[run.pipeline]

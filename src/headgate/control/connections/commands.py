@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.commands import CreateResource, DeleteResource
@@ -36,12 +36,12 @@ _UNQUOTED = 4
 """How often a path may be quoted. More is not written by mistake."""
 
 
-class NoEntranceError(Exception):
+class JdbcAccessError(Exception):
     """A database cannot be entered through a connection, and the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
+class JdbcAccess:
     """How Spark enters a database: a JDBC URL, and the driver's properties, the password among them."""
 
     url: str
@@ -103,7 +103,7 @@ class Http:
         return {"kind": "http", "base_url": self.base_url}
 
 
-Behind = Folder | PostgreSql | Http
+ConnectionTarget = Folder | PostgreSql | Http
 """What can be behind a connection."""
 
 
@@ -140,15 +140,15 @@ class CreateConnection:
     connection: ResourceId
     project: ResourceId
     title: str
-    behind: Behind
+    behind: ConnectionTarget
     sealed: Mapping[str, str] | None = field(default=None, repr=False)
     name: str = "connection.create"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `project.create_connection`."""
-        made = CreateResource(self.connection, "connection", self.project, self.title).plan(view)
+        made = CreateResource(self.connection, "connection", self.project, self.title).decide(view)
         document = DocumentPut(CONNECTION, self.connection, self.behind.document())
-        return Plan(made.changes, (document, *_kept(self.connection, self.sealed)))
+        return CommandEffect(made.changes, (document, *_kept(self.connection, self.sealed)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +159,11 @@ class ChangeSecret:
     sealed: Mapping[str, str] = field(repr=False)
     name: str = "connection.change_secret"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `connection.edit`."""
         view.target(self.connection, "connection")
         view.require_action("connection.edit", self.connection)
-        return Plan((), _kept(self.connection, self.sealed))
+        return CommandEffect((), _kept(self.connection, self.sealed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +173,11 @@ class DeleteConnection:
     connection: ResourceId
     name: str = "connection.delete"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `connection.delete`."""
         view.target(self.connection, "connection")
         gone = tuple(DocumentPut(kind, self.connection, None) for kind in (CONNECTION, SECRET))
-        return Plan(DeleteResource(self.connection).plan(view).changes, gone)
+        return CommandEffect(DeleteResource(self.connection).decide(view).changes, gone)
 
 
 def _kept(connection: ResourceId, sealed: Mapping[str, str] | None) -> tuple[DocumentPut, ...]:

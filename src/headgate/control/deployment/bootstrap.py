@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from headgate.control.control import Control
 from headgate.control.identity.principals import SignUp
-from headgate.control.kernel.errors import TakenError
-from headgate.control.kernel.metadata import BY_ITSELF, Call
+from headgate.control.kernel.errors import AlreadyExistsError
+from headgate.control.kernel.metadata import INTERNAL, CommandMetadata
 from headgate.control.organizations.commands import (
     DEPLOYMENT,
     CreateDeployment,
@@ -22,7 +22,7 @@ from headgate.facts.ids import PrincipalId, ResourceId
 
 
 @dataclass(frozen=True, slots=True)
-class Founding:
+class OrganizationSpec:
     """An organization to begin: its root, its name, who owns it, and the models that it begins with."""
 
     root: ResourceId
@@ -34,25 +34,25 @@ class Founding:
     attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
 
 
-def begin_deployment(organizations: Organizations, model: str) -> None:
+def bootstrap_deployment(organizations: Organizations, model: str) -> None:
     """Begin the deployment's own log where it has not begun, and put the deployment's model in force where none decides."""
     deployment = organizations.deployment
     # Where another process is faster, what it writes is taken over.
-    if not deployment.begun:
-        with suppress(TakenError):
+    if not deployment.exists:
+        with suppress(AlreadyExistsError):
             deployment.control.execute(CreateDeployment(model), None)
     governing = organizations.governing
     if governing is not None and not governs_deployment(deployment.control.snapshot, deployment.control.model):
-        with suppress(TakenError):
+        with suppress(AlreadyExistsError):
             deployment.control.execute(GovernDeployment(governing), None)
 
 
-def found(
+def create_organization(
     organizations: Organizations,
-    founding: Founding,
+    founding: OrganizationSpec,
     caller: Caller | None = None,
-    call: Call = BY_ITSELF,
-    begins: Call | None = None,
+    call: CommandMetadata = INTERNAL,
+    begins: CommandMetadata | None = None,
 ) -> Organization:
     """Create an organization and return it. Raises `CommandError` if the caller may not create it or its name is taken.
 
@@ -65,7 +65,7 @@ def found(
     organization = organizations.draft(founding.root)
     # Before anything is written for it: what it cannot be, it is not in the deployment's log either.
     organization.control.preview(_begun(founding), None, call)
-    if organization.begun or not _is_listed(deployment, founding):
+    if organization.exists or not _is_listed(deployment, founding):
         _list(deployment, founding, caller, call)
     organization = organizations.open(founding.root)
     organization.control.execute(_begun(founding), None, begins or call)
@@ -73,33 +73,36 @@ def found(
 
 
 def preview_founding(
-    organizations: Organizations, founding: Founding, caller: Caller | None = None, call: Call = BY_ITSELF
+    organizations: Organizations,
+    founding: OrganizationSpec,
+    caller: Caller | None = None,
+    call: CommandMetadata = INTERNAL,
 ) -> None:
     """Raise the `CommandError` that `found` would raise; write nothing."""
     organizations.deployment.control.preview(_listed(founding), caller, call)
     organizations.draft(founding.root).control.preview(_begun(founding), None, call)
 
 
-def _list(deployment: Control, founding: Founding, caller: Caller | None, call: Call) -> None:
+def _list(deployment: Control, founding: OrganizationSpec, caller: Caller | None, call: CommandMetadata) -> None:
     try:
         deployment.execute(_listed(founding), caller, call)
-    except TakenError:
+    except AlreadyExistsError:
         # A concurrent repeat has listed the organization; only one of the two creates its log.
         if not _is_listed(deployment, founding):
             raise
 
 
-def _is_listed(deployment: Control, founding: Founding) -> bool:
+def _is_listed(deployment: Control, founding: OrganizationSpec) -> bool:
     there = deployment.snapshot.resources.get(founding.root)
     return there is not None and (there.name, there.attributes) == (founding.title, founding.attributes)
 
 
-def _listed(founding: Founding) -> CreateResource:
+def _listed(founding: OrganizationSpec) -> CreateResource:
     """Return the command for the deployment's log."""
     return CreateResource(founding.root, "organization", DEPLOYMENT, founding.title, attributes=founding.attributes)
 
 
-def _begun(founding: Founding) -> CreateOrganization:
+def _begun(founding: OrganizationSpec) -> CreateOrganization:
     """Return the command for the organization's own log."""
     return CreateOrganization(
         founding.owner, founding.owner_name, founding.model, founding.tree, founding.root, founding.attributes

@@ -4,21 +4,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from headgate.control.access.visibility import nobody
+from headgate.control.access.visibility import unknown_name_text
 from headgate.control.authentication.addresses import ADDRESS, LOOK, Addresses
 from headgate.control.identity.principals import RemovePrincipal
-from headgate.control.kernel.command import Plan, View
-from headgate.control.kernel.errors import InvalidError, MissingError
+from headgate.control.kernel.command import CommandContext, CommandEffect
+from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.normalize import named_login
-from headgate.control.kernel.ports import DocumentPut, Entry, Store
+from headgate.control.kernel.ports import DocumentPut, LogEntry, Store
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.facts.changes import AccessRequested, Change, RequestFiled
 from headgate.facts.ids import PrincipalId, ResourceId
 
-OF_ONE = ("principal", "user")
+OWN_KINDS = ("principal", "user")
 """Kinds of documents whose id is the person's."""
 
-NAMING = (
+NAMING_KINDS = (
     "access_token",
     ADDRESS,
     LOOK,
@@ -33,7 +33,7 @@ NAMING = (
 )
 """Kinds of documents that name the person as their `principal`."""
 
-SAID = "why"
+REASON_KINDS = "why"
 """What the person said when they changed something; its id is the revision."""
 
 
@@ -45,16 +45,16 @@ class ForgetPrincipal:
     documents: tuple[DocumentPut, ...]
     name: str = "principal.forget"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Only the deployment forgets: nobody else sees every log."""
         if view.caller is not None:
             raise InvalidError("a person is forgotten on the deployment's own machine")
         there = self.principal in view.facts.principals
-        left = RemovePrincipal(self.principal).plan(view) if there else Plan(())
-        return Plan(left.changes, (*left.documents, *self.documents))
+        left = RemovePrincipal(self.principal).decide(view) if there else CommandEffect(())
+        return CommandEffect(left.changes, (*left.documents, *self.documents))
 
 
-def forget(organizations: Organizations, principal: PrincipalId) -> Mapping[ResourceId, int]:
+def erase_person(organizations: Organizations, principal: PrincipalId) -> Mapping[ResourceId, int]:
     """Erase what is known of a person in every log; return for each how many documents went.
 
     Their rights end with it. What they did stays in the logs, under an id that means nobody any more. It can be done
@@ -64,15 +64,15 @@ def forget(organizations: Organizations, principal: PrincipalId) -> Mapping[Reso
     return {each.id: erased for each in everywhere if (erased := _forgotten(each, principal)) is not None}
 
 
-def person(organizations: Organizations, called: str) -> PrincipalId:
+def find_person(organizations: Organizations, called: str) -> PrincipalId:
     """Return whom somebody means by an id, a login name, an address or a name.
 
-    Raises `MissingError` for nobody, `InvalidError` for a name of several.
+    Raises `NotFoundError` for nobody, `InvalidError` for a name of several.
     """
     user = _user(organizations.deployment.store, called)
     if user is not None:
         return user
-    if any(organizations.stores.find(kind, called) for kind in OF_ONE):
+    if any(organizations.stores.find(kind, called) for kind in OWN_KINDS):
         return PrincipalId(called)
     everywhere = (organizations.deployment, *organizations.all())
     named = {
@@ -81,7 +81,7 @@ def person(organizations: Organizations, called: str) -> PrincipalId:
     if len(named) > 1:
         raise InvalidError(f"several people are called `{called}`; name one of {', '.join(sorted(named))}")
     if not named:
-        raise MissingError(nobody(called))
+        raise NotFoundError(unknown_name_text(called))
     return PrincipalId(named.pop())
 
 
@@ -96,33 +96,33 @@ def _user(store: Store, called: str) -> PrincipalId | None:
     return None
 
 
-def personal(store: Store, principal: PrincipalId) -> tuple[DocumentPut, ...]:
+def personal_documents(store: Store, principal: PrincipalId) -> tuple[DocumentPut, ...]:
     """Return what erases every document of a log that is about a person."""
-    said = {(kind, id) for entry in store.entries() for kind, id in _said(entry, principal)}
+    said = {(kind, id) for entry in store.entries() for kind, id in _reason_documents(entry, principal)}
     named = {
         (kind, id)
-        for kind in NAMING
+        for kind in NAMING_KINDS
         for id, body in store.documents(kind).items()
         if body.get("principal") == principal
     }
-    own = {(kind, str(principal)) for kind in OF_ONE}
+    own = {(kind, str(principal)) for kind in OWN_KINDS}
     found = (each for each in sorted(said | named | own) if store.document(*each) is not None)
     return tuple(DocumentPut(kind, id, None) for kind, id in found)
 
 
 def _forgotten(organization: Organization, principal: PrincipalId) -> int | None:
     """Forget a person in one log; return how many documents went, None where there was nothing of them."""
-    documents = personal(organization.store, principal)
+    documents = personal_documents(organization.store, principal)
     if not documents and principal not in organization.control.snapshot.principals:
         return None
     organization.control.execute(ForgetPrincipal(principal, documents), None)
     return len(documents)
 
 
-def _said(entry: Entry, principal: PrincipalId) -> Iterator[tuple[str, str]]:
+def _reason_documents(entry: LogEntry, principal: PrincipalId) -> Iterator[tuple[str, str]]:
     """Yield the documents in which a person's reasons stand, or reasons that are about them."""
     if entry.actor == principal:
-        yield SAID, str(entry.revision)
+        yield REASON_KINDS, str(entry.revision)
     for change in entry.changes:
         yield from _asked(change, principal)
 

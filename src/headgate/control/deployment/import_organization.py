@@ -1,7 +1,7 @@
 """An organization that came from another deployment: its log is here, and the deployment gets to know it and its people."""
 
-from headgate.control.authentication.users import Logins
-from headgate.control.kernel.errors import InvalidError, TakenError
+from headgate.control.authentication.users import UserAccounts
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.control.resources.commands import CreateResource
@@ -9,22 +9,22 @@ from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import SUSPENDED, Snapshot
 
 
-def adoptable(organizations: Organizations, root: ResourceId, title: str) -> None:
+def require_importable(organizations: Organizations, root: ResourceId, title: str) -> None:
     """Raise a `CommandError` if the deployment has something under this id or name already."""
     if root in organizations.stores.logs():
         if root not in organizations.listed:
-            raise TakenError(
+            raise AlreadyExistsError(
                 f"the organization `{root}` was removed, and its id cannot be used again in this deployment; import the file "
                 "into another deployment"
             )
-        raise TakenError(f"there is an organization `{root}` already")
+        raise AlreadyExistsError(f"there is an organization `{root}` already")
     if any(root in each.control.snapshot.resources for each in organizations.all()):
         # An earlier version kept the files of a database in a folder of that id.
-        raise TakenError(f"the id `{root}` of the organization is that of something in another organization")
+        raise AlreadyExistsError(f"the id `{root}` of the organization is that of something in another organization")
     organizations.deployment.control.preview(_known(root, title), None)
 
 
-def adopt(organizations: Organizations, logins: Logins, facts: Snapshot, title: str) -> Organization:
+def register_imported(organizations: Organizations, logins: UserAccounts, facts: Snapshot, title: str) -> Organization:
     """Make the organization of these facts, whose log is here, one of the deployment; return it opened.
 
     Its users become users of the deployment, each with a login name that waits for a password, where theirs is free.
@@ -40,10 +40,10 @@ def adopt(organizations: Organizations, logins: Logins, facts: Snapshot, title: 
     return organization
 
 
-def _register(logins: Logins, id: PrincipalId, person: str) -> None:
+def _register(logins: UserAccounts, id: PrincipalId, person: str) -> None:
     try:
         logins.register(person, login=person, principal=id)
-    except (InvalidError, TakenError):
+    except (InvalidError, AlreadyExistsError):
         logins.register(person, principal=id)
 
 

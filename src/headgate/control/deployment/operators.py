@@ -2,9 +2,9 @@
 
 from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.control import Control
-from headgate.control.kernel.command import knows
+from headgate.control.kernel.command import model_has_action
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.metadata import Call
+from headgate.control.kernel.metadata import CommandMetadata
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.decision.context import model_for
 from headgate.facts.ids import PrincipalId
@@ -13,14 +13,14 @@ OPERATOR = "operator"
 """The role, in the model `deployment`."""
 
 
-def add_operator(deployment: Control, user: PrincipalId, call: Call) -> None:
+def add_operator(deployment: Control, user: PrincipalId, call: CommandMetadata) -> None:
     """Assign the role to a user. Raises `InvalidError` where another model decides on the deployment."""
     _require_role(deployment)
     deployment.execute(AssignRole(user, OPERATOR, DEPLOYMENT), None, call)
 
 
-def remove_operator(deployment: Control, user: PrincipalId, call: Call) -> None:
-    """Revoke the role. Raises `MissingError` if the user does not hold it."""
+def remove_operator(deployment: Control, user: PrincipalId, call: CommandMetadata) -> None:
+    """Revoke the role. Raises `NotFoundError` if the user does not hold it."""
     _require_role(deployment)
     deployment.execute(RevokeRole(user, OPERATOR, DEPLOYMENT), None, call)
 
@@ -33,7 +33,7 @@ def operators(deployment: Control) -> tuple[PrincipalId, ...]:
 
 def _require_role(deployment: Control) -> None:
     model = model_for(deployment.models, deployment.snapshot, "deployment", DEPLOYMENT)
-    if model is None or not knows(model, "deployment.suspend_organization"):
+    if model is None or not model_has_action(model, "deployment.suspend_organization"):
         name = model.name if model else "none"
         raise InvalidError(
             f"the model that decides on this deployment, `{name}`, has no operators; "

@@ -7,7 +7,7 @@ from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.organization import Organizations
 from headgate.facts.ids import ResourceId
 
-State = Literal["active", "suspended", "unreadable"]
+OrganizationState = Literal["active", "suspended", "unreadable"]
 """Of an unreadable organization the log cannot be read, so everything in it is refused."""
 
 
@@ -16,7 +16,7 @@ class Described:
     """An organization: its home model, its state, and when it was created (seconds since the epoch)."""
 
     model: str
-    state: State
+    state: OrganizationState
     created: float | None
 
 

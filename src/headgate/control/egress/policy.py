@@ -10,10 +10,10 @@ from pathlib import PurePosixPath
 from headgate.control.egress.addresses import Address, is_public, parse_address, plain_address
 from headgate.control.egress.hosts import HostRule, plain_name
 
-SETTING = "HEADGATE_EGRESS"
-EVERY = "*"
+EGRESS_SETTING = "HEADGATE_EGRESS"
+EVERY_HOST = "*"
 """The organization of rules that hold for all."""
-_ASK = f"ask the operator to list it in the file that {SETTING} names"
+_ASK = f"ask the operator to list it in the file that {EGRESS_SETTING} names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class EgressPolicy:
 
     def rules(self, organization: str) -> EgressRules:
         """Return the rules of the organization with this id."""
-        found = [self.organizations[each] for each in (EVERY, organization) if each in self.organizations]
+        found = [self.organizations[each] for each in (EVERY_HOST, organization) if each in self.organizations]
         folders = tuple(folder for each in found for folder in each.folders)
         return EgressRules(folders, tuple(rule for each in found for rule in each.hosts))
 

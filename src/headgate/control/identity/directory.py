@@ -3,10 +3,10 @@
 import threading
 from collections.abc import Mapping
 
-from headgate.control.access.visibility import nobody
+from headgate.control.access.visibility import unknown_name_text
 from headgate.control.control import Control
-from headgate.control.kernel.display_names import alike
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.display_names import confusable_key
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ids import is_like_id
 from headgate.control.kernel.normalize import ascii_lower
 from headgate.control.kernel.ports import Store
@@ -53,17 +53,17 @@ class Directory:
         return PrincipalId(found[0]) if len(found) == 1 else None
 
     def principal(self, name: str) -> PrincipalId:
-        """Return the principal of that id or name, or raise `MissingError`."""
+        """Return the principal of that id or name, or raise `NotFoundError`."""
         found = self.find(name)
         if found is None or found not in self._control.snapshot.principals:
-            raise MissingError(nobody(name))
+            raise NotFoundError(unknown_name_text(name))
         return PrincipalId(found)
 
     def group(self, name: str) -> GroupId:
-        """Return the group of that id or name, or raise `MissingError`."""
+        """Return the group of that id or name, or raise `NotFoundError`."""
         found = self.find(name)
         if found is None or found not in self._control.snapshot.groups:
-            raise MissingError(f"there is no group `{name}`")
+            raise NotFoundError(f"there is no group `{name}`")
         return GroupId(found)
 
     def is_free(self, name: str) -> bool:
@@ -74,7 +74,7 @@ class Directory:
         """Return every principal and group of this id, of this name, or of one that readers would take for it."""
         self._all()
         called, facts = self._called, self._control.snapshot
-        found = frozenset(id for spelling in alike(name) for id in called.get(spelling, ()))
+        found = frozenset(id for spelling in confusable_key(name) for id in called.get(spelling, ()))
         return found | {name} if name in facts.principals or name in facts.groups else found
 
     def _all(self) -> Mapping[str, str]:
@@ -103,14 +103,14 @@ class Directory:
         names = {id: name for id, name in self._names.items() if id in there and id in known}
         called = {} if anew else dict(self._called)
         for id in known - there:
-            for spelling in alike(self._names.get(id, id)):
+            for spelling in confusable_key(self._names.get(id, id)):
                 called[spelling] = _without(called[spelling], id)
         new = sorted(there - known)
         for kind in _KINDS:
             found = self._store.documents(kind, new if len(new) <= _FEW else None)
             names |= {id: str(body["name"]) for id, body in found.items() if id in there}
         for id in new:
-            for spelling in alike(names.get(id, id)):
+            for spelling in confusable_key(names.get(id, id)):
                 called[spelling] = (*called.get(spelling, ()), PrincipalId(id))
         self._names, self._called, self._known = names, called, there
 

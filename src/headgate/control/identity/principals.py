@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from headgate.control.access.last_owner import keep_a_ruler
-from headgate.control.access.visibility import knows_of
-from headgate.control.identity.tokens import erased
-from headgate.control.kernel.command import Plan, View, known_role, knows
-from headgate.control.kernel.display_names import usable_name_of_user, usable_title
-from headgate.control.kernel.errors import InvalidError, TakenError
+from headgate.control.access.last_owner import require_remaining_owner
+from headgate.control.access.visibility import may_see_subject
+from headgate.control.identity.tokens import token_erasures
+from headgate.control.kernel.command import CommandContext, CommandEffect, known_role, model_has_action
+from headgate.control.kernel.display_names import require_display_name, usable_name_of_user
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.resources.implicit import makers
+from headgate.control.resources.implicit import creator_assignments
 from headgate.facts.changes import (
     AccessDeleted,
     Attributes,
@@ -41,17 +41,17 @@ class AddPrincipal:
     attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
     name: str = "principal.add"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need the right to assign the role to somebody who is to join, and `add_user` where the model knows it."""
         place = view.target(self.place or view.root)
         model = view.model_for(place.type, place.id)
         usable_name_of_user(view, self.principal, self.person)
         known_role(view, self.role, place)
-        if knows(model, f"{place.type}.add_user"):
+        if model_has_action(model, f"{place.type}.add_user"):
             view.require_action(f"{place.type}.add_user", place.id)
         view.require_action("assignment.add", place.id, role=self.role)
         _require_newcomer(view, self.principal)
-        return Plan(
+        return CommandEffect(
             (
                 PrincipalAdded(self.principal, "user", self.attributes),
                 RoleAssigned(self.principal, self.role, place.id, model.name, view.actor),
@@ -72,20 +72,20 @@ class SignUp:
     attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
     name: str = "principal.sign_up"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Only the deployment signs somebody up, and only who is not in the organization."""
         if view.caller is not None:
             raise InvalidError("the deployment signs people up, when it has seen who they are")
         if any(place == view.root for _, place, _ in view.facts.assignments.get(self.principal, ())):
-            raise TakenError(f"`{self.principal}` is in the organization already")
+            raise AlreadyExistsError(f"`{self.principal}` is in the organization already")
         added: tuple[Change, ...] = ()
         if self.principal not in view.facts.principals:
             view.free_id(self.principal)
             added = (PrincipalAdded(self.principal, "user", self.attributes),)
         document = DocumentPut("principal", self.principal, {"name": self.person})
-        return Plan((*added, *self._welcome(view)), (document,))
+        return CommandEffect((*added, *self._welcome(view)), (document,))
 
-    def _welcome(self, view: View) -> Iterator[Change]:
+    def _welcome(self, view: CommandContext) -> Iterator[Change]:
         if view.target(view.root).type == "deployment":
             return
         role = view.model.newcomer
@@ -103,7 +103,7 @@ class RemovePrincipal:
     principal: PrincipalId
     name: str = "principal.remove"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need to remove every role held on the organization, and `organization.manage_users` where the model knows it.
 
         Somebody stays who rules it.
@@ -126,25 +126,25 @@ class CreateServicePrincipal:
     place: ResourceId | None = None
     name: str = "service_principal.create"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `create_service_principal` on the place, for this scope, and to assign the role, where there is one."""
         place = view.target(self.place or view.root)
         model = view.model_for(_SERVICE, place.id)
-        usable_title(view, self.title)
+        require_display_name(view, self.title)
         scope = (self.scope,) if self.scope else ()
         view.require_action(f"{place.type}.create_{_SERVICE}", place.id, given={"scope": scope})
         view.free_id(self.principal)
         added = PrincipalAdded(self.principal, _SERVICE)
         if self.role is not None:
             known_role(view, self.role, place)
-            after = view.after(added)
+            after = view.with_changes(added)
             after.require_action("assignment.add", place.id, role=self.role, subject=self.principal)
         roles = self._roles(view, model, place)
         given = (RoleAssigned(self.principal, role, id, model.name, view.actor) for id, role in roles.items())
-        makes = makers(view, ResourceId(self.principal), _SERVICE, model)
-        return Plan((added, *given, *makes), (DocumentPut("principal", self.principal, {"name": self.title}),))
+        makes = creator_assignments(view, ResourceId(self.principal), _SERVICE, model)
+        return CommandEffect((added, *given, *makes), (DocumentPut("principal", self.principal, {"name": self.title}),))
 
-    def _roles(self, view: View, model: Model, place: Resource) -> Mapping[ResourceId, str]:
+    def _roles(self, view: CommandContext, model: Model, place: Resource) -> Mapping[ResourceId, str]:
         if self.scope is None:
             return {place.id: self.role} if self.role else {}
         if self.role is not None or self.scope not in model.scopes:
@@ -161,7 +161,7 @@ class DeleteServicePrincipal:
     principal: PrincipalId
     name: str = "service_principal.delete"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `service_principal.delete`; where the model does not know it, what removing a user needs."""
         _require_on(view, self.principal, "delete")
         return _gone(view, self.principal)
@@ -175,10 +175,10 @@ class ExpirePrincipal:
     ends: float | None
     name: str = "service_principal.expire"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `service_principal.edit`; where the model does not know it, what removing a user needs."""
         _require_on(view, self.principal, "edit")
-        return Plan((PrincipalExpires(self.principal, self.ends),))
+        return CommandEffect((PrincipalExpires(self.principal, self.ends),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,48 +189,48 @@ class RenameServicePrincipal:
     title: str
     name: str = "service_principal.rename"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `service_principal.edit`; where the model does not know it, what removing a user needs."""
-        usable_title(view, self.title)
+        require_display_name(view, self.title)
         _require_on(view, self.principal, "edit")
-        return Plan((), (DocumentPut("principal", self.principal, {"name": self.title}),))
+        return CommandEffect((), (DocumentPut("principal", self.principal, {"name": self.title}),))
 
 
-def _require_newcomer(view: View, principal: PrincipalId) -> None:
-    """Raise `TakenError` if the user is a member already; the caller may not know of the user with this id."""
+def _require_newcomer(view: CommandContext, principal: PrincipalId) -> None:
+    """Raise `AlreadyExistsError` if the user is a member already; the caller may not know of the user with this id."""
     if view.caller is not None and principal in view.facts.principals:
-        is_hidden = not knows_of(view.engine, view.caller, principal, view.now)
-        raise TakenError("the user is in the organization already", is_hidden=is_hidden)
+        is_hidden = not may_see_subject(view.engine, view.caller, principal, view.now)
+        raise AlreadyExistsError("the user is in the organization already", is_hidden=is_hidden)
     view.free_id(principal)
 
 
-def _require_on(view: View, principal: PrincipalId, verb: str) -> None:
+def _require_on(view: CommandContext, principal: PrincipalId, verb: str) -> None:
     found = view.target(ResourceId(principal), _SERVICE)
-    if knows(view.model_for(_SERVICE, found.id), f"{_SERVICE}.{verb}"):
+    if model_has_action(view.model_for(_SERVICE, found.id), f"{_SERVICE}.{verb}"):
         view.require_action(f"{_SERVICE}.{verb}", found.id)
     else:
         _require_removing(view, principal)
 
 
-def _require_removing(view: View, principal: PrincipalId) -> None:
+def _require_removing(view: CommandContext, principal: PrincipalId) -> None:
     """Require the right to remove somebody from the organization: every role held there, and more where there is none."""
     roles = [role for role, place, _ in view.facts.assignments.get(principal, ()) if place == view.root]
-    if not roles or knows(view.model, "organization.manage_users"):
+    if not roles or model_has_action(view.model, "organization.manage_users"):
         view.require_action("organization.manage_users", view.root)
-    view.known_principal(principal)
+    view.require_principal(principal)
     for role in roles:
         view.require_action("assignment.remove", view.root, role=role, subject=principal)
 
 
-def _gone(view: View, principal: PrincipalId) -> Plan:
+def _gone(view: CommandContext, principal: PrincipalId) -> CommandEffect:
     change = PrincipalRemoved(principal)
-    keep_a_ruler(view, principal, change)
-    tokens = sorted(id for id in view.facts.acting.get(principal, ()) if id in view.facts.tokens)
-    documents = (each for id in tokens for each in erased(TokenId(id)))
+    require_remaining_owner(view, principal, change)
+    tokens = sorted(id for id in view.facts.actors_of.get(principal, ()) if id in view.facts.tokens)
+    documents = (each for id in tokens for each in token_erasures(TokenId(id)))
     # An agreement names its consumer, removed or not: it would be in force again for a user that returns.
     named = sorted(view.facts.referrers.get(ResourceId(principal), ()))
     accesses = [id for id in named if id in view.facts.agreements]
     asked = (DocumentPut("access", id, None) for id in accesses)
-    return Plan(
+    return CommandEffect(
         (*map(AccessDeleted, accesses), change), (DocumentPut("principal", principal, None), *documents, *asked)
     )

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.control.kernel.command import Plan, View, knows
-from headgate.control.kernel.errors import InvalidError, MissingError
+from headgate.control.kernel.command import CommandContext, CommandEffect, model_has_action
+from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.decision.context import model_for
 from headgate.decision.reference import ASSIGNING
@@ -19,24 +19,24 @@ from headgate.facts.snapshot import Resource
 LAST_USE = "token_use"
 """The kind of document that says when a token was used last, to the minute."""
 
-PREFIX = "hgt"
+TOKEN_PREFIX = "hgt"  # noqa: S105 (no secret: what every token begins with)
 """What a token begins with."""
 
 
-def written(token: TokenId, secret: str) -> str:
+def format_token(token: TokenId, secret: str) -> str:
     """Return the token as its holder writes it."""
-    return f"{PREFIX}.{token}.{secret}"
+    return f"{TOKEN_PREFIX}.{token}.{secret}"
 
 
-def read(text: str) -> tuple[TokenId, str] | None:
+def parse_token(text: str) -> tuple[TokenId, str] | None:
     """Return id and secret of a token as written, or None if it is not one."""
     prefix, _, rest = text.partition(".")
     token, _, secret = rest.rpartition(".")  # an id may have dots, a secret has none
-    known = prefix == PREFIX and token and secret and text.isprintable()
+    known = prefix == TOKEN_PREFIX and token and secret and text.isprintable()
     return (TokenId(token), secret) if known else None
 
 
-def kept(principal: PrincipalId, secret: str, label: str = "") -> Mapping[str, str]:
+def token_document(principal: PrincipalId, secret: str, label: str = "") -> Mapping[str, str]:
     """Return what is kept of a token as a document: its secret is not."""
     return {"hash": _hash(secret), "label": label, "principal": principal}
 
@@ -70,14 +70,14 @@ class IssueToken:
     replaces: TokenId | None = None
     name: str = "token.issue"
 
-    def plan(self, view: View) -> Plan:
-        """Everybody for themselves, where the parent's model does not say otherwise; for another one see `may_act_as`."""
-        view.known_principal(self.principal)
+    def decide(self, view: CommandContext) -> CommandEffect:
+        """Everybody for themselves, where the parent's model does not say otherwise; for another one see `require_may_act_as`."""
+        view.require_principal(self.principal)
         _not_wider(view, self.ends)
         if self.parent is not None:
             place = view.target(self.parent)
             view.require_action(f"{place.type}.create_token", place.id)
-        may_act_as(view, self.principal)
+        require_may_act_as(view, self.principal)
         for each in self.only or ():
             view.resource(each)
         _known(view, self.actions or ())
@@ -87,17 +87,20 @@ class IssueToken:
         parent = self.parent or _service(view, self.principal)
         issued = TokenIssued(self.token, self.principal, self.ends, self.only, self.actions, parent)
         ended = self._replaced(view)
-        return Plan(
+        return CommandEffect(
             (*ended.changes, issued),
-            (*ended.documents, DocumentPut("token", self.token, kept(self.principal, self.secret, self.label))),
+            (
+                *ended.documents,
+                DocumentPut("token", self.token, token_document(self.principal, self.secret, self.label)),
+            ),
         )
 
-    def _replaced(self, view: View) -> Plan:
+    def _replaced(self, view: CommandContext) -> CommandEffect:
         if self.replaces is None:
-            return Plan(())
+            return CommandEffect(())
         old = view.facts.tokens.get(self.replaces)
         if old is None or old.principal != self.principal:
-            raise MissingError(f"there is no token `{self.replaces}` of this principal")
+            raise NotFoundError(f"there is no token `{self.replaces}` of this principal")
         return _ended(self.replaces)
 
 
@@ -108,11 +111,11 @@ class RevokeToken:
     token: TokenId
     name: str = "token.revoke"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Everybody their own; another's with `token.delete` where it is a resource, else as who may remove them."""
         token = view.facts.tokens.get(self.token)
         if token is None:
-            raise MissingError(f"there is no token `{self.token}`")
+            raise NotFoundError(f"there is no token `{self.token}`")
         _no_run(view)
         if view.caller is None or view.caller.principal != token.principal:
             self._anothers(view, token.principal)
@@ -120,7 +123,7 @@ class RevokeToken:
             _not_narrowed(view, view.caller)
         return _ended(self.token)
 
-    def _anothers(self, view: View, principal: PrincipalId) -> None:
+    def _anothers(self, view: CommandContext, principal: PrincipalId) -> None:
         if self.token in view.facts.resources:
             view.require_action("token.delete", ResourceId(self.token))
             return
@@ -130,40 +133,44 @@ class RevokeToken:
                 view.require_action("assignment.remove", place, role=role, subject=principal)
 
 
-def _ended(token: TokenId) -> Plan:
-    return Plan((TokenRevoked(token),), tuple(erased(token)))
+def _ended(token: TokenId) -> CommandEffect:
+    return CommandEffect((TokenRevoked(token),), tuple(token_erasures(token)))
 
 
-def erased(token: TokenId) -> Iterator[DocumentPut]:
+def token_erasures(token: TokenId) -> Iterator[DocumentPut]:
     """Yield what is erased when a token ends."""
     yield DocumentPut("token", token, None)
     yield DocumentPut(LAST_USE, token, None)
 
 
-def _known(view: View, actions: Iterable[str]) -> None:
+def _known(view: CommandContext, actions: Iterable[str]) -> None:
     known = (*view.models.values(),)
     for each in actions:
-        if view.caller is not None and each not in ASSIGNING and not any(knows(model, each) for model in known):
+        if (
+            view.caller is not None
+            and each not in ASSIGNING
+            and not any(model_has_action(model, each) for model in known)
+        ):
             raise InvalidError(f"no access model in force knows the action `{each}`")
 
 
-def _no_run(view: View) -> None:
+def _no_run(view: CommandContext) -> None:
     if view.caller is not None and view.caller.run is not None:
         raise InvalidError("a run has the rights of its run and cannot make or end tokens")
 
 
-def narrowed(view: View, caller: Caller) -> bool:
+def is_restricted(view: CommandContext, caller: Caller) -> bool:
     """Say whether the caller uses a token that may do less than its principal."""
     token = view.facts.tokens[caller.token] if caller.token else None
     return token is not None and (token.only is not None or token.actions is not None)
 
 
-def _not_narrowed(view: View, caller: Caller) -> None:
-    if narrowed(view, caller):
+def _not_narrowed(view: CommandContext, caller: Caller) -> None:
+    if is_restricted(view, caller):
         raise InvalidError("a narrowed token makes and ends no tokens; use one that is not")
 
 
-def _not_wider(view: View, ends: float | None) -> None:
+def _not_wider(view: CommandContext, ends: float | None) -> None:
     """Raise `InvalidError` for what would last longer or do more than what it is asked for with.
 
     Or whoever finds a token that ends tomorrow, or does little, makes it one that never ends, or does everything.
@@ -177,7 +184,7 @@ def _not_wider(view: View, ends: float | None) -> None:
         raise InvalidError("a token that ends can only make tokens that end no later; use one without an end")
 
 
-def may_act_as(view: View, principal: PrincipalId) -> None:
+def require_may_act_as(view: CommandContext, principal: PrincipalId) -> None:
     """Require the right to act as a principal: one's own, a service principal's by the model, else all its roles.
 
     A token acts as its principal, so that making one is at least as much as giving everything that it holds. Of a service
@@ -198,11 +205,11 @@ def may_act_as(view: View, principal: PrincipalId) -> None:
             view.require_action("assignment.add", place, role=role, subject=subject)
 
 
-def _knows(view: View, resource: Resource, verb: str) -> bool:
-    return knows(view.model_for(resource.type, resource.id), f"{resource.type}.{verb}")
+def _knows(view: CommandContext, resource: Resource, verb: str) -> bool:
+    return model_has_action(view.model_for(resource.type, resource.id), f"{resource.type}.{verb}")
 
 
-def _service(view: View, principal: PrincipalId) -> ResourceId | None:
+def _service(view: CommandContext, principal: PrincipalId) -> ResourceId | None:
     """Return a service principal as the parent of its tokens, where the model puts tokens there."""
     service = view.facts.resources.get(ResourceId(principal))
     model = model_for(view.models, view.facts, "token", service.id) if service else None

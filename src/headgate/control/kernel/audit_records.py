@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from headgate.control.kernel.ports import HERE, Origin
+from headgate.control.kernel.ports import LOCAL, RequestOrigin
 from headgate.facts.ids import PrincipalId
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One decision that a caller got through a door: who asked what, and the answer. No secrets.
+    """One decision that a caller got through an endpoint: who asked what, and the answer. No secrets.
 
     A call that came to no decision, as one without a known caller, has no principal or no action. `code` is why not.
     `resource` is an id, or a full name as the caller wrote it: see `Denial`.
@@ -22,7 +22,7 @@ class AuditRecord:
     revision: int
     model: str = ""
     code: str = ""
-    origin: Origin = HERE
+    origin: RequestOrigin = LOCAL
 
 
 REFUSED, NOT_FOUND = "refused", "not-found"

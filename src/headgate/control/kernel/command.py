@@ -6,11 +6,11 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol
 
-from headgate.control.kernel.errors import CommandError, InvalidError, MissingError, TakenError
+from headgate.control.kernel.errors import AlreadyExistsError, CommandError, InvalidError, NotFoundError
 from headgate.control.kernel.ids import describe_id_fault
 from headgate.control.kernel.names import describe_new_name_fault
 from headgate.control.kernel.ports import DocumentPut, Pointer
-from headgate.control.kernel.run_queue import RunPut
+from headgate.control.kernel.run_queue import RunUpdate
 from headgate.decision.context import Models, model_for
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.explain import explain
@@ -23,10 +23,10 @@ from headgate.facts.snapshot import NO_NAMES, Resource, Snapshot
 from headgate.model.model import Model
 
 
-class RefusedError(CommandError):
+class PermissionDeniedError(CommandError):
     """The caller may not do this."""
 
-    def __init__(self, question: Question, view: "View") -> None:
+    def __init__(self, question: Question, view: "CommandContext") -> None:
         super().__init__(f"{question.action} on {question.resource} was refused")
         self.question = question
         self._view = view
@@ -39,7 +39,7 @@ class RefusedError(CommandError):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CommandEffect:
     """What an accepted command writes, and what was asked and allowed for it, in order.
 
     The decisions are of the revision that the command was decided on; `explain` on those facts says why.
@@ -49,7 +49,7 @@ class Plan:
     documents: tuple[DocumentPut, ...] = ()
     pointers: tuple[Pointer, ...] = ()
     decisions: tuple[Decision, ...] = ()
-    runs: tuple[RunPut, ...] = ()
+    runs: tuple[RunUpdate, ...] = ()
 
 
 _NO_PLACES: Mapping[str, tuple[ResourceId, ...]] = MappingProxyType({})
@@ -57,7 +57,7 @@ _NO_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class CommandContext:
     """What a command may look at, and the way to ask. `caller` is None for the deployment itself, which is not asked.
 
     `decisions` gathers what was allowed. A preview is of a command that is not carried out.
@@ -86,9 +86,9 @@ class View:
 
     @property
     def root(self) -> ResourceId:
-        """The organization's own resource. Raises `MissingError` if there is no organization yet."""
+        """The organization's own resource. Raises `NotFoundError` if there is no organization yet."""
         if self.facts.organization is None:
-            raise MissingError("there is no organization yet")
+            raise NotFoundError("there is no organization yet")
         return self.facts.organization
 
     @property
@@ -96,7 +96,7 @@ class View:
         """Who is named in the log and in the facts; None for the deployment itself."""
         return self.caller.principal if self.caller else None
 
-    def after(self, *changes: Change) -> "View":
+    def with_changes(self, *changes: Change) -> "CommandContext":
         """Return the view that there would be after these changes; what it allows is gathered here too."""
         facts = fold(self.facts, changes, self.facts.revision)
         return replace(self, engine=self.engine.advance(changes, facts))
@@ -112,10 +112,10 @@ class View:
         """Return the action of the first of these verbs that the model knows on the resource; of the first if none."""
         model = self.model_for(resource.type, resource.id)
         actions = [f"{resource.type}.{verb}" for verb in verbs]
-        return next((each for each in actions if knows(model, each)), actions[0])
+        return next((each for each in actions if model_has_action(model, each)), actions[0])
 
     def require(self, question: Question) -> None:
-        """Raise `RefusedError` unless it is allowed; `MissingError` if it is about what the caller may not discover."""
+        """Raise `PermissionDeniedError` unless it is allowed; `NotFoundError` if it is about what the caller may not discover."""
         decision = self.engine.check(question, self.now)
         if decision.allowed:
             self.decisions.append(decision)
@@ -123,7 +123,7 @@ class View:
         found = self.facts.resources.get(question.resource)
         if found is None or not self._seen(found):
             raise _missing(question.resource)
-        raise RefusedError(question, self)
+        raise PermissionDeniedError(question, self)
 
     def require_action(
         self,
@@ -143,7 +143,7 @@ class View:
     def target(self, id: ResourceId, *types: str) -> Resource:
         """Return the resource that the command is about; whether the caller may know of it, the question on it says.
 
-        Raises `MissingError` if there is none of these types.
+        Raises `NotFoundError` if there is none of these types.
         """
         found = self.facts.resources.get(id)
         if found is None or (types and found.type not in types):
@@ -161,29 +161,29 @@ class View:
         # Everybody knows where they are, and in an organization its projects.
         if self.caller is None or resource.type in ("deployment", "organization", "project"):
             return True
-        return self.engine.discoverable(self.caller, resource.id, self.now)
+        return self.engine.is_discoverable(self.caller, resource.id, self.now)
 
-    def known_principal(self, id: PrincipalId) -> None:
-        """Raise `MissingError` unless there is such a principal."""
+    def require_principal(self, id: PrincipalId) -> None:
+        """Raise `NotFoundError` unless there is such a principal."""
         if id not in self.facts.principals:
-            raise MissingError(f"there is no principal `{id}`")
+            raise NotFoundError(f"there is no principal `{id}`")
 
     def known_subject(self, id: SubjectId) -> None:
-        """Raise `MissingError` unless this can be assigned something: a principal, group or resource that is seen."""
+        """Raise `NotFoundError` unless this can be assigned something: a principal, group or resource that is seen."""
         if id not in self.facts.principals and id not in self.facts.groups:
             self.resource(ResourceId(id))
 
     def free_id(self, id: str) -> None:
-        """Raise `TakenError` if anything has this id, or is tied to it: what was meant for that is not for a newcomer."""
+        """Raise `AlreadyExistsError` if anything has this id, or is tied to it: what was meant for that is not for a newcomer."""
         facts = self.facts
         kinds = (facts.resources, facts.principals, facts.groups, facts.tokens, facts.runs, facts.requests)
         # Groups and the like lie below the organization under their id, which is nobody's name there either.
         named = facts.children.get(facts.organization, ()) if facts.organization else ()
         if any(id in kind for kind in (*kinds, facts.referrers, named)):
-            raise TakenError(f"the id `{id}` is taken; use a new one")
+            raise AlreadyExistsError(f"the id `{id}` is taken; use a new one")
 
     def new_name(self, id: ResourceId, parent: ResourceId, name: str) -> None:
-        """Raise `InvalidError` for what nothing can be named, `TakenError` if the parent has a child of that name.
+        """Raise `InvalidError` for what nothing can be named, `AlreadyExistsError` if the parent has a child of that name.
 
         Callers and operators write an id or a name in the same places, and an id comes first: nothing is named like the id
         of something else. Tables are named with their database, and may be.
@@ -198,10 +198,10 @@ class View:
         if fault is not None and self.facts.resources[parent].type != "database":
             raise InvalidError(f"`{name}` cannot be a name: {fault}")
         if parent == self.facts.organization and name in self.facts.resources:
-            raise TakenError(f"`{name}` is the id of something here; choose another name")
+            raise AlreadyExistsError(f"`{name}` is the id of something here; choose another name")
 
     def free_name(self, parent: ResourceId, name: str) -> None:
-        """Raise `TakenError` if the parent has a child of that name.
+        """Raise `AlreadyExistsError` if the parent has a child of that name.
 
         A preview costs nothing and leaves no trace, so that a child which the caller may not discover is not told
         of. A command that is carried out cannot succeed, and says so; the audit keeps that.
@@ -211,7 +211,7 @@ class View:
             return
         is_hidden = not self._seen(self.facts.resources[taken])
         if not (is_hidden and self.is_preview):
-            raise TakenError(f"there is a `{name}` already", is_hidden=is_hidden)
+            raise AlreadyExistsError(f"there is a `{name}` already", is_hidden=is_hidden)
 
 
 def require_new_name(name: str) -> None:
@@ -221,12 +221,12 @@ def require_new_name(name: str) -> None:
         raise InvalidError(f"`{name}` cannot be a name: {fault}")
 
 
-def knows(model: Model, action: str) -> bool:
+def model_has_action(model: Model, action: str) -> bool:
     """Say whether the model says of an action who may do it."""
-    return bool(model.giving(action)) or action in model.needs
+    return bool(model.roles_granting(action)) or action in model.needs
 
 
-def known_role(view: View, role: str, place: Resource, named: str | None = None) -> str:
+def known_role(view: CommandContext, role: str, place: Resource, named: str | None = None) -> str:
     """Return the name of the model that the role is of: the one that decides there, or that the deployment names.
 
     Raises `InvalidError` for a role that it does not have.
@@ -242,9 +242,9 @@ def known_role(view: View, role: str, place: Resource, named: str | None = None)
     return model.name
 
 
-def _missing(id: ResourceId) -> MissingError:
+def _missing(id: ResourceId) -> NotFoundError:
     # One text for what is hidden, missing or of another type.
-    return MissingError(f"there is no `{id}` that you may see")
+    return NotFoundError(f"there is no `{id}` that you may see")
 
 
 class Command(Protocol):
@@ -255,12 +255,12 @@ class Command(Protocol):
         """The command's name in the log."""
         ...
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Return the changes. No clock, no I/O, no randomness: ids come in as arguments."""
         ...
 
 
-def decided(command: Command, view: View) -> Plan:
+def evaluate(command: Command, view: CommandContext) -> CommandEffect:
     """Decide a command: return what it writes and what allowed it, or raise a `CommandError`."""
-    plan = command.plan(view)
+    plan = command.decide(view)
     return replace(plan, decisions=tuple(view.decisions))

@@ -3,11 +3,16 @@
 import re
 from typing import Final
 
-from headgate.control.kernel.command import View
+from headgate.control.kernel.command import CommandContext
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ids import describe_id_fault
-from headgate.control.kernel.normalize import folded
-from headgate.control.text.scripts import describe_letter_fault, describe_likeness_fault, is_word_character, look
+from headgate.control.kernel.normalize import nfkc_casefold
+from headgate.control.text.scripts import (
+    describe_letter_fault,
+    describe_likeness_fault,
+    is_word_character,
+    script_skeleton,
+)
 from headgate.facts.ids import PrincipalId
 
 _LONGEST = 100
@@ -20,21 +25,21 @@ _PLAIN: Final = str.maketrans("\u2018\u2019\u05f3\u201c\u201d\u201e\u05f4\u2013\
 """Signs that readers take for the one of the keyboard."""
 
 
-def usable_title(view: View, title: str) -> None:
+def require_display_name(view: CommandContext, title: str) -> None:
     """Raise `InvalidError` for what no program, group or role can be called. The deployment itself may use any name."""
     usable_display_name(view, title)
     if view.caller is not None:
         _refuse(title, describe_id_fault(title) or describe_likeness_fault(title))
 
 
-def usable_name_of_user(view: View, user: PrincipalId, title: str) -> None:
+def usable_name_of_user(view: CommandContext, user: PrincipalId, title: str) -> None:
     """Raise `InvalidError` for what the user cannot be called; an id is no name, but for the user's own."""
     usable_display_name(view, title)
     if view.caller is not None and title != user:
         _refuse(title, describe_id_fault(title))
 
 
-def usable_display_name(view: View, title: str) -> None:
+def usable_display_name(view: CommandContext, title: str) -> None:
     """Raise `InvalidError` for what no user can be called. The deployment itself may call them as it knows them.
 
     A name whose letters all look as Latin ones do is a name here: users do not choose how they are called. That no two
@@ -51,16 +56,16 @@ def usable_display_name(view: View, title: str) -> None:
     _refuse(title, _describe_signs(title))
 
 
-def alike(title: str) -> frozenset[str]:
+def confusable_key(title: str) -> frozenset[str]:
     """Return the spellings of a name; readers take two names that have a spelling in common for the same.
 
     Letters are compared by their look as they are written, and once more in lower case: U+0412 looks like B, U+0432 like no letter.
     """
-    return frozenset((_seen(folded(title)), folded(_seen(title))))
+    return frozenset((_seen(nfkc_casefold(title)), nfkc_casefold(_seen(title))))
 
 
 def _seen(title: str) -> str:
-    return look(title.translate(_PLAIN))
+    return script_skeleton(title.translate(_PLAIN))
 
 
 def _describe_signs(title: str) -> str | None:

@@ -5,7 +5,7 @@ class CommandError(Exception):
     """A command cannot be accepted. Nothing was changed."""
 
 
-class UnknownCallerError(CommandError):
+class CallerGoneError(CommandError):
     """The caller cannot act any more: the principal, token or run has ended."""
 
 
@@ -16,7 +16,7 @@ class SuspendedError(CommandError):
         super().__init__("this organization is suspended; ask the operator of this deployment")
 
 
-class TakenError(CommandError):
+class AlreadyExistsError(CommandError):
     """There is something of that name already; `is_hidden` if the caller may not discover it."""
 
     def __init__(self, message: str, *, is_hidden: bool = False) -> None:
@@ -24,7 +24,7 @@ class TakenError(CommandError):
         self.is_hidden = is_hidden
 
 
-class MissingError(CommandError):
+class NotFoundError(CommandError):
     """What the command names does not exist, or may not be seen by the caller."""
 
 

@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from headgate.control.kernel.ports import Draft, Head, LogRefusedError, Store, StoreError, UnreadableError
-from headgate.control.kernel.replay import ForkError, following, replayed
+from headgate.control.kernel.ports import Head, LogRefusedError, LogWrite, Store, StoreError, UnreadableLogError
+from headgate.control.kernel.replay import ForkError, entries_after, replayed
 from headgate.decision.context import Models
 from headgate.decision.evaluator import Answers
 from headgate.facts.changes import Change
 from headgate.facts.fold import fold
 from headgate.facts.snapshot import Snapshot
 
-Start = Callable[[Models, Snapshot], Answers]
+EngineFactory = Callable[[Models, Snapshot], Answers]
 """How an engine begins, on the facts of a log."""
 
 RETRY_SECONDS: Final = 60.0
@@ -45,7 +45,7 @@ class LogFollower:
     Where it has lost entries that are known here, it is opened again. While it cannot be read, nothing is answered.
     """
 
-    def __init__(self, store: Store, models: Models, clock: Callable[[], float], start: Start) -> None:
+    def __init__(self, store: Store, models: Models, clock: Callable[[], float], start: EngineFactory) -> None:
         """Read the log. Raises `StoreError` if that fails."""
         self._store = store
         self._clock = clock
@@ -78,7 +78,7 @@ class LogFollower:
         """Return whether this entry is the newest one that is known, and questions may be answered."""
         return self._refusal is None and self._known.head == head
 
-    def append(self, draft: Draft, engine: Answers) -> None:
+    def append(self, draft: LogWrite, engine: Answers) -> None:
         """Write a draft behind the newest entry that is known; `engine` answers from then on.
 
         Raises what the store does; then nothing is written.
@@ -102,7 +102,7 @@ class LogFollower:
 
     def _take_over(self) -> None:
         try:
-            for entry in following(self._store, self._known.head):
+            for entry in entries_after(self._store, self._known.head):
                 self._advance(entry.changes, entry.head)
         except ForkError:
             self._reopen()
@@ -128,7 +128,7 @@ class LogFollower:
 
     def _refused(self, error: Exception) -> LogRefusedError:
         """Answer nothing from now on. A log whose content cannot be read is not read again at every question."""
-        passes = isinstance(error, StoreError) and not isinstance(error, UnreadableError)
+        passes = isinstance(error, StoreError) and not isinstance(error, UnreadableLogError)
         why = f"the log `{self.name}` cannot be read: {error}"
         self._refusal = _Refusal(why, 0.0 if passes else self._clock() + RETRY_SECONDS)
         log.error("everything in `%s` is refused: its log cannot be read", self.name, exc_info=error)
@@ -136,7 +136,7 @@ class LogFollower:
 
 
 def _check_model(lost: Snapshot, found: Snapshot) -> None:
-    """Raise `UnreadableError` if the organization has another model than before: models are chosen when Headgate starts."""
+    """Raise `UnreadableLogError` if the organization has another model than before: models are chosen when Headgate starts."""
     before, after = ((each.model, each.model_hash) for each in (lost, found))
     if lost.organization is not None and found.organization is not None and before != after:
-        raise UnreadableError(f"the organization has another model, `{found.model}`; start Headgate again")
+        raise UnreadableLogError(f"the organization has another model, `{found.model}`; start Headgate again")

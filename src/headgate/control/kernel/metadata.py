@@ -1,10 +1,10 @@
-"""How a command was sent: through which door and why, and what else has to hold or be kept when it is written."""
+"""How a command was sent: through which endpoint and why, and what else has to hold or be kept when it is written."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from headgate.control.kernel.errors import CommandError
-from headgate.control.kernel.ports import HERE, DocumentPut, Origin
+from headgate.control.kernel.ports import LOCAL, DocumentPut, RequestOrigin
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 
@@ -14,7 +14,7 @@ class ChangedError(CommandError):
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedVersion:
     """The version of a resource that a command was meant for."""
 
     resource: ResourceId
@@ -31,7 +31,7 @@ def no_name(_: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CommandOutcome:
     """The result of a command before it is written: the facts, the changed documents, and which names the caller may know then."""
 
     facts: Snapshot
@@ -39,31 +39,31 @@ class Outcome:
     may_know: MayKnow = no_name
 
 
-def _nothing(_: Outcome) -> tuple[DocumentPut, ...]:
+def _nothing(_: CommandOutcome) -> tuple[DocumentPut, ...]:
     return ()
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CommandMetadata:
     """Where a command comes from, why it was sent (prose), which version it was meant for, and what to keep with it.
 
     `keeps` says for the outcome of the command which documents are written with it.
     """
 
-    origin: Origin = HERE
+    origin: RequestOrigin = LOCAL
     why: str = ""
-    expected: Expected | None = None
-    keeps: Callable[[Outcome], Iterable[DocumentPut]] = _nothing
+    expected: ExpectedVersion | None = None
+    keeps: Callable[[CommandOutcome], Iterable[DocumentPut]] = _nothing
 
-    def keeping(self, puts: Iterable[DocumentPut]) -> "Call":
+    def with_documents(self, puts: Iterable[DocumentPut]) -> "CommandMetadata":
         """Return a call with which these documents are written too."""
         more = tuple(puts)
 
-        def keeps(outcome: Outcome) -> tuple[DocumentPut, ...]:
+        def keeps(outcome: CommandOutcome) -> tuple[DocumentPut, ...]:
             return (*self.keeps(outcome), *more)
 
         return replace(self, keeps=keeps)
 
 
-BY_ITSELF = Call()
+INTERNAL = CommandMetadata()
 """The deployment's own doing."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Counts:
+class CommandCounts:
     """Added to without a lock, by whoever decides or writes: a figure may miss a few, and nothing rests on it."""
 
     allowed: int = 0

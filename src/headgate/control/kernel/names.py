@@ -21,7 +21,7 @@ TYPES = ("lake", "database", "table")
 
 
 @dataclass(frozen=True, slots=True)
-class Supposed:
+class HypotheticalResource:
     """A resource that is added to the facts for one question, what answers that, and the nearest that is really above."""
 
     answers: Answers
@@ -29,7 +29,7 @@ class Supposed:
     above: ResourceId
 
 
-def named(facts: Snapshot, names: Sequence[str]) -> Resource | None:
+def find_by_name(facts: Snapshot, names: Sequence[str]) -> Resource | None:
     """Return the lake, database or table of this full name (lake first), or what else is called by a name alone."""
     if not 1 <= len(names) <= len(TYPES):
         return None
@@ -40,7 +40,7 @@ def named(facts: Snapshot, names: Sequence[str]) -> Resource | None:
     return found[-1] if all(each and each.type == type for each, type in zip(found, TYPES, strict=False)) else None
 
 
-def supposed(answers: Answers, names: Sequence[str]) -> Supposed | None:
+def suppose(answers: Answers, names: Sequence[str]) -> HypotheticalResource | None:
     """Return the database or table that would lie under a full name, whether something does or not.
 
     None if there is not even such a lake, or if the name has more parts than a table's.
@@ -50,23 +50,23 @@ def supposed(answers: Answers, names: Sequence[str]) -> Supposed | None:
         return None
     above = parent = lake.id
     for depth in range(2, len(names) + 1):
-        there = named(answers.facts, names[:depth])
+        there = find_by_name(answers.facts, names[:depth])
         if there is not None and depth < len(names):
             above = parent = there.id
         else:
             answers, parent = _with(answers, names[:depth], parent)
-    return Supposed(answers, answers.facts.resources[parent], above)
+    return HypotheticalResource(answers, answers.facts.resources[parent], above)
 
 
-def below(facts: Snapshot, above: ResourceId, type: str) -> Iterator[ResourceId]:
+def descendants(facts: Snapshot, above: ResourceId, type: str) -> Iterator[ResourceId]:
     """Yield every resource of a type below another."""
     for child in facts.children.get(above, NO_NAMES).values():
         if facts.resources[child].type == type:
             yield child
-        yield from below(facts, child, type)
+        yield from descendants(facts, child, type)
 
 
-def usable(name: str) -> bool:
+def is_valid_name(name: str) -> bool:
     """Return whether this can be the name of a resource: letters with their marks, digits, `_` and `-`."""
     return 0 < len(name) <= LONGEST and all(is_word_character(sign) or sign in "_-" for sign in name)
 
@@ -76,7 +76,7 @@ def describe_new_name_fault(name: str) -> str | None:
 
     Stricter than `usable`, which is for names that are there already.
     """
-    if not usable(name):
+    if not is_valid_name(name):
         return f"a name has 1 to {LONGEST} letters, digits, `_` and `-`"
     fault = describe_letter_fault(name) or describe_likeness_fault(name)
     return fault and f"{fault} in a name"

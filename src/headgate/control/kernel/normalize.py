@@ -18,7 +18,7 @@ def login_name(text: str) -> str:
 
     For names that may be there already; a new one is held to `new_login_name`.
     """
-    name = folded(text)
+    name = nfkc_casefold(text)
     if len(name) > _LONGEST or not (name[:1].isalnum() or name[:1] == "_") or not all(map(_is_usable, name)):
         raise InvalidError(f"a login name is 1 to {_LONGEST} letters, digits, `.`, `@`, `+`, `_` and `-`")
     return name
@@ -80,13 +80,13 @@ def domain(address: str) -> str:
     return address.rpartition("@")[2]
 
 
-def look(address: str) -> str:
+def address_skeleton(address: str) -> str:
     """Return what an address of `address` looks like; two that look alike are not given to two users."""
     local, _, domain = address.rpartition("@")
-    return folded(f"{local}@{'.'.join(map(_shown_label, domain.split('.')))}")
+    return nfkc_casefold(f"{local}@{'.'.join(map(_shown_label, domain.split('.')))}")
 
 
-def folded(text: str) -> str:
+def nfkc_casefold(text: str) -> str:
     """Return the text without differences of case and compatibility (NFKC); the same again for what it returns."""
     before, after = text, normalized(text.casefold())
     while before != after:

@@ -3,24 +3,24 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value] | None"
+JsonValue: TypeAlias = "str | bool | int | float | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 
-Entry = Mapping[str, Value]
+JsonObject = Mapping[str, JsonValue]
 """A mapping: parameters of a call, or an entry of a file."""
 
 
-class UnreadableError(Exception):
+class InvalidDocumentError(Exception):
     """What is said has not the form that it should have; the message names it."""
 
 
-def entry(value: Value) -> Entry:
-    """Return a mapping. Raises `UnreadableError` for anything else."""
+def entry(value: JsonValue) -> JsonObject:
+    """Return a mapping. Raises `InvalidDocumentError` for anything else."""
     if not isinstance(value, Mapping):
-        raise UnreadableError(f"`{value}` should be a mapping")
+        raise InvalidDocumentError(f"`{value}` should be a mapping")
     return value
 
 
-def items(value: Value) -> tuple[Value, ...]:
+def items(value: JsonValue) -> tuple[JsonValue, ...]:
     """Return the members of a list; a single value is a list of one, nothing an empty one."""
     if value is None:
         return ()
@@ -29,28 +29,28 @@ def items(value: Value) -> tuple[Value, ...]:
     return (value,)
 
 
-def text(source: Entry, key: str) -> str:
-    """Return the word that stands under a key. Raises `UnreadableError` if there is none."""
+def text(source: JsonObject, key: str) -> str:
+    """Return the word that stands under a key. Raises `InvalidDocumentError` if there is none."""
     found = source.get(key)
     if not isinstance(found, str):
-        raise UnreadableError(f"`{key}` is missing, or is no word")
+        raise InvalidDocumentError(f"`{key}` is missing, or is no word")
     return found
 
 
-def first(source: Entry, *keys: str) -> str | None:
+def first_text(source: JsonObject, *keys: str) -> str | None:
     """Return the word under the first of these keys that is there; None if none is."""
     return next((text(source, key) for key in keys if source.get(key) is not None), None)
 
 
-def word(value: Value) -> str:
+def word(value: JsonValue) -> str:
     """Return a single value as the word that facts hold: `true`, `false`, or as it is written."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int | float):
         return str(value)
-    raise UnreadableError("a list, an object or nothing stands where a single word is needed; write one word")
+    raise InvalidDocumentError("a list, an object or nothing stands where a single word is needed; write one word")
 
 
-def words(value: Value) -> tuple[str, ...]:
+def text_tuple(value: JsonValue) -> tuple[str, ...]:
     """Return a value, or each value of a list, as words."""
     return tuple(word(each) for each in items(value))

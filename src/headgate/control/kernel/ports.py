@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from headgate.control.kernel.run_queue import Line, RunPut, RunRow, RunWanted
+from headgate.control.kernel.run_queue import RunFilter, RunLogLine, RunRow, RunUpdate
 from headgate.facts.changes import Change
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
 
@@ -20,7 +20,7 @@ class LogRefusedError(StoreError):
     """Everything in one organization is refused, because its log cannot be read; the other logs can be."""
 
 
-class UnreadableError(StoreError):
+class UnreadableLogError(StoreError):
     """The log holds entries that cannot be read; reading them again does not help until the operator restores the log."""
 
 
@@ -41,20 +41,20 @@ class RunConflictError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a command came in: the door, the id of its request, and the token that its actor used."""
+class RequestOrigin:
+    """Where a command came in: the endpoint, the id of its request, and the token that its actor used."""
 
     door: str = "headgate"
     request: str = ""
     token: TokenId | None = None
 
 
-HERE = Origin()
+LOCAL = RequestOrigin()
 """The deployment's own doing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Authorization:
     """What was asked and allowed for a command, under which model, by which role and where that is assigned."""
 
     action: str
@@ -73,7 +73,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """One accepted command: its revision, when (seconds since the epoch), who, which, its changes, and why it might.
 
     `hash` and `previous_hash` are empty where an entry is not read from a log.
@@ -84,8 +84,8 @@ class Entry:
     actor: PrincipalId | None
     command: str
     changes: tuple[Change, ...]
-    origin: Origin = HERE
-    grounds: tuple[Ground, ...] = ()
+    origin: RequestOrigin = LOCAL
+    grounds: tuple[Authorization, ...] = ()
     hash: str = ""
     previous_hash: str = ""
 
@@ -135,7 +135,7 @@ class DocumentPut:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class LogWrite:
     """What one accepted command writes, in one transaction."""
 
     at: float
@@ -145,9 +145,9 @@ class Draft:
     documents: tuple[DocumentPut, ...] = ()
     pointers: tuple[Pointer, ...] = ()
     """New pointers. Those of deleted resources go with their `ResourceDeleted`."""
-    origin: Origin = HERE
-    grounds: tuple[Ground, ...] = ()
-    runs: tuple[RunPut, ...] = ()
+    origin: RequestOrigin = LOCAL
+    grounds: tuple[Authorization, ...] = ()
+    runs: tuple[RunUpdate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +166,11 @@ class Store(Protocol):
         """Return the newest entry's revision and hash."""
         ...
 
-    def entries(self, after: int = 0) -> Iterator[Entry]:
+    def entries(self, after: int = 0) -> Iterator[LogEntry]:
         """Yield the entries above revision `after`, oldest first."""
         ...
 
-    def entry(self, revision: int) -> Entry | None:
+    def entry(self, revision: int) -> LogEntry | None:
         """Return one entry, or None."""
         ...
 
@@ -178,7 +178,7 @@ class Store(Protocol):
         """Return the newest revision that was written at this time (seconds since the epoch) or before; 0 for none."""
         ...
 
-    def append(self, expected: Head, draft: Draft) -> Head:
+    def append(self, expected: Head, draft: LogWrite) -> Head:
         """Write the draft behind the entry `expected` and return the new head.
 
         Raises `RevisionConflictError` if `expected` is not the newest entry, by its revision or its hash, `PointerConflictError` if the draft makes a
@@ -226,15 +226,15 @@ class Store(Protocol):
         """Return one run, or None."""
         ...
 
-    def runs(self, wanted: RunWanted, limit: int = 100) -> Sequence[RunRow]:
+    def runs(self, wanted: RunFilter, limit: int = 100) -> Sequence[RunRow]:
         """Return so many runs at most: the newest first, or, of those that are due, what was due first."""
         ...
 
-    def count_runs(self, wanted: RunWanted) -> int:
+    def count_runs(self, wanted: RunFilter) -> int:
         """Return how many runs are wanted."""
         ...
 
-    def put_run(self, put: RunPut) -> None:
+    def put_run(self, put: RunUpdate) -> None:
         """Write a run outside a command. Raises `RunConflictError` if it is not as expected."""
         ...
 
@@ -247,10 +247,10 @@ class Store(Protocol):
         """
         ...
 
-    def say(self, run: RunId, at: float, texts: Sequence[str]) -> None:
+    def append_log_lines(self, run: RunId, at: float, texts: Sequence[str]) -> None:
         """Add lines to a run's log."""
         ...
 
-    def lines(self, run: RunId, after: int = 0, limit: int = 1000) -> Sequence[Line]:
+    def log_lines(self, run: RunId, after: int = 0, limit: int = 1000) -> Sequence[RunLogLine]:
         """Return so many lines of a run's log at most, those above the number `after`, in order."""
         ...

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headgate.control.kernel.ports import Entry, Head, Store, UnreadableError
+from headgate.control.kernel.ports import Head, LogEntry, Store, UnreadableLogError
 from headgate.facts import checkpoint
 from headgate.facts.fold import fold
 from headgate.facts.snapshot import Snapshot
 
 
-class ForkError(UnreadableError):
+class ForkError(UnreadableLogError):
     """The log does not hold the entry that was read last, or an entry does not follow from the one before it."""
 
 
@@ -22,7 +22,7 @@ class Replayed:
     kept: int
 
 
-def following(store: Store, last: Head) -> Iterator[Entry]:
+def entries_after(store: Store, last: Head) -> Iterator[LogEntry]:
     """Yield the entries behind `last`, oldest first. Raises `ForkError` if they do not follow from it, and `StoreError`."""
     entries = store.entries(max(last.revision - 1, 0))
     known = next(entries, None) if last.revision else None
@@ -41,7 +41,7 @@ def replayed(store: Store, at_most: int | None = None) -> Replayed:
     """Return the facts of the newest entry, or of revision `at_most`. Raises `StoreError` for a log that cannot be read."""
     facts, head = _kept(store, store.head().revision if at_most is None else at_most)
     kept = facts.revision
-    for entry in following(store, head):
+    for entry in entries_after(store, head):
         if at_most is not None and entry.revision > at_most:
             break
         facts, head = fold(facts, entry.changes, entry.revision), entry.head
@@ -56,7 +56,7 @@ def _kept(store: Store, at_most: int) -> tuple[Snapshot, Head]:
     if kept is None or entry is None or entry.at != kept.at:
         return Snapshot(), Head()
     try:
-        return checkpoint.load(kept.content), entry.head
+        return checkpoint.load_checkpoint(kept.content), entry.head
     except checkpoint.CheckpointError:
         # A copy in another form, or damaged: the log says the same, only slower.
         return Snapshot(), Head()

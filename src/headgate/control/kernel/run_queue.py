@@ -16,7 +16,7 @@ QUEUED, RUNNING, SUCCEEDED, FAILED, CANCELLED, REFUSED = STATES = (
 )
 """States of a run. Of the last four it does not change any more."""
 
-ENDED = (SUCCEEDED, FAILED, CANCELLED, REFUSED)
+ENDED_STATES = (SUCCEEDED, FAILED, CANCELLED, REFUSED)
 
 TRIGGERS = ("manual", "schedule", "after", "backfill")
 """What a run can be begun by."""
@@ -54,7 +54,7 @@ class RunRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RunPut:
+class RunUpdate:
     """A run as it is from now on. `expected` is as it was: state, attempt and worker must be so still; None: it is new."""
 
     row: RunRow
@@ -62,7 +62,7 @@ class RunPut:
 
 
 @dataclass(frozen=True, slots=True)
-class RunWanted:
+class RunFilter:
     """Which runs are wanted; None wants all. Runs that are due or lost come in the order of their time, the others newest first."""
 
     pipeline: ResourceId | None = None
@@ -80,7 +80,7 @@ class RunWanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RunLogLine:
     """A line of a run's log. Numbers grow; the first is 1."""
 
     number: int

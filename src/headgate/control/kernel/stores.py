@@ -12,7 +12,7 @@ from headgate.facts.ids import ResourceId
 class Stores(Protocol):
     """Every log of a deployment: its own, and one for each organization. A log goes by the id of its root."""
 
-    def moved(self) -> bool:
+    def changed_elsewhere(self) -> bool:
         """Say whether another process may have written since this was asked last. A store that cannot tell says yes.
 
         Then the newest revision has to be read before it is relied on.
@@ -43,7 +43,7 @@ class Stores(Protocol):
         """Keep records of the audit, each with the root of its log, in one write."""
         ...
 
-    def audited(
+    def audit_records(
         self, root: ResourceId, wanted: AuditFilter, before: int | None = None, limit: int = 100
     ) -> Sequence[tuple[int, AuditRecord]]:
         """Return records of a log with their numbers, newest first, those below `before`, so many at most."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from headgate.control.kernel.audit_records import AuditRecord, Denial
-from headgate.control.kernel.ports import Origin, StoreError
+from headgate.control.kernel.ports import RequestOrigin, StoreError
 from headgate.control.kernel.stores import Stores
 from headgate.control.kernel.supervision import BackgroundTasks, Heartbeat
 from headgate.control.organizations.organization import Organization
@@ -16,7 +16,7 @@ from headgate.facts.ids import ResourceId
 
 log = logging.getLogger(__name__)
 
-Level = Literal["changes", "denied", "all"]
+AuditLevel = Literal["changes", "denied", "all"]
 """What is kept besides the log of changes: nothing more, what was denied, or every decision."""
 
 _AT_ONCE = 1000
@@ -39,7 +39,7 @@ class Audit:
     A record that cannot be written is tried again until the store is back; `waiting` says how many there are.
     """
 
-    def __init__(self, stores: Stores, level: Level = "denied", tasks: BackgroundTasks | None = None) -> None:
+    def __init__(self, stores: Stores, level: AuditLevel = "denied", tasks: BackgroundTasks | None = None) -> None:
         self._stores = stores
         self._level = level
         self._queue: queue.SimpleQueue[tuple[ResourceId, AuditRecord] | None] = queue.SimpleQueue()
@@ -69,7 +69,7 @@ class Audit:
     def record_denial(
         self, organization: Organization, caller: Caller | None, denial: Denial, door: str, request: str = ""
     ) -> None:
-        """Record that a door denied a request in this organization. `caller` is None if it is unknown there."""
+        """Record that an endpoint denied a request in this organization. `caller` is None if it is unknown there."""
         control = organization.control
         record = AuditRecord(
             at=control.now,
@@ -79,7 +79,7 @@ class Audit:
             allowed=False,
             revision=control.snapshot.revision,
             code=denial.code,
-            origin=Origin(door, request, caller.token if caller else None),
+            origin=RequestOrigin(door, request, caller.token if caller else None),
         )
         self.record(organization.id, record)
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from headgate.control.access.last_owner import ruling
-from headgate.control.kernel.command import Plan, View
-from headgate.control.kernel.errors import InvalidError, TakenError
+from headgate.control.access.last_owner import owner_roles
+from headgate.control.kernel.command import CommandContext, CommandEffect
+from headgate.control.kernel.errors import AlreadyExistsError, InvalidError
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.resources.implicit import implied
+from headgate.control.resources.implicit import implicit_children
 from headgate.facts.changes import (
     Attributes,
     AttributesSet,
@@ -22,7 +22,7 @@ from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
 
 DEPLOYMENT, ORGANIZATION = ResourceId("deployment"), ResourceId("organization")
-EVERYBODY = GroupId("All")
+ALL_USERS_GROUP = GroupId("All")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +41,23 @@ class CreateOrganization:
     attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
     name: str = "organization.create"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Only the deployment begins a log, and only once."""
         _begins(view)
         model = _in_force(view, self.model)
-        return Plan(
+        return CommandEffect(
             changes=(
                 OrganizationCreated(self.organization, model.name, model.hash),
                 *self._described(view),
-                GroupCreated(EVERYBODY, built_in=True),
-                *implied(model, self.organization, "organization"),
+                GroupCreated(ALL_USERS_GROUP, built_in=True),
+                *implicit_children(model, self.organization, "organization"),
                 PrincipalAdded(self.owner, "user"),
-                RoleAssigned(self.owner, of_founders(model), self.organization, model.name),
+                RoleAssigned(self.owner, founder_role(model), self.organization, model.name),
             ),
             documents=(DocumentPut("principal", self.owner, {"name": self.owner_name}),),
         )
 
-    def _described(self, view: View) -> tuple[Change, ...]:
+    def _described(self, view: CommandContext) -> tuple[Change, ...]:
         described = (AttributesSet(self.organization, self.attributes),) if self.attributes else ()
         if self.tree is None:
             return described
@@ -73,11 +73,11 @@ class CreateDeployment:
     deployment: ResourceId = DEPLOYMENT
     name: str = "deployment.create"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Only the deployment begins a log, and only once."""
         _begins(view)
         model = _in_force(view, self.model)
-        return Plan((OrganizationCreated(self.deployment, model.name, model.hash, "deployment"),))
+        return CommandEffect((OrganizationCreated(self.deployment, model.name, model.hash, "deployment"),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ class GovernDeployment:
     model: Model
     name: str = "deployment.govern"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Only the deployment itself, once; a home model that knows the type `deployment` goes on deciding."""
         if view.caller is not None:
             raise InvalidError("the deployment puts its own access model in force, not a principal")
         if governs_deployment(view.facts, view.model):
-            raise TakenError("an access model decides on the deployment already")
-        return Plan((GovernedBy(view.root, self.model.name, self.model.hash),))
+            raise AlreadyExistsError("an access model decides on the deployment already")
+        return CommandEffect((GovernedBy(view.root, self.model.name, self.model.hash),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class GovernProject:
     model: str
     name: str = "project.govern"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Only the deployment says which model is in force where."""
         if view.caller is not None:
             raise InvalidError("the deployment says which access model is in force in a project")
@@ -112,10 +112,10 @@ class GovernProject:
         there = {view.facts.resources[id].type for id in view.facts.children[project.id].values()}
         missing = (
             each
-            for each in implied(model, project.id, project.type)
+            for each in implicit_children(model, project.id, project.type)
             if each.parent != project.id or each.type not in there
         )
-        return Plan((GovernedBy(project.id, model.name, model.hash), *missing))
+        return CommandEffect((GovernedBy(project.id, model.name, model.hash), *missing))
 
 
 def governs_deployment(facts: Snapshot, home: Model) -> bool:
@@ -123,23 +123,23 @@ def governs_deployment(facts: Snapshot, home: Model) -> bool:
     return facts.organization in facts.governs or DEPLOYMENT in home.types
 
 
-def _begins(view: View) -> None:
+def _begins(view: CommandContext) -> None:
     if view.caller is not None:
         raise InvalidError("a log is begun by the deployment, not by a principal")
     if view.facts.organization is not None:
-        raise TakenError("this log has begun already; there is an organization")
+        raise AlreadyExistsError("this log has begun already; there is an organization")
 
 
-def _in_force(view: View, name: str) -> Model:
+def _in_force(view: CommandContext, name: str) -> Model:
     if name not in view.models:
         raise InvalidError(f"there is no access model `{name}` in force; there are {', '.join(sorted(view.models))}")
     return view.models[name]
 
 
-def of_founders(model: Model) -> str:
+def founder_role(model: Model) -> str:
     """Return the role of who makes an organization: what the model gives to makers, else the weakest that rules it."""
     made = [creator.role for creator in model.creators if "organization" in creator.types]
-    roles = (*made, *ruling(model))
+    roles = (*made, *owner_roles(model))
     if not roles:
         raise InvalidError(f"the access model `{model.name}` has no role that could begin an organization")
     return roles[0]

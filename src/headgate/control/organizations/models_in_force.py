@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headgate.control.control import Control
-from headgate.control.kernel.command import knows
+from headgate.control.kernel.command import model_has_action
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.snapshot import Resource, Snapshot
@@ -20,7 +20,7 @@ class Switch:
     value: str
 
 
-def in_force(control: Control) -> tuple[Model, ...]:
+def active_models(control: Control) -> tuple[Model, ...]:
     """Return the models that decide anything here, by name: the home model, the tree's, and those of projects."""
     facts = control.snapshot
     names = {facts.model, *facts.governs.values()}
@@ -30,11 +30,11 @@ def in_force(control: Control) -> tuple[Model, ...]:
 def switches(control: Control, caller: Caller, place: Resource) -> Iterator[Switch]:
     """Yield the switches that can be set on a resource. Where a model says who sees them, that is needed.
 
-    Raises `RefusedError` if the caller does not.
+    Raises `PermissionDeniedError` if the caller does not.
     """
     facts, seeing = control.snapshot, f"{place.type}.see_settings"
     for model in _at(control, facts, place):
-        if knows(model, seeing):
+        if model_has_action(model, seeing):
             control.require(Question(caller, seeing, place.id))
         for setting in model.settings.values():
             if setting.on == place.type:

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from headgate.control.control import Control
-from headgate.control.identity.authenticated import Presented
+from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
 from headgate.control.identity.directory import Directory
 from headgate.control.identity.tokens import LAST_USE
-from headgate.control.kernel.errors import MissingError
-from headgate.control.kernel.log_follower import RETRY_SECONDS, Start
+from headgate.control.kernel.errors import NotFoundError
+from headgate.control.kernel.log_follower import RETRY_SECONDS, EngineFactory
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, LogRefusedError, Store, StoreError
 from headgate.control.kernel.stores import Stores
 from headgate.control.organizations.commands import DEPLOYMENT
-from headgate.control.questions.by_name import Gate
-from headgate.control.questions.messages import Wording
-from headgate.decision.context import Models, not_standing
+from headgate.control.questions.by_name import NameAuthorizer
+from headgate.control.questions.messages import RefusalMessages
+from headgate.decision.context import Models, caller_invalid
 from headgate.decision.engine.engine import Engine
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
@@ -56,45 +56,45 @@ class Organization:
     store: Store
     control: Control
     directory: Directory
-    wording: Wording
-    gate: Gate
+    wording: RefusalMessages
+    gate: NameAuthorizer
     used: dict[TokenId, float] = field(default_factory=dict[TokenId, float])
     """When tokens were used here (seconds since the epoch), as far as that is not written yet."""
 
     @property
-    def begun(self) -> bool:
+    def exists(self) -> bool:
         """Whether its log has begun."""
         return self.control.snapshot.organization is not None
 
-    def caller(self, presented: Presented) -> Caller | None:
+    def caller(self, presented: AuthenticatedPrincipal) -> Caller | None:
         """Return the caller for these credentials in this organization; None if that has ended, is unknown or suspended."""
         if not self._may_present(presented):
             return None
         caller, now = Caller(presented.principal, presented.token, presented.run), self.control.now
-        if not_standing(self.control.snapshot, caller, now):
+        if caller_invalid(self.control.snapshot, caller, now):
             return None
         if caller.token is not None:
             self.used[caller.token] = now
         return caller
 
-    def _may_present(self, presented: Presented) -> bool:
+    def _may_present(self, presented: AuthenticatedPrincipal) -> bool:
         """Return whether the secret is good here: a token's organization is this one, and a login is that of a user."""
         if presented.organization is not None:
             return presented.organization == self.id
         principal = self.control.snapshot.principals.get(presented.principal)
         return principal is not None and principal.kind == "user"
 
-    def is_suspended_for(self, presented: Presented) -> bool:
+    def is_suspended_for(self, presented: AuthenticatedPrincipal) -> bool:
         """Return whether the organization is suspended and the caller would act in it otherwise."""
         if not self._may_present(presented):
             return False
         caller = Caller(presented.principal, presented.token, presented.run)
-        missing = not_standing(self.control.snapshot, caller, self.control.now)
+        missing = caller_invalid(self.control.snapshot, caller, self.control.now)
         return missing is not None and missing.code == SUSPENDED
 
-    def keep(self) -> None:
+    def flush(self) -> None:
         """Write the checkpoint that is due, and when tokens were used last."""
-        self.control.keep()
+        self.control.write_checkpoint()
         for token in tuple(self.used):
             self.store.put_document(DocumentPut(LAST_USE, token, {"at": self.used.pop(token)}))
 
@@ -111,7 +111,7 @@ class Organizations:
         stores: Stores,
         models: Models,
         clock: Callable[[], float],
-        engine: Start = Engine,
+        engine: EngineFactory = Engine,
         former: Callable[[str], Model | None] = lambda _: None,
         address: str = "",
         governing: Model | None = None,
@@ -173,7 +173,7 @@ class Organizations:
         """The logs that are open here, the deployment's too."""
         return tuple(self._opened.values())
 
-    def at_hand(self, root: ResourceId) -> Organization | None:
+    def if_open(self, root: ResourceId) -> Organization | None:
         """Return the organization of this id if it is open already and may answer, else None; never waits."""
         found = None if root == DEPLOYMENT else self._opened.get(root)
         return None if found is None or found.control.is_refused else found
@@ -194,13 +194,13 @@ class Organizations:
         return self._opened.get(root) or self._open(root)
 
     def find(self, name: str) -> Organization:
-        """Return the organization of this id, or else of this name. Raises `MissingError` if there is none.
+        """Return the organization of this id, or else of this name. Raises `NotFoundError` if there is none.
 
         The deployment itself is no organization. An id comes first: no organization is named into another one's place.
         """
         found = self._begun(self.listed_id(name))
         if found is None:
-            raise MissingError(f"there is no organization `{name}` that you may see")
+            raise NotFoundError(f"there is no organization `{name}` that you may see")
         return found
 
     @property
@@ -221,7 +221,7 @@ class Organizations:
         facts, id = self.deployment.control.snapshot, ResourceId(named)
         return id if id in facts.resources else facts.children.get(DEPLOYMENT, NO_NAMES).get(named, id)
 
-    def addressed(self, presented: Presented, named: str | None) -> Organization | None:
+    def addressed(self, presented: AuthenticatedPrincipal, named: str | None) -> Organization | None:
         """Return the organization that a request is for, or None if there is none.
 
         It is the one that the request names, else that of the token, else the only one that the login is in. Raises
@@ -230,7 +230,7 @@ class Organizations:
         if named is not None:
             try:
                 return self.find(named)
-            except MissingError:
+            except NotFoundError:
                 return None
         if presented.organization is not None:
             return self._begun(presented.organization)
@@ -281,7 +281,7 @@ class Organizations:
             with suppress(StoreError):
                 self._opened[root].control.catch_up(head)
 
-    def behind(self) -> bool:
+    def is_stale(self) -> bool:
         """Read the newest entry of every open log, and return whether `refresh` is needed. Waits for no other thread."""
         if self._lock.locked():
             return True  # a log is being opened, and may have been read before what is newest now was written
@@ -294,14 +294,14 @@ class Organizations:
         """Write the checkpoints that are due, and when tokens were used last: now and then, as nothing rests on it."""
         for each in tuple(self._opened.values()):
             if not each.control.is_refused:
-                each.keep()
+                each.flush()
 
     def _begun(self, root: ResourceId) -> Organization | None:
         """Return the organization of a log that has begun, or None."""
         if root == DEPLOYMENT:
             return None
         opened = self._opened.get(root)
-        if opened is not None and opened.begun:
+        if opened is not None and opened.exists:
             return opened
         return self.open(root) if root in self._stores.logs() else None
 
@@ -335,8 +335,8 @@ class Organizations:
         if facts.organization is not None and (known is None or known.hash != facts.model_hash):
             control = Control(store, self._as_it_was(facts, models), self._clock, self._engine)
         directory = Directory(control, store)
-        wording = Wording(directory)
-        gate = Gate(control, wording, f"{self._address}/o/{root}/api/v1/requests")
+        wording = RefusalMessages(directory)
+        gate = NameAuthorizer(control, wording, f"{self._address}/o/{root}/api/v1/requests")
         return Organization(root, store, control, directory, wording, gate)
 
     def _models_of(self, root: ResourceId) -> Models:

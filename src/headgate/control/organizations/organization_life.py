@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from headgate.control.identity.tokens import erased
-from headgate.control.kernel.command import Plan, View, require_new_name
+from headgate.control.identity.tokens import token_erasures
+from headgate.control.kernel.command import CommandContext, CommandEffect, require_new_name
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.changes import PrincipalRemoved
 
@@ -15,12 +15,12 @@ class RenameOrganization:
     title: str
     name: str = "organization.rename"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need to edit it, or whatever the model has that is nearest to that."""
         root = view.target(view.root)
         view.require_action(view.action(root, "edit", "change_settings", "manage_users"), root.id)
         require_new_name(self.title)
-        return Plan(())
+        return CommandEffect(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class EndOrganization:
 
     name: str = "organization.end"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `organization.delete`."""
         view.require_action("organization.delete", view.root)
         people = sorted(view.facts.principals)
         names = (DocumentPut("principal", id, None) for id in people)
-        tokens = (each for id in sorted(view.facts.tokens) for each in erased(id))
-        return Plan(tuple(map(PrincipalRemoved, people)), (*names, *tokens))
+        tokens = (each for id in sorted(view.facts.tokens) for each in token_erasures(id))
+        return CommandEffect(tuple(map(PrincipalRemoved, people)), (*names, *tokens))

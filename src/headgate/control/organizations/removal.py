@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.organizations.organization import Organizations
 from headgate.facts.changes import ResourceDeleted
@@ -19,11 +19,11 @@ class RemoveOrganization:
     organization: ResourceId
     name: str = "organization.remove"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `deployment.remove_organization`."""
         view.require_action("deployment.remove_organization", view.root)
         found = view.target(self.organization, "organization")
-        return Plan((ResourceDeleted(found.id),))
+        return CommandEffect((ResourceDeleted(found.id),))
 
 
 def require_removable(organizations: Organizations, id: ResourceId) -> None:

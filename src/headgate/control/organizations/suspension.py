@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.facts.changes import AttributesSet
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import SUSPENDED
@@ -21,11 +21,11 @@ class SuspendOrganization:
     organization: ResourceId
     name: str = "organization.suspend"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `deployment.suspend_organization`; in the organization's own log only the deployment itself has that."""
         view.require_action(_ACTION, view.root)
         found = view.target(self.organization, "organization")
-        return Plan((AttributesSet(found.id, {**found.attributes, SUSPENDED: ("true",)}),))
+        return CommandEffect((AttributesSet(found.id, {**found.attributes, SUSPENDED: ("true",)}),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class ResumeOrganization:
     organization: ResourceId
     name: str = "organization.resume"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need what suspending needs."""
         view.require_action(_ACTION, view.root)
         found = view.target(self.organization, "organization")
         left = {name: words for name, words in found.attributes.items() if name != SUSPENDED}
-        return Plan((AttributesSet(found.id, left),))
+        return CommandEffect((AttributesSet(found.id, left),))

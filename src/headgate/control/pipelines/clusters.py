@@ -1,6 +1,6 @@
 """Clusters: which of the Sparks that operators have configured a pipeline's runs execute on."""
 
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.errors import NotFoundError
 from headgate.facts.changes import Attributes, Edge
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -16,14 +16,14 @@ def cluster_of(facts: Snapshot, pipeline: ResourceId, named: str | None = None) 
     """Return the configured cluster of a pipeline's runs, which need not exist.
 
     Where the access model knows clusters, the pipeline's relation says which, and that of its table for a table service;
-    elsewhere what its definition has `named`. Raises `MissingError` if the cluster it is to run on was deleted.
+    elsewhere what its definition has `named`. Raises `NotFoundError` if the cluster it is to run on was deleted.
     """
     edges = _moved(facts, pipeline)
     if not edges:
         return named or EMBEDDED
     cluster = facts.resources.get(edges[0].target)
     if cluster is None:
-        raise MissingError("the cluster that it is to run on is gone; move it to another")
+        raise NotFoundError("the cluster that it is to run on is gone; move it to another")
     return configured(cluster.attributes)
 
 

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headgate.control.identity.tokens import may_act_as, narrowed
-from headgate.control.kernel.command import Plan, View
+from headgate.control.identity.tokens import is_restricted, require_may_act_as
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.pipelines.requirements import lacking
+from headgate.control.pipelines.requirements import missing_privileges
 from headgate.control.resources.commands import CreateResource, DeleteResource, asked_about
-from headgate.decision.run_scope import edges as declared_edges
+from headgate.decision.run_scope import pipeline_edges as declared_edges
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Attributes, AttributesSet, Change, Relations, RelationsSet, RunAsSet
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource
 
-KINDS = (
+PIPELINE_KINDS = (
     "source",
     "integration",
     "query",
@@ -60,33 +60,33 @@ class SavePipeline:
     run_as: PrincipalId | None = None
     name: str = "pipeline.save"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Making needs what the model says; changing needs `edit` on the pipeline as it is and as it would be.
 
         Either way `connection.use` on each connection, to act as `run_as`, and that one needs all that is declared.
         """
-        if self.kind not in KINDS:
-            raise InvalidError(f"`{self.kind}` is not a kind of pipeline; there are {', '.join(KINDS)}")
+        if self.kind not in PIPELINE_KINDS:
+            raise InvalidError(f"`{self.kind}` is not a kind of pipeline; there are {', '.join(PIPELINE_KINDS)}")
         if view.caller is None:
             raise InvalidError("a pipeline is saved by a principal, whose rights its runs use")
         self._know_targets(view)
         exists = self.pipeline in view.facts.resources
         changes = self._replaced(view) if exists else self._created(view)
-        after = view.after(*changes)
+        after = view.with_changes(*changes)
         saved = after.facts.resources[self.pipeline]
         use_connections(after, saved)
         run_as = run_by(after, saved, self.run_as)
         document = DocumentPut("pipeline", self.pipeline, dict(self.definition))
-        return Plan((*changes, RunAsSet(self.pipeline, run_as)), (document,))
+        return CommandEffect((*changes, RunAsSet(self.pipeline, run_as)), (document,))
 
-    def _created(self, view: View) -> tuple[Change, ...]:
+    def _created(self, view: CommandContext) -> tuple[Change, ...]:
         made = CreateResource(self.pipeline, self.kind, self.place, self.title, self.relations, self.attributes)
-        return made.plan(view).changes
+        return made.decide(view).changes
 
-    def _replaced(self, view: View) -> tuple[Change, ...]:
+    def _replaced(self, view: CommandContext) -> tuple[Change, ...]:
         found = view.target(self.pipeline, self.kind)
         changes = self._changes(found)
-        for each in (view, view.after(*changes)):
+        for each in (view, view.with_changes(*changes)):
             each.require_action(f"{self.kind}.edit", found.id)
         self._remade(view, found)
         # An attempt reads the definition when it begins, with the rights of whoever had saved it then.
@@ -99,7 +99,7 @@ class SavePipeline:
             return (relations,)
         return relations, AttributesSet(found.id, {**found.attributes, **self.attributes})
 
-    def _remade(self, view: View, found: Resource) -> None:
+    def _remade(self, view: CommandContext, found: Resource) -> None:
         """Require what making it so needs, where the model asks about what it names only then; and to move it."""
         model = view.model_for(found.type, found.id)
         named = targets(self.relations)
@@ -112,7 +112,7 @@ class SavePipeline:
             action = f"{parent.type}.create_{found.type}"
             view.require_action(action, parent.id, on=named, given={**found.attributes, **self.attributes})
 
-    def _know_targets(self, view: View) -> None:
+    def _know_targets(self, view: CommandContext) -> None:
         for relation, edges in self.relations.items():
             if relation not in _TARGETS:
                 raise InvalidError(f"a pipeline has no relation `{relation}`; it has {', '.join(_TARGETS)}")
@@ -127,10 +127,10 @@ class DeletePipeline:
     pipeline: ResourceId
     name: str = "pipeline.delete"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `delete` on the pipeline."""
-        view.target(self.pipeline, *KINDS)
-        return DeleteResource(self.pipeline).plan(view)
+        view.target(self.pipeline, *PIPELINE_KINDS)
+        return DeleteResource(self.pipeline).decide(view)
 
 
 def targets(relations: Relations) -> Mapping[str, tuple[ResourceId, ...]]:
@@ -138,13 +138,13 @@ def targets(relations: Relations) -> Mapping[str, tuple[ResourceId, ...]]:
     return {relation: tuple(edge.target for edge in edges) for relation, edges in relations.items()}
 
 
-def use_connections(view: View, pipeline: Resource) -> None:
+def use_connections(view: CommandContext, pipeline: Resource) -> None:
     """Require the use of every connection that a pipeline declares, by itself or by its source."""
     for edge in declared_edges(view.facts, pipeline, "connections"):
         view.require_action("connection.use", edge.target)
 
 
-def run_by(view: View, pipeline: Resource, service: PrincipalId | None) -> PrincipalId:
+def run_by(view: CommandContext, pipeline: Resource, service: PrincipalId | None) -> PrincipalId:
     """Return whose rights the runs of a pipeline use that the caller has saved: the caller's, or a service principal's.
 
     That one the caller must be able to act as, and it must be allowed all that is declared. So must a narrowed token, for
@@ -157,20 +157,20 @@ def run_by(view: View, pipeline: Resource, service: PrincipalId | None) -> Princ
         found = view.facts.principals.get(service)
         if found is None or found.kind != "service_principal":
             raise InvalidError("runs use the rights of who saves the pipeline, or of a service principal")
-        may_act_as(view, service)
+        require_may_act_as(view, service)
         _lacks_nothing(view, pipeline, Caller(service), "the service principal that it is to run as")
-    elif narrowed(view, caller):
+    elif is_restricted(view, caller):
         _lacks_nothing(view, pipeline, caller, "the narrowed token that you use")
     return service or caller.principal
 
 
-def _lacks_nothing(view: View, pipeline: Resource, caller: Caller, who: str) -> None:
-    lacked = next(lacking(view, pipeline, caller), None)
+def _lacks_nothing(view: CommandContext, pipeline: Resource, caller: Caller, who: str) -> None:
+    lacked = next(missing_privileges(view, pipeline, caller), None)
     if lacked is not None:
         raise InvalidError(f"{who} may not do {lacked}")
 
 
-def not_running(view: View, pipeline: ResourceId, name: str) -> None:
+def not_running(view: CommandContext, pipeline: ResourceId, name: str) -> None:
     """Raise `InvalidError` if a run of the pipeline is under way."""
     if any(each.pipeline == pipeline for each in view.facts.runs.values()):
         raise InvalidError(f"`{name}` is running; wait for that run to end")

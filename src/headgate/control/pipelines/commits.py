@@ -13,24 +13,24 @@ FIGURES = ("snapshots", "rows", "bytes")
 """What is counted over all commits of a run to a table: snapshots, and the rows and bytes of the files they added."""
 
 
-def noted(
+def commit_note(
     store: Store, run: RunId, table: ResourceId, added: Mapping[str, int], columns: Mapping[str, str]
 ) -> DocumentPut:
     """Return what is written together with a commit that adds rows, after those that the run has made there before.
 
     `columns` are those of the table then, with their types.
     """
-    before = found(store, run, table) or {}
+    before = committed_figures(store, run, table) or {}
     figures = {each: before.get(each, 0) + added.get(each, 0) for each in FIGURES}
     return DocumentPut(KIND, _id(run, table), {**figures, "columns": list(columns.items())})
 
 
-def found(store: Store, run: RunId, table: ResourceId) -> Mapping[str, Any] | None:
+def committed_figures(store: Store, run: RunId, table: ResourceId) -> Mapping[str, Any] | None:
     """Return the figures of what a run has committed to a table, and its `columns`; None if it has committed nothing."""
     return store.document(KIND, _id(run, table))
 
 
-def found_among(store: Store, run: RunId, tables: Iterable[ResourceId]) -> Mapping[ResourceId, Mapping[str, Any]]:
+def committed_among(store: Store, run: RunId, tables: Iterable[ResourceId]) -> Mapping[ResourceId, Mapping[str, Any]]:
     """Return the same of those of these tables that the run has committed to."""
     wanted = {_id(run, table): table for table in tables}
     return {wanted[id]: body for id, body in store.documents(KIND, tuple(wanted)).items()}

@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 
-from headgate.control.kernel.names import named
+from headgate.control.kernel.names import find_by_name
 from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.control.organizations.organization import Organization
 from headgate.facts.ids import ResourceId, RunId
@@ -24,29 +24,31 @@ _MOST_TABLES = 100
 Asked = tuple[str, Sequence[str]]
 """An action, and the full name that it was asked about."""
 
-Came = Mapping[str, Sequence[tuple[str, str]]]
+ColumnSources = Mapping[str, Sequence[tuple[str, str]]]
 """By the name of a column: the full names of tables, and the columns of them, that it is made of."""
 
 
-class Touched:
+class RunAccessLog:
     """Keeps what runs were allowed, each action on each resource once. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[RunId, frozenset[tuple[ResourceId, str]]] = OrderedDict()
 
-    def note(self, organization: Organization, run: RunId, asked: Iterable[Asked]) -> None:
+    def record(self, organization: Organization, run: RunId, asked: Iterable[Asked]) -> None:
         """Keep what a run of this organization was allowed. It is written when this returns, and only if it is new.
 
         Raises `StoreError` if it cannot be.
         """
         facts = organization.control.snapshot
-        found = {(there.id, action) for action, names in asked if (there := named(facts, names)) is not None}
+        found = {(there.id, action) for action, names in asked if (there := find_by_name(facts, names)) is not None}
         with self._lock:
             known = self._kept.get(run)
             if known is not None and found <= known:
                 return
-            kept = frozenset((id, each) for id, actions in allowed(organization.store, run).items() for each in actions)
+            kept = frozenset(
+                (id, each) for id, actions in allowed_actions(organization.store, run).items() for each in actions
+            )
             if not found <= kept:
                 organization.store.put_document(_document(run, kept | found))
             self._kept[run] = kept | found
@@ -54,21 +56,21 @@ class Touched:
             while len(self._kept) > _AT_HAND:
                 self._kept.popitem(last=False)
 
-    def note_columns(self, store: Store, run: RunId, table: str, came: Came) -> None:
+    def record_columns(self, store: Store, run: RunId, table: str, came: ColumnSources) -> None:
         """Keep of what the columns of a table are made that a run writes. Raises `StoreError`."""
         with self._lock:
-            kept = columns_of(store, run)
+            kept = written_columns(store, run)
             if table in kept or len(kept) < _MOST_TABLES:
                 body = {**kept, table: {name: [list(each) for each in whence] for name, whence in came.items()}}
                 store.put_document(DocumentPut(COLUMNS, run, body))
 
 
-def columns_of(store: Store, run: RunId) -> Mapping[str, Mapping[str, Sequence[Sequence[str]]]]:
+def written_columns(store: Store, run: RunId) -> Mapping[str, Mapping[str, Sequence[Sequence[str]]]]:
     """Return of what the columns of tables are made that a run has written, by the table's full name then."""
     return store.document(COLUMNS, run) or {}
 
 
-def allowed(store: Store, run: RunId) -> Mapping[ResourceId, frozenset[str]]:
+def allowed_actions(store: Store, run: RunId) -> Mapping[ResourceId, frozenset[str]]:
     """Return the actions that the guard has allowed a run so far, by resource."""
     body = store.document(KIND, run) or {}
     return {ResourceId(id): frozenset(actions) for id, actions in body.items()}
@@ -77,7 +79,7 @@ def allowed(store: Store, run: RunId) -> Mapping[ResourceId, frozenset[str]]:
 def read_by(organization: Organization, run: RunId) -> frozenset[str]:
     """Return the full names of the tables whose rows a run was allowed to read so far, as they are called now."""
     facts = organization.control.snapshot
-    found = (id for id, actions in allowed(organization.store, run).items() if READING in actions)
+    found = (id for id, actions in allowed_actions(organization.store, run).items() if READING in actions)
     return frozenset(".".join(facts.full_name(id)) for id in found if id in facts.resources)
 
 

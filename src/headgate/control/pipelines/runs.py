@@ -8,24 +8,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headgate.control.identity.tokens import kept
-from headgate.control.kernel.command import Plan, View
-from headgate.control.kernel.errors import InvalidError, MissingError
+from headgate.control.identity.tokens import token_document
+from headgate.control.kernel.command import CommandContext, CommandEffect
+from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.run_queue import (
     CANCELLED,
-    ENDED,
+    ENDED_STATES,
     FAILED,
     QUEUED,
     REFUSED,
     RUNNING,
     TRIGGERS,
-    RunPut,
     RunRow,
+    RunUpdate,
 )
-from headgate.control.pipelines.requirements import refusal
+from headgate.control.pipelines.requirements import run_refusal
 from headgate.control.resources.attributes import STATE
-from headgate.decision.context import not_standing
+from headgate.decision.context import caller_invalid
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, RunEnded, RunStarted
 from headgate.facts.ids import ResourceId, RunId
@@ -44,11 +44,11 @@ LOST = "lost"
 """How an attempt ended whose worker was not heard of any more."""
 
 
-class WaitingError(InvalidError):
+class RunNotReadyError(InvalidError):
     """The run cannot begin yet; the message says what it waits for."""
 
 
-class PipelineWaitingError(WaitingError):
+class PipelineWaitingError(RunNotReadyError):
     """No run of the pipeline can begin now, whichever of its queued runs is tried."""
 
 
@@ -67,7 +67,7 @@ class QueueRun:
     until: str | None = None
     name: str = "run.queue"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `trigger`, or what the model calls it; a pipeline that is paused or inactive takes no runs."""
         found = view.target(self.pipeline)
         view.require_action(view.action(found, *TRIGGER), found.id)
@@ -89,7 +89,7 @@ class QueueRun:
             since=self.since,
             until=self.until,
         )
-        return Plan((), runs=(RunPut(row, None),))
+        return CommandEffect((), runs=(RunUpdate(row, None),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +109,11 @@ class StartRun:
     cluster: str = ""
     name: str = "run.start"
 
-    def plan(self, view: View) -> Plan:
-        """Only the deployment begins a run. Raises `WaitingError` for one that cannot begin yet."""
+    def decide(self, view: CommandContext) -> CommandEffect:
+        """Only the deployment begins a run. Raises `RunNotReadyError` for one that cannot begin yet."""
         _only_deployment(view)
         if view.facts.is_suspended:
-            raise WaitingError("the organization is suspended")
+            raise RunNotReadyError("the organization is suspended")
         if self.row.state != QUEUED:
             raise InvalidError(f"a run that is {self.row.state} does not begin")
         found = view.facts.resources.get(self.row.pipeline)
@@ -121,7 +121,7 @@ class StartRun:
             return _over(view, self.row, CANCELLED, "the pipeline is gone")
         self._may_begin(view, found)
         run_as = view.facts.run_as[found.id]
-        why = refusal(view, found, run_as)
+        why = run_refusal(view, found, run_as)
         if why is not None:
             return _over(view, self.row, REFUSED, why)
         row = replace(
@@ -134,12 +134,12 @@ class StartRun:
             cluster=self.cluster,
             why="",
         )
-        secret = DocumentPut(SECRET, row.run, kept(run_as, self.secret))
-        return Plan((RunStarted(row.run, found.id, run_as),), (secret,), runs=(RunPut(row, self.row),))
+        secret = DocumentPut(SECRET, row.run, token_document(run_as, self.secret))
+        return CommandEffect((RunStarted(row.run, found.id, run_as),), (secret,), runs=(RunUpdate(row, self.row),))
 
-    def _may_begin(self, view: View, found: Resource) -> None:
+    def _may_begin(self, view: CommandContext, found: Resource) -> None:
         if self.row.due > view.now:
-            raise WaitingError("it is not due yet")
+            raise RunNotReadyError("it is not due yet")
         state = _state(found)
         if state != "active":
             raise PipelineWaitingError(f"`{found.name}` is {state}")
@@ -165,20 +165,20 @@ class EndRun:
     due: float | None = None
     name: str = "run.end"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Only the deployment ends a run."""
         _only_deployment(view)
         _not_ended(self.row)
         row = replace(self.row, figures=self.row.figures if self.figures is None else self.figures)
         if self.state == QUEUED:
             return _again(view, row, FAILED, self.why, self.due)
-        if self.state not in ENDED:
-            raise InvalidError(f"a run ends as {', '.join(ENDED)}, not as `{self.state}`")
+        if self.state not in ENDED_STATES:
+            raise InvalidError(f"a run ends as {', '.join(ENDED_STATES)}, not as `{self.state}`")
         return _over(view, row, self.state, self.why)
 
 
 @dataclass(frozen=True, slots=True)
-class TakeOverRun:
+class ReclaimRun:
     """The worker was not heard of any more: its attempt is over, whatever it still does, and the run is queued again."""
 
     row: RunRow
@@ -186,7 +186,7 @@ class TakeOverRun:
     due: float | None = None
     name: str = "run.take_over"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Only the deployment, and only after the lease."""
         _only_deployment(view)
         if self.row.state != RUNNING or (self.row.lease is not None and self.row.lease >= view.now):
@@ -195,16 +195,16 @@ class TakeOverRun:
 
 
 @dataclass(frozen=True, slots=True)
-class EndStray:
+class EndOrphanedRun:
     """An identity ends that no run of the queue has: a Headgate from before there was one left it."""
 
     run: RunId
     name: str = "run.end_stray"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Only the deployment, which has looked for the run."""
         _only_deployment(view)
-        return Plan(_identity_ended(view.facts, self.run, LOST))
+        return CommandEffect(_identity_ended(view.facts, self.run, LOST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,39 +215,41 @@ class CancelRun:
     why: str = ""
     name: str = "run.cancel"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `cancel` on the pipeline, or, where the model has no such word, what runs it."""
         found = view.facts.resources.get(self.row.pipeline)
         if found is None:
-            raise MissingError(f"there is no run `{self.row.run}` that you may see")
+            raise NotFoundError(f"there is no run `{self.row.run}` that you may see")
         view.require_action(view.action(found, *CANCEL), found.id)
         _not_ended(self.row)
         return _over(view, self.row, CANCELLED, self.why)
 
 
-def queued_again(view: View, row: RunRow, why: str) -> Plan:
+def requeue(view: CommandContext, row: RunRow, why: str) -> CommandEffect:
     """Return what ends the attempt of a run and queues the run again."""
     return _again(view, row, CANCELLED, why, None)
 
 
-def _only_deployment(view: View) -> None:
+def _only_deployment(view: CommandContext) -> None:
     if view.caller is not None:
         raise InvalidError("runs are begun and ended by the deployment")
 
 
 def _not_ended(row: RunRow) -> None:
-    if row.state in ENDED:
+    if row.state in ENDED_STATES:
         raise InvalidError(f"the run has ended already: it {row.state if row.state != CANCELLED else 'was cancelled'}")
 
 
-def _over(view: View, row: RunRow, state: str, why: str) -> Plan:
+def _over(view: CommandContext, row: RunRow, state: str, why: str) -> CommandEffect:
     ended = replace(row, state=state, ended=view.now, lease=None, why=why)
-    return Plan(_identity_ended(view.facts, row.run, state), _secret_gone(row), runs=(RunPut(ended, row),))
+    return CommandEffect(_identity_ended(view.facts, row.run, state), _secret_gone(row), runs=(RunUpdate(ended, row),))
 
 
-def _again(view: View, row: RunRow, attempt: str, why: str, due: float | None) -> Plan:
+def _again(view: CommandContext, row: RunRow, attempt: str, why: str, due: float | None) -> CommandEffect:
     waiting = replace(row, state=QUEUED, lease=None, why=why, due=view.now if due is None else due)
-    return Plan(_identity_ended(view.facts, row.run, attempt), _secret_gone(row), runs=(RunPut(waiting, row),))
+    return CommandEffect(
+        _identity_ended(view.facts, row.run, attempt), _secret_gone(row), runs=(RunUpdate(waiting, row),)
+    )
 
 
 def _identity_ended(facts: Snapshot, run: RunId, state: str) -> tuple[Change, ...]:
@@ -262,13 +264,13 @@ def _state(found: Resource) -> str:
     return next(iter(found.attributes.get(STATE, ())), "active")
 
 
-def runs_as_nobody(facts: Snapshot, pipeline: ResourceId, now: float) -> bool:
+def has_no_run_as(facts: Snapshot, pipeline: ResourceId, now: float) -> bool:
     """Say whether a pipeline's runs would have nobody's rights: its run-as principal is gone."""
     run_as = facts.run_as.get(pipeline)
-    return run_as is None or not_standing(facts, Caller(run_as), now) is not None
+    return run_as is None or caller_invalid(facts, Caller(run_as), now) is not None
 
 
-def _describe_run_as_fault(view: View, found: Resource) -> str | None:
-    if not runs_as_nobody(view.facts, found.id, view.now):
+def _describe_run_as_fault(view: CommandContext, found: Resource) -> str | None:
+    if not has_no_run_as(view.facts, found.id, view.now):
         return None
     return f"the run-as principal of `{found.name}` is gone; somebody who may edit it has to save it"

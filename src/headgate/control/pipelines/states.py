@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunRow
-from headgate.control.pipelines.runs import QueueRun, queued_again
+from headgate.control.pipelines.runs import QueueRun, requeue
 from headgate.control.resources.attributes import STATE
 from headgate.control.resources.changes import MOVED_BY
 from headgate.facts.changes import Attributes, AttributesSet, Edge, RelationsSet
@@ -45,15 +45,15 @@ class ChangeState:
     run: RunId | None = None
     name: str = "resource.change_state"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need the action of that name on it."""
         found = view.target(self.resource)
         if self.verb not in STATES:
             raise InvalidError(f"there is no `{self.verb}`; there are {', '.join(STATES)}")
         view.require_action(f"{found.type}.{self.verb}", found.id)
         change = AttributesSet(found.id, self._attributes(found))
-        plans = [Plan((change,)), *self._stopped(view), *self._begun(view.after(change), found)]
-        return Plan(
+        plans = [CommandEffect((change,)), *self._stopped(view), *self._begun(view.with_changes(change), found)]
+        return CommandEffect(
             tuple(change for each in plans for change in each.changes),
             tuple(document for each in plans for document in each.documents),
             runs=tuple(put for each in plans for put in each.runs),
@@ -63,15 +63,15 @@ class ChangeState:
         states = {**found.attributes, STATE: (STATES[self.verb],)}
         return {**states, CLEANED: (str(cleaned(found) + 1),)} if self.verb == _CLEANING else states
 
-    def _stopped(self, view: View) -> list[Plan]:
+    def _stopped(self, view: CommandContext) -> list[CommandEffect]:
         under_way = [each for each in self.rows if each.state == RUNNING and self.verb in _STOPPING]
-        return [queued_again(view, each, f"stopped by `{self.verb}`") for each in under_way]
+        return [requeue(view, each, f"stopped by `{self.verb}`") for each in under_way]
 
-    def _begun(self, view: View, found: Resource) -> list[Plan]:
+    def _begun(self, view: CommandContext, found: Resource) -> list[CommandEffect]:
         goes_on = found.type == _LASTING and self.verb in _BEGINNING
         if not goes_on or self.run is None or any(each.state in (QUEUED, RUNNING) for each in self.rows):
             return []
-        return [QueueRun(self.run, found.id).plan(view)]
+        return [QueueRun(self.run, found.id).decide(view)]
 
 
 def cleaned(found: Resource) -> int:
@@ -87,11 +87,11 @@ class MoveToCluster:
     cluster: ResourceId
     name: str = "resource.move_to_cluster"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need the action that moves it, which asks about the cluster too."""
         found = view.target(self.resource)
         relation = next((relation for type, relation in MOVED_BY if type == found.type), "cluster")
         verb = MOVED_BY.get((found.type, relation), "move_to_cluster")
         view.require_action(f"{found.type}.{verb}", found.id, on={"cluster": (self.cluster,)})
         cluster = view.resource(self.cluster, "cluster")
-        return Plan((RelationsSet(found.id, {**found.relations, relation: (Edge(cluster.id),)}),))
+        return CommandEffect((RelationsSet(found.id, {**found.relations, relation: (Edge(cluster.id),)}),))

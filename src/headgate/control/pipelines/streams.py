@@ -5,8 +5,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headgate.control.kernel.command import Plan, View
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.command import CommandContext, CommandEffect
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.pipelines.commands import not_running, run_by, use_connections
 from headgate.facts.changes import Change, Edge, Relations, RelationsSet, RunAsSet
@@ -28,7 +28,7 @@ class AddStream:
     definition: Mapping[str, Any]
     name: str = "pipeline.add_stream"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `add_stream` with what it writes, and to use the connection."""
         found = view.target(self.pipeline)
         places = {name: tuple(edge.target for edge in self.relations.get(name, ())) for name in _WRITTEN}
@@ -42,7 +42,7 @@ class AddStream:
             view.resource(target, "table", "database")
         added = {name: (*found.relations.get(name, ()), *self.relations.get(name, ())) for name in _WRITTEN}
         change = RelationsSet(found.id, {**found.relations, **added})
-        return Plan((change, *_taken_over(view, found, change)), (_defined(found, self.definition),))
+        return CommandEffect((change, *_taken_over(view, found, change)), (_defined(found, self.definition),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class SwitchStream:
     definition: Mapping[str, Any]
     name: str = "pipeline.switch_stream"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `enable_stream` with what it writes, and to use the connection; or `disable_stream`."""
         found = view.target(self.pipeline)
         within = view.facts.children.get(self.layer, NO_NAMES)
@@ -68,13 +68,13 @@ class SwitchStream:
         verb = "enable_stream" if self.enabled else "disable_stream"
         view.require_action(f"{found.type}.{verb}", found.id, on={"outputs": written})
         if not written:
-            raise MissingError(f"`{found.name}` writes no table `{self.titles[0]}` there")
+            raise NotFoundError(f"`{found.name}` writes no table `{self.titles[0]}` there")
         switched = {
             name: tuple(self._switched(edge, tables) for edge in found.relations.get(name, ())) for name in _WRITTEN
         }
         change = RelationsSet(found.id, {**found.relations, **switched})
         taken = _taken_over(view, found, change) if self.enabled else ()
-        return Plan((change, *taken), (_defined(found, self.definition),))
+        return CommandEffect((change, *taken), (_defined(found, self.definition),))
 
     def _switched(self, edge: Edge, tables: AbstractSet[ResourceId]) -> Edge:
         return replace(edge, enabled=self.enabled) if self._writes(edge, tables) else edge
@@ -83,9 +83,9 @@ class SwitchStream:
         return edge.target in tables or (edge.target == self.layer and edge.name in self.titles)
 
 
-def _taken_over(view: View, found: Resource, change: Change) -> tuple[Change, ...]:
+def _taken_over(view: CommandContext, found: Resource, change: Change) -> tuple[Change, ...]:
     """Return who its runs run as from now on: the caller, or still the service principal that it names for that."""
-    after = view.after(change)
+    after = view.with_changes(change)
     saved = after.facts.resources[found.id]
     use_connections(after, saved)
     run_as = view.facts.run_as.get(found.id)

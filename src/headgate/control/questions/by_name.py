@@ -1,14 +1,14 @@
-"""Questions by name, for doors that know names and not ids. A hidden and a missing name get one answer."""
+"""Questions by name, for endpoints that know names and not ids. A hidden and a missing name get one answer."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from headgate.control.catalog.table_services import served
+from headgate.control.catalog.table_services import allowed_procedure
 from headgate.control.control import Control
 from headgate.control.kernel.audit_records import NOT_FOUND, REFUSED, Denial
-from headgate.control.kernel.names import TYPES, Supposed, below, named, supposed
-from headgate.control.questions.messages import Wording, asking
+from headgate.control.kernel.names import TYPES, HypotheticalResource, descendants, find_by_name, suppose
+from headgate.control.questions.messages import RefusalMessages, with_request_link
 from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.explain import explain
@@ -33,13 +33,13 @@ class Verdict:
     denial: Denial | None = None
 
 
-class Gate:
+class NameAuthorizer:
     """Asks the one engine about full names, lake first.
 
     A refusal ends with where to ask for access: anybody may, under any name.
     """
 
-    def __init__(self, control: Control, wording: Wording, requests: str = "/api/v1/requests") -> None:
+    def __init__(self, control: Control, wording: RefusalMessages, requests: str = "/api/v1/requests") -> None:
         """`requests` is where people ask for access."""
         self._control = control
         self._wording = wording
@@ -48,7 +48,7 @@ class Gate:
     def check(self, caller: Caller, action: str, names: Sequence[str]) -> Verdict:
         """Answer one action on one name."""
         answers, now = self._control.answers, self._control.now
-        found = named(answers.facts, names)
+        found = find_by_name(answers.facts, names)
         if found is not None:
             question = Question(caller, action, found.id)
             if answers.check(question, now).allowed:
@@ -58,28 +58,31 @@ class Gate:
                 self._control.counts.decided(allowed=False)
                 explained = explain(answers.models, answers.facts, question, now, answers)
                 return self._refused(answers, names, question, explained, found.id)
-        verdict = self._unknown(answers, caller, action, names)
+        verdict = self._check_absent_name(answers, caller, action, names)
         self._control.counts.decided(allowed=verdict.allowed)
         return verdict
 
     def discover(self, caller: Caller, names: Sequence[str]) -> Verdict:
         """Answer whether the caller may know a name; a missing one is known to who would see it there."""
         answers = self._control.answers
-        found = named(answers.facts, names)
+        found = find_by_name(answers.facts, names)
         if found is not None and self._knows(answers, caller, found.id):
             return _allowed(answers, found.id)
-        return self._unknown(answers, caller, None, names)
+        return self._check_absent_name(answers, caller, None, names)
 
-    def may_serve(self, caller: Caller, names: Sequence[str], procedure: str, arguments: Iterable[str]) -> bool:
+    def may_run_procedure(self, caller: Caller, names: Sequence[str], procedure: str, arguments: Iterable[str]) -> bool:
         """Say whether this is what the caller may call for the table as the run of a service of it."""
-        found = named(self._control.answers.facts, names)
-        own = served(self._control.answers, caller, found.id, self._control.now) if found else None
+        found = find_by_name(self._control.answers.facts, names)
+        own = allowed_procedure(self._control.answers, caller, found.id, self._control.now) if found else None
         return own is not None and own.name == procedure and own.arguments.issuperset(arguments)
 
-    def serves(self, caller: Caller, names: Sequence[str]) -> bool:
+    def is_service_run(self, caller: Caller, names: Sequence[str]) -> bool:
         """Say whether the caller is the run of a service of the table that works on its files and leaves its rows."""
-        found = named(self._control.answers.facts, names)
-        return found is not None and served(self._control.answers, caller, found.id, self._control.now) is not None
+        found = find_by_name(self._control.answers.facts, names)
+        return (
+            found is not None
+            and allowed_procedure(self._control.answers, caller, found.id, self._control.now) is not None
+        )
 
     def refusal(self, names: Sequence[str], question: Question, explained: Explanation) -> Verdict:
         """Return the verdict of a command that was refused on the facts it would have landed on."""
@@ -106,38 +109,40 @@ class Gate:
         if above is None:
             return ()
         children = self._control.snapshot.children[above.id].items()
-        return sorted(name for name, id in children if self._control.sees(caller, id))
+        return sorted(name for name, id in children if self._control.is_visible(caller, id))
 
     def _knows(self, answers: Answers, caller: Caller, id: ResourceId) -> bool:
         now = self._control.now
-        return answers.discoverable(caller, id, now) or served(answers, caller, id, now) is not None
+        return answers.is_discoverable(caller, id, now) or allowed_procedure(answers, caller, id, now) is not None
 
-    def _unknown(self, answers: Answers, caller: Caller, action: str | None, names: Sequence[str]) -> Verdict:
+    def _check_absent_name(self, answers: Answers, caller: Caller, action: str | None, names: Sequence[str]) -> Verdict:
         """Answer about a name that is hidden or missing: in one way, so that the time it takes tells nothing either.
 
         It is allowed (and Spark then says that there is no such thing) to who could do it there, if nothing that is
         there is hidden from them. So a hidden name is not allowed: it is there itself.
         """
-        now, would = self._control.now, supposed(answers, names)
+        now, would = self._control.now, suppose(answers, names)
         if would is not None:
             asked, id = would.answers, would.resource.id
             if action is None:
-                allowed = asked.discoverable(caller, id, now)
+                allowed = asked.is_discoverable(caller, id, now)
             else:
                 allowed = asked.check(Question(caller, action, id), now).allowed
-            if allowed and self._sees_all(answers, caller, would):
+            if allowed and self._sees_all_siblings(answers, caller, would):
                 return Verdict(allowed=True, discoverable=True, revision=answers.facts.revision)
         return self.missing(names, action)
 
-    def _sees_all(self, answers: Answers, caller: Caller, would: Supposed) -> bool:
+    def _sees_all_siblings(self, answers: Answers, caller: Caller, would: HypotheticalResource) -> bool:
         """Say whether the caller may discover everything of the type there, and what would lie there too."""
         now, resource = self._control.now, would.resource
-        if not would.answers.discoverable(caller, resource.id, now):
+        if not would.answers.is_discoverable(caller, resource.id, now):
             return False
         model = model_for(answers.models, answers.facts, resource.type, would.above)
         if model is not None and alike(model, resource.type):
             return True
-        return all(answers.discoverable(caller, id, now) for id in below(answers.facts, would.above, resource.type))
+        return all(
+            answers.is_discoverable(caller, id, now) for id in descendants(answers.facts, would.above, resource.type)
+        )
 
     def _refused(
         self,
@@ -161,7 +166,7 @@ class Gate:
         )
 
     def _asking(self, text: str, action: str, names: Sequence[str]) -> str:
-        return asking(text, f"{self._requests}?{urlencode({'action': action, 'resource': '.'.join(names)})}")
+        return with_request_link(text, f"{self._requests}?{urlencode({'action': action, 'resource': '.'.join(names)})}")
 
 
 def _allowed(answers: Answers, id: ResourceId) -> Verdict:

@@ -1,10 +1,10 @@
-"""Refusals in words: one text for every door, and the same text for a hidden name and a missing one."""
+"""Refusals in words: one text for every endpoint, and the same text for a hidden name and a missing one."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from headgate.control.access.visibility import HYPOTHETICAL_USER
-from headgate.decision.types import Explanation, Missing, Needed
+from headgate.decision.types import DenyReason, Explanation, RequiredAssignment
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot
@@ -18,7 +18,7 @@ class SubjectNames(Protocol):
         ...
 
 
-class Wording:
+class RefusalMessages:
     """Writes explanations for people."""
 
     def __init__(self, names: SubjectNames) -> None:
@@ -26,7 +26,7 @@ class Wording:
 
     def hidden(self, names: Sequence[str]) -> str:
         """Return the refusal for a name that is hidden or missing."""
-        return hidden(names)
+        return hidden_text(names)
 
     def refusal(
         self, facts: Snapshot, action: str, names: Sequence[str], explained: Explanation, *, known: bool = False
@@ -38,7 +38,7 @@ class Wording:
         if not (explained.discoverable or known):
             return self.hidden(names)
         missing = explained.decision.missing
-        why = reason(facts, missing) if missing else "no rule allows it"
+        why = denial_text(facts, missing) if missing else "no rule allows it"
         return f"`{action}` on `{'.'.join(names)}` is not allowed: {why}{self._fix(explained, facts)}"
 
     def caller(self, caller: Caller) -> str:
@@ -52,18 +52,18 @@ class Wording:
             return f"; it needs {' and '.join(needed)}"
         return f"; {NO_FIX}" if explained.discoverable else ""
 
-    def _needed(self, facts: Snapshot, needed: Needed) -> str:
+    def _needed(self, facts: Snapshot, needed: RequiredAssignment) -> str:
         who = _either([self._names.name(each) for each in needed.approvers if each != HYPOTHETICAL_USER])
-        return f"`{needed.role}` on `{called(facts, needed.resource)}`, which {who} can give"
+        return f"`{needed.role}` on `{display_name(facts, needed.resource)}`, which {who} can give"
 
 
-def called(facts: Snapshot, resource: ResourceId) -> str:
+def display_name(facts: Snapshot, resource: ResourceId) -> str:
     """Return what people call a resource: its full name; an organization, or the deployment, by its type."""
     own = facts.resources.get(resource) if resource == facts.organization else None
     return own.type if own else ".".join(facts.full_name(resource))
 
 
-def hidden(names: Sequence[str]) -> str:
+def hidden_text(names: Sequence[str]) -> str:
     """Return the refusal for a name that is hidden or missing."""
     return (
         f"there is no `{'.'.join(names)}` that you may see; "
@@ -74,12 +74,12 @@ def hidden(names: Sequence[str]) -> str:
 _ASKING = ". To ask for access: "
 
 
-def asking(text: str, link: str) -> str:
+def with_request_link(text: str, link: str) -> str:
     """Return a refusal that ends with where to ask for access."""
     return f"{text}{_ASKING}{link}"
 
 
-def asked(text: str) -> tuple[str, str | None]:
+def split_request_link(text: str) -> tuple[str, str | None]:
     """Return a refusal without where to ask for access, and where that is, if it says so."""
     refusal, found, rest = text.rpartition(_ASKING)
     return (refusal, rest.split()[0]) if found and rest.strip() else (text, None)
@@ -88,14 +88,14 @@ def asked(text: str) -> tuple[str, str | None]:
 NO_FIX = "nothing that anybody could assign would change that"
 
 
-def reason(facts: Snapshot, missing: Missing, who: str = "you") -> str:
+def denial_text(facts: Snapshot, missing: DenyReason, who: str = "you") -> str:
     """Return what was missing, in words, to the one who asked or about them."""
     place = missing.resource
-    named = f"`{called(facts, place)}`" if place and place in facts.resources else "what is named"
+    named = f"`{display_name(facts, place)}`" if place and place in facts.resources else "what is named"
     return reason_on(named, missing, who)
 
 
-def reason_on(named: str, missing: Missing, who: str) -> str:
+def reason_on(named: str, missing: DenyReason, who: str) -> str:
     """Return what was missing on a place with this name, in words."""
     role = missing.roles[0] if missing.roles else ""
     if missing.code == "condition" and missing.what not in _CONDITIONS:

@@ -1,4 +1,4 @@
-"""From what a door hears of a call - a canonical action, a resource, and what else is said - to a question on one log.
+"""From what an endpoint hears of a call - a canonical action, a resource, and what else is said - to a question on one log.
 
 What is said beside who, what and where is the suite's `with` (`tests/conformance/FORMAT.md`, section 5): the role and the
 subject of an assignment, the other resources that the call concerns, and words.
@@ -6,7 +6,7 @@ subject of an assignment, the other resources that the call concerns, and words.
 
 from collections.abc import Iterator, Mapping
 
-from headgate.control.kernel.parsing import Entry, Value, first, items, text, words
+from headgate.control.kernel.parsing import JsonObject, JsonValue, first_text, items, text, text_tuple
 from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers
 from headgate.decision.reference import ASSIGNING
@@ -14,7 +14,7 @@ from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot
-from headgate.model.model import Alternative, Model
+from headgate.model.model import Model, Requirement
 
 ROLE_WORDS = ("role", "privilege", "access")
 """What a call says a role by."""
@@ -28,13 +28,13 @@ WORDS = frozenset(("type", "name", "kind", "domain", "purpose", "email"))
 """What is never meant as an id, even if something is called so."""
 
 
-def question(answers: Answers, caller: Caller, action: str, resource: ResourceId, said: Entry) -> Question:
-    """Return the question that a call stands for. Raises `UnreadableError` for what is said in no known form."""
+def question(answers: Answers, caller: Caller, action: str, resource: ResourceId, said: JsonObject) -> Question:
+    """Return the question that a call stands for. Raises `InvalidDocumentError` for what is said in no known form."""
     if not said:
         return Question(caller, action, resource)
     facts = answers.facts
     on, given = _parameters(answers, action, resource, said)
-    named = first(said, *_SUBJECT_WORDS)
+    named = first_text(said, *_SUBJECT_WORDS)
     subject = None if named is None else PrincipalId(named)
     if _may_join(facts, action, resource, said) and subject not in facts.principals:
         subject = None
@@ -43,7 +43,7 @@ def question(answers: Answers, caller: Caller, action: str, resource: ResourceId
 
 
 def _parameters(
-    answers: Answers, action: str, resource: ResourceId, said: Entry
+    answers: Answers, action: str, resource: ResourceId, said: JsonObject
 ) -> tuple[Mapping[str, tuple[ResourceId, ...]], Mapping[str, tuple[str, ...]]]:
     """Return the resources that the call also concerns, and its words."""
     on: dict[str, tuple[ResourceId, ...]] = {}
@@ -53,13 +53,13 @@ def _parameters(
         if key in _OUTPUTS:
             on |= _written(answers.facts, value, creating=action.partition(".")[2].startswith("create_"))
         elif key == _STREAM:
-            on |= _stream(answers.facts, resource, words(value))
+            on |= _stream(answers.facts, resource, text_tuple(value))
         elif key in _OF_AN_ASSIGNMENT or value is None:
             continue
         elif key in places or (key not in terms and _all_known(answers.facts, value)):
-            on[key] = tuple(ResourceId(each) for each in words(value))
+            on[key] = tuple(ResourceId(each) for each in text_tuple(value))
         elif key in terms or all(isinstance(each, str | bool | int | float) for each in items(value)):
-            given[key] = words(value)  # anything else is nothing that a model could speak of
+            given[key] = text_tuple(value)  # anything else is nothing that a model could speak of
     return on, given
 
 
@@ -73,13 +73,13 @@ def _declared(answers: Answers, action: str, resource: ResourceId) -> tuple[froz
     return frozenset(each for each in places if each), terms | WORDS
 
 
-def _alternatives(model: Model, action: str) -> Iterator[Alternative]:
+def _alternatives(model: Model, action: str) -> Iterator[Requirement]:
     yield from model.needs.get(action, ())
     if action in ASSIGNING:
-        yield from (Alternative(rule.when, rule.needs) for rule in model.assign)
+        yield from (Requirement(rule.when, rule.needs) for rule in model.assign)
 
 
-def _all_known(facts: Snapshot, value: Value) -> bool:
+def _all_known(facts: Snapshot, value: JsonValue) -> bool:
     return all(
         isinstance(each, str)
         and (
@@ -91,7 +91,7 @@ def _all_known(facts: Snapshot, value: Value) -> bool:
     )
 
 
-def _written(facts: Snapshot, value: Value, *, creating: bool) -> Mapping[str, tuple[ResourceId, ...]]:
+def _written(facts: Snapshot, value: JsonValue, *, creating: bool) -> Mapping[str, tuple[ResourceId, ...]]:
     """Return the tables that are written, and where new ones would lie.
 
     What is created also declares where the tables lie that it writes to.
@@ -101,7 +101,7 @@ def _written(facts: Snapshot, value: Value, *, creating: bool) -> Mapping[str, t
         if isinstance(each, Mapping):
             layers.append(ResourceId(text(each, "new_table_in")))
         else:
-            tables.extend(ResourceId(table) for table in words(each))
+            tables.extend(ResourceId(table) for table in text_tuple(each))
     if creating:
         layers += (facts.resources[table].parent for table in tables if table in facts.resources)
     return {"outputs": tuple(tables), "output_layers": tuple(dict.fromkeys(layers))}
@@ -119,19 +119,19 @@ def _stream(facts: Snapshot, resource: ResourceId, names: tuple[str, ...]) -> Ma
     return {relation: targets for relation, targets in named.items() if targets}
 
 
-def _may_join(facts: Snapshot, action: str, resource: ResourceId, said: Entry) -> bool:
+def _may_join(facts: Snapshot, action: str, resource: ResourceId, said: JsonObject) -> bool:
     """Say whether the call may be about somebody who is to join, of whom nothing is known yet."""
     return _JOINING in said and action == "assignment.add" and resource == facts.organization
 
 
 def _roles(
-    facts: Snapshot, action: str, resource: ResourceId, subject: SubjectId | None, said: Entry
+    facts: Snapshot, action: str, resource: ResourceId, subject: SubjectId | None, said: JsonObject
 ) -> tuple[str | None, str | None]:
     """Return the role that a question is about, and the one that it is to be replaced by.
 
     A role that is to be changed or taken, and not named, is the one held there; changed to no other, it stays.
     """
-    role, new_role = first(said, *ROLE_WORDS), first(said, _NEW_ROLE)
+    role, new_role = first_text(said, *ROLE_WORDS), first_text(said, _NEW_ROLE)
     if action == "assignment.change" and new_role is None:
         held = _held(facts, subject, resource)
         return held, role or held

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headgate.control.access.escalation import may_lend, nothing_gained
-from headgate.control.kernel.command import Plan, View
+from headgate.control.access.escalation import require_may_grant_bridge, require_no_escalation
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.resources.commands import asked_about
-from headgate.control.resources.generic_types import more_than_a_resource
+from headgate.control.resources.generic_types import require_generic_type
 from headgate.facts.changes import Edge, Relations, RelationsSet, ResourceRenamed
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
@@ -29,17 +29,17 @@ class RenameResource:
     title: str
     name: str = "resource.rename"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need to edit it; a table is renamed as SQL does it, by `RenameTable`."""
         found = view.target(self.resource)
-        more_than_a_resource(found.type)
+        require_generic_type(found.type)
         view.require_action(view.action(found, "edit", "alter"), found.id)
         if found.id == view.root or found.type == "table":
             raise InvalidError(f"this is not how a `{found.type}` is renamed")
         view.new_name(found.id, found.parent, self.title)
         change = ResourceRenamed(found.id, found.parent, self.title)
-        nothing_gained(view, found.id, change)
-        return Plan((change,))
+        require_no_escalation(view, found.id, change)
+        return CommandEffect((change,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,16 @@ class ChangeRelations:
     relations: Relations
     name: str = "resource.change_relations"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need to edit it as it is and as it would be, to see what is newly named, and to give what that opens.
 
         Where making it is a matter of one of these relations, making it so is needed too.
         """
         found = view.target(self.resource)
-        more_than_a_resource(found.type)
+        require_generic_type(found.type)
         change = RelationsSet(found.id, {**found.relations, **self.relations})
         action = view.action(found, "edit", "alter")
-        for each in (view, view.after(change)):
+        for each in (view, view.with_changes(change)):
             each.require_action(action, found.id)
         self._have_no_way_of_their_own(view, found)
         added = self._added(found)
@@ -67,13 +67,13 @@ class ChangeRelations:
         for targets in added.values():
             for target in targets:
                 view.resource(target)
-        may_lend(view, model, added)
+        require_may_grant_bridge(view, model, added)
         if asked_about(model) & added.keys():
             _makeable(view, model, found, change.relations)
-        nothing_gained(view, found.id, change)
-        return Plan((change,))
+        require_no_escalation(view, found.id, change)
+        return CommandEffect((change,))
 
-    def _have_no_way_of_their_own(self, view: View, found: Resource) -> None:
+    def _have_no_way_of_their_own(self, view: CommandContext, found: Resource) -> None:
         if found.id in view.facts.run_as:
             raise InvalidError("what a pipeline touches follows from its definition; save that instead")
         for relation in self.relations:
@@ -96,7 +96,7 @@ def _counts_already(found: Resource, relation: str, edge: Edge) -> bool:
     return any(each.enabled or not edge.enabled for each in old)
 
 
-def _makeable(view: View, model: Model, found: Resource, relations: Relations) -> None:
+def _makeable(view: CommandContext, model: Model, found: Resource, relations: Relations) -> None:
     owners = tuple(edge.target for name in model.lineage for edge in relations.get(name, ())) or (found.parent,)
     on = {relation: tuple(edge.target for edge in edges) for relation, edges in relations.items()}
     for owner in owners:

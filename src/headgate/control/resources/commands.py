@@ -5,18 +5,18 @@ from dataclasses import dataclass, field
 
 from headgate.control.access.escalation import (
     PORT,
-    may_lend,
-    nothing_gained,
     require_adding_access,
     require_adding_access_of_owners,
+    require_may_grant_bridge,
+    require_no_escalation,
 )
-from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.resources.attributes import KIND, STATE
+from headgate.control.resources.attributes import KIND_ATTRIBUTE, STATE
 from headgate.control.resources.document_kinds import document_kinds
-from headgate.control.resources.generic_types import more_than_a_resource
-from headgate.control.resources.implicit import implied, makers
+from headgate.control.resources.generic_types import require_generic_type
+from headgate.control.resources.implicit import creator_assignments, implicit_children
 from headgate.facts.changes import (
     Attributes,
     AttributesSet,
@@ -51,13 +51,13 @@ class CreateResource:
     made_as: str = ""
     name: str = "resource.create"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need the parent's action for it, or, where a relation of it carries roles down, that of what this names.
 
         Who makes it is assigned what the model gives to makers.
         """
         parent = view.target(self.parent)
-        more_than_a_resource(self.type)
+        require_generic_type(self.type)
         on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
         for place in self._under(view, parent):
             view.require_action(
@@ -67,7 +67,7 @@ class CreateResource:
         for relation in sorted(on.keys() - asked_about(model)):
             for target in on[relation]:
                 view.resource(target)
-        may_lend(view, model, on)
+        require_may_grant_bridge(view, model, on)
         _may_lie(model, self.type, parent)
         view.free_id(self.resource)
         view.new_name(self.resource, parent.id, self.title)
@@ -81,13 +81,13 @@ class CreateResource:
             self.attributes,
         )
         if self.type == "organization":  # what is below it, and who holds what there, its own log says
-            return Plan((created,))
+            return CommandEffect((created,))
         if self.type == PORT:
-            require_adding_access(view.after(created), self.resource, self.attributes, {})
-        below = implied(model, self.resource, self.type)
-        return Plan((created, *below, *makers(view, self.resource, self.type, model)))
+            require_adding_access(view.with_changes(created), self.resource, self.attributes, {})
+        below = implicit_children(model, self.resource, self.type)
+        return CommandEffect((created, *below, *creator_assignments(view, self.resource, self.type, model)))
 
-    def _under(self, view: View, parent: Resource) -> tuple[Resource, ...]:
+    def _under(self, view: CommandContext, parent: Resource) -> tuple[Resource, ...]:
         lineage = view.model_for(self.type, parent.id).lineage
         owners = tuple(view.target(edge.target) for name in lineage for edge in self.relations.get(name, ()))
         return owners or (parent,)
@@ -100,17 +100,17 @@ class DeleteResource:
     resource: ResourceId
     name: str = "resource.delete"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need to delete or drop it."""
         found = view.target(self.resource)
-        more_than_a_resource(found.type)
+        require_generic_type(found.type)
         view.require_action(view.action(found, "delete", "drop"), found.id)
         if found.id == view.root:
             raise InvalidError("the organization itself does not go by a command of its own")
         # Each by itself, so that whatever else is kept for it goes too.
         gone = [view.facts.resources[id] for id in (*view.facts.below(found.id), found.id)]
         erased = tuple(put for each in gone for put in _erased(each))
-        return Plan(tuple(ResourceDeleted(each.id) for each in gone), erased)
+        return CommandEffect(tuple(ResourceDeleted(each.id) for each in gone), erased)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +121,21 @@ class MoveResource:
     parent: ResourceId
     name: str = "resource.move"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need to edit and to delete it where it is, and to create it there. The caller and the teams there gain nothing by it."""
         found, place = view.target(self.resource), view.target(self.parent)
-        more_than_a_resource(found.type)
+        require_generic_type(found.type)
         view.require_action(view.action(found, "edit", "alter"), found.id)
         view.require_action(view.action(found, "delete", "drop"), found.id)
-        view.require_action(f"{place.type}.create_{found.type}", place.id, on=_on(found), given=found.attributes)
+        view.require_action(f"{place.type}.create_{found.type}", place.id, on=_targets(found), given=found.attributes)
         if place.id == found.id or any(each.id == found.id for each in view.facts.ancestors(place.id)):
             raise InvalidError("nothing can be moved below itself")
         change = self._change(view, found, place)
-        nothing_gained(view, found.id, change)
+        require_no_escalation(view, found.id, change)
         require_adding_access_of_owners(view, found.id, change)
-        return Plan((change,))
+        return CommandEffect((change,))
 
-    def _change(self, view: View, found: Resource, place: Resource) -> Change:
+    def _change(self, view: CommandContext, found: Resource, place: Resource) -> Change:
         model = view.model_for(found.type, found.id)
         carrying = [name for name in model.lineage if name in found.relations]
         if carrying:
@@ -156,25 +156,25 @@ class SetAttributes:
     attributes: Attributes
     name: str = "resource.set_attributes"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need to edit it as it is and as it would be; who changes it gains nothing on it."""
         found = view.target(self.resource)
         if view.caller is not None:
-            more_than_a_resource(found.type)
+            require_generic_type(found.type)
         action = view.action(found, "edit", "alter")
         change = AttributesSet(found.id, {**found.attributes, **self.attributes})
-        for each in (view, view.after(change)):
+        for each in (view, view.with_changes(change)):
             each.require_action(action, found.id, given=self.attributes)
         if view.caller is not None and found.id == view.root:
             raise InvalidError("what the organization is, the deployment says; its settings are what can be changed")
         if view.caller is not None and STATE in self.attributes:
             raise InvalidError("the state is changed by activating, pausing and the like")
-        if view.caller is not None and found.type == "table" and KIND in self.attributes:
+        if view.caller is not None and found.type == "table" and KIND_ATTRIBUTE in self.attributes:
             raise InvalidError("whether it is a table or a view does not change")
-        nothing_gained(view, found.id, change)
+        require_no_escalation(view, found.id, change)
         if found.type == PORT:
-            require_adding_access(view.after(change), found.id, change.attributes, found.attributes)
-        return Plan((change,))
+            require_adding_access(view.with_changes(change), found.id, change.attributes, found.attributes)
+        return CommandEffect((change,))
 
 
 def asked_about(model: Model) -> frozenset[str]:
@@ -190,12 +190,14 @@ def _erased(resource: Resource) -> Iterator[DocumentPut]:
         yield DocumentPut(kind, resource.id, None)
 
 
-def _on(resource: Resource) -> Mapping[str, tuple[ResourceId, ...]]:
+def _targets(resource: Resource) -> Mapping[str, tuple[ResourceId, ...]]:
     return {relation: tuple(edge.target for edge in edges) for relation, edges in resource.relations.items()}
 
 
 def _may_lie(model: Model, type: str, parent: Resource) -> None:
     parents = model.types[type].parents
     if parent.type not in parents:
-        words = " or ".join(f"`{model.word(each)}`" for each in parents) or "nothing"
-        raise InvalidError(f"a `{model.word(type)}` lies under {words}, not under a `{model.word(parent.type)}`")
+        words = " or ".join(f"`{model.local_name(each)}`" for each in parents) or "nothing"
+        raise InvalidError(
+            f"a `{model.local_name(type)}` lies under {words}, not under a `{model.local_name(parent.type)}`"
+        )

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.document_kinds import DESCRIPTION
-from headgate.control.resources.generic_types import more_than_a_resource
+from headgate.control.resources.generic_types import require_generic_type
 from headgate.facts.ids import ResourceId
 
 DOCUMENTED = (
@@ -24,20 +24,20 @@ DOCUMENTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Describe:
+class SetDescription:
     """The resource is described by this text; an empty one takes the description away."""
 
     resource: ResourceId
     text: str
     name: str = "resource.describe"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need `change_description` on it, or to edit it where the model has no such action."""
         found = view.target(self.resource)
-        more_than_a_resource(found.type)
+        require_generic_type(found.type)
         view.require_action(view.action(found, "change_description", "edit", "alter"), found.id)
         body = {"text": self.text} if self.text else None
-        return Plan((), (DocumentPut(DESCRIPTION, found.id, body),))
+        return CommandEffect((), (DocumentPut(DESCRIPTION, found.id, body),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class ChangeDocument:
     document: Mapping[str, Any]
     name: str = "resource.change_document"
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need to edit it."""
         found = view.target(self.resource)
         view.require_action(view.action(found, "edit", "alter"), found.id)
         if found.type not in DOCUMENTED:
             raise InvalidError(f"a `{found.type}` has no document; there are some of {', '.join(DOCUMENTED)}")
-        return Plan((), (DocumentPut(found.type, found.id, dict(self.document)),))
+        return CommandEffect((), (DocumentPut(found.type, found.id, dict(self.document)),))

@@ -14,7 +14,7 @@ _OTHERWISE: Mapping[str, str] = {
 """Types that are more than a resource, and whose commands make and change them."""
 
 
-def more_than_a_resource(type: str) -> None:
+def require_generic_type(type: str) -> None:
     """Raise `InvalidError` for a type that has commands of its own."""
     if type in _OTHERWISE:
         raise InvalidError(f"a `{type}` is not only a resource; there are commands for {_OTHERWISE[type]}s")

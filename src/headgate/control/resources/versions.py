@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, cast
 
-from headgate.control.kernel.metadata import MayKnow, Outcome, no_name
+from headgate.control.kernel.metadata import CommandOutcome, MayKnow, no_name
 from headgate.control.resources.document_kinds import document_kinds
 from headgate.facts.ids import PrincipalId, ResourceId
-from headgate.facts.snapshot import Agreement, ChangeRequest, Request, Snapshot
+from headgate.facts.snapshot import AccessRequest, Agreement, ChangeRequest, Snapshot
 
 _NOT_STATED = frozenset(("shown", "table"))
 """Kinds of documents that runs and commits write: nothing in them is stated by a caller."""
@@ -27,7 +27,7 @@ class Documents(Protocol):
 class _Upcoming:
     """The documents of a store as they will be after a command."""
 
-    outcome: Outcome
+    outcome: CommandOutcome
     store: Documents
 
     def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
@@ -41,12 +41,12 @@ def has_version(facts: Snapshot, id: str) -> bool:
     return ResourceId(id) in facts.resources or id in facts.requests
 
 
-def upcoming_version(outcome: Outcome, store: Documents, resource: ResourceId) -> str:
+def upcoming_version(outcome: CommandOutcome, store: Documents, resource: ResourceId) -> str:
     """Return the version that a resource will have once a command is written."""
-    return version(outcome.facts, _Upcoming(outcome, store), resource, outcome.may_know)
+    return resource_version(outcome.facts, _Upcoming(outcome, store), resource, outcome.may_know)
 
 
-def version(facts: Snapshot, store: Documents, resource: ResourceId, may_know: MayKnow = no_name) -> str:
+def resource_version(facts: Snapshot, store: Documents, resource: ResourceId, may_know: MayKnow = no_name) -> str:
     """Return the version of a resource, the same on every replica: none is kept.
 
     The version of an approval contains the names that the reader may know, and no others: a reader could guess a hidden name
@@ -58,7 +58,7 @@ def version(facts: Snapshot, store: Documents, resource: ResourceId, may_know: M
     stated = (
         *(asdict(each) for kind in (facts.resources, *records) if (each := _of(kind, resource)) is not None),
         dict(facts.settings.get(resource, {})),
-        sorted((subject, keys) for subject, keys in facts.subjects.get(resource, {}).items()),
+        sorted((subject, keys) for subject, keys in facts.assignments_on.get(resource, {}).items()),
         facts.run_as.get(resource),
         facts.governs.get(resource),
         *_approval(facts, store, resource, documents, may_know),
@@ -72,7 +72,7 @@ def _approval(
 ) -> Iterator[Mapping[str, Any]]:
     """Yield what waits for approval under this id, and the names of what its record and its documents refer to."""
     for kind in (facts.agreements, facts.change_requests, facts.requests):
-        found: Agreement | ChangeRequest | Request | None = _of(kind, id)
+        found: Agreement | ChangeRequest | AccessRequest | None = _of(kind, id)
         if found is not None:
             record = _record(found, may_know)
             referred = {*_texts(record), *_texts(documents)}
@@ -81,9 +81,9 @@ def _approval(
             yield {"record": record, "names": names}
 
 
-def _record(found: Agreement | ChangeRequest | Request, may_know: MayKnow) -> dict[str, Any]:
+def _record(found: Agreement | ChangeRequest | AccessRequest, may_know: MayKnow) -> dict[str, Any]:
     record = asdict(found)
-    if isinstance(found, Request) and not (found.resource and may_know(found.resource)):
+    if isinstance(found, AccessRequest) and not (found.resource and may_know(found.resource)):
         # The author knows the name that the request was filed under, but not whether a resource has it.
         record["resource"] = None
     return record

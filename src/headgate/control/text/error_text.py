@@ -7,7 +7,7 @@ puts such a text into an answer, a log of a run or a row takes it from here.
 import re
 from typing import Any, Final
 
-REFUSED: Final = "42501"
+REFUSED_STATE: Final = "42501"
 """The SQLSTATE of a refusal, also in the answers of the gateway and of SQL over HTTP."""
 _OF_USERS: Final = frozenset(("07", "0A", "21", "22", "23", "2B", "3F", "42", "46", "51", "54", "57", "P0"))
 """The SQLSTATE classes of errors about the statement itself: syntax, names, types, values, features and limits.

@@ -137,7 +137,7 @@ def _reads_as_latin(letter: str) -> bool:
     return ord(letter) in _LOOKS or _script(letter) == "LATIN"
 
 
-def look(text: str) -> str:
+def script_skeleton(text: str) -> str:
     """Return the text as readers see it: nothing invisible, and each letter that looks like an ASCII one as that one."""
     return _INVISIBLE.sub("", text).translate(_LOOKS)
 

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headgate.decision.candidates import candidates
-from headgate.decision.context import Asked
+from headgate.decision.candidates import candidate_principals
+from headgate.decision.context import EvaluationContext
 from headgate.decision.diff.impact import Scope
-from headgate.decision.diff.results import Ability, Effect
+from headgate.decision.diff.results import Ability, SubjectImpact
 from headgate.decision.evaluator import Answers
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
@@ -14,10 +14,10 @@ from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource
 from headgate.model.model import Model
 
-FEW = 50
+EXACT_LIMIT = 50
 """Up to so many principals are asked about one by one; beyond, it is quicker to ask who may."""
 
-Able = Mapping[Ability, frozenset[PrincipalId]]
+Abilities = Mapping[Ability, frozenset[PrincipalId]]
 """Who may do what on one resource."""
 
 
@@ -26,7 +26,7 @@ _Allowed = tuple[str, str, frozenset[Ability]]
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class EvaluatedSide:
     """What answers at a time (seconds since the epoch). What `acting` and `words` keep is worked out once."""
 
     answers: Answers
@@ -51,24 +51,24 @@ class Moment:
 
     def candidates(self, resource: Resource, roles: Collection[str]) -> set[PrincipalId]:
         """Return everybody who may hold one of the roles there."""
-        return candidates(self._asked(resource), resource, roles)
+        return candidate_principals(self._asked(resource), resource, roles)
 
-    def _asked(self, resource: Resource) -> Asked:
+    def _asked(self, resource: Resource) -> EvaluationContext:
         nobody = Question(Caller(PrincipalId("")), "", resource.id)
-        return Asked(self.answers.models, self.answers.facts, nobody, self.now)
+        return EvaluationContext(self.answers.models, self.answers.facts, nobody, self.now)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ResourceSide:
     """A resource as it is at a moment, and the model that decides on it."""
 
-    moment: Moment
+    moment: EvaluatedSide
     resource: Resource
     model: Model
 
 
 @dataclass(frozen=True, slots=True)
-class _Concerned:
+class _Affected:
     """Who is to be asked about on a resource, and who of them about what they may assign there."""
 
     id: ResourceId
@@ -76,14 +76,16 @@ class _Concerned:
     giving: frozenset[PrincipalId]
 
 
-def effects(before: Moment, after: Moment, scopes: Sequence[Scope], few: int = FEW) -> tuple[Effect, ...]:
+def compare(
+    before: EvaluatedSide, after: EvaluatedSide, scopes: Sequence[Scope], few: int = EXACT_LIMIT
+) -> tuple[SubjectImpact, ...]:
     """Return what anybody within the scopes loses and gains, by principal and resource."""
     concerned = _concerned(before, after, scopes)
     found = (effect for each in concerned for effect in _on(_place(before, each), _place(after, each), each, few))
     return tuple(sorted(found, key=lambda effect: (effect.principal, effect.resource)))
 
 
-def _concerned(before: Moment, after: Moment, scopes: Sequence[Scope]) -> Iterator[_Concerned]:
+def _concerned(before: EvaluatedSide, after: EvaluatedSide, scopes: Sequence[Scope]) -> Iterator[_Affected]:
     """Yield the resources that are within a scope and there on one side at least; one at a time, for there may be many."""
     sides = before.answers.facts, after.answers.facts
     everybody = frozenset(id for facts in sides for id in facts.principals)
@@ -96,7 +98,7 @@ def _concerned(before: Moment, after: Moment, scopes: Sequence[Scope]) -> Iterat
         if any(id in facts.resources for facts in sides):
             here = (*everywhere, *some)
             giving = _principals(everybody, (scope for scope in here if scope.giving))
-            yield _Concerned(id, _principals(everybody, here), giving)
+            yield _Affected(id, _principals(everybody, here), giving)
 
 
 def _principals(everybody: frozenset[PrincipalId], scopes: Iterable[Scope]) -> frozenset[PrincipalId]:
@@ -105,13 +107,15 @@ def _principals(everybody: frozenset[PrincipalId], scopes: Iterable[Scope]) -> f
     return everybody if None in named else known
 
 
-def _place(moment: Moment, concerned: _Concerned) -> _Place | None:
+def _place(moment: EvaluatedSide, concerned: _Affected) -> _ResourceSide | None:
     resource = moment.answers.facts.resources.get(concerned.id)
     model = moment.model(resource) if resource else None
-    return _Place(moment, resource, model) if resource and model else None
+    return _ResourceSide(moment, resource, model) if resource and model else None
 
 
-def _on(before: _Place | None, after: _Place | None, concerned: _Concerned, few: int) -> Iterator[Effect]:
+def _on(
+    before: _ResourceSide | None, after: _ResourceSide | None, concerned: _Affected, few: int
+) -> Iterator[SubjectImpact]:
     was, will_be = _able(before, concerned, few), _able(after, concerned, few)
     nobody = frozenset[PrincipalId]()
     changed = {each: was.get(each, nobody) ^ will_be.get(each, nobody) for each in was.keys() | will_be.keys()}
@@ -119,10 +123,10 @@ def _on(before: _Place | None, after: _Place | None, concerned: _Concerned, few:
         had = frozenset(each for each, able in was.items() if who in able)
         has = frozenset(each for each, able in will_be.items() if who in able)
         lost, gained = tuple(sorted(had - has)), tuple(sorted(has - had))
-        yield Effect(who, concerned.id, _word(before, had), _word(after, has), lost, gained)
+        yield SubjectImpact(who, concerned.id, _word(before, had), _word(after, has), lost, gained)
 
 
-def _able(place: _Place | None, concerned: _Concerned, few: int) -> Able:
+def _able(place: _ResourceSide | None, concerned: _Affected, few: int) -> Abilities:
     """Return which of those concerned may do what there; nothing where nothing is."""
     if place is None:
         return {}
@@ -131,24 +135,24 @@ def _able(place: _Place | None, concerned: _Concerned, few: int) -> Able:
     able = {each: _who(place, each, here, few) for each in place.moment.abilities(place.resource.type)}
     giving, givers = _assignable(place), here & concerned.giving
     if giving and len(givers) > few:
-        givers &= _givers(place)
+        givers &= _possible_assigners(place)
     return able | {each: frozenset(who for who in givers if _may(place, who, each)) for each in giving}
 
 
-def _who(place: _Place, ability: Ability, here: frozenset[PrincipalId], few: int) -> frozenset[PrincipalId]:
+def _who(place: _ResourceSide, ability: Ability, here: frozenset[PrincipalId], few: int) -> frozenset[PrincipalId]:
     if len(here) > few:
-        return here & place.moment.answers.who(ability.action, place.resource.id, place.moment.now)
+        return here & place.moment.answers.list_principals(ability.action, place.resource.id, place.moment.now)
     return frozenset(who for who in here if _may(place, who, ability))
 
 
-def _may(place: _Place, who: PrincipalId, ability: Ability) -> bool:
+def _may(place: _ResourceSide, who: PrincipalId, ability: Ability) -> bool:
     question = Question(Caller(who), ability.action, place.resource.id)
     if ability.role:
         question = Question(Caller(who), ability.action, place.resource.id, role=ability.role, subject=who)
     return place.moment.allowed(question)
 
 
-def _assignable(place: _Place) -> tuple[Ability, ...]:
+def _assignable(place: _ResourceSide) -> tuple[Ability, ...]:
     type, custom = place.resource.type, place.model.custom_roles
     roles = {role.name for role in place.model.roles.values() if type in role.on}
     if custom and type in custom.on:
@@ -156,7 +160,7 @@ def _assignable(place: _Place) -> tuple[Ability, ...]:
     return tuple(Ability(f"assignment.{verb}", role) for verb in ("add", "remove") for role in sorted(roles))
 
 
-def _givers(place: _Place) -> frozenset[PrincipalId]:
+def _possible_assigners(place: _ResourceSide) -> frozenset[PrincipalId]:
     """Return everybody who may be able to assign something there."""
     rules = [rule for rule in place.model.assign if place.resource.type in rule.on]
     if any(not rule.holder for rule in rules):
@@ -164,7 +168,7 @@ def _givers(place: _Place) -> frozenset[PrincipalId]:
     return frozenset(place.moment.candidates(place.resource, {holder for rule in rules for holder in rule.holder}))
 
 
-def _word(place: _Place | None, able: frozenset[Ability]) -> str | None:
+def _word(place: _ResourceSide | None, able: frozenset[Ability]) -> str | None:
     """Return the role that is as much as what is allowed."""
     if place is None:
         return None

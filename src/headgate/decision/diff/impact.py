@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from headgate.decision.candidates import people
+from headgate.decision.candidates import members_of
 from headgate.decision.context import Models
-from headgate.decision.diff.reach import can_hold, reached
+from headgate.decision.diff.reach import is_satisfiable, reached
 from headgate.facts import changes as c
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot
-from headgate.model.model import Alternative, AssignRule, Model
+from headgate.model.model import AssignRule, Model, Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Scope:
     giving: bool = True
 
 
-EVERYTHING = Scope(None, None)
+WHOLE_SCOPE = Scope(None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def affected(models: Models, before: Snapshot, after: Snapshot, change: c.Change
 
 
 def _everything(_: _Step, __: c.Change) -> Iterator[Scope]:
-    yield EVERYTHING
+    yield WHOLE_SCOPE
 
 
 def _nothing(_: _Step, __: c.Change) -> Iterator[Scope]:
@@ -90,7 +90,7 @@ def _membership(step: _Step, change: c.MemberAdded | c.MemberRemoved) -> Iterato
 
 
 def _assignment(step: _Step, change: c.RoleAssigned | c.RoleRevoked) -> Iterator[Scope]:
-    who = {each for facts in step.sides for each in people(facts, change.subject)}
+    who = {each for facts in step.sides for each in members_of(facts, change.subject)}
     yield from _of_assignment(step, who, change.role, change.resource)
 
 
@@ -101,7 +101,7 @@ def _resource(step: _Step, change: Any) -> Iterator[Scope]:  # noqa: ANN401 (any
 def _attributes(step: _Step, change: c.AttributesSet) -> Iterator[Scope]:
     # The organization's own attributes say whether it is suspended.
     if change.resource == step.after.organization:
-        yield EVERYTHING
+        yield WHOLE_SCOPE
     else:
         yield from _place(step, change.resource)
 
@@ -110,10 +110,10 @@ def _access(step: _Step, change: Any) -> Iterator[Scope]:  # noqa: ANN401 (any c
     yield from _place(step, change.access)
     agreement = step.before.agreements.get(change.access)
     if agreement is not None:
-        for subject, keys in step.before.subjects.get(agreement.port, {}).items():
+        for subject, keys in step.before.assignments_on.get(agreement.port, {}).items():
             for role, port, reason in keys:
                 if reason == change.access:
-                    yield from _of_assignment(step, people(step.before, subject), role, port)
+                    yield from _of_assignment(step, members_of(step.before, subject), role, port)
 
 
 def _of_assignment(step: _Step, who: Collection[PrincipalId], role: str, place: ResourceId) -> Iterator[Scope]:
@@ -153,21 +153,23 @@ def _place(step: _Step, id: ResourceId) -> Iterator[Scope]:
             yield Scope(frozenset((PrincipalId(each),)), None)
     for each in inside:
         if any(each in facts.assignments or GroupId(each) in facts.groups for facts in step.sides):
-            yield _of_people(step, {who for facts in step.sides for who in people(facts, each)})
-    if any(_counted(facts, each) for facts in step.sides for each in inside):
+            yield _of_people(step, {who for facts in step.sides for who in members_of(facts, each)})
+    if any(_build_members(facts, each) for facts in step.sides for each in inside):
         yield Scope(None, frozenset(id for facts in step.sides for id in _counting(step.models, facts)))
 
 
 def _gives(model: Model, facts: Snapshot, roles: frozenset[str]) -> bool:
     spread = {
-        rule.role for rule in model.spread if rule.role and rule.roles & roles and can_hold(facts, model, rule.when)
+        rule.role
+        for rule in model.spread
+        if rule.role and rule.roles & roles and is_satisfiable(facts, model, rule.when)
     }
     held = frozenset[str]().union(*(model.roles[each].closure for each in (roles | spread) & model.roles.keys()))
     asked_for = ((*rule.holder, *rule.on_subject, *(each.role for each in rule.needs)) for rule in model.assign)
     return any(not held.isdisjoint(each) for each in asked_for)
 
 
-def _counted(facts: Snapshot, id: ResourceId) -> bool:
+def _build_members(facts: Snapshot, id: ResourceId) -> bool:
     return id in facts.principals or (id in facts.resources and facts.resources[id].type == "organization")
 
 
@@ -180,7 +182,7 @@ def _counting(models: Models, facts: Snapshot) -> Iterator[ResourceId]:
     yield from (id for id, resource in facts.resources.items() if resource.type in types)
 
 
-def _counts(rule: Alternative | AssignRule) -> bool:
+def _counts(rule: Requirement | AssignRule) -> bool:
     return any(term.name in _COUNTING for term in rule.when)
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from headgate.decision.diff.compare import Moment
-from headgate.decision.diff.results import Ability, Effect, Flip, PipelineEffect
-from headgate.decision.run_scope import DECLARED, THROUGH, edges
+from headgate.decision.diff.compare import EvaluatedSide
+from headgate.decision.diff.results import Ability, DecisionChange, PipelineImpact, SubjectImpact
+from headgate.decision.run_scope import DECLARED, THROUGH, pipeline_edges
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, RelationsSet, ResourceCreated, RunAsSet
@@ -13,10 +13,10 @@ from headgate.facts.snapshot import Resource, Snapshot
 
 
 def pipeline_effects(
-    before: Moment, after: Moment, effects: Iterable[Effect], pipelines: Iterable[ResourceId]
-) -> tuple[PipelineEffect, ...]:
+    before: EvaluatedSide, after: EvaluatedSide, effects: Iterable[SubjectImpact], pipelines: Iterable[ResourceId]
+) -> tuple[PipelineImpact, ...]:
     """Return what happens to these pipelines, as far as they are there afterwards and anything does."""
-    on: dict[ResourceId, list[Effect]] = {}
+    on: dict[ResourceId, list[SubjectImpact]] = {}
     for effect in effects:
         on.setdefault(effect.resource, []).append(effect)
     there = after.answers.facts.resources
@@ -24,7 +24,7 @@ def pipeline_effects(
     return tuple(effect for effect in found if effect.breaks or effect.opens)
 
 
-def touching(before: Moment, after: Moment, effects: Iterable[Effect]) -> set[ResourceId]:
+def touching(before: EvaluatedSide, after: EvaluatedSide, effects: Iterable[SubjectImpact]) -> set[ResourceId]:
     """Return the pipelines that somebody loses or gains something on, or on something that they touch."""
     sides, concerned = (before.answers.facts, after.answers.facts), {effect.resource for effect in effects}
     return {id for facts in sides for each in concerned for id in _touching(facts, each)}
@@ -59,25 +59,29 @@ def _through(facts: Snapshot, id: ResourceId) -> Iterator[ResourceId]:
             yield other
 
 
-def _effect(before: Moment, after: Moment, id: ResourceId, effects: Iterable[Effect]) -> PipelineEffect:
+def _effect(
+    before: EvaluatedSide, after: EvaluatedSide, id: ResourceId, effects: Iterable[SubjectImpact]
+) -> PipelineImpact:
     run_as = after.answers.facts.run_as.get(id)
     flips = [flip for effect in effects for flip in effect.flips()]
     gained = [flip for flip in flips if flip.allowed]
     if run_as is None:
-        return PipelineEffect(id, None, tuple(flip for flip in flips if not flip.allowed), tuple(gained))
+        return PipelineImpact(id, None, tuple(flip for flip in flips if not flip.allowed), tuple(gained))
     lacked, lacks = _lacking(before, id, after), _lacking(after, id, before)
-    lost = tuple(Flip(run_as, *each, allowed=False) for each in lacks if each not in lacked)
-    mended = (Flip(run_as, *each, allowed=True) for each in lacked if each not in lacks)
-    return PipelineEffect(id, run_as, lost, (*mended, *gained))
+    lost = tuple(DecisionChange(run_as, *each, allowed=False) for each in lacks if each not in lacked)
+    mended = (DecisionChange(run_as, *each, allowed=True) for each in lacked if each not in lacks)
+    return PipelineImpact(id, run_as, lost, (*mended, *gained))
 
 
-def _lacking(moment: Moment, id: ResourceId, other: Moment) -> dict[tuple[Ability, ResourceId], None]:
+def _lacking(moment: EvaluatedSide, id: ResourceId, other: EvaluatedSide) -> dict[tuple[Ability, ResourceId], None]:
     """Return what the pipeline declares and its run-as principal may not do; `other` knows what is gone on this side."""
     facts = moment.answers.facts
     pipeline, run_as = facts.resources.get(id), facts.run_as.get(id)
     if pipeline is None or run_as is None:
         return {}
-    targets = ((actions, edge.target) for name, actions in DECLARED.items() for edge in edges(facts, pipeline, name))
+    targets = (
+        (actions, edge.target) for name, actions in DECLARED.items() for edge in pipeline_edges(facts, pipeline, name)
+    )
     asked = ((Ability(action), target) for actions, target in targets for action in sorted(actions))
     return {
         (ability, target): None
@@ -87,6 +91,6 @@ def _lacking(moment: Moment, id: ResourceId, other: Moment) -> dict[tuple[Abilit
     }
 
 
-def _known(moment: Moment, ability: Ability, target: ResourceId) -> bool:
+def _known(moment: EvaluatedSide, ability: Ability, target: ResourceId) -> bool:
     resource = moment.answers.facts.resources.get(target)
     return resource is not None and ability in moment.abilities(resource.type)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from headgate.decision.context import Models
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
-from headgate.model.model import Model, Spread, Term, When
+from headgate.model.model import Condition, Model, PropagationRule, When
 
 
 def reached(
@@ -22,12 +22,12 @@ def reached(
     return held | needing | served
 
 
-def can_hold(facts: Snapshot, model: Model, when: When) -> bool:
+def is_satisfiable(facts: Snapshot, model: Model, when: When) -> bool:
     """Say whether the conditions can hold anywhere, by the values that the switches have."""
     return all(_can_hold(facts, model, term) for term in when if term.root == "setting")
 
 
-def _can_hold(facts: Snapshot, model: Model, term: Term) -> bool:
+def _can_hold(facts: Snapshot, model: Model, term: Condition) -> bool:
     values = {here[term.name] for here in facts.settings.values() if term.name in here}
     values.add(model.settings[term.name].default)
     return any((value in term.values) is not term.negated for value in values)
@@ -39,19 +39,19 @@ def _spread(
     """Return where the model's spread rules take an assignment."""
     found = set[ResourceId]()
     for rule in model.spread:
-        if (roles is None or not rule.roles.isdisjoint(roles)) and can_hold(facts, model, rule.when):
+        if (roles is None or not rule.roles.isdisjoint(roles)) and is_satisfiable(facts, model, rule.when):
             starts = [facts.resources[id] for id in origins if facts.resources[id].type in rule.origin]
             found |= _up(facts, rule, starts) if rule.up else _down(facts, model, rule, starts)
     return found
 
 
-def _up(facts: Snapshot, rule: Spread, starts: Iterable[Resource]) -> set[ResourceId]:
+def _up(facts: Snapshot, rule: PropagationRule, starts: Iterable[Resource]) -> set[ResourceId]:
     lines = ((start, *facts.ancestors(start.id)) for start in starts)
     tops = {each.id for line in lines if (each := next((one for one in line if one.type == rule.up), None))}
     return tops | ({id for top in tops for id in facts.below(top)} if rule.within else set[ResourceId]())
 
 
-def _down(facts: Snapshot, model: Model, rule: Spread, starts: Iterable[Resource]) -> set[ResourceId]:
+def _down(facts: Snapshot, model: Model, rule: PropagationRule, starts: Iterable[Resource]) -> set[ResourceId]:
     found = {start.id for start in starts}
     waiting = list(found)
     while waiting:

@@ -15,7 +15,7 @@ class Ability(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
+class DecisionChange:
     """A decision that is another afterwards: `allowed` says what it is then."""
 
     principal: PrincipalId
@@ -25,7 +25,7 @@ class Flip:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class SubjectImpact:
     """What one principal loses and gains on one resource.
 
     `before` and `after` are the role of the model that gives as much there as the principal may do; None for none.
@@ -38,14 +38,14 @@ class Effect:
     lost: tuple[Ability, ...]
     gained: tuple[Ability, ...]
 
-    def flips(self) -> Iterator[Flip]:
+    def flips(self) -> Iterator[DecisionChange]:
         """Yield the decisions that are another afterwards."""
-        yield from (Flip(self.principal, each, self.resource, allowed=False) for each in self.lost)
-        yield from (Flip(self.principal, each, self.resource, allowed=True) for each in self.gained)
+        yield from (DecisionChange(self.principal, each, self.resource, allowed=False) for each in self.lost)
+        yield from (DecisionChange(self.principal, each, self.resource, allowed=True) for each in self.gained)
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineEffect:
+class PipelineImpact:
     """A pipeline that `breaks`, by what is lost, or `opens`, by what is gained.
 
     Lost is what its run-as principal may not do any more though the pipeline declares it; without a run-as
@@ -55,8 +55,8 @@ class PipelineEffect:
 
     pipeline: ResourceId
     run_as: PrincipalId | None
-    lost: tuple[Flip, ...]
-    gained: tuple[Flip, ...]
+    lost: tuple[DecisionChange, ...]
+    gained: tuple[DecisionChange, ...]
 
     @property
     def breaks(self) -> bool:
@@ -70,13 +70,13 @@ class PipelineEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Consequences:
+class Impact:
     """All that differs: by principal and resource, sorted, and by pipeline. Nothing is left out."""
 
-    effects: tuple[Effect, ...]
-    pipelines: tuple[PipelineEffect, ...]
+    effects: tuple[SubjectImpact, ...]
+    pipelines: tuple[PipelineImpact, ...]
 
-    def flips(self) -> Iterator[Flip]:
+    def flips(self) -> Iterator[DecisionChange]:
         """Yield every decision that is another afterwards."""
         for effect in self.effects:
             yield from effect.flips()

@@ -9,7 +9,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Memo(Generic[K, V]):
+class BoundedCache(Generic[K, V]):
     """Values by key; when there are too many it starts anew.
 
     Another memo can begin with what is kept here, at a cost that does not depend on how much that is: the kept map is
@@ -39,13 +39,13 @@ class Memo(Generic[K, V]):
         self._hand(key, value)
         return value
 
-    def without(self, gone: Iterable[K]) -> "Memo[K, V]":
+    def without(self, gone: Iterable[K]) -> "BoundedCache[K, V]":
         """Return another memo that begins with what is kept here, but for these keys."""
         rest = self._kept
         for key in gone:
             if key in rest:
                 rest = rest.delete(key)
-        return Memo(self._most, rest)
+        return BoundedCache(self._most, rest)
 
     def _hand(self, key: K, value: V) -> None:
         if len(self.near) >= self._most:

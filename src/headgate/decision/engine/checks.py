@@ -3,22 +3,22 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headgate.decision.conditions import Case, holds
-from headgate.decision.context import Asked, Models
-from headgate.decision.effective_assignments import stands
-from headgate.decision.engine.compile import Compiled, Rules, Wanted
+from headgate.decision.conditions import ConditionInput, holds
+from headgate.decision.context import EvaluationContext, Models
+from headgate.decision.effective_assignments import meets_membership
+from headgate.decision.engine.compile import CompiledModel, CompiledModels, RoleSet
 from headgate.decision.engine.holdings import Holdings
-from headgate.decision.engine.position import Plan
-from headgate.decision.engine.positions import Grounds
+from headgate.decision.engine.position import MaskRequirement
+from headgate.decision.engine.positions import PositionIndex
 from headgate.decision.reference import ASSIGNING
-from headgate.decision.tree import kind_of, places_of
+from headgate.decision.tree import requirement_places, subject_kind
 from headgate.decision.types import Question
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
-from headgate.model.model import AssignRule, RoleAt
+from headgate.model.model import AssignRule, RequiredRole
 
 
-def reached(plan: Plan, id: ResourceId, at: dict[ResourceId, int]) -> bool:
+def reached(plan: MaskRequirement, id: ResourceId, at: dict[ResourceId, int]) -> bool:
     """Say whether a wanted role comes to the resource from an assignment. Every check comes by here, so it is plain."""
     if at.get(id, 0) & plan.own:
         return True
@@ -28,7 +28,7 @@ def reached(plan: Plan, id: ResourceId, at: dict[ResourceId, int]) -> bool:
     return False
 
 
-def met(plan: Plan, id: ResourceId, at: dict[ResourceId, int]) -> bool:
+def met(plan: MaskRequirement, id: ResourceId, at: dict[ResourceId, int]) -> bool:
     """Say whether masks meet a bare plan for the resource."""
     if reached(plan, id, at):
         return True
@@ -47,13 +47,13 @@ def named(resource: Resource, relation: str) -> set[str | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class MaskChecker:
     """What all decisions on one snapshot rest on."""
 
     models: Models
-    compiled: Compiled
+    compiled: CompiledModels
     facts: Snapshot
-    grounds: Grounds
+    grounds: PositionIndex
 
     def allows(self, held: Holdings, question: Question, resource: Resource, now: float) -> bool:
         """Say whether what is held allows what is asked."""
@@ -66,11 +66,11 @@ class Answering:
             question.action in self.compiled.bridged and self._bridged(held, question.action, resource)
         )
 
-    def holds(self, held: Holdings, rules: Rules, resource: Resource, wanted: Wanted) -> bool:
+    def holds(self, held: Holdings, rules: CompiledModel, resource: Resource, wanted: RoleSet) -> bool:
         """Say whether one of these roles, which are of the resource's model, is held on it."""
         return self.meets(held, self.grounds.of(resource).plan(rules, wanted), resource)
 
-    def meets(self, held: Holdings, plan: Plan, resource: Resource) -> bool:
+    def meets(self, held: Holdings, plan: MaskRequirement, resource: Resource) -> bool:
         """Say whether what is held, or the relations of the resource, meet a plan for it."""
         if plan.bare:
             return met(plan, resource.id, held.at)
@@ -79,36 +79,41 @@ class Answering:
         there = self.facts.resources
         return any(all(self.meets(held, each, there[id]) for id, each in plans) for plans in plan.least)
 
-    def _acting(self, held: Holdings, question: Question, rules: Rules, resource: Resource, now: float) -> bool:
+    def _acting(self, held: Holdings, question: Question, rules: CompiledModel, resource: Resource, now: float) -> bool:
         act = rules.acts.get(question.action)
         if act is None or act.type != resource.type:
             return False
         if act.wanted is not None and not self.holds(held, rules, resource, act.wanted):
             return False
-        case = Case(self.facts, question, rules.model, resource, now)
+        case = ConditionInput(self.facts, question, rules.model, resource, now)
         return act.ways is None or any(
             holds(way.when, case) and self._holds_all(held, question, rules, resource, way.roles) for way in act.ways
         )
 
     def _holds_all(
-        self, held: Holdings, question: Question, rules: Rules, resource: Resource, roles: tuple[RoleAt, ...]
+        self,
+        held: Holdings,
+        question: Question,
+        rules: CompiledModel,
+        resource: Resource,
+        roles: tuple[RequiredRole, ...],
     ) -> bool:
         """Say whether each role is held on all of its places."""
         for needed in roles:
-            places, wanted = places_of(self.facts, question, resource, needed), rules.wanted((needed.role,))
+            places, wanted = requirement_places(self.facts, question, resource, needed), rules.wanted((needed.role,))
             if not places and not needed.optional:
                 return False
             if not all(self._holds_there(held, rules, id, wanted) for id in places):
                 return False
         return True
 
-    def _holds_there(self, held: Holdings, rules: Rules, id: ResourceId, wanted: Wanted) -> bool:
+    def _holds_there(self, held: Holdings, rules: CompiledModel, id: ResourceId, wanted: RoleSet) -> bool:
         resource = self.facts.resources.get(id)
         if resource is None or self.grounds.of(resource).rules is not rules:
             return False
         return self.holds(held, rules, resource, wanted)
 
-    def bridges(self, action: str, resource: Resource) -> Iterator[tuple[Resource, Rules, str]]:
+    def bridges(self, action: str, resource: Resource) -> Iterator[tuple[Resource, CompiledModel, str]]:
         """Yield the resources that lend the action here to who holds a role on them, with their model and the role."""
         for id in self.facts.referrers.get(resource.id, ()):
             port = self.facts.resources[id]
@@ -122,8 +127,14 @@ class Answering:
         ways = self.bridges(action, resource)
         return any(self.holds(held, rules, port, rules.wanted((role,))) for port, rules, role in ways)
 
-    def _assigning(self, held: Holdings, question: Question, rules: Rules, resource: Resource, now: float) -> bool:
-        asked, verb, new = Asked(self.models, self.facts, question, now), ASSIGNING[question.action], question.new_role
+    def _assigning(
+        self, held: Holdings, question: Question, rules: CompiledModel, resource: Resource, now: float
+    ) -> bool:
+        asked, verb, new = (
+            EvaluationContext(self.models, self.facts, question, now),
+            ASSIGNING[question.action],
+            question.new_role,
+        )
 
         def may(verb: str, role: str | None) -> bool:
             return self._may_assign(held, asked, rules, resource, verb, role or "")
@@ -132,9 +143,11 @@ class Answering:
             return may(verb, question.role)
         return may("change", new) or (question.role is not None and may("remove", question.role) and may("add", new))
 
-    def _may_assign(self, held: Holdings, asked: Asked, rules: Rules, resource: Resource, verb: str, name: str) -> bool:
+    def _may_assign(
+        self, held: Holdings, asked: EvaluationContext, rules: CompiledModel, resource: Resource, verb: str, name: str
+    ) -> bool:
         model, subject, lasting = rules.model, asked.question.subject, verb == "remove"
-        case, kind = asked.case(model, resource), kind_of(self.facts, subject) if subject else "user"
+        case, kind = asked.condition_input(model, resource), subject_kind(self.facts, subject) if subject else "user"
         role, custom = model.roles.get(name), model.custom_roles
         active = custom is not None and resource.type in custom.on and holds(custom.when, case)
         replaced = active and custom is not None and name in custom.replaces
@@ -145,7 +158,9 @@ class Answering:
         if not (own or (defined and (lasting or active))):
             return False
         who = subject or PrincipalId("")
-        if not lasting and not all(stands(asked, model, s, who, kind, name, resource.id) for s in model.standing):
+        if not lasting and not all(
+            meets_membership(asked, model, s, who, kind, name, resource.id) for s in model.standing
+        ):
             return False
         return any(
             self._by_rule(held, asked, rules, resource, rule)
@@ -155,12 +170,18 @@ class Answering:
             if holds(rule.when, case)
         )
 
-    def _by_rule(self, held: Holdings, asked: Asked, rules: Rules, resource: Resource, rule: AssignRule) -> bool:
+    def _by_rule(
+        self, held: Holdings, asked: EvaluationContext, rules: CompiledModel, resource: Resource, rule: AssignRule
+    ) -> bool:
         question, subject = asked.question, ResourceId(asked.question.subject or "")
         if rule.holder and not self.holds(held, rules, resource, rules.wanted(rule.holder)):
             return False
         if rule.on_subject and not self._holds_there(held, rules, subject, rules.wanted(rule.on_subject)):
             return False
         # A rule that asks for nothing lets nobody.
-        asks = rule.holder or rule.on_subject or any(places_of(self.facts, question, resource, x) for x in rule.needs)
+        asks = (
+            rule.holder
+            or rule.on_subject
+            or any(requirement_places(self.facts, question, resource, x) for x in rule.needs)
+        )
         return bool(asks) and self._holds_all(held, question, rules, resource, rule.needs)

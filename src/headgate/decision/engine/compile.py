@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from headgate.model.model import Alternative, Model, When
+from headgate.model.model import Model, Requirement, When
 
 SELF, ABOVE, ANCESTOR = ".self", ".above", ".ancestor"
 """How a place can be related to a resource, besides by a relation's name: the resource itself, what roles come down
@@ -18,7 +18,7 @@ _FORESEEN = frozenset(("setting", "self", "parent"))
 """What a condition can look at that no question changes, and no time."""
 
 
-class Wanted:
+class RoleSet:
     """Some roles of a model, any of which would do.
 
     `holding` are the roles that include one of them, `least` those of them that include no other: who holds one of the
@@ -42,15 +42,15 @@ def _least(model: Model, roles: frozenset[str]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ActionRequirement:
     """What an action takes: one of the roles (where any role gives it), and one of the ways (where any is stated)."""
 
     type: str
-    wanted: Wanted | None
-    ways: tuple[Alternative, ...] | None
+    wanted: RoleSet | None
+    ways: tuple[Requirement, ...] | None
 
 
-class Rules:
+class CompiledModel:
     """One model, compiled. Its answers depend on nothing but the model, so that all engines may share it."""
 
     def __init__(self, model: Model, bits: Iterator[int]) -> None:
@@ -62,21 +62,21 @@ class Rules:
         }
         self.foreseen = all(term.root in _FORESEEN for when in _lasting(model) for term in when)
         self.attributed = any(term.root in ("self", "parent") for when in _lasting(model) for term in when)
-        self._wanted: dict[tuple[str, ...], Wanted] = {}
-        self._masks: dict[tuple[Wanted, tuple[int, ...], frozenset[str], str], int] = {}
+        self._wanted: dict[tuple[str, ...], RoleSet] = {}
+        self._masks: dict[tuple[RoleSet, tuple[int, ...], frozenset[str], str], int] = {}
         self.any_role = self.wanted(tuple(model.roles))
         self.acts = {action: self._act(action) for type in model.types for action in model.actions_on(type)}
         self.discovering = {type: self._discovering(type) for type in model.types}
 
-    def wanted(self, roles: tuple[str, ...]) -> Wanted:
+    def wanted(self, roles: tuple[str, ...]) -> RoleSet:
         """Return the one record for these roles; those that the model does not know are nobody's."""
         found = self._wanted.get(roles)
         if found is None:
             known = frozenset(role for role in roles if role in self.model.roles)
-            found = self._wanted.setdefault(roles, Wanted(self.model, known))
+            found = self._wanted.setdefault(roles, RoleSet(self.model, known))
         return found
 
-    def mask(self, wanted: Wanted, rules: tuple[int, ...], related: frozenset[str], origin: str) -> int:
+    def mask(self, wanted: RoleSet, rules: tuple[int, ...], related: frozenset[str], origin: str) -> int:
         """Return the bits at a place each of which gives a wanted role to a resource.
 
         `rules` says which of the model's spread rules act on the resource, `related` how the place is related to it;
@@ -88,11 +88,11 @@ class Rules:
             found = self._masks[key] = _union(self._giving(*key))
         return found
 
-    def named(self, wanted: Wanted, type: str) -> tuple[str, ...]:
+    def named(self, wanted: RoleSet, type: str) -> tuple[str, ...]:
         """Return the relations of a resource of this type that give a wanted role to whom they name."""
         return tuple(each.relation for each in self.model.named_in if type in each.to and each.role in wanted.holding)
 
-    def carrying(self, wanted: Wanted) -> frozenset[str]:
+    def carrying(self, wanted: RoleSet) -> frozenset[str]:
         """Return the types on whose resources somebody can hold a wanted role at all."""
         model = self.model
         on = [model.roles[role].on for role in wanted.holding]
@@ -109,7 +109,7 @@ class Rules:
         own = any(term.root == "self" for when in _lasting(model) for term in when)
         return not (model.lineage or along or own or type in model.derived)
 
-    def _giving(self, wanted: Wanted, rules: tuple[int, ...], related: frozenset[str], origin: str) -> Iterator[int]:
+    def _giving(self, wanted: RoleSet, rules: tuple[int, ...], related: frozenset[str], origin: str) -> Iterator[int]:
         if SELF in related:
             yield from (self.bit[role] for role in wanted.holding)
         for rule in rules:
@@ -121,9 +121,11 @@ class Rules:
             elif origin in each.origin and (each.along or ABOVE) in related:
                 yield from (self.bit[role] for role in doing)
 
-    def _act(self, action: str) -> Act:
-        giving = self.model.giving(action)
-        return Act(action.partition(".")[0], self.wanted(giving) if giving else None, self.model.needs.get(action))
+    def _act(self, action: str) -> ActionRequirement:
+        giving = self.model.roles_granting(action)
+        return ActionRequirement(
+            action.partition(".")[0], self.wanted(giving) if giving else None, self.model.needs.get(action)
+        )
 
     def _discovering(self, type: str) -> tuple[str, ...]:
         return (f"{type}.{self.model.discover}",) if self.model.discover else self.model.actions_on(type)
@@ -145,7 +147,7 @@ def _lasting(model: Model) -> Iterator[When]:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledModels:
     """All models in force. No bit means two things.
 
     `foreseen` is whether all that somebody holds can be known before the question is. `attributed` says that it may rest on
@@ -153,7 +155,7 @@ class Compiled:
     can give, `teams` the types whose people have what they are assigned.
     """
 
-    rules: Mapping[str, Rules]
+    rules: Mapping[str, CompiledModel]
     types: frozenset[str]
     foreseen: bool
     attributed: bool
@@ -163,11 +165,11 @@ class Compiled:
     teams: frozenset[str]
 
 
-def compile_models(models: Mapping[str, Model]) -> Compiled:
+def compile_models(models: Mapping[str, Model]) -> CompiledModels:
     """Return the models in force, compiled."""
     bits = count()
-    rules = {name: Rules(model, bits) for name, model in models.items()}
-    return Compiled(
+    rules = {name: CompiledModel(model, bits) for name, model in models.items()}
+    return CompiledModels(
         rules,
         types=frozenset(type for model in models.values() for type in model.types),
         foreseen=all(each.foreseen for each in rules.values()),

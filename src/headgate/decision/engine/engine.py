@@ -8,19 +8,19 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from headgate.decision.context import Models, not_standing
-from headgate.decision.engine.checks import Answering, met
-from headgate.decision.engine.compile import Compiled, compile_models
-from headgate.decision.engine.grants import Granting
-from headgate.decision.engine.holders import Rolls
-from headgate.decision.engine.holdings import Holders
-from headgate.decision.engine.invalidation import Touched
-from headgate.decision.engine.list_principals import Calling
-from headgate.decision.engine.list_resources import Searching
-from headgate.decision.engine.positions import Grounds
-from headgate.decision.engine.type_index import Contents
+from headgate.decision.context import Models, caller_invalid
+from headgate.decision.engine.checks import MaskChecker, met
+from headgate.decision.engine.compile import CompiledModels, compile_models
+from headgate.decision.engine.grants import GrantIndex
+from headgate.decision.engine.holders import HolderIndex
+from headgate.decision.engine.holdings import HoldingsIndex
+from headgate.decision.engine.invalidation import Invalidation
+from headgate.decision.engine.list_principals import PrincipalSearch
+from headgate.decision.engine.list_resources import ResourceSearch
+from headgate.decision.engine.positions import PositionIndex
+from headgate.decision.engine.type_index import TypeIndex
 from headgate.decision.reference import ASSIGNING, decide
-from headgate.decision.run_scope import declared
+from headgate.decision.run_scope import is_declared
 from headgate.decision.types import Decision, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
@@ -28,37 +28,37 @@ from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 
 
-class Known(NamedTuple):
+class EngineCaches(NamedTuple):
     """What an engine works out as it is asked."""
 
-    compiled: Compiled
-    grounds: Grounds
-    holders: Holders
-    contents: Contents
-    rolls: Rolls
+    compiled: CompiledModels
+    grounds: PositionIndex
+    holders: HoldingsIndex
+    contents: TypeIndex
+    rolls: HolderIndex
 
 
-def _nothing_known(models: Models, facts: Snapshot, compiled: Compiled) -> Known:
-    grounds = Grounds(models, compiled, facts)
-    return Known(
+def _nothing_known(models: Models, facts: Snapshot, compiled: CompiledModels) -> EngineCaches:
+    grounds = PositionIndex(models, compiled, facts)
+    return EngineCaches(
         compiled,
         grounds,
-        Holders(facts, grounds, Granting(compiled, facts, grounds)),
-        Contents(facts),
-        Rolls(compiled, facts, grounds),
+        HoldingsIndex(facts, grounds, GrantIndex(compiled, facts, grounds)),
+        TypeIndex(facts),
+        HolderIndex(compiled, facts, grounds),
     )
 
 
 class Engine:
     """Answers questions on one snapshot, under the models in force."""
 
-    def __init__(self, models: Models, facts: Snapshot, known: Known | None = None) -> None:
+    def __init__(self, models: Models, facts: Snapshot, known: EngineCaches | None = None) -> None:
         """`known` is what an earlier engine has worked out that holds for these facts, too; see `advance`."""
         known = known or _nothing_known(models, facts, compile_models(models))
         self.models = models
         self.facts = facts
         self._compiled, self._grounds, self._holders, self._contents, self._rolls = known
-        self._answering = Answering(models, self._compiled, facts, self._grounds)
+        self._answering = MaskChecker(models, self._compiled, facts, self._grounds)
         home = models.get(facts.model)
         self._label = f"{home.name} {home.version}" if home else ""
         self._suspended = facts.is_suspended
@@ -71,7 +71,7 @@ class Engine:
         """Decide several questions, in their order."""
         return tuple(self.check(question, now) for question in questions)
 
-    def which(self, caller: Caller, action: str, now: float) -> tuple[ResourceId, ...]:
+    def list_resources(self, caller: Caller, action: str, now: float) -> tuple[ResourceId, ...]:
         """Return every resource on which the action is allowed, in no order that means anything."""
         if self._suspended:
             return ()
@@ -79,22 +79,22 @@ class Engine:
         candidates: Iterable[ResourceId] = self.facts.resources
         if self._compiled.foreseen and action not in ASSIGNING:
             held = self._holders.of(caller.principal, now)
-            candidates = Searching(self._answering, self._contents, held, now).which(action) if held.exists else ()
+            candidates = ResourceSearch(self._answering, self._contents, held, now).which(action) if held.exists else ()
             if caller.token is None and caller.run is None:
                 return tuple(candidates)
         return tuple(id for id in candidates if self._allowed(asked(id), now))
 
-    def who(self, action: str, resource: ResourceId, now: float) -> frozenset[PrincipalId]:
+    def list_principals(self, action: str, resource: ResourceId, now: float) -> frozenset[PrincipalId]:
         """Return every principal that the action is allowed to, by itself and without further parameters."""
         found = self.facts.resources.get(resource)
         if found is None or self._suspended:
             return frozenset()
         if self._compiled.foreseen and action not in ASSIGNING:
-            return Calling(self._answering, self._rolls, now, self._allowed).who(action, found)
+            return PrincipalSearch(self._answering, self._rolls, now, self._allowed).who(action, found)
         people = self.facts.principals
         return frozenset(id for id in people if self._allowed(Question(Caller(id), action, resource), now))
 
-    def discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
+    def is_discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
         """Say whether the caller may know that the resource is there."""
         found = self.facts.resources.get(resource)
         rules = self._grounds.of(found).rules if found else None
@@ -103,16 +103,16 @@ class Engine:
 
     def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Engine":
         """Return the engine for the facts after these changes. It takes over what they do not touch."""
-        touched = Touched(self._compiled, self.facts, facts, changes)
+        touched = Invalidation(self._compiled, self.facts, facts, changes)
         if touched.everything:
-            return self.anew(facts)
+            return self.with_facts(facts)
         grounds, contents = self._grounds, self._contents
         if facts.resources is not self.facts.resources:
             grounds, contents = grounds.after(facts, touched), contents.after(facts, touched)
         holders, rolls = self._holders.after(facts, grounds, touched), self._rolls.after(facts, grounds, touched)
-        return Engine(self.models, facts, Known(self._compiled, grounds, holders, contents, rolls))
+        return Engine(self.models, facts, EngineCaches(self._compiled, grounds, holders, contents, rolls))
 
-    def anew(self, facts: Snapshot) -> "Engine":
+    def with_facts(self, facts: Snapshot) -> "Engine":
         """Return the engine for any other facts under the same models, which it takes over compiled."""
         return Engine(self.models, facts, _nothing_known(self.models, facts, self._compiled))
 
@@ -122,14 +122,14 @@ class Engine:
         caller, id = question.caller, question.resource
         ground = self._grounds.near.get(id)
         plan = ground.bare.get(question.action) if ground else None
-        if plan is None or not (caller.token is caller.run is None or self._is_whole(caller, now)):
+        if plan is None or not (caller.token is caller.run is None or self._is_unrestricted(caller, now)):
             return self._decided(question, now)
         held = self._holders.near.get(caller.principal)
         if held is None or not held.since <= now < held.until:
             held = self._holders.of(caller.principal, now)
         return met(plan, id, held.at) or (question.action in self._compiled.bridged and self._decided(question, now))
 
-    def _is_whole(self, caller: Caller, now: float) -> bool:
+    def _is_unrestricted(self, caller: Caller, now: float) -> bool:
         """Say whether a token stands and gives all that its principal has."""
         token = self.facts.tokens.get(caller.token) if caller.token and caller.run is None else None
         return (
@@ -144,13 +144,15 @@ class Engine:
         caller, resource = question.caller, self.facts.resources.get(question.resource)
         if not self._compiled.foreseen:
             return decide(self.models, self.facts, question, now).allowed
-        if resource is None or not_standing(self.facts, caller, now):
+        if resource is None or caller_invalid(self.facts, caller, now):
             return False
         self._grounds.of(resource).bare_plan(question.action)
         if not self._within(question, resource):
             return False
         held = self._holders.of(caller.principal, now)
-        return self._answering.allows(held, question, resource, now) and self._listed(question, resource, now)
+        return self._answering.allows(held, question, resource, now) and self._allowed_by_restriction(
+            question, resource, now
+        )
 
     def _within(self, question: Question, resource: Resource) -> bool:
         """Say whether it is declared to a run, and within the actions of a token."""
@@ -158,9 +160,9 @@ class Engine:
         token = self.facts.tokens[caller.token] if caller.token else None
         if token and token.actions is not None and action not in token.actions:
             return False
-        return caller.run is None or declared(self.facts, caller.run, action, resource)
+        return caller.run is None or is_declared(self.facts, caller.run, action, resource)
 
-    def _listed(self, question: Question, resource: Resource, now: float) -> bool:
+    def _allowed_by_restriction(self, question: Question, resource: Resource, now: float) -> bool:
         """Say whether whoever holds everything on what a token lists, and nothing else, may do it too."""
         caller = question.caller
         token = self.facts.tokens[caller.token] if caller.token else None

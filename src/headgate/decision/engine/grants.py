@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from headgate.decision.engine.cache import Memo
-from headgate.decision.engine.compile import Compiled
-from headgate.decision.engine.invalidation import Touched
-from headgate.decision.engine.position import Condition
-from headgate.decision.engine.positions import Grounds
-from headgate.decision.engine.validity import Span
+from headgate.decision.engine.cache import BoundedCache
+from headgate.decision.engine.compile import CompiledModels
+from headgate.decision.engine.invalidation import Invalidation
+from headgate.decision.engine.position import MembershipCondition
+from headgate.decision.engine.positions import PositionIndex
+from headgate.decision.engine.validity import ValidityWindow
 from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import NOTHING_HELD, Snapshot
 
@@ -26,10 +26,10 @@ class Grants(NamedTuple):
     are models and teams: what these are assigned under the model is the subject's as well.
     """
 
-    masks: Mapping[Condition, Masks]
+    masks: Mapping[MembershipCondition, Masks]
     roles: frozenset[tuple[str, ResourceId, str]]
     teams: frozenset[tuple[str, ResourceId]]
-    span: Span
+    span: ValidityWindow
 
     def under(self, model: str) -> "Grants":
         """Return what was assigned under one model."""
@@ -37,31 +37,35 @@ class Grants(NamedTuple):
         return Grants(masks, frozenset(each for each in self.roles if each[0] == model), self.teams, self.span)
 
 
-class Granting:
+class GrantIndex:
     """The grants of all subjects of a snapshot."""
 
     def __init__(
-        self, compiled: Compiled, facts: Snapshot, grounds: Grounds, kept: Memo[SubjectId, Grants] | None = None
+        self,
+        compiled: CompiledModels,
+        facts: Snapshot,
+        grounds: PositionIndex,
+        kept: BoundedCache[SubjectId, Grants] | None = None,
     ) -> None:
         self._compiled = compiled
         self._facts = facts
         self._grounds = grounds
-        self._kept = kept or Memo[SubjectId, Grants](_MOST)
+        self._kept = kept or BoundedCache[SubjectId, Grants](_MOST)
 
-    def after(self, facts: Snapshot, grounds: Grounds, touched: Touched) -> "Granting":
+    def after(self, facts: Snapshot, grounds: PositionIndex, touched: Invalidation) -> "GrantIndex":
         """Return the grants in the snapshot after these changes."""
-        return Granting(self._compiled, facts, grounds, self._kept.without(touched.subjects))
+        return GrantIndex(self._compiled, facts, grounds, self._kept.without(touched.subjects))
 
-    def of(self, subject: SubjectId, span: Span) -> Grants:
+    def of(self, subject: SubjectId, span: ValidityWindow) -> Grants:
         """Return what the subject was assigned, and narrow the span to when that holds."""
         found = self._kept.get(subject)
         if found is None or not found.span.includes(span.now):
-            found = self._kept.put(subject, self._read(subject, Span(span.now)))
+            found = self._kept.put(subject, self._read(subject, ValidityWindow(span.now)))
         span.narrow(found.span)
         return found
 
-    def _read(self, subject: SubjectId, span: Span) -> Grants:
-        facts, compiled, masks = self._facts, self._compiled, dict[Condition, Masks]()
+    def _read(self, subject: SubjectId, span: ValidityWindow) -> Grants:
+        facts, compiled, masks = self._facts, self._compiled, dict[MembershipCondition, Masks]()
         roles, teams = set[tuple[str, ResourceId, str]](), set[tuple[str, ResourceId]]()
         for given in facts.assignments.get(subject, NOTHING_HELD).values():
             rules, place = compiled.rules.get(given.model), given.resource

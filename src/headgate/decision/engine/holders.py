@@ -3,43 +3,43 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from headgate.decision.engine.cache import Memo
-from headgate.decision.engine.compile import Compiled
-from headgate.decision.engine.invalidation import Touched
-from headgate.decision.engine.position import Anchor, Condition, Meaning
-from headgate.decision.engine.positions import Grounds
-from headgate.decision.engine.validity import Span
+from headgate.decision.engine.cache import BoundedCache
+from headgate.decision.engine.compile import CompiledModels
+from headgate.decision.engine.invalidation import Invalidation
+from headgate.decision.engine.position import CompiledRole, MembershipAnchor, MembershipCondition
+from headgate.decision.engine.positions import PositionIndex
+from headgate.decision.engine.validity import ValidityWindow
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NO_SUBJECTS, Snapshot
 
 _MOST = 1 << 13
 """How many rolls are kept; one takes about sixty bytes for each principal on it."""
 
-People = frozenset[PrincipalId]
+Principals = frozenset[PrincipalId]
 
-_NOBODY: People = frozenset()
+_NOBODY: Principals = frozenset()
 
 
-class Row(NamedTuple):
+class HolderRow(NamedTuple):
     """Everybody who has the same role at a place under a model, counting or not, and what that stands for."""
 
     model: str
     role: str
-    meaning: Meaning
-    people: People
+    meaning: CompiledRole
+    people: Principals
 
 
-class Roll:
+class ResourceHolders:
     """All rows of a place, within a span."""
 
     __slots__ = ("_having", "rows", "span")
 
-    def __init__(self, rows: tuple[Row, ...], span: Span) -> None:
+    def __init__(self, rows: tuple[HolderRow, ...], span: ValidityWindow) -> None:
         self.rows = rows
         self.span = span
-        self._having: dict[tuple[str, frozenset[str]], People] = {}
+        self._having: dict[tuple[str, frozenset[str]], Principals] = {}
 
-    def having(self, model: str, roles: frozenset[str]) -> People:
+    def having(self, model: str, roles: frozenset[str]) -> Principals:
         """Return who has one of these roles of the model there."""
         found = self._having.get((model, roles))
         if found is None:
@@ -48,107 +48,114 @@ class Roll:
         return found
 
 
-class Crowd(NamedTuple):
+class SubjectMembers(NamedTuple):
     """The principals behind a subject, within a span."""
 
-    people: People
-    span: Span
+    people: Principals
+    span: ValidityWindow
 
 
-class Rolls:
+class HolderIndex:
     """The rolls of a snapshot's places."""
 
     def __init__(
         self,
-        compiled: Compiled,
+        compiled: CompiledModels,
         facts: Snapshot,
-        grounds: Grounds,
-        kept: tuple[Memo[ResourceId, Roll], Memo[ResourceId, Roll], Memo[SubjectId, Crowd]] | None = None,
+        grounds: PositionIndex,
+        kept: tuple[
+            BoundedCache[ResourceId, ResourceHolders],
+            BoundedCache[ResourceId, ResourceHolders],
+            BoundedCache[SubjectId, SubjectMembers],
+        ]
+        | None = None,
     ) -> None:
         self._compiled = compiled
         self._facts = facts
         self._grounds = grounds
-        self._kept, self._lifted, self._crowds = kept or (Memo(_MOST), Memo(_MOST), Memo(_MOST))
+        self._kept, self._lifted, self._crowds = kept or (BoundedCache(_MOST), BoundedCache(_MOST), BoundedCache(_MOST))
 
-    def after(self, facts: Snapshot, grounds: Grounds, touched: Touched) -> "Rolls":
+    def after(self, facts: Snapshot, grounds: PositionIndex, touched: Invalidation) -> "HolderIndex":
         """Return the rolls in the snapshot after these changes."""
         crowds = self._crowds.without(touched.groups)
         if touched.everywhere:
-            return Rolls(self._compiled, facts, grounds, (Memo(_MOST), Memo(_MOST), crowds))
+            return HolderIndex(self._compiled, facts, grounds, (BoundedCache(_MOST), BoundedCache(_MOST), crowds))
         kept, lifted = self._kept.without(touched.places), self._lifted.without(touched.below)
-        return Rolls(self._compiled, facts, grounds, (kept, lifted, crowds))
+        return HolderIndex(self._compiled, facts, grounds, (kept, lifted, crowds))
 
-    def marked(self, place: ResourceId, mask: int, now: float) -> Iterator[People]:
+    def holders_with(self, place: ResourceId, mask: int, now: float) -> Iterator[Principals]:
         """Yield everybody who has one of these bits at the place."""
         yield from self._counting(self._roll(place, now).rows, mask, now)
         if mask & self._compiled.raised:
-            yield from self._counting(self._lift(place, now).rows, mask, now)
+            yield from self._counting(self._propagated(place, now).rows, mask, now)
 
-    def _counting(self, rows: tuple[Row, ...], mask: int, now: float) -> Iterator[People]:
+    def _counting(self, rows: tuple[HolderRow, ...], mask: int, now: float) -> Iterator[Principals]:
         for model, _, meaning, people in rows:
             if meaning.here & mask:
                 for anchor in meaning.condition.anchors:
                     people -= self._lacking(model, anchor, people, now)  # noqa: PLW2901  fewer at each anchor
                 yield people
 
-    def _lacking(self, model: str, anchor: Anchor, people: People, now: float) -> People:
+    def _lacking(self, model: str, anchor: MembershipAnchor, people: Principals, now: float) -> Principals:
         principals = self._facts.principals
         without = people - self._roll(anchor.place, now).having(model, anchor.roles)
         return frozenset(each for each in without if principals[each].kind in anchor.kinds)
 
-    def _roll(self, place: ResourceId, now: float) -> Roll:
+    def _roll(self, place: ResourceId, now: float) -> ResourceHolders:
         found = self._kept.get(place)
         if found is None or not found.span.includes(now):
-            found = self._kept.put(place, self._called(place, now))
+            found = self._kept.put(place, self._build_row(place, now))
         return found
 
-    def _called(self, place: ResourceId, now: float) -> Roll:
+    def _build_row(self, place: ResourceId, now: float) -> ResourceHolders:
         """Call everybody with an assignment at the place."""
-        facts, span, origin = self._facts, Span(now), self._facts.resources[place]
-        rows: dict[tuple[str, str], tuple[Meaning, set[PrincipalId]]] = {}
-        for subject, keys in facts.subjects.get(place, NO_SUBJECTS).items():
+        facts, span, origin = self._facts, ValidityWindow(now), self._facts.resources[place]
+        rows: dict[tuple[str, str], tuple[CompiledRole, set[PrincipalId]]] = {}
+        for subject, keys in facts.assignments_on.get(place, NO_SUBJECTS).items():
             for given in (facts.assignments[subject][key] for key in keys):
                 if given.model in self._compiled.rules and span.covers(given):
                     new = (self._grounds.meaning(given, origin), set[PrincipalId]())
                     people = rows.setdefault((given.model, given.role), new)[1]
-                    people.update(self._crowd(subject, span))
+                    people.update(self._members(subject, span))
                     people.update(*self._team(subject, given.model, span))
-        return Roll(tuple(Row(*key, each, frozenset(people)) for key, (each, people) in rows.items()), span)
+        return ResourceHolders(
+            tuple(HolderRow(*key, each, frozenset(people)) for key, (each, people) in rows.items()), span
+        )
 
-    def _crowd(self, subject: SubjectId, span: Span) -> People:
+    def _members(self, subject: SubjectId, span: ValidityWindow) -> Principals:
         """Return the principals that the subject is, or that are in it."""
         found = self._crowds.get(subject)
         if found is None or not found.span.includes(span.now):
-            found = self._crowds.put(subject, self._counted(subject, Span(span.now)))
+            found = self._crowds.put(subject, self._counted(subject, ValidityWindow(span.now)))
         span.narrow(found.span)
         return found.people
 
-    def _counted(self, subject: SubjectId, span: Span) -> Crowd:
+    def _counted(self, subject: SubjectId, span: ValidityWindow) -> SubjectMembers:
         group = self._facts.groups.get(GroupId(subject))
         people = group.members if group else (PrincipalId(subject),)
         members = ((each, self._facts.principals.get(each)) for each in people)
-        return Crowd(frozenset(each for each, found in members if found and span.exists(found)), span)
+        return SubjectMembers(frozenset(each for each, found in members if found and span.exists(found)), span)
 
-    def _team(self, subject: SubjectId, model: str, span: Span) -> Iterator[People]:
+    def _team(self, subject: SubjectId, model: str, span: ValidityWindow) -> Iterator[Principals]:
         """Yield who has any role in the subject, if it is a team whose people have what it is assigned."""
         facts, rules, team = self._facts, self._compiled.rules.get(model), ResourceId(subject)
         if rules and team in facts.resources and facts.resources[team].type in rules.model.members:
-            for each, keys in facts.subjects.get(team, NO_SUBJECTS).items():
+            for each, keys in facts.assignments_on.get(team, NO_SUBJECTS).items():
                 for given in (facts.assignments[each][key] for key in keys):
                     if given.model == model and span.covers(given):
-                        yield self._crowd(each, span) - {PrincipalId(subject)}
+                        yield self._members(each, span) - {PrincipalId(subject)}
 
-    def _lift(self, place: ResourceId, now: float) -> Roll:
+    def _propagated(self, place: ResourceId, now: float) -> ResourceHolders:
         """Return who has an assignment below that a rule takes here, and acts here."""
         found = self._lifted.get(place)
         if found is None or not found.span.includes(now):
-            found = self._lifted.put(place, self._raised(place, now))
+            found = self._lifted.put(place, self._build_propagated(place, now))
         return found
 
-    def _raised(self, place: ResourceId, now: float) -> Roll:
-        span, rows = Span(now), dict[tuple[Condition, int], set[PrincipalId]]()
+    def _build_propagated(self, place: ResourceId, now: float) -> ResourceHolders:
+        span, rows = ValidityWindow(now), dict[tuple[MembershipCondition, int], set[PrincipalId]]()
         for id in self._facts.below(place):
-            if id in self._facts.subjects:
+            if id in self._facts.assignments_on:
                 roll = self._roll(id, now)
                 span.narrow(roll.span)
                 for row in roll.rows:
@@ -156,7 +163,7 @@ class Rolls:
                         if there == place:
                             rows.setdefault((row.meaning.condition, bits), set()).update(row.people)
         lifted = (
-            Row(condition.model, "", Meaning(bits, (), condition), frozenset(people))
+            HolderRow(condition.model, "", CompiledRole(bits, (), condition), frozenset(people))
             for (condition, bits), people in rows.items()
         )
-        return Roll(tuple(lifted), span)
+        return ResourceHolders(tuple(lifted), span)

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from math import inf
 from operator import is_
 
-from headgate.decision.context import not_standing
-from headgate.decision.engine.cache import Memo
-from headgate.decision.engine.grants import Granting, Grants, Masks, add, joined
-from headgate.decision.engine.invalidation import Touched
-from headgate.decision.engine.position import Anchor, Condition
-from headgate.decision.engine.positions import Grounds
-from headgate.decision.engine.validity import Span
-from headgate.decision.tree import kind_of
+from headgate.decision.context import caller_invalid
+from headgate.decision.engine.cache import BoundedCache
+from headgate.decision.engine.grants import GrantIndex, Grants, Masks, add, joined
+from headgate.decision.engine.invalidation import Invalidation
+from headgate.decision.engine.position import MembershipAnchor, MembershipCondition
+from headgate.decision.engine.positions import PositionIndex
+from headgate.decision.engine.validity import ValidityWindow
+from headgate.decision.tree import subject_kind
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -20,7 +20,7 @@ from headgate.facts.snapshot import Snapshot
 _MOST = 1 << 14
 """How many principals' holdings are kept; a hundred assignments take about ten kilobytes, and as much for the groups'."""
 
-Shared = tuple[tuple[Grants, ...], Mapping[Condition, Masks]]
+Shared = tuple[tuple[Grants, ...], Mapping[MembershipCondition, Masks]]
 """The grants of some groups, and the masks of all of them together."""
 
 
@@ -35,28 +35,30 @@ class Holdings:
     until: float = inf
 
 
-class Holders:
+class HoldingsIndex:
     """The holdings of all principals of a snapshot. Those in `near` are at hand."""
 
     def __init__(
         self,
         facts: Snapshot,
-        grounds: Grounds,
-        granting: Granting,
-        kept: Memo[PrincipalId, Holdings] | None = None,
-        shared: Memo[PrincipalId, Shared] | None = None,
+        grounds: PositionIndex,
+        granting: GrantIndex,
+        kept: BoundedCache[PrincipalId, Holdings] | None = None,
+        shared: BoundedCache[PrincipalId, Shared] | None = None,
     ) -> None:
         self._facts = facts
         self._grounds = grounds
         self._granting = granting
-        self._kept = kept or Memo[PrincipalId, Holdings](_MOST)
-        self._shared = shared or Memo[PrincipalId, Shared](_MOST)
+        self._kept = kept or BoundedCache[PrincipalId, Holdings](_MOST)
+        self._shared = shared or BoundedCache[PrincipalId, Shared](_MOST)
         self.near = self._kept.near
 
-    def after(self, facts: Snapshot, grounds: Grounds, touched: Touched) -> "Holders":
+    def after(self, facts: Snapshot, grounds: PositionIndex, touched: Invalidation) -> "HoldingsIndex":
         """Return the holdings in the snapshot after these changes."""
         kept = None if touched.everybody else self._kept.without(touched.people)
-        return Holders(facts, grounds, self._granting.after(facts, grounds, touched), kept, self._shared.without(()))
+        return HoldingsIndex(
+            facts, grounds, self._granting.after(facts, grounds, touched), kept, self._shared.without(())
+        )
 
     def of(self, principal: PrincipalId, now: float) -> Holdings:
         """Return what the principal holds at a time."""
@@ -74,19 +76,19 @@ class Holders:
         return Holdings(principal, exists=True, at=at)
 
     def _holdings(self, principal: PrincipalId, now: float) -> Holdings:
-        span, record = Span(now), self._facts.principals.get(principal)
+        span, record = ValidityWindow(now), self._facts.principals.get(principal)
         if record:
             span.exists(record)
-        exists = not_standing(self._facts, Caller(principal), now) is None
+        exists = caller_invalid(self._facts, Caller(principal), now) is None
         return Holdings(principal, exists, self._at(principal, span) if exists else {}, span.since, span.until)
 
-    def _at(self, principal: PrincipalId, span: Span) -> Masks:
+    def _at(self, principal: PrincipalId, span: ValidityWindow) -> Masks:
         own = self._granting.of(principal, span)
         groups = tuple(self._granting.of(each, span) for each in self._facts.groups_of(principal))
         teams = own.teams.union(*(each.teams for each in groups))
         served = [self._granting.of(team, span).under(model) for model, team in teams if team != principal]
-        kind, parts = kind_of(self._facts, principal), (own, *groups, *served)
-        counting: dict[Condition, bool] = {}
+        kind, parts = subject_kind(self._facts, principal), (own, *groups, *served)
+        counting: dict[MembershipCondition, bool] = {}
         at: Masks = {}
         for masks in (self._together(principal, groups), own.masks, *(each.masks for each in served)):
             for condition, marks in masks.items():
@@ -96,11 +98,11 @@ class Holders:
                     at = joined(at, marks)
         return at
 
-    def _together(self, principal: PrincipalId, groups: tuple[Grants, ...]) -> Mapping[Condition, Masks]:
+    def _together(self, principal: PrincipalId, groups: tuple[Grants, ...]) -> Mapping[MembershipCondition, Masks]:
         """Return the masks of all groups of the principal: those of before, as long as the groups' grants are the same."""
         found = self._shared.get(principal)
         if found is None or len(found[0]) != len(groups) or not all(map(is_, found[0], groups)):
-            masks: dict[Condition, Masks] = {}
+            masks: dict[MembershipCondition, Masks] = {}
             for each in groups:
                 for condition, marks in each.masks.items():
                     masks[condition] = joined(masks.get(condition, {}), marks)
@@ -108,7 +110,7 @@ class Holders:
         return found[1]
 
 
-def _stands(condition: Condition, anchor: Anchor, kind: str, parts: tuple[Grants, ...]) -> bool:
+def _stands(condition: MembershipCondition, anchor: MembershipAnchor, kind: str, parts: tuple[Grants, ...]) -> bool:
     return kind not in anchor.kinds or any(
         (condition.model, anchor.place, role) in each.roles for each in parts for role in anchor.roles
     )

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from headgate.decision.engine.compile import Compiled
-from headgate.decision.engine.position import Position
+from headgate.decision.engine.compile import CompiledModels
+from headgate.decision.engine.position import PositionKey
 from headgate.facts import changes as c
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NOTHING_HELD, Snapshot
@@ -21,7 +21,7 @@ _LOOKED_AT = (c.AccessApproved, c.ChangeDecided, c.RunAsSet, c.RunStarted, c.Run
 """What these change is looked at when a question is asked, if ever."""
 
 
-class Touched:
+class Invalidation:
     """What changes touch on the way from one snapshot to another; what they do not touch is as it was.
 
     `people` are principals that may hold something else, `places` those where others may hold something, `below` places
@@ -31,7 +31,9 @@ class Touched:
     With `everybody`, `everywhere` or `everything` there is no telling.
     """
 
-    def __init__(self, compiled: Compiled, before: Snapshot, after: Snapshot, changes: Iterable[c.Change]) -> None:
+    def __init__(
+        self, compiled: CompiledModels, before: Snapshot, after: Snapshot, changes: Iterable[c.Change]
+    ) -> None:
         self.people: set[PrincipalId] = set()
         self.subjects: set[SubjectId] = set()
         self.groups: set[SubjectId] = set()
@@ -39,7 +41,7 @@ class Touched:
         self.below: set[ResourceId] = set()
         self.shelves: set[ResourceId] = set()
         self.contents: set[ResourceId] = set()
-        self.positions: set[Position] = set()
+        self.positions: set[PositionKey] = set()
         self.everybody = self.everywhere = self.everything = False
         self._compiled = compiled
         self._before = before
@@ -117,14 +119,14 @@ class Touched:
             self._subjects_at(self._before, place)
 
     def _subjects_at(self, facts: Snapshot, place: ResourceId) -> None:
-        for subject in facts.subjects.get(place, ()):
+        for subject in facts.assignments_on.get(place, ()):
             self.subjects.add(subject)
             self._people_of(subject)
 
     def _people_of(self, subject: SubjectId) -> None:
         """Touch the principals that the subject is, that are in it, or that have what it is assigned."""
         for facts in self._both:
-            team = facts.subjects.get(ResourceId(subject), ()) if self._is_team(ResourceId(subject)) else ()
+            team = facts.assignments_on.get(ResourceId(subject), ()) if self._is_team(ResourceId(subject)) else ()
             for each in (subject, *team):
                 group = facts.groups.get(GroupId(each))
                 people: Collection[PrincipalId] = group.members if group else (PrincipalId(each),)
@@ -190,6 +192,6 @@ def _with_belongings(facts: Snapshot, id: str) -> Iterator[str]:
     """Yield what goes when this goes: it, what lies below it, and the tokens of all these."""
     for each in (*facts.below(ResourceId(id)), id):
         yield each
-        for token in facts.acting.get(PrincipalId(each), ()):
+        for token in facts.actors_of.get(PrincipalId(each), ()):
             if token in facts.tokens:
                 yield from _with_belongings(facts, token)

@@ -3,29 +3,29 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from headgate.decision.engine.checks import Answering, named
-from headgate.decision.engine.compile import Rules
-from headgate.decision.engine.holders import People, Rolls
-from headgate.decision.engine.position import Ground, Plan
-from headgate.decision.engine.validity import Span
+from headgate.decision.engine.checks import MaskChecker, named
+from headgate.decision.engine.compile import CompiledModel
+from headgate.decision.engine.holders import HolderIndex, Principals
+from headgate.decision.engine.position import MaskRequirement, Position
+from headgate.decision.engine.validity import ValidityWindow
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
 from headgate.facts.snapshot import Resource
 
-_NOBODY: People = frozenset()
+_NOBODY: Principals = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Calling:
+class PrincipalSearch:
     """What a search for people rests on; `allowed` decides where roles alone do not."""
 
-    answering: Answering
-    rolls: Rolls
+    answering: MaskChecker
+    rolls: HolderIndex
     now: float
     allowed: Callable[[Question, float], bool]
 
-    def who(self, action: str, resource: Resource) -> People:
+    def who(self, action: str, resource: Resource) -> Principals:
         """Return every principal that the action is allowed to."""
         ground = self.answering.grounds.of(resource)
         if ground.rules is None:
@@ -34,7 +34,7 @@ class Calling:
         bridged = action in self.answering.compiled.bridged
         return acting | self._bridged(action, resource) if bridged else acting
 
-    def _acting(self, action: str, resource: Resource, ground: Ground, rules: Rules) -> Iterable[PrincipalId]:
+    def _acting(self, action: str, resource: Resource, ground: Position, rules: CompiledModel) -> Iterable[PrincipalId]:
         act = rules.acts.get(action)
         if act is None or act.type != resource.type:
             return _NOBODY
@@ -44,17 +44,19 @@ class Calling:
             return people
         return (each for each in people if self.allowed(Question(Caller(each), action, resource.id), self.now))
 
-    def _bridged(self, action: str, resource: Resource) -> People:
+    def _bridged(self, action: str, resource: Resource) -> Principals:
         found = _NOBODY
         for port, rules, role in self.answering.bridges(action, resource):
             plan = self.answering.grounds.of(port).plan(rules, rules.wanted((role,)))
             found |= self._meeting(plan, port)
         return found
 
-    def _meeting(self, plan: Plan, resource: Resource) -> People:
+    def _meeting(self, plan: MaskRequirement, resource: Resource) -> Principals:
         """Return everybody who meets a plan for the resource."""
         marks = ((resource.id, plan.own), *plan.above)
-        found = _NOBODY.union(*(each for place, mask in marks for each in self.rolls.marked(place, mask, self.now)))
+        found = _NOBODY.union(
+            *(each for place, mask in marks for each in self.rolls.holders_with(place, mask, self.now))
+        )
         if plan.named:
             found |= self._existing(each for relation in plan.named for each in named(resource, relation) if each)
         there = self.answering.facts.resources
@@ -63,6 +65,6 @@ class Calling:
                 found |= frozenset[PrincipalId].intersection(*(self._meeting(each, there[id]) for id, each in plans))
         return found
 
-    def _existing(self, people: Iterable[str]) -> People:
+    def _existing(self, people: Iterable[str]) -> Principals:
         known = ((PrincipalId(each), self.answering.facts.principals.get(PrincipalId(each))) for each in people)
-        return frozenset(each for each, found in known if found and Span(self.now).exists(found))
+        return frozenset(each for each, found in known if found and ValidityWindow(self.now).exists(found))

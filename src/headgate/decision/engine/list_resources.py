@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from headgate.decision.engine.checks import Answering
-from headgate.decision.engine.compile import Act, Rules
+from headgate.decision.engine.checks import MaskChecker
+from headgate.decision.engine.compile import ActionRequirement, CompiledModel
 from headgate.decision.engine.holdings import Holdings
-from headgate.decision.engine.position import Ground, Plan
-from headgate.decision.engine.type_index import Contents
+from headgate.decision.engine.position import MaskRequirement, Position
+from headgate.decision.engine.type_index import TypeIndex
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -16,11 +16,11 @@ Ids = tuple[ResourceId, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Searching:
+class ResourceSearch:
     """What a search for resources rests on: what is held, and what it is looked for in."""
 
-    answering: Answering
-    contents: Contents
+    answering: MaskChecker
+    contents: TypeIndex
     held: Holdings
     now: float
 
@@ -38,7 +38,13 @@ class Searching:
         return dict.fromkeys((*found, *self._bridged(action)))
 
     def _allowed(
-        self, action: str, act: Act, ground: Ground, rules: Rules, ids: Ids, own: Mapping[ResourceId, list[ResourceId]]
+        self,
+        action: str,
+        act: ActionRequirement,
+        ground: Position,
+        rules: CompiledModel,
+        ids: Ids,
+        own: Mapping[ResourceId, list[ResourceId]],
     ) -> Iterable[ResourceId]:
         held = self._meeting(ground.plan(rules, act.wanted), ids, own) if act.wanted else ids
         if act.ways is None:
@@ -47,7 +53,9 @@ class Searching:
         asked = ((resources[id], Question(caller, action, id)) for id in held)
         return [it.id for it, question in asked if self.answering.allows(self.held, question, it, self.now)]
 
-    def _meeting(self, plan: Plan, ids: Ids, own: Mapping[ResourceId, list[ResourceId]]) -> Iterable[ResourceId]:
+    def _meeting(
+        self, plan: MaskRequirement, ids: Ids, own: Mapping[ResourceId, list[ResourceId]]
+    ) -> Iterable[ResourceId]:
         """Return those that meet a plan for all of them."""
         at, resources = self.held.at, self.answering.facts.resources
         if any(at.get(place, 0) & mask for place, mask in plan.above):
@@ -66,7 +74,7 @@ class Searching:
                 found.setdefault(resource.parent, []).append(id)
         return found
 
-    def _positions(self, type: str) -> Iterator[tuple[Ground, Rules, Ids]]:
+    def _positions(self, type: str) -> Iterator[tuple[Position, CompiledModel, Ids]]:
         """Yield the resources of the type, those together that have a position in common."""
         grounds, resources = self.answering.grounds, self.answering.facts.resources
         special = {resources[id].parent for id in grounds.special if id in resources and resources[id].type == type}
@@ -87,7 +95,7 @@ class Searching:
                     for port in self._ports(rules, bridge.role):
                         yield from self._served(port, bridge.relation)
 
-    def _ports(self, rules: Rules, role: str) -> Iterator[ResourceId]:
+    def _ports(self, rules: CompiledModel, role: str) -> Iterator[ResourceId]:
         """Yield the resources of this model on which the role is held."""
         wanted = rules.wanted((role,))
         for type in rules.carrying(wanted):

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from headgate.decision.engine.compile import SELF, Rules, Wanted
+from headgate.decision.engine.compile import SELF, CompiledModel, RoleSet
 from headgate.facts.ids import ResourceId
 
-Position = ResourceId | tuple[ResourceId, str]
+PositionKey = ResourceId | tuple[ResourceId, str]
 """That of one resource, or of all of a type below a parent."""
 
-Marks = tuple[tuple[ResourceId, int], ...]
+ResourceMarks = tuple[tuple[ResourceId, int], ...]
 """Bits at places."""
 
 
-class Plan:
+class MaskRequirement:
     """What it takes to hold one of the wanted roles on a resource; any of this is enough.
 
     A bit of `own` on the resource; a bit at a place in `above`; to be named by a relation in `named`; or, for one of
@@ -24,7 +24,11 @@ class Plan:
     __slots__ = ("above", "bare", "least", "named", "own")
 
     def __init__(
-        self, own: int, above: Marks, named: tuple[str, ...], least: tuple[tuple[tuple[ResourceId, "Plan"], ...], ...]
+        self,
+        own: int,
+        above: ResourceMarks,
+        named: tuple[str, ...],
+        least: tuple[tuple[tuple[ResourceId, "MaskRequirement"], ...], ...],
     ) -> None:
         self.own = own
         self.above = above
@@ -33,7 +37,7 @@ class Plan:
         self.bare = not named and all(plan.bare for plans in least for _, plan in plans)
 
 
-class Anchor(NamedTuple):
+class MembershipAnchor(NamedTuple):
     """A place on which an assignment's subject, if it is of one of the kinds, needs one of the roles."""
 
     kinds: frozenset[str]
@@ -41,26 +45,26 @@ class Anchor(NamedTuple):
     place: ResourceId
 
 
-class Condition:
+class MembershipCondition:
     """What assignments under a model rest on: all of these anchors. There is one object for each, so it is told by that."""
 
     __slots__ = ("anchors", "model")
 
-    def __init__(self, model: str, anchors: tuple[Anchor, ...]) -> None:
+    def __init__(self, model: str, anchors: tuple[MembershipAnchor, ...]) -> None:
         self.model = model
         self.anchors = anchors
 
 
-class Meaning(NamedTuple):
+class CompiledRole(NamedTuple):
     """What an assignment stands for: bits where it is made, bits where rules take it, and what it rests on."""
 
     here: int
-    raised: Marks
-    condition: Condition
+    raised: ResourceMarks
+    condition: MembershipCondition
 
 
 @dataclass(slots=True, eq=False)
-class Ground:
+class Position:
     """What resources in the same position have in common.
 
     It is `alone` if there is only one. `rules` is their model (None: none knows the type) and `acting` says which of its spread rules act on them. `own` is how
@@ -70,24 +74,24 @@ class Ground:
 
     type: str
     alone: bool
-    rules: Rules | None
+    rules: CompiledModel | None
     acting: tuple[int, ...]
     own: frozenset[str]
     places: Mapping[ResourceId, tuple[str, frozenset[str]]]
     nearest: Mapping[str, ResourceId]
-    touched: tuple[tuple[ResourceId, "Ground"], ...]
-    meanings: dict[tuple[str, str], Meaning] = field(default_factory=dict[tuple[str, str], Meaning])
-    bare: dict[str, Plan] = field(default_factory=dict[str, Plan])
-    _plans: dict[Wanted, Plan] = field(default_factory=dict[Wanted, Plan])
+    touched: tuple[tuple[ResourceId, "Position"], ...]
+    meanings: dict[tuple[str, str], CompiledRole] = field(default_factory=dict[tuple[str, str], CompiledRole])
+    bare: dict[str, MaskRequirement] = field(default_factory=dict[str, MaskRequirement])
+    _plans: dict[RoleSet, MaskRequirement] = field(default_factory=dict[RoleSet, MaskRequirement])
 
-    def plan(self, rules: Rules, wanted: Wanted) -> Plan:
+    def plan(self, rules: CompiledModel, wanted: RoleSet) -> MaskRequirement:
         """Return what it takes to hold one of these roles, which are of this ground's model."""
         found = self._plans.get(wanted)
         if found is None:
             found = self._plans[wanted] = self._plan(rules, wanted)
         return found
 
-    def bare_plan(self, action: str) -> Plan | None:
+    def bare_plan(self, action: str) -> MaskRequirement | None:
         """Return what an action takes, if that is nothing but roles and no relation counts for them."""
         found = self.bare.get(action)
         act = self.rules.acts.get(action) if self.rules and not found else None
@@ -96,12 +100,12 @@ class Ground:
         plan = self.plan(self.rules, act.wanted)
         return self.bare.setdefault(action, plan) if plan.bare else None
 
-    def _plan(self, rules: Rules, wanted: Wanted) -> Plan:
+    def _plan(self, rules: CompiledModel, wanted: RoleSet) -> MaskRequirement:
         marks = (
             (place, rules.mask(wanted, self.acting, related, type)) for place, (type, related) in self.places.items()
         )
         each = [rules.wanted((role,)) for role in wanted.least] if self.touched else []
-        return Plan(
+        return MaskRequirement(
             rules.mask(wanted, self.acting, self.own | {SELF}, self.type),
             tuple((place, mask) for place, mask in marks if mask),
             rules.named(wanted, self.type),

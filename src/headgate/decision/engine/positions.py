@@ -2,14 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 
-from headgate.decision.conditions import Case, holds
-from headgate.decision.context import Asked, Models, model_for
-from headgate.decision.effective_assignments import meaning
-from headgate.decision.engine.cache import Memo
-from headgate.decision.engine.compile import ABOVE, ANCESTOR, Compiled, Rules
-from headgate.decision.engine.invalidation import Touched
-from headgate.decision.engine.position import Anchor, Condition, Ground, Marks, Meaning, Position
-from headgate.decision.tree import above, touched
+from headgate.decision.conditions import ConditionInput, holds
+from headgate.decision.context import EvaluationContext, Models, model_for
+from headgate.decision.effective_assignments import expand_assignment
+from headgate.decision.engine.cache import BoundedCache
+from headgate.decision.engine.compile import ABOVE, ANCESTOR, CompiledModel, CompiledModels
+from headgate.decision.engine.invalidation import Invalidation
+from headgate.decision.engine.position import (
+    CompiledRole,
+    MembershipAnchor,
+    MembershipCondition,
+    Position,
+    PositionKey,
+    ResourceMarks,
+)
+from headgate.decision.tree import derived_inputs, inheritance_sources
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -21,32 +28,34 @@ _MOST = 1 << 17
 _NO_QUESTION = Question(Caller(PrincipalId("")), "", ResourceId(""))
 """For conditions that look at no question."""
 
-Conditions = dict[tuple[str, tuple[Anchor, ...]], Condition]
+Conditions = dict[tuple[str, tuple[MembershipAnchor, ...]], MembershipCondition]
 """The one object for each."""
 
 
-class Grounds:
+class PositionIndex:
     """The positions of all resources of a snapshot. They depend on its resources, settings, models and custom roles only."""
 
     def __init__(
         self,
         models: Models,
-        compiled: Compiled,
+        compiled: CompiledModels,
         facts: Snapshot,
-        kept: tuple[Memo[Position, Ground], Conditions] | None = None,
+        kept: tuple[BoundedCache[PositionKey, Position], Conditions] | None = None,
     ) -> None:
-        self.near: dict[ResourceId, Ground] = {}
+        self.near: dict[ResourceId, Position] = {}
         self.special = frozenset((*facts.governs, *facts.settings))
         self._models = models
         self._compiled = compiled
         self._facts = facts
-        self._kept, self._conditions = kept or (Memo(_MOST), {})
+        self._kept, self._conditions = kept or (BoundedCache(_MOST), {})
 
-    def after(self, facts: Snapshot, touched: Touched) -> "Grounds":
+    def after(self, facts: Snapshot, touched: Invalidation) -> "PositionIndex":
         """Return the positions in the snapshot after these changes."""
-        return Grounds(self._models, self._compiled, facts, (self._kept.without(touched.positions), self._conditions))
+        return PositionIndex(
+            self._models, self._compiled, facts, (self._kept.without(touched.positions), self._conditions)
+        )
 
-    def of(self, resource: Resource) -> Ground:
+    def of(self, resource: Resource) -> Position:
         """Return where the resource stands."""
         found = self.near.get(resource.id)
         if found is None:
@@ -56,7 +65,7 @@ class Grounds:
             self.near[resource.id] = found
         return found
 
-    def meaning(self, given: Assignment, origin: Resource) -> Meaning:
+    def meaning(self, given: Assignment, origin: Resource) -> CompiledRole:
         """Return what an assignment on this resource, under a model that is in force, stands for."""
         ground = self.of(origin)
         key = (given.model, given.role)
@@ -65,17 +74,17 @@ class Grounds:
             found = ground.meanings[key] = self._meaning(ground, given, origin)
         return found
 
-    def everything(self, origin: Resource) -> Marks:
+    def everything(self, origin: Resource) -> ResourceMarks:
         """Return the bits of whoever holds every role of every model on this resource, and no other."""
         ground = self.of(origin)
         every = ((rules, *self._marks(rules, ground, origin, rules.bit)) for rules in self._compiled.rules.values())
         return tuple(mark for _, here, raised in every for mark in ((origin.id, here), *raised))
 
-    def _kept_for(self, resource: Resource) -> Ground | None:
+    def _kept_for(self, resource: Resource) -> Position | None:
         shared = None if resource.id in self.special else self._kept.get((resource.parent, resource.type))
         return shared or self._kept.get(resource.id)
 
-    def _built(self, resource: Resource) -> tuple[Position, Ground]:
+    def _built(self, resource: Resource) -> tuple[PositionKey, Position]:
         model = model_for(self._models, self._facts, resource.type, resource.id)
         rules = self._compiled.rules[model.name] if model else None
         alone = resource.id in self.special or resource.id == resource.parent
@@ -83,62 +92,66 @@ class Grounds:
         position = resource.id if alone else (resource.parent, resource.type)
         return position, self._ground(resource, rules, alone)
 
-    def _ground(self, resource: Resource, rules: Rules | None, alone: bool) -> Ground:  # noqa: FBT001  as it was found out
+    def _ground(self, resource: Resource, rules: CompiledModel | None, alone: bool) -> Position:  # noqa: FBT001  as it was found out
         facts = self._facts
         nearest: dict[str, ResourceId] = {}
         for each in facts.ancestors(resource.id):
             nearest.setdefault(each.type, each.id)
         if rules is None:
-            return Ground(resource.type, alone, None, (), frozenset(), {}, nearest, ())
+            return Position(resource.type, alone, None, (), frozenset(), {}, nearest, ())
         acting = tuple(self._acting(rules, resource))
         related = self._related(rules, acting, resource)
         own = frozenset(related.pop(resource.id, set[str]()))
         there = ((facts.resources.get(id), ways) for id, ways in related.items())
         places = {place.id: (place.type, frozenset(ways)) for place, ways in there if place}
-        return Ground(resource.type, alone, rules, acting, own, places, nearest, tuple(self._touched(rules, resource)))
+        return Position(
+            resource.type, alone, rules, acting, own, places, nearest, tuple(self._touched(rules, resource))
+        )
 
-    def _acting(self, rules: Rules, resource: Resource) -> Iterator[int]:
-        case = Case(self._facts, _NO_QUESTION, rules.model, resource, 0.0)
+    def _acting(self, rules: CompiledModel, resource: Resource) -> Iterator[int]:
+        case = ConditionInput(self._facts, _NO_QUESTION, rules.model, resource, 0.0)
         for index, rule in enumerate(rules.model.spread):
             if (rule.to is None or resource.type in rule.to) and holds(rule.when, case):
                 yield index
 
-    def _related(self, rules: Rules, acting: tuple[int, ...], resource: Resource) -> dict[ResourceId, set[str]]:
+    def _related(self, rules: CompiledModel, acting: tuple[int, ...], resource: Resource) -> dict[ResourceId, set[str]]:
         facts, model = self._facts, rules.model
         related: dict[ResourceId, set[str]] = {}
         ancestors = [each.id for each in facts.ancestors(resource.id)]
-        for id in (*ancestors, *above(facts, model, resource.id)):
+        for id in (*ancestors, *inheritance_sources(facts, model, resource.id)):
             related.setdefault(id, set()).add(ABOVE)
         for id in ancestors:
             related[id].add(ANCESTOR)
         for relation in {model.spread[index].along for index in acting} - {None}:
             starts = {edge.target for edge in resource.edges(relation or "")}
-            for id in starts.union(*(above(facts, model, id) for id in starts)):
+            for id in starts.union(*(inheritance_sources(facts, model, id) for id in starts)):
                 related.setdefault(id, set()).add(relation or "")
         return related
 
-    def _touched(self, rules: Rules, resource: Resource) -> Iterator[tuple[ResourceId, Ground]]:
+    def _touched(self, rules: CompiledModel, resource: Resource) -> Iterator[tuple[ResourceId, Position]]:
         """Yield what decides; nothing at all if some of it is gone, is derived itself, or another model governs it."""
         rule = rules.model.derived.get(resource.type)
-        found = [(id, self._facts.resources.get(id)) for id in touched(resource, rule)] if rule else []
+        found = [(id, self._facts.resources.get(id)) for id in derived_inputs(resource, rule)] if rule else []
         grounds = [
             (id, self.of(there)) for id, there in found if there is not None and there.type not in rules.model.derived
         ]
         if len(grounds) == len(found) and all(ground.rules is rules for _, ground in grounds):
             yield from grounds
 
-    def _meaning(self, ground: Ground, given: Assignment, origin: Resource) -> Meaning:
+    def _meaning(self, ground: Position, given: Assignment, origin: Resource) -> CompiledRole:
         rules = self._compiled.rules[given.model]
-        asked = Asked(self._models, self._facts, _NO_QUESTION, 0.0)
-        here, raised = self._marks(rules, ground, origin, meaning(asked, rules.model, given, origin))
+        asked = EvaluationContext(self._models, self._facts, _NO_QUESTION, 0.0)
+        here, raised = self._marks(rules, ground, origin, expand_assignment(asked, rules.model, given, origin))
         standing = [
             rule for rule in rules.model.standing if given.role not in rule.exempt and rule.on in ground.nearest
         ]
-        anchors = tuple(Anchor(each.kinds, each.roles, ground.nearest[each.on]) for each in standing)
+        anchors = tuple(MembershipAnchor(each.kinds, each.roles, ground.nearest[each.on]) for each in standing)
         key = (given.model, anchors)
-        return Meaning(here, raised, self._conditions.setdefault(key, Condition(*key)))
+        return CompiledRole(here, raised, self._conditions.setdefault(key, MembershipCondition(*key)))
 
-    def _marks(self, rules: Rules, ground: Ground, origin: Resource, roles: Iterable[str]) -> tuple[int, Marks]:
+    def _marks(
+        self, rules: CompiledModel, ground: Position, origin: Resource, roles: Iterable[str]
+    ) -> tuple[int, ResourceMarks]:
         known = [role for role in roles if role in rules.bit]
         here = sum(rules.bit[role] for role in known)
         raised: list[tuple[ResourceId, int]] = []

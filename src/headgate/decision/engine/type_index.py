@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from headgate.decision.engine.cache import Memo
-from headgate.decision.engine.invalidation import Touched
+from headgate.decision.engine.cache import BoundedCache
+from headgate.decision.engine.invalidation import Invalidation
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NO_NAMES, Snapshot
 
@@ -12,47 +12,47 @@ _MOST = 1 << 20
 """Of how many places it is kept what lies there."""
 
 
-class Block(NamedTuple):
+class SiblingGroup(NamedTuple):
     """All resources of a type with this parent."""
 
     parent: ResourceId
     ids: tuple[ResourceId, ...]
 
 
-class Shelf(NamedTuple):
+class ChildGroups(NamedTuple):
     """What lies directly in a place: a block for each type; and those of it in which something lies in turn."""
 
-    blocks: Mapping[str, Block]
+    blocks: Mapping[str, SiblingGroup]
     inner: tuple[ResourceId, ...]
 
 
-Blocks = Mapping[str, tuple[Block, ...]]
+Blocks = Mapping[str, tuple[SiblingGroup, ...]]
 """Everything below a place, by type."""
 
 
-class Contents:
+class TypeIndex:
     """What lies where in a snapshot."""
 
     def __init__(
         self,
         facts: Snapshot,
-        shelves: Memo[ResourceId, Shelf] | None = None,
-        below: Memo[ResourceId, Blocks] | None = None,
+        shelves: BoundedCache[ResourceId, ChildGroups] | None = None,
+        below: BoundedCache[ResourceId, Blocks] | None = None,
     ) -> None:
         self._facts = facts
-        self._shelves = shelves or Memo[ResourceId, Shelf](_MOST)
-        self._below = below or Memo[ResourceId, Blocks](_MOST)
+        self._shelves = shelves or BoundedCache[ResourceId, ChildGroups](_MOST)
+        self._below = below or BoundedCache[ResourceId, Blocks](_MOST)
 
-    def after(self, facts: Snapshot, touched: Touched) -> "Contents":
+    def after(self, facts: Snapshot, touched: Invalidation) -> "TypeIndex":
         """Return what lies where in the snapshot after these changes."""
-        return Contents(facts, self._shelves.without(touched.shelves), self._below.without(touched.contents))
+        return TypeIndex(facts, self._shelves.without(touched.shelves), self._below.without(touched.contents))
 
-    def of_type(self, type: str) -> Iterator[Block]:
+    def of_type(self, type: str) -> Iterator[SiblingGroup]:
         """Yield all resources of the type."""
         root = self._facts.organization
         if root is not None:
             if self._facts.resources[root].type == type:
-                yield Block(root, (root,))
+                yield SiblingGroup(root, (root,))
             yield from self._found_below(root).get(type, ())
 
     def _found_below(self, place: ResourceId) -> Blocks:
@@ -67,10 +67,10 @@ class Contents:
                 found.setdefault(type, []).extend(blocks)
         return {type: tuple(blocks) for type, blocks in found.items()}
 
-    def _shelf(self, place: ResourceId) -> Shelf:
+    def _shelf(self, place: ResourceId) -> ChildGroups:
         facts, ids, inner = self._facts, dict[str, list[ResourceId]](), list[ResourceId]()
         for child in facts.children.get(place, NO_NAMES).values():
             ids.setdefault(facts.resources[child].type, []).append(child)
             if facts.children.get(child):
                 inner.append(child)
-        return Shelf({type: Block(place, tuple(found)) for type, found in ids.items()}, tuple(inner))
+        return ChildGroups({type: SiblingGroup(place, tuple(found)) for type, found in ids.items()}, tuple(inner))

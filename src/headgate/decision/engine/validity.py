@@ -5,7 +5,7 @@ from math import inf
 from headgate.facts.snapshot import Assignment, Principal
 
 
-class Span:
+class ValidityWindow:
     """The time around a moment in which nothing that was noticed begins or ends: since <= now < until."""
 
     __slots__ = ("now", "since", "until")
@@ -32,7 +32,7 @@ class Span:
         self._notice(principal.ends)
         return principal.ends is None or self.now < principal.ends
 
-    def narrow(self, other: "Span") -> None:
+    def narrow(self, other: "ValidityWindow") -> None:
         """Narrow it to what is in the other one too, which includes the moment."""
         self.since, self.until = max(self.since, other.since), min(self.until, other.until)
 

@@ -1,11 +1,11 @@
 """Why, or why not, and what would change it: to somebody who may know what the question is about."""
 
-from headgate.decision.context import Asked, Models
+from headgate.decision.context import EvaluationContext, Models
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers
-from headgate.decision.explain.fixes import least_fixes
+from headgate.decision.explain.fixes import find_fixes
 from headgate.decision.reference import decide
-from headgate.decision.types import Decision, Explanation, Fix, Missing, Question
+from headgate.decision.types import Decision, DenyReason, Explanation, Fix, Question
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 
@@ -20,12 +20,12 @@ def explain(
     """
     answers = answers or Engine(models, facts)
     decision = decide(models, facts, question, now)
-    asked = Asked(models, facts, question, now)
-    visible = all(answers.discoverable(question.caller, id, now) for id in _decided_on(asked))
+    asked = EvaluationContext(models, facts, question, now)
+    visible = all(answers.is_discoverable(question.caller, id, now) for id in _decided_on(asked))
     if decision.allowed:
         return Explanation(decision, visible)
     if visible:
-        return Explanation(decision, visible, least_fixes(answers, question, now))
+        return Explanation(decision, visible, find_fixes(answers, question, now))
     return Explanation(decision if _known(asked) else _hidden(decision), visible)
 
 
@@ -33,30 +33,30 @@ def smallest_fixes(
     models: Models, facts: Snapshot, question: Question, now: float, answers: Answers | None = None
 ) -> tuple[Fix, ...]:
     """Return the smallest assignments that would allow, for somebody who may see the answer whoever it is about."""
-    return least_fixes(answers or Engine(models, facts), question, now)
+    return find_fixes(answers or Engine(models, facts), question, now)
 
 
-def _decided_on(asked: Asked) -> tuple[ResourceId, ...]:
+def _decided_on(asked: EvaluationContext) -> tuple[ResourceId, ...]:
     """Return the named resources too; and only these where no role on the resource itself is asked for."""
     facts, question = asked.facts, asked.question
     concerned = (id for ids in question.on.values() for id in ids)
     named = tuple(id for id in concerned if id in facts.resources or id not in facts.principals)
     resource = facts.resources.get(question.resource)
     model = asked.model(resource) if resource else None
-    here = not named or model is None or bool(model.giving(question.action))
+    here = not named or model is None or bool(model.roles_granting(question.action))
     return (question.resource, *named) if here else named
 
 
-def _known(asked: Asked) -> bool:
+def _known(asked: EvaluationContext) -> bool:
     """Say whether it is about nothing but what everybody knows: where they are, and what a model always puts there."""
     resource = asked.facts.resources.get(asked.question.resource)
     return resource is not None and not asked.question.on and _always_there(asked, resource)
 
 
-def _always_there(asked: Asked, resource: Resource) -> bool:
+def _always_there(asked: EvaluationContext, resource: Resource) -> bool:
     model = asked.model(resource)
     return resource.parent == resource.id or (model is not None and model.types[resource.type].implicit)
 
 
 def _hidden(decision: Decision) -> Decision:
-    return decision._replace(missing=Missing("no-resource", decision.question.resource))
+    return decision._replace(missing=DenyReason("no-resource", decision.question.resource))

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
-from headgate.decision.candidates import candidates, leads, sources
-from headgate.decision.context import Asked, not_standing
-from headgate.decision.diff.reach import can_hold
-from headgate.decision.effective_assignments import meaning, stands
+from headgate.decision.candidates import candidate_principals, may_grant, sources
+from headgate.decision.context import EvaluationContext, caller_invalid
+from headgate.decision.diff.reach import is_satisfiable
+from headgate.decision.effective_assignments import expand_assignment, meets_membership
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.goals import Goal, Need, goals
 from headgate.decision.reference import held
-from headgate.decision.tree import kind_of
-from headgate.decision.types import Fix, Needed, Question
+from headgate.decision.tree import subject_kind
+from headgate.decision.types import Fix, Question, RequiredAssignment
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleAssigned
 from headgate.facts.fold import fold
@@ -31,7 +31,7 @@ Option = tuple[RoleAssigned, ...]
 class _At:
     """The question on some facts, and what answers others on them."""
 
-    asked: Asked
+    asked: EvaluationContext
     answers: Answers
 
     @property
@@ -49,7 +49,7 @@ class _At:
         return self.answers.check(question, self.asked.now).allowed
 
 
-def least_fixes(answers: Answers, question: Question, now: float) -> tuple[Fix, ...]:
+def find_fixes(answers: Answers, question: Question, now: float) -> tuple[Fix, ...]:
     """Return the least that would allow, as far as assignments to the asker that somebody could make would.
 
     Making them a member of a group or team is not looked for: it gives more than is asked for. The answer is for somebody
@@ -57,10 +57,10 @@ def least_fixes(answers: Answers, question: Question, now: float) -> tuple[Fix, 
     the decision an allow, and applying less does not. Its assignments are in the order in which they can be made.
     """
     facts = answers.facts
-    at = _At(Asked(answers.models, facts, question, now), answers)
-    if question.resource not in facts.resources or not_standing(facts, question.caller, now) or at.allowed(question):
+    at = _At(EvaluationContext(answers.models, facts, question, now), answers)
+    if question.resource not in facts.resources or caller_invalid(facts, question.caller, now) or at.allowed(question):
         return ()
-    found = (_pruned(at, option) for option in _options(at))
+    found = (_minimised(at, option) for option in _options(at))
     working = dict.fromkeys(option for option in found if option)
     weakest = min((_strengths(at.asked, option) for option in working), default=())
     least = [option for option in working if _strengths(at.asked, option) == weakest]
@@ -104,13 +104,13 @@ def _giving(at: _At, need: Need) -> tuple[Option, ...]:
     return ()
 
 
-def _single(asked: Asked, model: Model, resource: Resource, role: str) -> Iterator[RoleAssigned]:
+def _single(asked: EvaluationContext, model: Model, resource: Resource, role: str) -> Iterator[RoleAssigned]:
     """Yield every single assignment to the asker that may give the role on the resource."""
     facts, subject = asked.facts, asked.question.caller.principal
     for place in (facts.resources[id] for id in sources(facts, model, resource)):
         if asked.model(place) is model:
-            for name in _assignable(facts, model, place.type, kind_of(facts, subject)):
-                if leads(asked, model, resource, name, (role,)):
+            for name in _assignable(facts, model, place.type, subject_kind(facts, subject)):
+                if may_grant(asked, model, resource, name, (role,)):
                     yield RoleAssigned(subject, name, place.id, model.name)
 
 
@@ -124,10 +124,10 @@ def _assignable(facts: Snapshot, model: Model, type: str, kind: str) -> Iterator
 def _entered(at: _At, model: Model, given: RoleAssigned) -> Option:
     """Return the assignment after the weakest ones on which it stands and that its subject lacks, if there are any."""
     facts, subject = at.facts, given.subject
-    kind = kind_of(facts, subject)
+    kind = subject_kind(facts, subject)
     before: list[RoleAssigned] = []
     for rule in model.standing:
-        if not stands(at.asked, model, rule, subject, kind, given.role, given.resource):
+        if not meets_membership(at.asked, model, rule, subject, kind, given.role, given.resource):
             anchor = next(each for each in facts.ancestors(given.resource) if each.type == rule.on)
             known = (role for role in _assignable(facts, model, anchor.type, kind) if role in rule.roles)
             entries = [RoleAssigned(subject, role, anchor.id, model.name) for role in known]
@@ -147,9 +147,11 @@ def _approving(at: _At, given: RoleAssigned) -> Iterator[PrincipalId]:
     model, subject = at.asked.model(place), facts.resources.get(ResourceId(given.subject))
     about = [rule for rule in model.assign if place.type in rule.on and "add" in rule.verbs] if model else []
     rules = [rule for rule in about if rule.custom or given.role in rule.roles]
-    who = candidates(at.asked, place, {holder for rule in rules for holder in rule.holder})
+    who = candidate_principals(at.asked, place, {holder for rule in rules for holder in rule.holder})
     if subject:
-        who |= candidates(at.asked, subject, {role for rule in rules if not rule.holder for role in rule.on_subject})
+        who |= candidate_principals(
+            at.asked, subject, {role for rule in rules if not rule.holder for role in rule.on_subject}
+        )
     for user in sorted(id for id in who if facts.principals[id].kind == "user"):
         add = Question(Caller(user), "assignment.add", place.id, role=given.role, subject=given.subject)
         if at.allowed(add):
@@ -168,7 +170,7 @@ def _holds(at: _At, need: Need) -> bool:
     return resource is not None and any(path.role == need.role for path in held(at.asked, resource))
 
 
-def _pruned(at: _At, option: Option) -> Option:
+def _minimised(at: _At, option: Option) -> Option:
     """Return the option without what is not needed; empty if it does not work, or cannot be made."""
     if not _works(at, option):
         return ()
@@ -183,18 +185,20 @@ def _works(at: _At, option: Option) -> bool:
     return bool(option) and at.after(option).allowed(at.asked.question)
 
 
-def _strengths(asked: Asked, option: Option) -> tuple[int, ...]:
+def _strengths(asked: EvaluationContext, option: Option) -> tuple[int, ...]:
     """Return how strong the roles are, the strongest first."""
     return tuple(sorted({_strength(asked, asked.models[given.model], given) for given in option}, reverse=True))
 
 
-def _strength(asked: Asked, model: Model, given: RoleAssigned) -> int:
+def _strength(asked: EvaluationContext, model: Model, given: RoleAssigned) -> int:
     """Return how many actions the role, or custom role, gives, there or where it spreads."""
     facts = asked.facts
     assignment = Assignment(given.subject, given.role, given.resource, given.model, None, None)
-    roles = meaning(asked, model, assignment, facts.resources[given.resource])
+    roles = expand_assignment(asked, model, assignment, facts.resources[given.resource])
     spread = {
-        rule.role for rule in model.spread if rule.role and rule.roles & roles and can_hold(facts, model, rule.when)
+        rule.role
+        for rule in model.spread
+        if rule.role and rule.roles & roles and is_satisfiable(facts, model, rule.when)
     }
     return len(frozenset[str]().union(*(model.roles[role].actions for role in roles | spread)))
 
@@ -217,5 +221,7 @@ def _reached(facts: Snapshot, option: Option) -> Iterator[ResourceId]:
 
 
 def _fix(at: _At, option: Option) -> Fix:
-    needed = (Needed(each.role, each.resource, tuple(_approving(now, each))) for now, each in _steps(at, option))
+    needed = (
+        RequiredAssignment(each.role, each.resource, tuple(_approving(now, each))) for now, each in _steps(at, option)
+    )
     return Fix(option[0].subject, tuple(needed))

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import product
 
 from headgate.decision.conditions import holds
-from headgate.decision.context import Asked
+from headgate.decision.context import EvaluationContext
 from headgate.decision.reference import ASSIGNING
-from headgate.decision.tree import kind_of, places_of, touched
+from headgate.decision.tree import derived_inputs, requirement_places, subject_kind
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
-from headgate.model.model import Alternative, AssignRule, Model
+from headgate.model.model import AssignRule, Model, Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ Goal = tuple[Need, ...]
 """What would do, all of it together."""
 
 
-def goals(asked: Asked) -> Iterator[Goal]:
+def goals(asked: EvaluationContext) -> Iterator[Goal]:
     """Yield every way in which the question could be allowed, as far as roles decide."""
     resource = asked.facts.resources.get(asked.question.resource)
     model = asked.model(resource) if resource else None
@@ -42,27 +42,29 @@ def goals(asked: Asked) -> Iterator[Goal]:
         yield from (_joined(each) for each in product(*(_ways(asked, need) for need in goal)))
 
 
-def least(model: Model, roles: Collection[str]) -> tuple[str, ...]:
+def minimal_roles(model: Model, roles: Collection[str]) -> tuple[str, ...]:
     """Return those of the roles that include no other of them: who holds one of the roles holds one of these."""
     return tuple(role for role in roles if not (model.roles[role].closure & set(roles)) - {role})
 
 
-def _acting(asked: Asked, model: Model, resource: Resource) -> tuple[Goal, ...]:
-    giving, alternatives = model.giving(asked.question.action), model.needs.get(asked.question.action)
-    own: list[Goal] = [(Need(role, resource.id),) for role in least(model, giving)] if giving else [()]
+def _acting(asked: EvaluationContext, model: Model, resource: Resource) -> tuple[Goal, ...]:
+    giving, alternatives = model.roles_granting(asked.question.action), model.needs.get(asked.question.action)
+    own: list[Goal] = [(Need(role, resource.id),) for role in minimal_roles(model, giving)] if giving else [()]
     needed = [()] if alternatives is None else list(_possible(asked, model, resource, alternatives))
     return tuple(_joined(each) for each in product(own, needed))
 
 
-def _possible(asked: Asked, model: Model, resource: Resource, alternatives: tuple[Alternative, ...]) -> Iterator[Goal]:
+def _possible(
+    asked: EvaluationContext, model: Model, resource: Resource, alternatives: tuple[Requirement, ...]
+) -> Iterator[Goal]:
     for each in alternatives:
-        places = [places_of(asked.facts, asked.question, resource, needed) for needed in each.roles]
+        places = [requirement_places(asked.facts, asked.question, resource, needed) for needed in each.roles]
         named = all(ids or needed.optional for ids, needed in zip(places, each.roles, strict=True))
-        if named and holds(each.when, asked.case(model, resource)):
+        if named and holds(each.when, asked.condition_input(model, resource)):
             yield tuple(Need(needed.role, id) for ids, needed in zip(places, each.roles, strict=True) for id in ids)
 
 
-def _bridging(asked: Asked, resource: Resource) -> Iterator[Goal]:
+def _bridging(asked: EvaluationContext, resource: Resource) -> Iterator[Goal]:
     for id in sorted(asked.facts.referrers.get(resource.id, ())):
         port = asked.facts.resources[id]
         model = asked.model(port)
@@ -72,7 +74,7 @@ def _bridging(asked: Asked, resource: Resource) -> Iterator[Goal]:
                 yield (Need(bridge.role, id),)
 
 
-def _assigning(asked: Asked, model: Model, resource: Resource) -> tuple[Goal, ...]:
+def _assigning(asked: EvaluationContext, model: Model, resource: Resource) -> tuple[Goal, ...]:
     question, verb = asked.question, ASSIGNING[asked.question.action]
     if verb != "change":
         return tuple(_by_rules(asked, model, resource, verb, question.role))
@@ -82,36 +84,38 @@ def _assigning(asked: Asked, model: Model, resource: Resource) -> tuple[Goal, ..
     return (*changing, *(_joined(each) for each in product(taking, giving)))
 
 
-def _by_rules(asked: Asked, model: Model, resource: Resource, verb: str, role: str | None) -> Iterator[Goal]:
-    case = asked.case(model, resource)
+def _by_rules(
+    asked: EvaluationContext, model: Model, resource: Resource, verb: str, role: str | None
+) -> Iterator[Goal]:
+    case = asked.condition_input(model, resource)
     for rule in model.assign:
         if role is not None and _about(asked, rule, resource, verb, role) and holds(rule.when, case):
             yield from _holding(asked, model, rule, resource)
 
 
-def _about(asked: Asked, rule: AssignRule, resource: Resource, verb: str, role: str) -> bool:
+def _about(asked: EvaluationContext, rule: AssignRule, resource: Resource, verb: str, role: str) -> bool:
     subject = asked.question.subject
-    kind = kind_of(asked.facts, subject) if subject else "user"
+    kind = subject_kind(asked.facts, subject) if subject else "user"
     known = role in rule.roles or (rule.custom and role in asked.facts.custom_roles)
     return known and verb in rule.verbs and resource.type in rule.on and kind in rule.to
 
 
-def _holding(asked: Asked, model: Model, rule: AssignRule, resource: Resource) -> Iterator[Goal]:
+def _holding(asked: EvaluationContext, model: Model, rule: AssignRule, resource: Resource) -> Iterator[Goal]:
     subject = ResourceId(asked.question.subject or "")
     sides = ((rule.holder, resource.id), (rule.on_subject, subject))
-    held = [[(Need(role, id),) for role in least(model, roles)] for roles, id in sides if roles]
-    besides = _possible(asked, model, resource, (Alternative((), rule.needs),))
+    held = [[(Need(role, id),) for role in minimal_roles(model, roles)] for roles, id in sides if roles]
+    besides = _possible(asked, model, resource, (Requirement((), rule.needs),))
     yield from (_joined(each) for each in product(*held, besides))
 
 
-def _ways(asked: Asked, need: Need) -> tuple[Goal, ...]:
+def _ways(asked: EvaluationContext, need: Need) -> tuple[Goal, ...]:
     """Return how a role can be held: by itself, or for a derived type on all that the resource touches."""
     resource = asked.facts.resources.get(need.resource)
     model = asked.model(resource) if resource else None
     if resource is None or model is None:
         return ()
     rule = model.derived.get(resource.type)
-    deciding = touched(resource, rule) if rule else ()
+    deciding = derived_inputs(resource, rule) if rule else ()
     return ((need,), tuple(Need(need.role, id) for id in deciding)) if deciding else ((need,),)
 
 

@@ -13,7 +13,7 @@ ADDRESS: Final = "/api/openapi.json"
 _DRY = "A dry run: nothing was written, and this is what would be, and what would be different for whom."
 
 
-def document(app: FastAPI) -> None:
+def openapi_document(app: FastAPI) -> None:
     """Have the OpenAPI document tell that a dry run of what answers 201 or 202 answers 200."""
     made = app.openapi
 

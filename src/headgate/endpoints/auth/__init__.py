@@ -1,4 +1,4 @@
-"""The doors through which somebody proves who they are: passwords, sessions, OAuth 2.0, OpenID Connect, invitations."""
+"""The endpoints through which somebody proves who they are: passwords, sessions, OAuth 2.0, OpenID Connect, invitations."""
 
 import logging
 import math
@@ -14,18 +14,18 @@ from headgate.endpoints.auth.oauth import OAuthError, on_oauth
 from headgate.endpoints.auth.oidc import routes as oidc
 from headgate.endpoints.auth.oidc.client import ProviderClient
 from headgate.endpoints.auth.oidc.errors import ProviderError
-from headgate.endpoints.common.context import Deployed
-from headgate.endpoints.common.problems import later, problem
+from headgate.endpoints.common.context import AppState
+from headgate.endpoints.common.problems import problem, with_retry_after
 from headgate.endpoints.common.scope import REQUEST
 
 log = logging.getLogger(__name__)
 
 
-def install(app: FastAPI, entrance: Entrance) -> None:
+def install_auth(app: FastAPI, entrance: Entrance) -> None:
     """Serve the ways into a deployment."""
-    provider = entrance.logins.settings.provider
+    provider = entrance.authentication.settings.provider
     app.state.entrance = entrance
-    app.state.provider = ProviderClient(provider, lambda: entrance.logins.now) if provider else None
+    app.state.provider = ProviderClient(provider, lambda: entrance.authentication.now) if provider else None
     for module in (sessions, invitations, devices, oauth, oidc):
         app.include_router(module.router)
     app.add_exception_handler(OAuthError, on_oauth)
@@ -46,12 +46,12 @@ def install(app: FastAPI, entrance: Entrance) -> None:
     def on_provider(_: Request, error: ProviderError) -> JSONResponse:
         # What it says is for the operator; whoever logs in can only come again.
         log.error("the OpenID Connect provider cannot be used: %s", error)
-        return later(problem(503, "unavailable", "the provider cannot be used; the server's log says why"))
+        return with_retry_after(problem(503, "unavailable", "the provider cannot be used; the server's log says why"))
 
 
 def _record_denial(request: Request, code: str) -> None:
     """Record in the deployment's audit that a caller did not prove who it is. The record has no name: that may be a password."""
-    deployed: Deployed = request.app.state.deployed
+    deployed: AppState = request.app.state.deployed
     denial = Denial(code, f"{request.method} {request.scope['route'].path}")
     deployment, id = deployed.organizations.deployment, str(request.scope.get(REQUEST, ""))
     deployed.audit.record_denial(deployment, None, denial, "identity", id)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from headgate.control.authentication.secrets import SESSION, read
+from headgate.control.authentication.secrets import SESSION, parse_secret
 from headgate.control.authentication.services import Entrance
 from headgate.control.authentication.sessions import Session
 from headgate.endpoints.common.cookies import presented
@@ -23,9 +23,9 @@ def entrance(request: Request) -> Entrance:
 def session(request: Request, ways: Annotated[Entrance, Depends(entrance)]) -> Session:
     """Return the session that a request presents, or answer 401. A token is none: it logs nobody in or out."""
     secret = presented(request)
-    if read(SESSION, secret) is None:
+    if parse_secret(SESSION, secret) is None:
         raise ProblemError(401, "session-needed", "a token cannot do this, only the session of a login; log in")
-    found = ways.logins.sessions.find(secret)
+    found = ways.authentication.sessions.find(secret)
     if found is None:
         raise ProblemError(401, "unauthenticated", "the session is unknown or has ended; log in")
     return found
@@ -42,6 +42,6 @@ def agent(said: str) -> str:
     return "".join(letter for letter in said if letter.isprintable())[:_AGENT]
 
 
-Enters = Annotated[Entrance, Depends(entrance)]
-Own = Annotated[Session, Depends(session)]
-Told = Annotated[Mapping[str, str], Depends(told)]
+CurrentAuth = Annotated[Entrance, Depends(entrance)]
+CurrentSession = Annotated[Session, Depends(session)]
+Client = Annotated[Mapping[str, str], Depends(told)]

@@ -11,13 +11,13 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from headgate.control.authentication.errors import LoginError, TooOftenError
 from headgate.control.authentication.services import Entrance
 from headgate.control.authentication.sessions import Session
-from headgate.control.kernel.errors import MissingError
-from headgate.endpoints.auth.dependencies import Enters, Own, Told
+from headgate.control.kernel.errors import NotFoundError
+from headgate.endpoints.auth.dependencies import Client, CurrentAuth, CurrentSession
 from headgate.endpoints.auth.oauth import Form
 from headgate.endpoints.common.cookies import csrf, in_cookie, remember, require_own_origin, require_own_page
 from headgate.endpoints.common.lookup import Text
-from headgate.endpoints.common.route_metadata import own, public
-from headgate.endpoints.common.schemas import Strict
+from headgate.endpoints.common.route_metadata import caller_only, public
+from headgate.endpoints.common.schemas import StrictSchema
 
 router = APIRouter(tags=["logins"])
 
@@ -42,44 +42,44 @@ Enter the code only if you see it on a device of your own.</p>
 </form>""")
 
 
-class Answer(Strict):
+class Answer(StrictSchema):
     """Whether a device may log in as the caller."""
 
     allow: bool
 
 
-@router.post("/api/v1/devices/{code}", status_code=204, **own("the device acts as the caller"))
-def answer(code: str, body: Answer, ways: Enters, session: Own) -> None:
+@router.post("/api/v1/devices/{code}", status_code=204, **caller_only("the device acts as the caller"))
+def answer(code: str, body: Answer, ways: CurrentAuth, session: CurrentSession) -> None:
     """Let the device in that shows this code, or keep it out."""
-    ways.devices.answer(code, session, ways.logins.now, allow=body.allow)
+    ways.devices.answer(code, session, ways.authentication.now, allow=body.allow)
 
 
 @router.get("/oauth2/device", include_in_schema=False, **public("it asks for a login itself"))
-def page(request: Request, ways: Enters, user_code: Annotated[Text, Query(max_length=20)] = "") -> HTMLResponse:
+def page(request: Request, ways: CurrentAuth, user_code: Annotated[Text, Query(max_length=20)] = "") -> HTMLResponse:
     """Return the page where somebody enters the code of a device."""
     return _page(request, ways, user_code)
 
 
 @router.post("/oauth2/device", include_in_schema=False, **public("it asks for a login itself"))
-def enter(request: Request, fields: Form, ways: Enters, told: Told) -> Response:
+def enter(request: Request, fields: Form, ways: CurrentAuth, told: Client) -> Response:
     """Log in on the page, or let the device in."""
     code, secret = fields.get("user_code", ""), in_cookie(request)
-    session = ways.logins.sessions.find(secret) if secret else None
+    session = ways.authentication.sessions.find(secret) if secret else None
     if secret is None or session is None:
         return _log_in(request, ways, fields.get("login", ""), fields.get("password", ""), code, told)
     require_own_page(request, secret, fields.get("csrf", ""))
     allow = fields.get("answer") == "allow"
     try:
-        ways.devices.answer(code, session, ways.logins.now, allow=allow)
-    except (MissingError, TooOftenError) as error:
+        ways.devices.answer(code, session, ways.authentication.now, allow=allow)
+    except (NotFoundError, TooOftenError) as error:
         return _page(request, ways, code, str(error), 422)
     return HTMLResponse(_PAGE.substitute(body=f"<p>{'It is in.' if allow else 'It stays out.'} Close this page.</p>"))
 
 
-def _log_in(request: Request, ways: Entrance, login: str, password: str, code: str, told: Told) -> Response:
+def _log_in(request: Request, ways: Entrance, login: str, password: str, code: str, told: Client) -> Response:
     require_own_origin(request)
     try:
-        started = ways.logins.log_in(login, password, told)
+        started = ways.authentication.log_in(login, password, told)
     except (LoginError, TooOftenError) as error:
         return _page(request, ways, code, str(error), 401)
     response = RedirectResponse(f"/oauth2/device?user_code={quote(code)}", 303)
@@ -89,11 +89,11 @@ def _log_in(request: Request, ways: Entrance, login: str, password: str, code: s
 
 def _page(request: Request, ways: Entrance, code: str, said: str = "", status: int = 200) -> HTMLResponse:
     secret = in_cookie(request)
-    session = ways.logins.sessions.find(secret) if secret else None
+    session = ways.authentication.sessions.find(secret) if secret else None
     told = f"<p role=alert>{escape(said)}</p>" if said else ""
     if secret is None or session is None:
         link = _PROVIDER.substitute(next=escape(quote(f"/oauth2/device?user_code={quote(code)}", safe="")))
-        provider = link if ways.logins.settings.provider else ""
+        provider = link if ways.authentication.settings.provider else ""
         body = _LOGIN.substitute(said=told, code=escape(code), provider=provider)
     else:
         name = escape(_name(ways, session))
@@ -102,5 +102,5 @@ def _page(request: Request, ways: Entrance, code: str, said: str = "", status: i
 
 
 def _name(ways: Entrance, session: Session) -> str:
-    user = ways.logins.user(session.principal)
+    user = ways.authentication.user(session.principal)
     return user.name if user else session.principal

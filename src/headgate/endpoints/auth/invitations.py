@@ -7,30 +7,30 @@ from pydantic import BaseModel, Field
 
 from headgate.control.authentication.invitations import Invitation, Withdraw, missing_invitation
 from headgate.control.authentication.services import Entrance
-from headgate.control.kernel.errors import TakenError
+from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.kernel.ports import DocumentConflictError
-from headgate.endpoints.auth.dependencies import Enters, Told, session
-from headgate.endpoints.auth.sessions import LoggedIn, Name, Secret, entered
-from headgate.endpoints.common.context import By, Uses
+from headgate.endpoints.auth.dependencies import Client, CurrentAuth, session
+from headgate.endpoints.auth.sessions import LoggedIn, LoginName, PasswordText, entered
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext
 from headgate.endpoints.common.cookies import require_own_origin
 from headgate.endpoints.common.lookup import Text, resource
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import needs, own, public
-from headgate.endpoints.common.schemas import Page, Strict
-from headgate.endpoints.common.writes import DONE, Done, Writes
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import caller_only, public, requires
+from headgate.endpoints.common.schemas import Page, StrictSchema
+from headgate.endpoints.common.writes import DONE, WriteResult, Writes
 from headgate.facts.ids import PrincipalId
 
 router = APIRouter(prefix="/api/v1/invitations", tags=["logins"])
 
 
-class NewInvitation(Strict):
+class NewInvitation(StrictSchema):
     """Whoever takes it joins with this role on the organization, or on the place that users come into."""
 
     role: Annotated[Text, Field(min_length=1, max_length=100)] = "member"
     place: Annotated[Text, Field(max_length=200)] | None = None
 
 
-class Invited(Done):
+class Invited(WriteResult):
     """`invitation` is the secret to hand over; it stands in this answer only, and not in that of a repeated request."""
 
     invitation: str | None = None
@@ -47,11 +47,11 @@ class InvitationShown(BaseModel):
     ends: float
 
 
-class Newcomer(Strict):
+class Newcomer(StrictSchema):
     """Somebody who is no user of the deployment yet. With `cookie` the session is put into the browser's cookie."""
 
-    login: Name
-    password: Secret
+    login: LoginName
+    password: PasswordText
     cookie: bool = False
 
 
@@ -70,37 +70,45 @@ class Joined(BaseModel):
     status_code=201,
     response_model=Invited,
     response_model_exclude_none=True,
-    **needs("organization.add_user", "assignment.add"),
+    **requires("organization.add_user", "assignment.add"),
 )
-def invite(body: NewInvitation, services: Uses, caller: By, ways: Enters, write: Writes) -> dict[str, Any]:
+def invite(
+    body: NewInvitation, services: CurrentContext, caller: CurrentCaller, ways: CurrentAuth, write: Writes
+) -> dict[str, Any]:
     """Invite somebody."""
     place = resource(services, caller, body.place) if body.place else None
     command, secret = ways.invitations.draft(services.organization, caller, body.role, place)
     new = command.invitation
-    return write.send(command, id=new.id, ends=new.ends, secret={"invitation": secret})
+    return write.execute(command, id=new.id, ends=new.ends, secret={"invitation": secret})
 
 
 @router.get(
-    "", response_model=Page[InvitationShown], **own("it lists the caller's own, and everybody's to who manages users")
+    "",
+    response_model=Page[InvitationShown],
+    **caller_only("it lists the caller's own, and everybody's to who manages users"),
 )
-def list_invitations(services: Uses, caller: By, ways: Enters, pages: Pages) -> dict[str, Any]:
+def list_invitations(
+    services: CurrentContext, caller: CurrentCaller, ways: CurrentAuth, pages: CurrentPaging
+) -> dict[str, Any]:
     """List the invitations that stand."""
     found = ways.invitations.seen_by(services.organization, caller)
     rows = (_shown(each, services.directory.name(each.by.principal)).model_dump() for each in found)
-    return page(rows, pages, ("ends", "by", "role"), services.control.snapshot.revision)
+    return page_of_rows(rows, pages, ("ends", "by", "role"), services.control.snapshot.revision)
 
 
-@router.delete("/{id}", **DONE, **own("one's own, or with `organization.manage_users`"))
-def withdraw(id: str, services: Uses, caller: By, ways: Enters, write: Writes) -> dict[str, Any]:
+@router.delete("/{id}", **DONE, **caller_only("one's own, or with `organization.manage_users`"))
+def withdraw(
+    id: str, services: CurrentContext, caller: CurrentCaller, ways: CurrentAuth, write: Writes
+) -> dict[str, Any]:
     """Withdraw an invitation."""
     try:
-        return write.send(Withdraw(ways.invitations.one(services.organization, caller, id)))
+        return write.execute(Withdraw(ways.invitations.one(services.organization, caller, id)))
     except DocumentConflictError:
         raise missing_invitation() from None
 
 
 @router.get("/{secret}/accept", **public("whoever is invited is nobody yet; the secret is in the address"))
-def look(secret: str, ways: Enters) -> InvitationShown:
+def look(secret: str, ways: CurrentAuth) -> InvitationShown:
     """Tell what somebody is invited to."""
     found = ways.invitations.find(secret)
     return _shown(found, found.by.principal)
@@ -108,7 +116,7 @@ def look(secret: str, ways: Enters) -> InvitationShown:
 
 @router.post("/{secret}/accept", status_code=201, **public("whoever is invited is nobody yet"))
 def accept(
-    secret: str, request: Request, response: Response, ways: Enters, told: Told, body: Newcomer | None = None
+    secret: str, request: Request, response: Response, ways: CurrentAuth, told: Client, body: Newcomer | None = None
 ) -> Joined:
     """Join: as the user whose session it is, or as a new one with a login name and password."""
     found = ways.invitations.find(secret)
@@ -118,23 +126,23 @@ def accept(
     require_own_origin(request)
     principal = _register(ways, found, body)
     joined = _joined(ways, found, principal)
-    started = ways.logins.log_in(body.login, body.password, told)
+    started = ways.authentication.log_in(body.login, body.password, told)
     login = entered(request, response, started, cookie=body.cookie)
     return joined.model_copy(update={"login": login})
 
 
 def _register(ways: Entrance, found: Invitation, body: Newcomer) -> PrincipalId:
-    """Register the user that an invitation is for. Raises `MissingError` if another request has just used the invitation."""
+    """Register the user that an invitation is for. Raises `NotFoundError` if another request has just used the invitation."""
     try:
-        return ways.logins.newcomer(found.newcomer, body.login, body.password)
-    except TakenError:
-        if ways.logins.user(found.newcomer) is not None:
+        return ways.authentication.newcomer(found.newcomer, body.login, body.password)
+    except AlreadyExistsError:
+        if ways.authentication.user(found.newcomer) is not None:
             raise missing_invitation() from None
         raise
 
 
 def _joined(ways: Entrance, found: Invitation, principal: PrincipalId) -> Joined:
-    user = ways.logins.user(principal)
+    user = ways.authentication.user(principal)
     facts = ways.invitations.accept(found, principal, user.name if user else principal)
     name = ways.invitations.organization_name(found)
     return Joined(organization=found.organization, name=name, principal=principal, revision=facts.revision)

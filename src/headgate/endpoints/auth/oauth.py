@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from headgate.control.authentication.device_flow import Waiting
+from headgate.control.authentication.device_flow import PendingReason
 from headgate.control.authentication.errors import LoginError, TooOftenError
 from headgate.control.authentication.services import Entrance
-from headgate.endpoints.auth.dependencies import Enters, Told, agent
+from headgate.endpoints.auth.dependencies import Client, CurrentAuth, agent
 from headgate.endpoints.common.route_metadata import PROBLEMS, PUBLIC
 from headgate.endpoints.http.hosts import base_url
 
@@ -114,7 +114,7 @@ def _takes(reason: str, **fields: str) -> dict[str, Any]:
         device_code="what `/oauth2/device_authorization` gave",
     ),
 )
-def token(request: Request, fields: Form, ways: Enters) -> JSONResponse:
+def token(request: Request, fields: Form, ways: CurrentAuth) -> JSONResponse:
     """Give a short-lived token to a service principal, or a session to a device that was let in."""
     kind = fields.get("grant_type")
     if kind == _CREDENTIALS:
@@ -129,11 +129,11 @@ def token(request: Request, fields: Form, ways: Enters) -> JSONResponse:
 @router.post(
     "/oauth2/device_authorization", **_takes("a device is nobody until it was let in", client_id="what the device is")
 )
-def device_authorization(request: Request, fields: Form, ways: Enters, told: Told) -> DeviceCode:
+def device_authorization(request: Request, fields: Form, ways: CurrentAuth, told: Client) -> DeviceCode:
     """Give a device a code, which somebody enters who is logged in elsewhere."""
     said = {**told, "agent": agent(fields.get("client_id", "")) or told["agent"]}
     try:
-        asked = ways.devices.ask(said, ways.logins.now)
+        asked = ways.devices.ask(said, ways.authentication.now)
     except TooOftenError as error:
         raise OAuthError("slow_down", str(error), 429) from None
     page = f"{base_url(request.scope)}/oauth2/device"
@@ -170,17 +170,17 @@ def _for_service(ways: Entrance, client: str, secret: str) -> Granted:
 
 
 def _for_device(ways: Entrance, code: str) -> Granted:
-    found = ways.devices.redeem(code, ways.logins.now)
-    if isinstance(found, Waiting):
+    found = ways.devices.redeem(code, ways.authentication.now)
+    if isinstance(found, PendingReason):
         raise OAuthError(found.value, _WAITS[found])
     return Granted(access_token=found.secret, expires_in=int(found.session.ends - found.session.at))
 
 
 _WAITS = {
-    Waiting.PENDING: "nobody has entered the code yet",
-    Waiting.TOO_FAST: "wait for the interval between two requests",
-    Waiting.DENIED: "the device was not let in",
-    Waiting.OVER: "this code is not good any more, or never was",
+    PendingReason.PENDING: "nobody has entered the code yet",
+    PendingReason.TOO_FAST: "wait for the interval between two requests",
+    PendingReason.DENIED: "the device was not let in",
+    PendingReason.OVER: "this code is not good any more, or never was",
 }
 
 

@@ -5,25 +5,25 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.authentication.sessions import Session, Started
-from headgate.control.kernel.errors import MissingError
-from headgate.endpoints.auth.dependencies import Enters, Own, Told
+from headgate.control.authentication.sessions import NewSession, Session
+from headgate.control.kernel.errors import NotFoundError
+from headgate.endpoints.auth.dependencies import Client, CurrentAuth, CurrentSession
 from headgate.endpoints.common.cookies import csrf, in_cookie, presented, put, remember, require_own_origin
 from headgate.endpoints.common.lookup import Text
-from headgate.endpoints.common.route_metadata import own, public
-from headgate.endpoints.common.schemas import Strict
+from headgate.endpoints.common.route_metadata import caller_only, public
+from headgate.endpoints.common.schemas import StrictSchema
 
 router = APIRouter(prefix="/api/v1", tags=["logins"])
 
-Name = Annotated[Text, Field(min_length=1, max_length=200)]
-Secret = Annotated[Text, Field(max_length=2000)]
+LoginName = Annotated[Text, Field(min_length=1, max_length=200)]
+PasswordText = Annotated[Text, Field(max_length=2000)]
 
 
-class Login(Strict):
+class Login(StrictSchema):
     """A login name and its password. With `cookie` the session is put into the browser's cookie, and not into the answer."""
 
-    login: Name
-    password: Secret
+    login: LoginName
+    password: PasswordText
     cookie: bool = False
 
 
@@ -52,56 +52,56 @@ class SessionShown(BaseModel):
     current: bool
 
 
-class NewPassword(Strict):
+class NewPassword(StrictSchema):
     """Another password for oneself."""
 
-    old: Secret
-    new: Secret
+    old: PasswordText
+    new: PasswordText
 
 
 @router.post("/login", status_code=201, **public("whoever logs in is nobody yet"))
-def log_in(body: Login, request: Request, response: Response, ways: Enters, told: Told) -> LoggedIn:
+def log_in(body: Login, request: Request, response: Response, ways: CurrentAuth, told: Client) -> LoggedIn:
     """Log in by a password."""
     require_own_origin(request)
-    started = ways.logins.log_in(body.login, body.password, told)
+    started = ways.authentication.log_in(body.login, body.password, told)
     return entered(request, response, started, cookie=body.cookie)
 
 
-@router.post("/logout", status_code=204, **own("it ends the session that it is sent with"))
-def log_out(request: Request, response: Response, ways: Enters, session: Own) -> None:
+@router.post("/logout", status_code=204, **caller_only("it ends the session that it is sent with"))
+def log_out(request: Request, response: Response, ways: CurrentAuth, session: CurrentSession) -> None:
     """End this session."""
-    ways.logins.sessions.end(session.principal, session.id)
+    ways.authentication.sessions.end(session.principal, session.id)
     if in_cookie(request) is not None:
         put(request, response, "headgate", "", 0)
 
 
-@router.get("/session", **own("it tells about the session that it is sent with"))
-def this_session(request: Request, session: Own) -> LoggedIn:
+@router.get("/session", **caller_only("it tells about the session that it is sent with"))
+def this_session(request: Request, session: CurrentSession) -> LoggedIn:
     """Whose session this is, and what a page sends beside its cookie."""
     return LoggedIn(id=session.id, principal=session.principal, ends=session.ends, csrf=csrf(presented(request)))
 
 
-@router.get("/sessions", **own("they are the caller's own"))
-def list_sessions(ways: Enters, session: Own) -> list[SessionShown]:
+@router.get("/sessions", **caller_only("they are the caller's own"))
+def list_sessions(ways: CurrentAuth, session: CurrentSession) -> list[SessionShown]:
     """One's own sessions, newest first."""
-    return [_shown(each, session) for each in ways.logins.sessions.of(session.principal)]
+    return [_shown(each, session) for each in ways.authentication.sessions.of(session.principal)]
 
 
-@router.delete("/sessions/{id}", status_code=204, **own("it is the caller's own"))
-def end_session(id: str, ways: Enters, session: Own) -> None:
+@router.delete("/sessions/{id}", status_code=204, **caller_only("it is the caller's own"))
+def end_session(id: str, ways: CurrentAuth, session: CurrentSession) -> None:
     """End one of one's own sessions, wherever it is."""
-    if id not in {each.id for each in ways.logins.sessions.of(session.principal)}:
-        raise MissingError(f"there is no session `{id}` of yours")
-    ways.logins.sessions.end(session.principal, id)
+    if id not in {each.id for each in ways.authentication.sessions.of(session.principal)}:
+        raise NotFoundError(f"there is no session `{id}` of yours")
+    ways.authentication.sessions.end(session.principal, id)
 
 
-@router.post("/password", status_code=204, **own("it is the caller's own"))
-def change_password(body: NewPassword, ways: Enters, session: Own, told: Told) -> None:
+@router.post("/password", status_code=204, **caller_only("it is the caller's own"))
+def change_password(body: NewPassword, ways: CurrentAuth, session: CurrentSession, told: Client) -> None:
     """Change one's password, and end one's other sessions."""
-    ways.logins.change_password(session, body.old, body.new, told["address"])
+    ways.authentication.change_password(session, body.old, body.new, told["address"])
 
 
-def entered(request: Request, response: Response, started: Started, *, cookie: bool) -> LoggedIn:
+def entered(request: Request, response: Response, started: NewSession, *, cookie: bool) -> LoggedIn:
     """Return the answer to who has logged in."""
     session = started.session
     answer = LoggedIn(id=session.id, principal=session.principal, ends=session.ends)

@@ -9,10 +9,10 @@ import orjson
 from headgate.control.kernel.audit_records import Denial
 from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Decision
-from headgate.endpoints.authzen.evaluation import Answered, evaluate, evaluate_many
-from headgate.endpoints.authzen.messages import JSON, BadRequestError, ForbiddenError, read
+from headgate.endpoints.authzen.evaluation import Answered, evaluate_many, evaluate_request
+from headgate.endpoints.authzen.messages import JSON, BadRequestError, ForbiddenError, read_message
 from headgate.endpoints.authzen.search import actions, resources, subjects
-from headgate.endpoints.authzen.subjects import Asker
+from headgate.endpoints.authzen.subjects import SubjectResolver
 from headgate.facts.caller import Caller
 
 WELL_KNOWN = "/.well-known/authzen-configuration"
@@ -35,12 +35,12 @@ class Endpoint:
 
     path: str
     named: str
-    answers: Callable[[Mapping[str, Any], Asker], Answered]
+    answers: Callable[[Mapping[str, Any], SubjectResolver], Answered]
     long: bool = False
 
 
 ENDPOINTS = (
-    Endpoint("/access/v1/evaluation", "access_evaluation_endpoint", evaluate),
+    Endpoint("/access/v1/evaluation", "access_evaluation_endpoint", evaluate_request),
     Endpoint("/access/v1/evaluations", "access_evaluations_endpoint", evaluate_many),
     Endpoint("/access/v1/search/subject", "search_subject_endpoint", subjects, long=True),
     Endpoint("/access/v1/search/resource", "search_resource_endpoint", resources, long=True),
@@ -61,7 +61,7 @@ class Response(NamedTuple):
 def respond(endpoint: Endpoint, content_type: str, body: bytes, organization: Organization, caller: Caller) -> Response:
     """Answer a request of a known caller."""
     try:
-        answered = endpoint.answers(read(content_type, body), Asker(organization, caller))
+        answered = endpoint.answers(read_message(content_type, body), SubjectResolver(organization, caller))
     except BadRequestError as error:
         return Response(400, TEXT, str(error).encode())
     except ForbiddenError as error:

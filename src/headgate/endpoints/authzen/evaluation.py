@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from headgate.control.kernel.audit_records import Denial
-from headgate.control.kernel.parsing import UnreadableError
+from headgate.control.kernel.parsing import InvalidDocumentError
 from headgate.control.questions.parsing import question
 from headgate.decision.types import Decision, Question
 from headgate.endpoints.authzen import messages
-from headgate.endpoints.authzen.messages import NOW, BadRequestError, Context, Entity, ForbiddenError
-from headgate.endpoints.authzen.responses import Told, explained, failed, told
-from headgate.endpoints.authzen.subjects import Asker
+from headgate.endpoints.authzen.messages import NOW, BadRequestError, Entity, EvaluationOptions, ForbiddenError
+from headgate.endpoints.authzen.responses import Told, decision_response, error_response, explained_response
+from headgate.endpoints.authzen.subjects import SubjectResolver
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 
@@ -49,25 +49,25 @@ class _Request(NamedTuple):
     subject: Entity | None
     action: tuple[str, Mapping[str, Any]] | None
     resource: Entity | None
-    context: Context | None
+    context: EvaluationOptions | None
 
 
 _EMPTY = _Request(None, None, None, None)
 
 
-def evaluate(source: Mapping[str, Any], asker: Asker) -> Answered:
+def evaluate_request(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     """Answer one question. Raises `BadRequestError` or `ForbiddenError` where there is none to answer."""
     return _answered(_read(source, _EMPTY), asker)
 
 
-def evaluate_many(source: Mapping[str, Any], asker: Asker) -> Answered:
+def evaluate_many(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     """Answer several questions, with defaults from the top of the request; one, where it lists none.
 
     One that cannot be asked is a deny and does not hinder the others.
     """
     listed = source.get("evaluations")
     if listed is None or listed == []:
-        return evaluate(source, asker)
+        return evaluate_request(source, asker)
     evaluations, last, defaults = _listed(listed), _last(source), _read(source, _EMPTY)
     _bound(defaults, len(evaluations))
     answers: list[Answered] = []
@@ -81,7 +81,7 @@ def evaluate_many(source: Mapping[str, Any], asker: Asker) -> Answered:
     return Answered({"evaluations": [each.body for each in answers]}, decisions, denials)
 
 
-def located(facts: Snapshot, named: Entity) -> ResourceId:
+def resolve_resource(facts: Snapshot, named: Entity) -> ResourceId:
     """Return the resource of this type that goes by an id or a dotted full name; what is no id where there is none."""
     found = facts.resources.get(ResourceId(named.id)) or facts.find(named.id.split("."))
     return found.id if found is not None and found.type == named.type else _NOWHERE
@@ -97,7 +97,7 @@ def _read(source: Mapping[str, Any], defaults: _Request) -> _Request:
     )
 
 
-def _answered(request: _Request, asker: Asker) -> Answered:
+def _answered(request: _Request, asker: SubjectResolver) -> Answered:
     subject, action, resource, context = request
     if subject is None or action is None or resource is None:
         missing = next(key for key, value in zip(_REQUIRED, request, strict=False) if value is None)
@@ -105,27 +105,27 @@ def _answered(request: _Request, asker: Asker) -> Answered:
     wanted = context or NOW
     moment = asker.moment(wanted)
     answers = moment.answers
-    caller, place = asker.subject(subject, moment), located(answers.facts, resource)
+    caller, place = asker.subject(subject, moment), resolve_resource(answers.facts, resource)
     name, properties = action
     try:
         asked = question(answers, caller, name, place, properties) if properties else Question(caller, name, place)
-    except UnreadableError as error:
+    except InvalidDocumentError as error:
         raise BadRequestError(f"`action.properties`: {error}") from None
     decision = answers.check(asked, moment.time)
     # The audit records a resource that is not there by the name that the caller wrote.
     recorded = decision if place else decision._replace(question=replace(asked, resource=ResourceId(resource.id)))
     if wanted.explain:
-        return Answered(explained(decision, resource.id, asker.organization, moment), (recorded,))
-    return Answered(told(decision, resource.id), (recorded,))
+        return Answered(explained_response(decision, resource.id, asker.organization, moment), (recorded,))
+    return Answered(decision_response(decision, resource.id), (recorded,))
 
 
-def _one(source: Mapping[str, Any], defaults: _Request, asker: Asker) -> Answered:
+def _one(source: Mapping[str, Any], defaults: _Request, asker: SubjectResolver) -> Answered:
     try:
         return _answered(_read(source, defaults), asker)
     except BadRequestError as error:
-        return Answered(failed(400, str(error)))
+        return Answered(error_response(400, str(error)))
     except ForbiddenError as error:
-        return Answered(failed(403, str(error)), denials=(error.denial,))
+        return Answered(error_response(403, str(error)), denials=(error.denial,))
 
 
 def _listed(listed: object) -> Sequence[Mapping[str, Any]]:

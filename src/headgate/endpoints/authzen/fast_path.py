@@ -2,11 +2,11 @@
 
 from headgate.control.kernel.ports import StoreError
 from headgate.endpoints.authzen.endpoints import ENDPOINTS, respond
-from headgate.endpoints.authzen.routes import keep, takes_long
-from headgate.endpoints.common.context import Deployed
-from headgate.endpoints.http.break_glass_header import Glass
-from headgate.endpoints.http.fast_path import Ready
-from headgate.endpoints.http.read_your_writes import Freshness
+from headgate.endpoints.authzen.routes import is_slow, record_decisions
+from headgate.endpoints.common.context import AppState
+from headgate.endpoints.http.break_glass_header import BreakGlassStatus
+from headgate.endpoints.http.fast_path import FastResponse
+from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 
 _SHORT = {each.path.encode(): each for each in ENDPOINTS if not each.long}
 _OK = 200
@@ -15,25 +15,25 @@ _OK = 200
 class AtOnce:
     """What `headgate.endpoints.http.fast_path` asks; everything else is for `headgate.endpoints.authzen.routes`."""
 
-    def __init__(self, deployed: Deployed, freshness: Freshness, glass: Glass) -> None:
+    def __init__(self, deployed: AppState, freshness: FreshnessBarrier, glass: BreakGlassStatus) -> None:
         self._deployed = deployed
         self._freshness = freshness
         self._glass = glass
 
     def knows(self, target: bytes, secret: str) -> str | None:
         """Return the id of the principal whose secret it is; None if that takes a look, and for what is not asked here."""
-        presented = self._deployed.identity.remembered(secret) if target in _SHORT else None
+        presented = self._deployed.identity.cached(secret) if target in _SHORT else None
         return presented.principal if presented else None
 
-    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> Ready | None:
+    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> FastResponse | None:
         """Return the answer, if it is a good one that took no waiting; else None, with nothing done."""
         endpoint, deployed = _SHORT[target], self._deployed
-        if takes_long(endpoint, body):
+        if is_slow(endpoint, body):
             return None
         try:
             if not self._freshness.is_here():
                 return None
-            found = deployed.at_hand(secret)
+            found = deployed.authenticate_cached(secret)
             if found is None:
                 return None
             organization, caller = found
@@ -42,5 +42,5 @@ class AtOnce:
             return None
         if answer.status != _OK or self._glass.ends(organization) is not None:
             return None
-        keep(deployed, organization, caller, answer.decisions, request, denials=answer.denials)
-        return Ready(answer.body, endpoint.path, answer.content_type, organization.id)
+        record_decisions(deployed, organization, caller, answer.decisions, request, denials=answer.denials)
+        return FastResponse(answer.body, endpoint.path, answer.content_type, organization.id)

@@ -47,7 +47,7 @@ class Entity(NamedTuple):
     properties: Mapping[str, Any] = NOTHING
 
 
-class Context(NamedTuple):
+class EvaluationOptions(NamedTuple):
     """About which facts is asked: of this revision at least, or those of a past revision or time; and whether to say why.
 
     A time is in seconds since the epoch.
@@ -64,11 +64,11 @@ class Context(NamedTuple):
         return self.as_of_revision is not None or self.as_of_time is not None
 
 
-NOW = Context()
+NOW = EvaluationOptions()
 """The newest facts, without the reasons."""
 
 
-def read(content_type: str, body: bytes) -> Mapping[str, Any]:
+def read_message(content_type: str, body: bytes) -> Mapping[str, Any]:
     """Return the object that a body is. Raises `BadRequestError` for any other."""
     if content_type.partition(";")[0].strip().lower() != JSON:
         raise BadRequestError(f"send the body as `Content-Type: {JSON}`")
@@ -81,7 +81,7 @@ def read(content_type: str, body: bytes) -> Mapping[str, Any]:
     return found
 
 
-def part(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def object_at(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """Return the object under a key. Raises `BadRequestError` if there is none."""
     found = source.get(key)
     if not isinstance(found, dict):
@@ -91,7 +91,7 @@ def part(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def optional(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """Return the object under a key; an empty one where there is none."""
-    return NOTHING if source.get(key) is None else part(source, key)
+    return NOTHING if source.get(key) is None else object_at(source, key)
 
 
 def word(source: Mapping[str, Any], key: str, of: str, longest: int = LONGEST) -> str:
@@ -125,7 +125,7 @@ def size(properties: Mapping[str, Any]) -> int:
 
 def entity(source: Mapping[str, Any], key: str) -> Entity:
     """Return a subject or resource."""
-    found = part(source, key)
+    found = object_at(source, key)
     type, id = found.get("type"), found.get("id")
     if (
         isinstance(type, str)
@@ -140,23 +140,23 @@ def entity(source: Mapping[str, Any], key: str) -> Entity:
 
 def searched(source: Mapping[str, Any], key: str) -> str:
     """Return the type of what is searched for; an id of it means nothing."""
-    return word(part(source, key), "type", key)
+    return word(object_at(source, key), "type", key)
 
 
 def action(source: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return the name of the action, and what else is said of the call."""
-    found = part(source, "action")
+    found = object_at(source, "action")
     name = found.get("name")
     if isinstance(name, str) and 0 < len(name) <= LONGEST_ACTION and "properties" not in found:
         return name, NOTHING
     return word(found, "name", "action", LONGEST_ACTION), _properties(found, "action")
 
 
-def context(source: Mapping[str, Any]) -> Context:
+def context(source: Mapping[str, Any]) -> EvaluationOptions:
     """Return what the context says to Headgate; what there is none of, is not asked for."""
     found = optional(source, "context")
     revision, time = _as_of(found.get("as_of"))
-    return Context(_number(found, "at_least"), revision, time, explain=_switch(found, "explain"))
+    return EvaluationOptions(_number(found, "at_least"), revision, time, explain=_switch(found, "explain"))
 
 
 def _properties(source: Mapping[str, Any], of: str) -> Mapping[str, Any]:

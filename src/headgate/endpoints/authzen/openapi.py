@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from headgate.endpoints.authzen.endpoints import WELL_KNOWN
 
 
-def document(app: FastAPI) -> None:
+def add_authzen_paths(app: FastAPI) -> None:
     """Have the OpenAPI document of an application tell of AuthZEN's routes too."""
     made = app.openapi
 
@@ -35,7 +35,7 @@ def _add(found: dict[str, Any]) -> None:
 
 
 def _error(text: str) -> dict[str, Any]:
-    """Return an error: a sentence, as AuthZEN asks; a problem, where what stands around every door answers."""
+    """Return an error: a sentence, as AuthZEN asks; a problem, where what stands around every endpoint answers."""
     return {
         "description": text,
         "content": {"text/plain": {"schema": {"type": "string"}}, "application/problem+json": {}},

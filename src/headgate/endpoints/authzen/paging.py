@@ -15,7 +15,7 @@ MOST = 1000
 _NOT_OURS = "`page.token` is none of a page before this one"
 
 
-class Page(NamedTuple):
+class SearchPage(NamedTuple):
     """Which results are wanted: those after this one (None: from the first), so many."""
 
     after: str | None
@@ -24,20 +24,20 @@ class Page(NamedTuple):
     """What tells the search from others: a token is good for the search that it came from."""
 
 
-def wanted(source: Mapping[str, Any]) -> Page:
+def wanted(source: Mapping[str, Any]) -> SearchPage:
     """Return the page that a request asks for. Raises `BadRequestError` for a limit or token that is none."""
     found, request = optional(source, "page"), _digest(source)
     limit = _limit(found)
     token = found.get("token")
     if token is None or token == "":
-        return Page(None, MOST if limit is None else limit, request)
+        return SearchPage(None, MOST if limit is None else limit, request)
     before = _read(token)
     if before.request != request or limit not in (None, before.limit):
         raise BadRequestError("`page.token` is of another search; send the same request as for the page before")
     return before
 
 
-def cut(names: Sequence[str], page: Page) -> tuple[Sequence[str], Mapping[str, Any]]:
+def page_of(names: Sequence[str], page: SearchPage) -> tuple[Sequence[str], Mapping[str, Any]]:
     """Return the names on a page, and what the answer says of the page. `names` are sorted."""
     rest = [name for name in names if page.after is None or name > page.after]
     here = rest[: page.limit]
@@ -61,11 +61,11 @@ def _digest(source: Mapping[str, Any]) -> str:
     return hashlib.blake2b(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS), digest_size=12).hexdigest()
 
 
-def _token(page: Page) -> str:
+def _token(page: SearchPage) -> str:
     return urlsafe_b64encode(orjson.dumps(list(page))).decode()
 
 
-def _read(token: object) -> Page:
+def _read(token: object) -> SearchPage:
     try:
         after, limit, request = orjson.loads(urlsafe_b64decode(token if isinstance(token, str) else ""))
     except (ValueError, TypeError):  # no base64, no JSON, no list of three
@@ -73,4 +73,4 @@ def _read(token: object) -> Page:
     known = (after is None or isinstance(after, str)) and isinstance(limit, int) and isinstance(request, str)
     if not known or not 0 <= limit <= MOST:
         raise BadRequestError(_NOT_OURS)
-    return Page(after, limit, request)
+    return SearchPage(after, limit, request)

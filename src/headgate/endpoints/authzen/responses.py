@@ -8,15 +8,15 @@ from typing import Any
 
 from headgate.control.organizations.organization import Organization
 from headgate.decision.explain.explain import explain
-from headgate.decision.types import Decision, Fix, Path
-from headgate.endpoints.authzen.subjects import Moment
+from headgate.decision.types import Decision, Fix, GrantPath
+from headgate.endpoints.authzen.subjects import SubjectEvaluation
 
 Told = dict[str, Any]
 
 _HIDDEN = "no-resource"
 
 
-def told(decision: Decision, resource: str) -> Told:
+def decision_response(decision: Decision, resource: str) -> Told:
     """Return a decision on a resource that is called so, with no more than that it is one.
 
     A deny says the same of what is hidden, missing and only forbidden.
@@ -27,13 +27,15 @@ def told(decision: Decision, resource: str) -> Told:
     return _told(decision, "denied", f"{call} is not allowed; ask with `explain` in the context for why")
 
 
-def explained(decision: Decision, resource: str, organization: Organization, moment: Moment) -> Told:
+def explained_response(
+    decision: Decision, resource: str, organization: Organization, moment: SubjectEvaluation
+) -> Told:
     """Return a decision with every way that allows it; or what is missing, with the smallest fixes, to who may know."""
     answers, question = moment.answers, decision.question
     explanation = explain(answers.models, answers.facts, question, moment.time, answers)
     missing = explanation.decision.missing
     if missing is None:
-        answer = told(decision, resource)
+        answer = decision_response(decision, resource)
         answer["context"]["paths"] = [_plain(path) for path in explanation.decision.paths]
         return answer
     wording, known = organization.wording, answers.facts.resources.get(question.resource)
@@ -46,7 +48,7 @@ def explained(decision: Decision, resource: str, organization: Organization, mom
     return answer
 
 
-def failed(status: int, message: str) -> Told:
+def error_response(status: int, message: str) -> Told:
     """Return the answer to one evaluation of several that could not be asked; it is a deny."""
     return {"decision": False, "context": {"error": {"status": status, "message": message}}}
 
@@ -61,5 +63,5 @@ def _told(decision: Decision, code: str, text: str) -> Told:
     return {"decision": decision.allowed, "context": context}
 
 
-def _plain(record: Path | Fix) -> Told:
+def _plain(record: GrantPath | Fix) -> Told:
     return {key: value for key, value in asdict(record).items() if value not in (None, "")}

@@ -12,7 +12,7 @@ import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headgate.control.kernel.audit_records import UNAUTHENTICATED, AuditRecord, Denial
-from headgate.control.kernel.ports import Origin, StoreError
+from headgate.control.kernel.ports import RequestOrigin, StoreError
 from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Decision
 from headgate.endpoints.authzen.endpoints import (
@@ -25,14 +25,14 @@ from headgate.endpoints.authzen.endpoints import (
     configuration,
     respond,
 )
-from headgate.endpoints.common.context import Deployed
+from headgate.endpoints.common.context import AppState
 from headgate.endpoints.common.denials import DENIED, record_denial
 from headgate.endpoints.common.problems import NO_STORE, RETRY_AFTER, ProblemError
-from headgate.endpoints.common.scope import ADDRESSED, CALLER, ORGANIZATION, REQUEST, ROUTE
+from headgate.endpoints.common.scope import ADDRESSED, CALLER, ORGANIZATION_KEY, REQUEST, ROUTE
 from headgate.endpoints.http.hosts import base_url
 from headgate.facts.caller import Caller
 
-DOOR = "authzen"
+AUTHZEN_ENDPOINT = "authzen"
 _DISCOVERED = re.compile(re.escape(WELL_KNOWN) + "(?:/o/[^/]+)?")
 _BY_PATH = {each.path: each for each in ENDPOINTS}
 _LONG = (b'"explain"', b'"as_of"', b'"at_least"', b"\\u")
@@ -75,50 +75,52 @@ class AuthZen:
 
 async def _answer(endpoint: Endpoint, scope: Scope, receive: Receive) -> Response:
     body = await _body(receive)
-    deployed: Deployed = scope["app"].state.deployed
+    deployed: AppState = scope["app"].state.deployed
     headers = dict(scope["headers"])
     scheme, _, secret = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     if scheme.lower() != "bearer" or not secret:
-        await anyio.to_thread.run_sync(record_denial, scope, DOOR, Denial(UNAUTHENTICATED))
+        await anyio.to_thread.run_sync(record_denial, scope, AUTHZEN_ENDPOINT, Denial(UNAUTHENTICATED))
         return _NOBODY
     try:
-        organization, caller = scope[CALLER] = deployed.access(scope.get(ORGANIZATION), secret)
+        organization, caller = scope[CALLER] = deployed.authenticate(scope.get(ORGANIZATION_KEY), secret)
         said = (endpoint, headers.get(b"content-type", b"").decode("latin-1"), body, organization, caller)
-        if takes_long(endpoint, body):
+        if is_slow(endpoint, body):
             answer = await anyio.to_thread.run_sync(respond, *said)
         else:
             answer = respond(*said)
     except ProblemError as error:
         if error.status in DENIED:
             scope[ADDRESSED] = error.addressed
-            await anyio.to_thread.run_sync(record_denial, scope, DOOR, Denial(error.code))
+            await anyio.to_thread.run_sync(record_denial, scope, AUTHZEN_ENDPOINT, Denial(error.code))
         return Response(error.status, TEXT, str(error).encode())
     except StoreError:
         return _UNAVAILABLE
-    keep(deployed, organization, caller, answer.decisions, str(scope.get(REQUEST, "")), denials=answer.denials)
+    record_decisions(
+        deployed, organization, caller, answer.decisions, str(scope.get(REQUEST, "")), denials=answer.denials
+    )
     return answer
 
 
-def takes_long(endpoint: Endpoint, body: bytes) -> bool:
+def is_slow(endpoint: Endpoint, body: bytes) -> bool:
     """Say whether an answer would hold up the others."""
     large = len(body) > _LARGE or body.count(b"{") > _MANY
     return endpoint.long or large or any(word in body for word in _LONG)
 
 
-def keep(
-    deployed: Deployed,
+def record_decisions(
+    deployed: AppState,
     organization: Organization,
     caller: Caller,
     decisions: Iterable[Decision],
     request: str,
-    door: str = DOOR,
+    door: str = AUTHZEN_ENDPOINT,
     denials: Iterable[Denial] = (),
 ) -> None:
     """Have the audit keep what was decided, as far as it wants to know, and what was denied to the caller.
 
     A decision is recorded with the principal that it is about, and with the caller if there is no such principal.
     """
-    audit, everything, origin = deployed.audit, deployed.audit.everything, Origin(door, request, caller.token)
+    audit, everything, origin = deployed.audit, deployed.audit.everything, RequestOrigin(door, request, caller.token)
     # One record for what a request asks many times.
     recorded = set[tuple[str, str, str, bool]]()
     for each in decisions:

@@ -3,42 +3,51 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headgate.control.kernel.parsing import UnreadableError
+from headgate.control.kernel.parsing import InvalidDocumentError
 from headgate.control.questions.parsing import question
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.endpoints.authzen import messages
-from headgate.endpoints.authzen.evaluation import Answered, located
+from headgate.endpoints.authzen.evaluation import Answered, resolve_resource
 from headgate.endpoints.authzen.messages import BadRequestError
-from headgate.endpoints.authzen.paging import Page, cut, wanted
-from headgate.endpoints.authzen.subjects import OWNERS, PRINCIPALS, TOKEN, Asker, Moment, found
+from headgate.endpoints.authzen.paging import SearchPage, page_of, wanted
+from headgate.endpoints.authzen.subjects import (
+    OWNERS,
+    PRINCIPALS,
+    TOKEN,
+    SubjectEvaluation,
+    SubjectResolver,
+    caller_of_subject,
+)
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 
 
-def subjects(source: Mapping[str, Any], asker: Asker) -> Answered:
+def subjects(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     """Answer who may do something somewhere. Raises `ForbiddenError` to who may not ask about others."""
     type, resource = messages.searched(source, "subject"), messages.entity(source, "resource")
     (action, said), page, moment = messages.action(source), wanted(source), asker.moment(messages.context(source))
     asker.require_asking()
-    place = located(moment.answers.facts, resource)
+    place = resolve_resource(moment.answers.facts, resource)
     if type in PRINCIPALS and not said:
         facts = moment.answers.facts
-        able = (id for id in moment.answers.who(action, place, moment.time) if facts.principals[id].kind == type)
+        able = (
+            id for id in moment.answers.list_principals(action, place, moment.time) if facts.principals[id].kind == type
+        )
         return _page(able, type, page, moment)
-    callers = {id: found(moment.answers.facts, type, id) for id in _of_type(moment.answers.facts, type)}
+    callers = {id: caller_of_subject(moment.answers.facts, type, id) for id in _of_type(moment.answers.facts, type)}
     asked = {id: _question(moment, caller, action, place, said) for id, caller in callers.items()}
     return _page(_allowed(moment, asked), type, page, moment)
 
 
-def resources(source: Mapping[str, Any], asker: Asker) -> Answered:
+def resources(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     """Answer where somebody may do something."""
     subject, type = messages.entity(source, "subject"), messages.searched(source, "resource")
     (action, said), page, moment = messages.action(source), wanted(source), asker.moment(messages.context(source))
     caller, known = asker.subject(subject, moment), moment.answers.facts.resources
     if not said:
-        able = (id for id in moment.answers.which(caller, action, moment.time) if known[id].type == type)
+        able = (id for id in moment.answers.list_resources(caller, action, moment.time) if known[id].type == type)
         return _page(able, type, page, moment)
     there = (id for id, each in known.items() if each.type == type)
     return _page(
@@ -46,27 +55,29 @@ def resources(source: Mapping[str, Any], asker: Asker) -> Answered:
     )
 
 
-def actions(source: Mapping[str, Any], asker: Asker) -> Answered:
+def actions(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     """Answer what somebody may do on a resource, as far as that needs nothing else to be said."""
     subject, resource = messages.entity(source, "subject"), messages.entity(source, "resource")
     page, moment = wanted(source), asker.moment(messages.context(source))
     caller, answers = asker.subject(subject, moment), moment.answers
-    place = located(answers.facts, resource)
+    place = resolve_resource(answers.facts, resource)
     known = place in answers.facts.resources
     model = model_for(answers.models, answers.facts, resource.type, place) if known else None
     asked = {action: Question(caller, action, place) for action in (model.actions_on(resource.type) if model else ())}
-    names, told = cut(sorted(_allowed(moment, asked)), page)
+    names, told = page_of(sorted(_allowed(moment, asked)), page)
     return Answered(_body(told, moment, [{"name": name} for name in names]))
 
 
-def _question(moment: Moment, caller: Caller, action: str, place: ResourceId, said: Mapping[str, Any]) -> Question:
+def _question(
+    moment: SubjectEvaluation, caller: Caller, action: str, place: ResourceId, said: Mapping[str, Any]
+) -> Question:
     try:
         return question(moment.answers, caller, action, place, said)
-    except UnreadableError as error:
+    except InvalidDocumentError as error:
         raise BadRequestError(f"`action.properties`: {error}") from None
 
 
-def _allowed(moment: Moment, asked: Mapping[str, Question]) -> Iterable[str]:
+def _allowed(moment: SubjectEvaluation, asked: Mapping[str, Question]) -> Iterable[str]:
     decisions = moment.answers.check_many(tuple(asked.values()), moment.time)
     return (id for id, decision in zip(asked, decisions, strict=True) if decision.allowed)
 
@@ -79,10 +90,10 @@ def _of_type(facts: Snapshot, type: str) -> Iterable[str]:
     return facts.tokens if type == TOKEN else ()
 
 
-def _page(able: Iterable[str], type: str, page: Page, moment: Moment) -> Answered:
-    ids, told = cut(sorted(able), page)
+def _page(able: Iterable[str], type: str, page: SearchPage, moment: SubjectEvaluation) -> Answered:
+    ids, told = page_of(sorted(able), page)
     return Answered(_body(told, moment, [{"type": type, "id": id} for id in ids]))
 
 
-def _body(page: Mapping[str, Any], moment: Moment, results: list[dict[str, str]]) -> dict[str, Any]:
+def _body(page: Mapping[str, Any], moment: SubjectEvaluation, results: list[dict[str, str]]) -> dict[str, Any]:
     return {"page": page, "context": {"revision": moment.answers.facts.revision}, "results": results}

@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization
 from headgate.decision.evaluator import Answers
 from headgate.decision.types import Question
-from headgate.endpoints.authzen.messages import NOW, BadRequestError, Context, Entity, ForbiddenError
+from headgate.endpoints.authzen.messages import NOW, BadRequestError, Entity, EvaluationOptions, ForbiddenError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Snapshot
@@ -21,11 +21,11 @@ _ASK, _READ_AUDIT = "organization.ask", "organization.read_audit"
 MOST_EXPLAINED = 20
 """So many answers of one request say why, or are about the past, at most: each takes as long as thousands of others."""
 
-NOBODY = Caller(PrincipalId(""))
+NO_CALLER = Caller(PrincipalId(""))
 """Whoever a request names and nobody is."""
 
 
-class Moment(NamedTuple):
+class SubjectEvaluation(NamedTuple):
     """What answers, at which time (seconds since the epoch), and whether that is over."""
 
     answers: Answers
@@ -33,20 +33,20 @@ class Moment(NamedTuple):
     past: bool = False
 
 
-class Asker:
+class SubjectResolver:
     """Whoever asks, for one request in one organization. What is asked about the present is about one revision."""
 
     def __init__(self, organization: Organization, caller: Caller) -> None:
         self._control = organization.control
         self.organization = organization
         self.caller = caller
-        self._present: Moment | None = None
+        self._present: SubjectEvaluation | None = None
         self._may: dict[str, bool] = {}
         self._explained = 0
         self._ids: dict[str, str | None] = {}
         """What names mean: looking one up takes long, and a default is asked about many times."""
 
-    def moment(self, wanted: Context) -> Moment:
+    def moment(self, wanted: EvaluationOptions) -> SubjectEvaluation:
         """Return what answers about the facts that the context wants. The past is for who may read the audit.
 
         Raises `ForbiddenError` to others, and `BadRequestError` where there are no such facts.
@@ -65,12 +65,12 @@ class Asker:
             self._costly()
         if not wanted.past:
             if self._present is None:
-                self._present = Moment(control.answers, control.now)
+                self._present = SubjectEvaluation(control.answers, control.now)
             return self._present
         self._require(_READ_AUDIT, "to ask about the past")
         return self._past(wanted)
 
-    def subject(self, named: Entity, moment: Moment) -> Caller:
+    def subject(self, named: Entity, moment: SubjectEvaluation) -> Caller:
         """Return whom a request is about. Raises `ForbiddenError` if that is somebody else, and nobody else may be asked about."""
         if named.type == TOKEN or named.id == self.caller.principal:
             own = self._itself(named, moment)
@@ -96,26 +96,26 @@ class Asker:
         if self._explained > MOST_EXPLAINED:
             raise BadRequestError(f"{MOST_EXPLAINED} at most are explained, or asked about the past, in one request")
 
-    def _past(self, wanted: Context) -> Moment:
+    def _past(self, wanted: EvaluationOptions) -> SubjectEvaluation:
         control, time = self._control, wanted.as_of_time
         try:
             revision = wanted.as_of_revision if time is None else control.revision_at(time)
             past = control.past(revision or 0)
-        except MissingError as error:
+        except NotFoundError as error:
             raise BadRequestError(str(error)) from None
-        return Moment(past.answers, past.now if time is None else time, past=True)
+        return SubjectEvaluation(past.answers, past.now if time is None else time, past=True)
 
     def _named(self, facts: Snapshot, named: Entity) -> Caller:
         """Return whom an id or, of a principal, a name means."""
-        known = found(facts, named.type, named.id)
-        if known is not NOBODY or named.type not in PRINCIPALS:
+        known = caller_of_subject(facts, named.type, named.id)
+        if known is not NO_CALLER or named.type not in PRINCIPALS:
             return known
         if named.id not in self._ids:
             self._ids[named.id] = self.organization.directory.find(named.id)
         id = self._ids[named.id]
-        return NOBODY if id is None else found(facts, named.type, id)
+        return NO_CALLER if id is None else caller_of_subject(facts, named.type, id)
 
-    def _itself(self, named: Entity, moment: Moment) -> Caller | None:
+    def _itself(self, named: Entity, moment: SubjectEvaluation) -> Caller | None:
         """Return whoever asks, if that is whom it asks about; in the past without the token that it has today."""
         caller = self.caller
         if named.type == TOKEN and named.id == caller.token:
@@ -124,18 +124,18 @@ class Asker:
             return None
         known = self._control.snapshot.principals.get(caller.principal)
         if known is None or known.kind != named.type:
-            return NOBODY
+            return NO_CALLER
         whole = moment.past and not is_narrowed(self._control.snapshot, caller)
         return Caller(caller.principal) if whole else caller
 
 
-def found(facts: Snapshot, type: str, id: str) -> Caller:
-    """Return the caller that a subject of this type is; `NOBODY` if there is none."""
+def caller_of_subject(facts: Snapshot, type: str, id: str) -> Caller:
+    """Return the caller that a subject of this type is; `NO_CALLER` if there is none."""
     if type in PRINCIPALS:
         principal = facts.principals.get(PrincipalId(id))
-        return Caller(PrincipalId(id)) if principal and principal.kind == type else NOBODY
+        return Caller(PrincipalId(id)) if principal and principal.kind == type else NO_CALLER
     if type in OWNERS:
         resource = facts.resources.get(ResourceId(id))
-        return Caller(PrincipalId(id)) if resource and resource.type == type else NOBODY
+        return Caller(PrincipalId(id)) if resource and resource.type == type else NO_CALLER
     token = facts.tokens.get(TokenId(id)) if type == TOKEN else None
-    return Caller(token.principal, TokenId(id)) if token else NOBODY
+    return Caller(token.principal, TokenId(id)) if token else NO_CALLER

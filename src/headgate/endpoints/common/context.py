@@ -1,4 +1,4 @@
-"""What the doors are given: the organizations' questions and commands, and who can say who is asking."""
+"""What the endpoints are given: the organizations' questions and commands, and who can say who is asking."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,26 +7,26 @@ from typing import Annotated, Any, Protocol
 import anyio.to_thread
 from fastapi import Depends, Request
 
-from headgate.control.authentication.authenticator import Identity
+from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.connections.vault import NO_VAULT, Vault
 from headgate.control.control import Control
-from headgate.control.identity.authenticated import Presented
+from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
 from headgate.control.identity.directory import Directory
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.kernel.ports import Store
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization, Organizations, SeveralOrganizationsError
 from headgate.control.pipelines.clusters import EMBEDDED
-from headgate.control.questions.by_name import Gate
-from headgate.control.questions.messages import Wording
+from headgate.control.questions.by_name import NameAuthorizer
+from headgate.control.questions.messages import RefusalMessages
 from headgate.endpoints.common.cookies import presented
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.scope import CALLER, ORGANIZATION
+from headgate.endpoints.common.scope import CALLER, ORGANIZATION_KEY
 from headgate.facts.caller import Caller
 from headgate.pipelines.connections.egress import Egress
-from headgate.pipelines.definitions.chart_drawing import chart_pool
-from headgate.spark.authority import Credential
-from headgate.spark.sql.statement_store import KeptStatements
+from headgate.pipelines.definitions.chart_renderer import chart_pool
+from headgate.spark.authority import PresentedCredential
+from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import NO_DRIVER
 from headgate.untrusted_input.blocking_pool import BlockingPool
 
@@ -36,7 +36,7 @@ _NOBODY = (
 )
 
 
-class CarriesOutRuns(Protocol):
+class RunNotifier(Protocol):
     """Carries out queued runs of pipelines."""
 
     def wake(self) -> None:
@@ -45,14 +45,14 @@ class CarriesOutRuns(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Deployed:
-    """Everything that the doors of a deployment may use."""
+class AppState:
+    """Everything that the endpoints of a deployment may use."""
 
     organizations: Organizations
-    identity: Identity
+    identity: Authenticator
     audit: Audit
-    runner: CarriesOutRuns
-    statements: KeptStatements
+    runner: RunNotifier
+    statements: StatementStore
     health: Callable[[], Mapping[str, Any]]
     has_spark: Callable[[Organization], bool] = lambda _: True
     vault: Vault = NO_VAULT
@@ -63,7 +63,7 @@ class Deployed:
     charts: BlockingPool = field(default_factory=chart_pool)
     """What draws charts."""
 
-    def access(self, named: str | None, secret: str) -> tuple[Organization, Caller]:
+    def authenticate(self, named: str | None, secret: str) -> tuple[Organization, Caller]:
         """Return the organization that a request is for, and the caller there.
 
         Raises `ProblemError` 401 for an unknown caller, 403 for one of a suspended organization, and 400 where the caller
@@ -80,16 +80,16 @@ class Deployed:
             raise ProblemError(401, "unauthenticated", _NOBODY, addressed=organization)
         return organization, caller
 
-    def at_hand(self, secret: str) -> tuple[Organization, Caller] | None:
+    def authenticate_cached(self, secret: str) -> tuple[Organization, Caller] | None:
         """Return the same for a token, if nothing has to be looked up for that; else None. Never waits."""
-        presented = self.identity.remembered(secret)
+        presented = self.identity.cached(secret)
         if presented is None or presented.organization is None:
             return None
-        organization = self.organizations.at_hand(presented.organization)
+        organization = self.organizations.if_open(presented.organization)
         caller = organization.caller(presented) if organization else None
         return None if organization is None or caller is None else (organization, caller)
 
-    def _addressed(self, presented: Presented, named: str | None) -> Organization | None:
+    def _addressed(self, presented: AuthenticatedPrincipal, named: str | None) -> Organization | None:
         try:
             return self.organizations.addressed(presented, named)
         except SeveralOrganizationsError as error:
@@ -102,10 +102,10 @@ class Deployed:
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
-    """What a door may use for one request: the deployment, and the organization that the request is for."""
+class EndpointContext:
+    """What an endpoint may use for one request: the deployment, and the organization that the request is for."""
 
-    deployed: Deployed
+    deployed: AppState
     organization: Organization
 
     @property
@@ -124,12 +124,12 @@ class Services:
         return self.organization.directory
 
     @property
-    def gate(self) -> Gate:
+    def gate(self) -> NameAuthorizer:
         """Questions by name."""
         return self.organization.gate
 
     @property
-    def wording(self) -> Wording:
+    def wording(self) -> RefusalMessages:
         """Refusals in words."""
         return self.organization.wording
 
@@ -139,33 +139,33 @@ class Services:
         return self.deployed.egress(self.organization)
 
     @property
-    def runner(self) -> CarriesOutRuns:
+    def runner(self) -> RunNotifier:
         """What carries out runs."""
         return self.deployed.runner
 
     @property
-    def statements(self) -> KeptStatements:
+    def statements(self) -> StatementStore:
         """What runs SQL."""
         return self.deployed.statements
 
 
-def deployed(request: Request) -> Deployed:
+def deployed(request: Request) -> AppState:
     """Return what the application was wired with."""
-    found: Deployed = request.app.state.deployed
+    found: AppState = request.app.state.deployed
     return found
 
 
-async def everything(request: Request) -> Deployed:
+async def app_state_async(request: Request) -> AppState:
     """Return the same, where the framework would take a thread for what might wait."""
     return deployed(request)
 
 
 async def access(request: Request) -> tuple[Organization, Caller]:
     """Return which organization a request is for, and who asks; or answer 401."""
-    named, secret = request.scope.get(ORGANIZATION), presented(request)
-    found = deployed(request).at_hand(secret) if named is None else None
+    named, secret = request.scope.get(ORGANIZATION_KEY), presented(request)
+    found = deployed(request).authenticate_cached(secret) if named is None else None
     if found is None:
-        found = await anyio.to_thread.run_sync(deployed(request).access, named, secret)
+        found = await anyio.to_thread.run_sync(deployed(request).authenticate, named, secret)
     request.scope[CALLER] = found
     return found
 
@@ -173,20 +173,20 @@ async def access(request: Request) -> tuple[Organization, Caller]:
 Access = Annotated[tuple[Organization, Caller], Depends(access)]
 
 
-async def on_spark(request: Request, found: Access) -> None:
+async def require_spark_of_request(request: Request, found: Access) -> None:
     """Raise `ProblemError` for an organization that has no Spark here."""
     require_spark(deployed(request), found[0])
 
 
-def require_spark(deployed: Deployed, organization: Organization) -> None:
+def require_spark(deployed: AppState, organization: Organization) -> None:
     """Raise the same, for an organization that is known already."""
     if not deployed.has_spark(organization):
         raise ProblemError(404, "no-spark", NO_DRIVER)
 
 
-async def services(request: Request, found: Access) -> Services:
+async def services(request: Request, found: Access) -> EndpointContext:
     """Return what a request may use."""
-    return Services(deployed(request), found[0])
+    return EndpointContext(deployed(request), found[0])
 
 
 async def caller(found: Access) -> Caller:
@@ -194,13 +194,13 @@ async def caller(found: Access) -> Caller:
     return found[1]
 
 
-async def credential(request: Request, found: Access) -> Credential:
+async def credential(request: Request, found: Access) -> PresentedCredential:
     """Return what the caller presents to Spark: for the organization of this request, and for no other."""
-    return Credential(presented(request), found[0].id)
+    return PresentedCredential(presented(request), found[0].id)
 
 
-Everything = Annotated[Deployed, Depends(everything)]
-Uses = Annotated[Services, Depends(services)]
-By = Annotated[Caller, Depends(caller)]
-Presents = Annotated[Credential, Depends(credential)]
-Secret = Annotated[str, Depends(presented)]
+CurrentApp = Annotated[AppState, Depends(app_state_async)]
+CurrentContext = Annotated[EndpointContext, Depends(services)]
+CurrentCaller = Annotated[Caller, Depends(caller)]
+Presents = Annotated[PresentedCredential, Depends(credential)]
+PresentedSecret = Annotated[str, Depends(presented)]

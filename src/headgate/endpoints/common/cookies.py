@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 
-from headgate.control.authentication.sessions import Started
+from headgate.control.authentication.sessions import NewSession
 from headgate.endpoints.common.problems import ProblemError
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -86,7 +86,7 @@ def csrf(secret: str) -> str:
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def remember(request: Request, response: Response, started: Started) -> None:
+def remember(request: Request, response: Response, started: NewSession) -> None:
     """Put a session into the browser's cookie."""
     put(request, response, "headgate", started.secret, int(started.session.ends - started.session.at))
 

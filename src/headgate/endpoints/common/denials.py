@@ -5,11 +5,11 @@ from contextlib import suppress
 from starlette.types import Scope
 
 from headgate.control.kernel.audit_records import Denial
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization, Organizations
-from headgate.endpoints.common.scope import ADDRESSED, CALLER, ORGANIZATION, REQUEST, ROUTE
+from headgate.endpoints.common.scope import ADDRESSED, CALLER, ORGANIZATION_KEY, REQUEST, ROUTE
 
 DENIED = (401, 403, 404)
 """Statuses of denials: the caller is unknown, may not do this, or may not know of the resource."""
@@ -32,7 +32,7 @@ def addressed_organization(scope: Scope) -> Organization | None:
     """Return the organization whose audit records a denial of a request, by its caller, its address, or as the only one."""
     organizations: Organizations = scope["app"].state.deployed.organizations
     known: Organization | None = scope[CALLER][0] if CALLER in scope else scope.get(ADDRESSED)
-    return recording_organization(organizations, known, scope.get(ORGANIZATION))
+    return recording_organization(organizations, known, scope.get(ORGANIZATION_KEY))
 
 
 def recording_organization(
@@ -42,7 +42,7 @@ def recording_organization(
 
     It is the deployment where there is none, or its log cannot be read; None where that one cannot be read either.
     """
-    with suppress(MissingError, StoreError):
+    with suppress(NotFoundError, StoreError):
         found = known or (organizations.find(named) if named else organizations.sole)
         if found is not None and not found.control.is_refused:
             return found

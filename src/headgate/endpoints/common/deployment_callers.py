@@ -5,8 +5,8 @@ from typing import Annotated
 
 from fastapi import Depends, Request, Response
 
-from headgate.control.identity.authenticated import Presented
-from headgate.endpoints.common.context import Deployed, Everything, Secret, Services
+from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
+from headgate.endpoints.common.context import AppState, CurrentApp, EndpointContext, PresentedSecret
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.scope import CALLER
 from headgate.endpoints.common.writes import Wants, Write, writing
@@ -17,7 +17,7 @@ _NO_LOGIN = "a token belongs to one organization and does nothing in the deploym
 _NO_USER = "only a user of the deployment may do this"
 
 
-def presented(deployed: Everything, secret: Secret) -> Presented:
+def presented(deployed: CurrentApp, secret: PresentedSecret) -> AuthenticatedPrincipal:
     """Return the principal of a secret, in whichever organization. Raises `ProblemError` 401 for an unknown one."""
     who = deployed.identity.authenticate(secret)
     if who is None:
@@ -25,10 +25,10 @@ def presented(deployed: Everything, secret: Secret) -> Presented:
     return who
 
 
-ByAnyone = Annotated[Presented, Depends(presented)]
+ByAnyone = Annotated[AuthenticatedPrincipal, Depends(presented)]
 
 
-def user(request: Request, deployed: Everything, who: ByAnyone) -> Caller:
+def user(request: Request, deployed: CurrentApp, who: ByAnyone) -> Caller:
     """Return the caller in the deployment's own log. Raises `ProblemError` 403 for a token, a run or no user of it."""
     deployment = deployed.organizations.deployment
     request.scope[CALLER] = (deployment, Caller(who.principal, who.token, who.run))
@@ -43,12 +43,12 @@ def user(request: Request, deployed: Everything, who: ByAnyone) -> Caller:
 ByUser = Annotated[Caller, Depends(user)]
 
 
-async def of_deployment(deployed: Everything) -> Services:
+async def of_deployment(deployed: CurrentApp) -> EndpointContext:
     """Return what a route of the deployment may use."""
-    return Services(deployed, deployed.organizations.deployment)
+    return EndpointContext(deployed, deployed.organizations.deployment)
 
 
-UsesDeployment = Annotated[Services, Depends(of_deployment)]
+UsesDeployment = Annotated[EndpointContext, Depends(of_deployment)]
 
 
 async def write(
@@ -62,7 +62,7 @@ async def write(
 WritesDeployment = Annotated[Write, Depends(write)]
 
 
-def _require_standing(deployed: Deployed, who: Presented) -> None:
+def _require_standing(deployed: AppState, who: AuthenticatedPrincipal) -> None:
     """Raise `ProblemError` 401 for a token or run that has ended."""
     there = deployed.organizations.open(who.organization) if who.organization else None
     if there is None or (there.caller(who) is None and not there.is_suspended_for(who)):

@@ -9,27 +9,27 @@ from fastapi import Depends, Query
 
 from headgate.control.control import Control
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.control.kernel.errors import MissingError
-from headgate.control.questions.messages import hidden
+from headgate.control.kernel.errors import NotFoundError
+from headgate.control.questions.messages import hidden_text
 from headgate.decision.evaluator import Answers
-from headgate.endpoints.common.context import By, Uses
-from headgate.endpoints.common.lookup import Text, full_name, require, seen
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext
+from headgate.endpoints.common.lookup import Text, full_name, require_on_organization, resolve_visible
 from headgate.endpoints.common.problems import ProblemError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
 
-NEWEST = 2**63 - 1
+NEWEST_REVISION = 2**63 - 1
 """No store counts further."""
 
 _FORM = "`as_of` is a revision, or a time with its zone as in RFC 3339"
 
 
-Record = TypeVar("Record")
+EvaluationRecord = TypeVar("EvaluationRecord")
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Evaluation:
     """What answers, for whom, and the time (seconds since the epoch) that it answers for."""
 
     answers: Answers
@@ -41,17 +41,17 @@ class Moment:
         """The facts that are asked about."""
         return self.answers.facts
 
-    def record(self, kind: Mapping[ResourceId, Record], name: str) -> tuple[ResourceId, Record]:
-        """Return the record of this id, as an agreement is one; hidden and missing are the same `MissingError`."""
+    def record(self, kind: Mapping[ResourceId, EvaluationRecord], name: str) -> tuple[ResourceId, EvaluationRecord]:
+        """Return the record of this id, as an agreement is one; hidden and missing are the same `NotFoundError`."""
         id = ResourceId(name)
         found = kind.get(id)
         if found is None or not self.sees(id):
-            raise MissingError(hidden((name,)))
+            raise NotFoundError(hidden_text((name,)))
         return id, found
 
     def sees(self, resource: ResourceId) -> bool:
         """Say whether the caller may discover the resource."""
-        return self.answers.discoverable(self.caller, resource, self.now)
+        return self.answers.is_discoverable(self.caller, resource, self.now)
 
     def name(self, resource: ResourceId) -> str:
         """Return the full name of a resource; the id of one that is hidden or gone."""
@@ -59,27 +59,27 @@ class Moment:
         return full_name(self.facts, resource) if there else resource
 
     def resource(self, name: str) -> Resource:
-        """Return the resource that the caller may see under this id or name. Raises `MissingError` for any other."""
-        found = seen(self.answers, self.caller, self.now, name)
+        """Return the resource that the caller may see under this id or name. Raises `NotFoundError` for any other."""
+        found = resolve_visible(self.answers, self.caller, self.now, name)
         if found is None:
-            raise MissingError(hidden((name,)))
+            raise NotFoundError(hidden_text((name,)))
         return self.facts.resources[found]
 
 
-def present(services: Uses, caller: By) -> Moment:
+def current(services: CurrentContext, caller: CurrentCaller) -> Evaluation:
     """Return what a request is about that is always about now."""
     control = services.control
-    return Moment(control.answers, caller, control.now)
+    return Evaluation(control.answers, caller, control.now)
 
 
-def asking(
-    services: Uses,
-    caller: By,
-    at_least: Annotated[int, Query(ge=0, le=NEWEST, description="answer on this revision or a newer one")] = 0,
+def requested(
+    services: CurrentContext,
+    caller: CurrentCaller,
+    at_least: Annotated[int, Query(ge=0, le=NEWEST_REVISION, description="answer on this revision or a newer one")] = 0,
     as_of: Annotated[
         Text | None, Query(max_length=40, description="answer as of this revision or RFC 3339 time")
     ] = None,
-) -> Moment:
+) -> Evaluation:
     """Return what a question is about. The past is for who may read the audit."""
     control = services.control
     if at_least > control.snapshot.revision:
@@ -88,14 +88,14 @@ def asking(
     if at_least > newest:
         raise ProblemError(409, "not-yet", f"there is no revision {at_least} yet; the newest is {newest}")
     if as_of is None:
-        return present(services, caller)
-    require(services, caller, "organization.read_audit")
+        return current(services, caller)
+    require_on_organization(services, caller, "organization.read_audit")
     # A token that narrows nothing is as its principal, who can have been there before it.
     return _past(control, caller if is_narrowed(control.snapshot, caller) else Caller(caller.principal), as_of)
 
 
-Present = Annotated[Moment, Depends(present)]
-Asking = Annotated[Moment, Depends(asking)]
+CurrentEvaluation = Annotated[Evaluation, Depends(current)]
+RequestedEvaluation = Annotated[Evaluation, Depends(requested)]
 
 
 def seconds(text: str) -> float:
@@ -106,12 +106,12 @@ def seconds(text: str) -> float:
     return found.timestamp()
 
 
-def _past(control: Control, caller: Caller, as_of: str) -> Moment:
+def _past(control: Control, caller: Caller, as_of: str) -> Evaluation:
     try:
         time = None if as_of.isdecimal() else seconds(as_of)
         past = control.past(int(as_of) if time is None else control.revision_at(time))
     except (ValueError, OverflowError):
         raise ProblemError(422, "invalid", _FORM) from None
-    except MissingError as error:
+    except NotFoundError as error:
         raise ProblemError(422, "invalid", str(error)) from None
-    return Moment(past.answers, caller, past.now if time is None else time)
+    return Evaluation(past.answers, caller, past.now if time is None else time)

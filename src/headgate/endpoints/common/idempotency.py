@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from headgate.control.identity.token_scope import replay_scope
 from headgate.control.kernel.errors import CommandError
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, RunConflictError, Store
-from headgate.endpoints.common.context import Services
+from headgate.endpoints.common.context import EndpointContext
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.versions import set_version
 from headgate.facts.caller import Caller
@@ -34,7 +34,7 @@ class ReplayedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class IdempotencyKey:
     """A request that is to be carried out once, however often it is sent. `store` is where its answer is kept."""
 
     store: Store
@@ -55,16 +55,16 @@ class Once:
         return DocumentPut(_KIND, self.id, {"request": self.request, "answer": dict(answer)}, new=True)
 
 
-async def once(request: Request, services: Services, caller: Caller, key: str) -> Once:
+async def once(request: Request, services: EndpointContext, caller: Caller, key: str) -> IdempotencyKey:
     """Return a caller's request under a key."""
     body = await request.body()
     said = (request.method, str(request.url.path), str(request.url.query), body.decode("utf-8", "replace"))
     scope = replay_scope(services.control.snapshot, caller)
-    return Once(services.store, digest((scope, key)), digest(said))
+    return IdempotencyKey(services.store, digest((scope, key)), digest(said))
 
 
 @asynccontextmanager
-async def replay_or_run(once: Once | None) -> AsyncGenerator[None]:
+async def replay_or_run(once: IdempotencyKey | None) -> AsyncGenerator[None]:
     """Raise the kept answer of an earlier request; check again if the block fails, because a concurrent repeat may have caused that."""
     if once is None:
         yield
@@ -77,7 +77,7 @@ async def replay_or_run(once: Once | None) -> AsyncGenerator[None]:
         raise
 
 
-def install(app: FastAPI) -> None:
+def install_idempotency(app: FastAPI) -> None:
     """Have every route answer a repeated request as it answered the first one."""
 
     @app.exception_handler(ReplayedError)

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from headgate.control.identity.directory import Directory
-from headgate.decision.diff.results import Ability, Effect, PipelineEffect
+from headgate.decision.diff.results import Ability, PipelineImpact, SubjectImpact
 
 
 class ShownAbility(BaseModel):
@@ -36,7 +36,7 @@ class ShownPipeline(BaseModel):
     opens: bool
 
 
-def effect(directory: Directory, found: Effect) -> dict[str, Any]:
+def effect(directory: Directory, found: SubjectImpact) -> dict[str, Any]:
     """Return what differs for one principal on one resource."""
     return {
         "principal": found.principal,
@@ -49,7 +49,7 @@ def effect(directory: Directory, found: Effect) -> dict[str, Any]:
     }
 
 
-def pipeline(found: PipelineEffect) -> dict[str, Any]:
+def pipeline(found: PipelineImpact) -> dict[str, Any]:
     """Return what becomes of a pipeline."""
     return {"pipeline": found.pipeline, "run_as": found.run_as, "breaks": found.breaks, "opens": found.opens}
 

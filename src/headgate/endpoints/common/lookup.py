@@ -5,17 +5,17 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from headgate.control.kernel.errors import MissingError
-from headgate.control.resources.implicit import implied
+from headgate.control.kernel.errors import NotFoundError
+from headgate.control.resources.implicit import implicit_children
 from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers
 from headgate.decision.types import Question
-from headgate.endpoints.common.context import Services
+from headgate.endpoints.common.context import EndpointContext
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NO_NAMES, Resource, Snapshot
 
-ORGANIZATION = "organization"
+ORGANIZATION_NAME = "organization"
 LAKE = "lake"
 """The lake that a home model has implicitly is called as its type is."""
 
@@ -29,34 +29,34 @@ Text = Annotated[str, AfterValidator(_writable)]
 """Text that can be written down: JSON can also spell halves of characters, which no file, store or answer takes."""
 
 
-def resource(services: Services, caller: Caller, name: str) -> ResourceId:
+def resource(services: EndpointContext, caller: Caller, name: str) -> ResourceId:
     """Return the resource that the caller may see under this id or name; hidden and missing are the same error."""
     control = services.control
-    found = seen(control.answers, caller, control.now, name)
+    found = resolve_visible(control.answers, caller, control.now, name)
     if found is None:
-        raise MissingError(services.wording.hidden((name,)))
+        raise NotFoundError(services.wording.hidden((name,)))
     return found
 
 
-def seen(answers: Answers, caller: Caller, now: float, name: str) -> ResourceId | None:
+def resolve_visible(answers: Answers, caller: Caller, now: float, name: str) -> ResourceId | None:
     """Return what the caller may see under this id or name; None for what is hidden or missing."""
     facts = answers.facts
-    if name == ORGANIZATION and facts.organization is not None:
+    if name == ORGANIZATION_NAME and facts.organization is not None:
         return facts.organization
-    return next((each for each in called(facts, name) if _known(answers, caller, now, each)), None)
+    return next((each for each in candidates(facts, name) if _is_visible(answers, caller, now, each)), None)
 
 
-def _known(answers: Answers, caller: Caller, now: float, id: ResourceId) -> bool:
+def _is_visible(answers: Answers, caller: Caller, now: float, id: ResourceId) -> bool:
     """Say whether the caller may know of it; of what a model always puts there, whoever knows what it lies under."""
     facts = answers.facts
     found = facts.resources[id]
-    if found.parent == id or answers.discoverable(caller, id, now):
+    if found.parent == id or answers.is_discoverable(caller, id, now):
         return True
     model = model_for(answers.models, facts, found.type, id)
-    return model is not None and model.types[found.type].implicit and _known(answers, caller, now, found.parent)
+    return model is not None and model.types[found.type].implicit and _is_visible(answers, caller, now, found.parent)
 
 
-def called(facts: Snapshot, name: str) -> Iterator[ResourceId]:
+def candidates(facts: Snapshot, name: str) -> Iterator[ResourceId]:
     """Yield what goes by this id or full name: from a project downwards, or from the organization."""
     if ResourceId(name) in facts.resources:
         yield ResourceId(name)
@@ -74,18 +74,18 @@ def _below(facts: Snapshot, top: ResourceId, parts: Sequence[str]) -> ResourceId
     return current
 
 
-def require(services: Services, caller: Caller, action: str) -> None:
-    """Raise `RefusedError` unless the caller may do this on the organization.
+def require_on_organization(services: EndpointContext, caller: Caller, action: str) -> None:
+    """Raise `PermissionDeniedError` unless the caller may do this on the organization.
 
     Asked before a person or group is looked up: who is here is not for everybody.
     """
     root = services.control.snapshot.organization
     if root is None:
-        raise MissingError("there is no organization yet")
+        raise NotFoundError("there is no organization yet")
     services.control.require(Question(caller, action, root))
 
 
-def written(services: Services, id: ResourceId) -> str:
+def resource_display_name(services: EndpointContext, id: ResourceId) -> str:
     """Return the name that people write for a resource."""
     return full_name(services.control.snapshot, id)
 
@@ -93,25 +93,25 @@ def written(services: Services, id: ResourceId) -> str:
 def full_name(facts: Snapshot, id: ResourceId, *below: str) -> str:
     """Return the name that people write for a resource, or for what lies below it under these names."""
     if id == facts.organization or (below and facts.resources[id].type == "project"):
-        return ".".join(below) or ORGANIZATION
+        return ".".join(below) or ORGANIZATION_NAME
     return ".".join((*facts.full_name(id), *below))
 
 
-def project(services: Services) -> ResourceId:
+def default_project(services: EndpointContext) -> ResourceId:
     """Return the project that the home model has implicitly: what is made without naming one lies there."""
     root = services.control.snapshot.organization
-    found = implied(services.control.model, root, ORGANIZATION) if root else ()
+    found = implicit_children(services.control.model, root, ORGANIZATION_NAME) if root else ()
     for each in found:
         if each.type == "project":
             return each.resource
-    raise MissingError("name a project: this organization's model has none by itself")
+    raise NotFoundError("name a project: this organization's model has none by itself")
 
 
-def one(services: Services, caller: Caller, name: str, *types: str) -> Resource:
+def one(services: EndpointContext, caller: Caller, name: str, *types: str) -> Resource:
     """Return the resource of one of these types that the caller may see; hidden and missing are the same error."""
     control = services.control
-    for id in called(control.snapshot, name):
+    for id in candidates(control.snapshot, name):
         found = control.snapshot.resources[id]
-        if found.type in types and control.sees(caller, id):
+        if found.type in types and control.is_visible(caller, id):
             return found
-    raise MissingError(services.wording.hidden((name,)))
+    raise NotFoundError(services.wording.hidden((name,)))

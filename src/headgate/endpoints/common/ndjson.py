@@ -7,22 +7,22 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import StreamingResponse
 
-from headgate.endpoints.common.route_metadata import PROBLEMS, needs
+from headgate.endpoints.common.route_metadata import PROBLEMS, requires
 
 LINES = "application/x-ndjson"
 """Whoever accepts this gets everything, one JSON object on each line."""
 
 
-def lined(*actions: str) -> dict[str, Any]:
+def accepts_ndjson_docs(*actions: str) -> dict[str, Any]:
     """Say what a route needs that also answers in lines."""
-    return {**needs(*actions), "responses": {**PROBLEMS, 200: {"content": {LINES: {"schema": {"type": "string"}}}}}}
+    return {**requires(*actions), "responses": {**PROBLEMS, 200: {"content": {LINES: {"schema": {"type": "string"}}}}}}
 
 
-def in_lines(request: Request) -> bool:
+def wants_ndjson(request: Request) -> bool:
     """Return whether the answer is wanted in lines."""
     return LINES in request.headers.get("accept", "")
 
 
-def lines(rows: Iterable[dict[str, Any]]) -> StreamingResponse:
+def ndjson_response(rows: Iterable[dict[str, Any]]) -> StreamingResponse:
     """Return all rows, each as soon as it is there."""
     return StreamingResponse((f"{json.dumps(each)}\n" for each in rows), media_type=LINES)

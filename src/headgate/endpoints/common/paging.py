@@ -11,7 +11,7 @@ from fastapi import Depends, Query
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.problems import ProblemError
 
-MOST = 500
+MAX_PAGE = 500
 """So many entries on one page at most."""
 
 
@@ -26,7 +26,7 @@ class Paging:
 
 
 def paging(
-    limit: Annotated[int, Query(ge=1, le=MOST, description="so many entries at most")] = 50,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="so many entries at most")] = 50,
     cursor: Annotated[Text | None, Query(max_length=2000, description="the `next` of the page before")] = None,
     sort: Annotated[Text | None, Query(max_length=50, description="a field; `-` before it turns round")] = None,
     q: Annotated[Text | None, Query(max_length=200, description="only what has this in a text field")] = None,
@@ -35,12 +35,14 @@ def paging(
     return Paging(limit, cursor, sort, q)
 
 
-Pages = Annotated[Paging, Depends(paging)]
+CurrentPaging = Annotated[Paging, Depends(paging)]
 
 Row = Mapping[str, Any]
 
 
-def page(rows: Iterable[Row], wanted: Paging, sorts: tuple[str, ...], revision: int, key: str = "id") -> dict[str, Any]:
+def page_of_rows(
+    rows: Iterable[Row], wanted: Paging, sorts: tuple[str, ...], revision: int, key: str = "id"
+) -> dict[str, Any]:
     """Return a page: `items`, `next` (None at the end) and the revision. The first of `sorts` is how it is sorted else.
 
     `key` is a field that no two rows share, so that no cursor skips or repeats one.

@@ -13,21 +13,21 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from headgate.control.kernel.audit_records import Denial
-from headgate.control.kernel.command import RefusedError
+from headgate.control.kernel.command import PermissionDeniedError
 from headgate.control.kernel.errors import (
+    AlreadyExistsError,
+    CallerGoneError,
     CommandError,
     InvalidError,
-    MissingError,
     NotEmptyError,
+    NotFoundError,
     SuspendedError,
-    TakenError,
-    UnknownCallerError,
 )
 from headgate.control.kernel.metadata import ChangedError
 from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.organization import Organization
-from headgate.control.questions.messages import asked, called
-from headgate.control.text.error_text import REFUSED
+from headgate.control.questions.messages import display_name, split_request_link
+from headgate.control.text.error_text import REFUSED_STATE
 from headgate.control.text.validation_faults import listed_faults
 from headgate.decision.types import Question
 from headgate.endpoints.common.denials import DENIED, addressed_organization, record_denial
@@ -37,10 +37,10 @@ from headgate.spark.sql.statements import LOST, NO_SPARK, SEVERAL, TOO_MANY, Row
 log = logging.getLogger(__name__)
 
 _STATUS: dict[type[CommandError], tuple[int, str]] = {
-    UnknownCallerError: (401, "unauthenticated"),
+    CallerGoneError: (401, "unauthenticated"),
     SuspendedError: (403, "suspended"),
-    MissingError: (404, "not-found"),
-    TakenError: (409, "taken"),
+    NotFoundError: (404, "not-found"),
+    AlreadyExistsError: (409, "taken"),
     NotEmptyError: (409, "not-empty"),
     ChangedError: (412, "changed"),
     InvalidError: (422, "invalid"),
@@ -54,7 +54,7 @@ NO_STORE = "the store cannot be used; the server's log says why"
 
 
 class ProblemError(Exception):
-    """A door cannot do what it was asked; becomes a problem document.
+    """An endpoint cannot do what it was asked; becomes a problem document.
 
     `addressed` is the organization that the request addresses, if the caller is unknown there.
     """
@@ -77,12 +77,12 @@ def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
 def statement_problem(error: StatementError) -> dict[str, Any]:
     """Return the problem document of a statement that did not succeed; of a refusal, with what is missing and where to ask."""
     known = _STATEMENT_STATUS.get(error.condition or "")
-    refusal = error.sqlstate == REFUSED or error.condition in ("PERMISSION_DENIED", "UNAUTHENTICATED")
+    refusal = error.sqlstate == REFUSED_STATE or error.condition in ("PERMISSION_DENIED", "UNAUTHENTICATED")
     if not refusal:
         status, code = known or (400, "statement-failed")
         return _document(status, code, str(error), sqlstate=error.sqlstate)
-    reason, link = asked(_CONDITION.sub("", str(error)))
-    more: dict[str, Any] = {"sqlstate": REFUSED, "reason": reason}
+    reason, link = split_request_link(_CONDITION.sub("", str(error)))
+    more: dict[str, Any] = {"sqlstate": REFUSED_STATE, "reason": reason}
     if link is not None:
         more |= {"missing": [dict(parse_qsl(urlsplit(link).query))], "ask": link}
     return _document(403, "refused", str(error), **more)
@@ -102,24 +102,24 @@ _CONDITION = re.compile(r"^\[[A-Z_.]+\] | SQLSTATE: \w{5}$")
 """What Spark puts around a message."""
 
 
-def install(app: FastAPI) -> None:
+def install_problem_handlers(app: FastAPI) -> None:
     """Make every error of the core and of the framework a problem document, and have the audit keep who was denied."""
 
     @app.exception_handler(ProblemError)
     def on_problem(request: Request, error: ProblemError) -> JSONResponse:
         answer = problem(error.status, error.code, str(error), **error.more)
         request.scope[ADDRESSED] = error.addressed
-        return _audited(request, later(answer) if error.status in _LATER else answer, error.code)
+        return _audited(request, with_retry_after(answer) if error.status in _LATER else answer, error.code)
 
     @app.exception_handler(CommandError)
     def on_command(request: Request, error: CommandError) -> JSONResponse:
-        if isinstance(error, RefusedError):
+        if isinstance(error, PermissionDeniedError):
             organization = addressed_organization(request.scope) or request.app.state.deployed.organizations.deployment
             return _audited(request, refused(organization, error), "refused", error.question)
         status, code = _STATUS[type(error)]
         answer = problem(status, code, str(error))
         # The answer tells that a hidden name is taken: a caller that looks for such names is seen in the audit.
-        is_hidden = isinstance(error, TakenError) and error.is_hidden
+        is_hidden = isinstance(error, AlreadyExistsError) and error.is_hidden
         return _recorded(request, answer, code) if is_hidden else _audited(request, answer, code)
 
     @app.exception_handler(StatementError)
@@ -152,9 +152,9 @@ def _of_statement(request: Request, error: StatementError) -> JSONResponse:
     document = statement_problem(error)
     answer = _answer(document)
     if isinstance(error, RowsDeniedError):
-        # Any other refusal is the guard's, and its door has recorded it.
+        # Any other refusal is the guard's, and its endpoint has recorded it.
         return _recorded(request, answer, "refused")
-    return later(answer) if document["status"] in _LATER else answer
+    return with_retry_after(answer) if document["status"] in _LATER else answer
 
 
 def _document(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:
@@ -169,22 +169,22 @@ def _answer(document: Mapping[str, Any]) -> JSONResponse:
 def unavailable(error: StoreError) -> JSONResponse:
     """Return what whoever asks is told of a store that cannot be used; the log has the rest."""
     log.error("the store cannot be used", exc_info=error)
-    return later(problem(503, "unavailable", NO_STORE))
+    return with_retry_after(problem(503, "unavailable", NO_STORE))
 
 
-def later(answer: JSONResponse) -> JSONResponse:
+def with_retry_after(answer: JSONResponse) -> JSONResponse:
     """Return the answer, which says when to come again."""
     answer.headers["retry-after"] = RETRY_AFTER
     return answer
 
 
-def refused(organization: Organization, error: RefusedError) -> JSONResponse:
+def refused(organization: Organization, error: PermissionDeniedError) -> JSONResponse:
     """Return a refusal: with its reason to who may know the resource, as a missing name to anybody else."""
     facts, question, wording = organization.control.snapshot, error.question, organization.wording
     resource = facts.resources.get(question.resource)
     if resource is None:
         return problem(404, "not-found", wording.hidden((question.resource,)))
-    names = (called(facts, resource.id),)
+    names = (display_name(facts, resource.id),)
     if resource.type in ("deployment", "organization", "project"):
         # Every caller knows that there is one; and, in the organization, its default project.
         text = wording.refusal(facts, question.action, names, error.explanation, known=True)

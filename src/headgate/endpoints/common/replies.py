@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headgate.control.kernel.metadata import Outcome
+from headgate.control.kernel.metadata import CommandOutcome
 from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.control.resources.versions import has_version, upcoming_version
-from headgate.endpoints.common.idempotency import Once
+from headgate.endpoints.common.idempotency import IdempotencyKey
 from headgate.facts.ids import ResourceId
 
 
@@ -18,10 +18,10 @@ class Reply:
     store: Store
     of: ResourceId | None
     made: Mapping[str, Any]
-    once: Once | None
+    once: IdempotencyKey | None
     answer: dict[str, Any] = field(default_factory=dict[str, Any])
 
-    def keeps(self, outcome: Outcome) -> tuple[DocumentPut, ...]:
+    def keeps(self, outcome: CommandOutcome) -> tuple[DocumentPut, ...]:
         """Put the answer together; return what is kept of it."""
         self.answer = {"revision": outcome.facts.revision, **self.made}
         if self.of is not None and has_version(outcome.facts, self.of):

@@ -5,16 +5,16 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from headgate.control.approvals.change_payload import Proposal, write_relations
-from headgate.endpoints.common.evaluation_time import Moment
+from headgate.endpoints.common.evaluation_time import Evaluation
 from headgate.endpoints.common.lookup import Text
-from headgate.endpoints.common.schemas import Called, Document, Strict, Title
+from headgate.endpoints.common.schemas import Called, Document, StrictSchema, Title
 from headgate.facts.changes import Edge, Relations
 
 Word = Annotated[Text, Field(max_length=1000)]
 Prose = Annotated[Text, Field(max_length=100_000)]
 
 
-class NamedEdge(Strict):
+class NamedEdge(StrictSchema):
     """One end of a relation: the id or full name of what it leads to, whether it counts, and its stream's name if any."""
 
     to: Called
@@ -23,16 +23,16 @@ class NamedEdge(Strict):
 
 
 Edges = Annotated[dict[Title, Annotated[list[NamedEdge], Field(max_length=1000)]], Field(max_length=50)]
-Attributes = Annotated[dict[Title, Annotated[list[Word], Field(max_length=100)]], Field(max_length=50)]
+AttributesBody = Annotated[dict[Title, Annotated[list[Word], Field(max_length=100)]], Field(max_length=50)]
 
 
-class ResourceChange(Strict):
+class ResourceChange(StrictSchema):
     """One thing that is to be otherwise: its name or its parent (of a table, both), these relations, or these attributes."""
 
     name: Title | None = None
     parent: Called | None = None
     relations: Edges | None = None
-    attributes: Attributes | None = None
+    attributes: AttributesBody | None = None
 
 
 class Proposed(ResourceChange):
@@ -42,19 +42,19 @@ class Proposed(ResourceChange):
     document: Document | None = None
 
 
-def edges(moment: Moment, named: Edges) -> Relations:
-    """Return relations by the names in a body. Raises `MissingError` for what the caller may not see."""
+def relations_from(moment: Evaluation, named: Edges) -> Relations:
+    """Return relations by the names in a body. Raises `NotFoundError` for what the caller may not see."""
     return {
         relation: tuple(Edge(moment.resource(each.to).id, each.enabled, each.stream) for each in ends)
         for relation, ends in named.items()
     }
 
 
-def proposal(moment: Moment, body: ResourceChange) -> Proposal:
+def proposal(moment: Evaluation, body: ResourceChange) -> Proposal:
     """Return what a body says, with ids only."""
     said: dict[str, Any] = body.model_dump(exclude_none=True)
     if body.parent is not None:
         said["parent"] = moment.resource(body.parent).id
     if body.relations is not None:
-        said["relations"] = write_relations(edges(moment, body.relations))
+        said["relations"] = write_relations(relations_from(moment, body.relations))
     return said

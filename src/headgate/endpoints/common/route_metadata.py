@@ -38,7 +38,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {code: {**_PROBLEM, "description": t
 """What any route may answer besides its own."""
 
 
-def needs(*actions: str) -> dict[str, Any]:
+def requires(*actions: str) -> dict[str, Any]:
     """Say which canonical actions a route needs; `{type}` stands for the type of the resource that it is about."""
     return _says(NEEDS, list(actions))
 
@@ -48,7 +48,7 @@ def public(reason: str) -> dict[str, Any]:
     return _says(PUBLIC, reason)
 
 
-def own(reason: str) -> dict[str, Any]:
+def caller_only(reason: str) -> dict[str, Any]:
     """Say why a route needs a caller and no action: it is about the caller alone."""
     return _says(OWN, reason)
 

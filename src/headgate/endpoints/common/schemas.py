@@ -10,7 +10,7 @@ from headgate.endpoints.common.lookup import Text
 Row = TypeVar("Row", bound=BaseModel)
 
 
-class Strict(BaseModel):
+class StrictSchema(BaseModel):
     """A body. A field that it does not have is an error, so that nothing is set by being guessed at."""
 
     model_config = ConfigDict(extra="forbid")

@@ -1,6 +1,6 @@
-"""What the doors keep in a request's ASGI scope, by name."""
+"""What the endpoints keep in a request's ASGI scope, by name."""
 
-ORGANIZATION = "headgate.organization"
+ORGANIZATION_KEY = "headgate.organization"
 """Which organization the address names (`/o/{organization}/...`)."""
 
 CALLER = "headgate.caller"
@@ -16,4 +16,4 @@ REQUEST = "headgate.request"
 """The request's id."""
 
 ROUTE = "headgate.route"
-"""The template of the address, where a door serves it that is no route of the framework's."""
+"""The template of the address, where an endpoint serves it that is no route of the framework's."""

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Literal
 
 from headgate.control.access import visibility
-from headgate.control.access.visibility import is_resource_only, known_to, knows_of
-from headgate.control.kernel.errors import MissingError, TakenError
+from headgate.control.access.visibility import is_resource_only, may_see_subject, visible_subjects
+from headgate.control.kernel.errors import AlreadyExistsError, NotFoundError
 from headgate.decision.types import Question
-from headgate.endpoints.common.context import Services
-from headgate.endpoints.common.evaluation_time import Moment
+from headgate.endpoints.common.context import EndpointContext
+from headgate.endpoints.common.evaluation_time import Evaluation
 from headgate.endpoints.common.lookup import resource
 from headgate.endpoints.common.writes import Write
 from headgate.facts.caller import Caller
@@ -17,7 +17,7 @@ from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 Kind = Literal["user", "service_principal"]
 
 
-def principal(services: Services, caller: Caller, name: str, kind: Kind | None = None) -> PrincipalId:
+def principal(services: EndpointContext, caller: Caller, name: str, kind: Kind | None = None) -> PrincipalId:
     """Return the principal that the caller may know of; hidden and missing are the same error."""
     found = PrincipalId(_seen(services, caller, name))
     there = services.control.snapshot.principals.get(found)
@@ -26,7 +26,7 @@ def principal(services: Services, caller: Caller, name: str, kind: Kind | None =
     return found
 
 
-def group(services: Services, caller: Caller, name: str) -> GroupId:
+def group_of_name(services: EndpointContext, caller: Caller, name: str) -> GroupId:
     """Return the group that the caller may know of; hidden and missing are the same error."""
     found = GroupId(_seen(services, caller, name))
     if found not in services.control.snapshot.groups:
@@ -34,7 +34,7 @@ def group(services: Services, caller: Caller, name: str) -> GroupId:
     return found
 
 
-def meant(services: Services, asked: Question, name: str) -> SubjectId:
+def resolve_subject(services: EndpointContext, asked: Question, name: str) -> SubjectId:
     """Return whom a name means to somebody who may do what is asked for that one; see `headgate.control.access.visibility`.
 
     A team or domain is one too, where the caller may see it.
@@ -43,39 +43,39 @@ def meant(services: Services, asked: Question, name: str) -> SubjectId:
     if found is None:
         try:
             found = resource(services, asked.caller, name)
-        except MissingError:
+        except NotFoundError:
             found = None
-    return visibility.meant(services.control.view(asked.caller), asked, found, name)
+    return visibility.resolve_subject_for(services.control.view(asked.caller), asked, found, name)
 
 
 def require_free(write: Write, name: str, own: str | None = None) -> None:
-    """Raise `TakenError` if a principal or group is called so, other than the one of the id `own`.
+    """Raise `AlreadyExistsError` if a principal or group is called so, other than the one of the id `own`.
 
     Asked after the command was allowed, as it tells who is here. A dry run tells only of those that the caller may know
-    of; see `View.free_name`.
+    of; see `CommandContext.free_name`.
     """
     services = write.services
     taken = services.directory.alike(name) - {own}
     if not taken:
         return
-    known = known_to(services.control.answers, write.caller, services.control.now)
+    known = visible_subjects(services.control.answers, write.caller, services.control.now)
     is_hidden = not any(known(PrincipalId(each)) for each in taken)
     if not (is_hidden and write.dry_run):
         text = f"there is a `{name}` already, or a name so alike that readers would mix them up"
-        raise TakenError(text, is_hidden=is_hidden)
+        raise AlreadyExistsError(text, is_hidden=is_hidden)
 
 
-def shown(moment: Moment) -> Callable[[SubjectId], bool]:
+def visibility_filter(moment: Evaluation) -> Callable[[SubjectId], bool]:
     """Return what says of whom a list tells."""
-    return known_to(moment.answers, moment.caller, moment.now)
+    return visible_subjects(moment.answers, moment.caller, moment.now)
 
 
-def naming(services: Services, moment: Moment) -> Callable[..., str]:
+def display_name_for(services: EndpointContext, moment: Evaluation) -> Callable[..., str]:
     """Return what names a subject to the caller; whom they may not know of is told by the id alone.
 
     `asking` is who filed what is told of: that makes them known to whoever may see it.
     """
-    known = shown(moment)
+    known = visibility_filter(moment)
 
     def name(subject: SubjectId, asking: SubjectId | None = None) -> str:
         if is_resource_only(moment.facts, subject):
@@ -85,12 +85,12 @@ def naming(services: Services, moment: Moment) -> Callable[..., str]:
     return name
 
 
-def _seen(services: Services, caller: Caller, name: str) -> str:
+def _seen(services: EndpointContext, caller: Caller, name: str) -> str:
     found = services.directory.find(name)
-    if found is None or not knows_of(services.control.answers, caller, found, services.control.now):
+    if found is None or not may_see_subject(services.control.answers, caller, found, services.control.now):
         raise _missing(services, name)
     return ResourceId(found)
 
 
-def _missing(services: Services, name: str) -> MissingError:
-    return MissingError(services.wording.hidden((name,)))
+def _missing(services: EndpointContext, name: str) -> NotFoundError:
+    return NotFoundError(services.wording.hidden((name,)))

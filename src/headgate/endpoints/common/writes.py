@@ -9,14 +9,14 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
 
-from headgate.control.access.visibility import knows_of
-from headgate.control.kernel.command import Command, Plan
+from headgate.control.access.visibility import may_see_subject
+from headgate.control.kernel.command import Command, CommandEffect
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.metadata import Call, Expected
-from headgate.control.kernel.ports import Origin
-from headgate.decision.diff.results import Effect
-from headgate.endpoints.common.context import By, Services, Uses
-from headgate.endpoints.common.idempotency import Once, digest, once, replay_or_run
+from headgate.control.kernel.metadata import CommandMetadata, ExpectedVersion
+from headgate.control.kernel.ports import RequestOrigin
+from headgate.decision.diff.results import SubjectImpact
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.idempotency import IdempotencyKey, digest, once, replay_or_run
 from headgate.endpoints.common.impact_schemas import ShownEffect, ShownPipeline, effect, pipeline
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.problems import ProblemError
@@ -32,7 +32,7 @@ _SHOWN = 100
 """So many effects of a dry run are shown; the rest is counted."""
 
 
-class Done(BaseModel):
+class WriteResult(BaseModel):
     """What a write gives: the revision that has it, what was made, and the new version of the resource.
 
     A dry run writes nothing and gives what it would have written and what would be different for whom.
@@ -51,7 +51,7 @@ class Done(BaseModel):
     more_effects: int | None = None
 
 
-DONE: dict[str, Any] = {"response_model": Done, "response_model_exclude_none": True}
+DONE: dict[str, Any] = {"response_model": WriteResult, "response_model_exclude_none": True}
 """What a route says that answers so."""
 
 
@@ -59,15 +59,15 @@ DONE: dict[str, Any] = {"response_model": Done, "response_model_exclude_none": T
 class Write:
     """One request that writes: whoever sends it, and how it is to be carried out."""
 
-    services: Services
+    services: EndpointContext
     caller: Caller
     response: Response
-    call: Call
+    call: CommandMetadata
     dry_run: bool
     if_match: str | None
-    once: Once | None
+    once: IdempotencyKey | None
 
-    def send(
+    def execute(
         self,
         command: Command,
         of: ResourceId | None = None,
@@ -95,14 +95,14 @@ class Write:
         """Return the answer to be, about a resource, with these fields."""
         return Reply(self.services.store, of, made, self.once)
 
-    def call_for(self, reply: Reply) -> Call:
+    def call_for(self, reply: Reply) -> CommandMetadata:
         """Return the call that keeps this reply."""
         call = replace(self.call, keeps=reply.keeps)
         if self.if_match is None:
             return call
         if reply.of is None:
             raise ProblemError(422, "invalid", "`If-Match` is for what changes one resource; leave it out here")
-        return replace(call, expected=Expected(reply.of, self.if_match))
+        return replace(call, expected=ExpectedVersion(reply.of, self.if_match))
 
     def new_id(self, prefix: str) -> str:
         """Return a new id, the same one for the same request to the same organization that is sent again."""
@@ -114,7 +114,7 @@ class Write:
     def _carry_out(
         self,
         command: Command,
-        call: Call,
+        call: CommandMetadata,
         unless: Callable[[], None] | None,
         first: Callable[[], None] | None,
     ) -> dict[str, Any] | None:
@@ -130,10 +130,10 @@ class Write:
         self.services.control.execute(command, self.caller, call)
         return None
 
-    def _foreseen(self, plan: Plan) -> dict[str, Any]:
+    def _foreseen(self, plan: CommandEffect) -> dict[str, Any]:
         self.response.status_code = 200
-        found, changes = self.services.control.consequences(plan), [encode(each) for each in plan.changes]
-        effects = [each for each in found.effects if self._may_hear(each, changes)]
+        found, changes = self.services.control.impact_of(plan), [encode(each) for each in plan.changes]
+        effects = [each for each in found.effects if self._may_see_impact(each, changes)]
         opened = [each for each in found.pipelines if self._sees(each.pipeline)]
         return {
             "dry_run": True,
@@ -148,17 +148,17 @@ class Write:
             "pipelines": [pipeline(each) for each in islice(opened, _SHOWN)],
         }
 
-    def _may_hear(self, found: Effect, changes: Sequence[Mapping[str, object]]) -> bool:
+    def _may_see_impact(self, found: SubjectImpact, changes: Sequence[Mapping[str, object]]) -> bool:
         """Say whether the caller may know of both ends of an effect: of whom the write itself names, they do."""
         control = self.services.control
         named = any(found.principal in each.values() for each in changes)
-        known = named or knows_of(control.answers, self.caller, found.principal, control.now)
+        known = named or may_see_subject(control.answers, self.caller, found.principal, control.now)
         return known and self._sees(found.resource)
 
     def _sees(self, resource: ResourceId) -> bool:
         """Say whether the caller may know of a resource; of what they would make, they do."""
         control = self.services.control
-        return resource not in control.snapshot.resources or control.sees(self.caller, resource)
+        return resource not in control.snapshot.resources or control.is_visible(self.caller, resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ Wants = Annotated[Wanted, Depends(wanted)]
 
 
 async def write(
-    request: Request, response: Response, services: Uses, caller: By, wants: Wants
+    request: Request, response: Response, services: CurrentContext, caller: CurrentCaller, wants: Wants
 ) -> AsyncGenerator[Write]:
     """Give how a request is to be written."""
     async with writing(request, response, services, caller, wants) as found:
@@ -202,13 +202,13 @@ async def write(
 
 @asynccontextmanager
 async def writing(
-    request: Request, response: Response, services: Services, caller: Caller, wants: Wanted
+    request: Request, response: Response, services: EndpointContext, caller: Caller, wants: Wanted
 ) -> AsyncGenerator[Write]:
     """Give how a request is to be written, in the organization or the deployment of these services.
 
     A repeated request is answered here, before the route resolves any name.
     """
-    call = Call(Origin("api", str(request.scope.get(REQUEST, "")), caller.token), wants.why)
+    call = CommandMetadata(RequestOrigin("api", str(request.scope.get(REQUEST, "")), caller.token), wants.why)
     repeated = None if wants.key is None else await once(request, services, caller, wants.key)
     async with replay_or_run(repeated):
         yield Write(services, caller, response, call, wants.dry_run, _tag(wants.if_match), repeated)

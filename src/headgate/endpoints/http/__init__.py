@@ -1,1 +1,1 @@
-"""What stands between the network and the doors: ids, limits, probes, metrics, headers, TLS. It decides nothing about access."""
+"""What stands between the network and the endpoints: ids, limits, probes, metrics, headers, TLS. It decides nothing about access."""

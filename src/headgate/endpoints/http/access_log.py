@@ -3,16 +3,16 @@
 import logging
 
 from headgate.endpoints.http.probes import PATHS
-from headgate.endpoints.http.request_context import Exchange, log
+from headgate.endpoints.http.request_context import RequestContext, logger
 
 _OFTEN = frozenset({*PATHS, "/access/v1/evaluation", "/access/v1/evaluations"})
 """What programs ask all the time. The metrics count it, and the audit knows of decisions."""
 
 
-def tell(exchange: Exchange) -> None:
+def log_request(exchange: RequestContext) -> None:
     """Log one answer; those of probes and evaluations only where everything is."""
     level = logging.DEBUG if exchange.route in _OFTEN else logging.INFO
-    if not log.isEnabledFor(level):
+    if not logger.isEnabledFor(level):
         return
     fields = {
         "request": exchange.id,
@@ -23,4 +23,4 @@ def tell(exchange: Exchange) -> None:
         "principal": exchange.principal,
         "organization": exchange.organization,
     }
-    log.log(level, "answered", extra={"fields": fields})
+    logger.log(level, "answered", extra={"fields": fields})

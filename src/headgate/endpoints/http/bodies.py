@@ -13,7 +13,7 @@ from headgate.endpoints.common.problems import problem
 from headgate.endpoints.common.scope import KNOWN
 from headgate.endpoints.http.limits import Limits
 from headgate.endpoints.http.request_context import header
-from headgate.endpoints.http.timeouts import Timer
+from headgate.endpoints.http.timeouts import TimeoutTimer
 from headgate.untrusted_input.json_shape import too_deep, too_wide
 
 _DIGITS = 18
@@ -37,7 +37,7 @@ class Bounds:
         return problem(status, code, f"{text}{help}")
 
 
-class Bodies:
+class BodyMiddleware:
     """Hands the application a body that is safe to parse, in one piece."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
@@ -50,7 +50,7 @@ class Bodies:
             min(limits.members, limits.unauthenticated_members),
             known=False,
         )
-        self._timer = Timer(limits.body_seconds)
+        self._timer = TimeoutTimer(limits.body_seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -134,7 +134,7 @@ def unusable(body: bytes, bounds: Bounds) -> Response | None:
         body.decode()
     except UnicodeDecodeError:
         return problem(400, "not-text", "the body is not UTF-8")
-    # Some parsers ignore the mark and others do not: the doors of one server would answer differently.
+    # Some parsers ignore the mark and others do not: the endpoints of one server would answer differently.
     if body.startswith(codecs.BOM_UTF8):
         return problem(400, "byte-order-mark", "the body begins with a byte order mark; send it as UTF-8 without one")
     # The width first: it takes less time, and how deep a body of few members is takes little.

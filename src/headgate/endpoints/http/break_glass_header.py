@@ -2,7 +2,7 @@
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headgate.control.deployment.break_glass import Broken, broken, latest
+from headgate.control.deployment.break_glass import Broken, active_until, break_glass_events
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.scope import CALLER
 from headgate.facts.ids import ResourceId
@@ -10,7 +10,7 @@ from headgate.facts.ids import ResourceId
 HEADER = b"headgate-break-glass"
 
 
-class Glass:
+class BreakGlassStatus:
     """Whose glass is broken."""
 
     def __init__(self) -> None:
@@ -20,17 +20,17 @@ class Glass:
         """Return when it is whole again, in seconds since the epoch; None if it is."""
         # There can be many assignments on an organization: they are looked through when another one is made or taken.
         facts = organization.control.snapshot
-        there = facts.subjects.get(facts.organization) if facts.organization else None
+        there = facts.assignments_on.get(facts.organization) if facts.organization else None
         known = self._known.get(organization.id)
         if known is None or known[0] is not there:
-            known = self._known[organization.id] = (there, broken(facts))
-        return latest(facts, known[1], organization.control.now) if known[1] else None
+            known = self._known[organization.id] = (there, break_glass_events(facts))
+        return active_until(facts, known[1], organization.control.now) if known[1] else None
 
 
-class BrokenGlass:
+class BreakGlassHeader:
     """Adds a header with the end of it, in seconds since the epoch."""
 
-    def __init__(self, app: ASGIApp, glass: Glass) -> None:
+    def __init__(self, app: ASGIApp, glass: BreakGlassStatus) -> None:
         self._app = app
         self._glass = glass
 

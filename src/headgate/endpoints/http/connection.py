@@ -9,10 +9,10 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from headgate.endpoints.common.problems import problem
-from headgate.endpoints.http.fast_path import Express
+from headgate.endpoints.http.fast_path import FastPath
 from headgate.endpoints.http.limits import Limits
 from headgate.endpoints.http.rate_limits import network_of
-from headgate.endpoints.http.request_context import log
+from headgate.endpoints.http.request_context import logger
 
 MAX_PIPELINED: Final = 4
 """Requests of a connection that may wait for the one before them. Each has cost memory and time before its rate is asked for."""
@@ -30,7 +30,7 @@ class _PipelineFullError(Exception):
 
 
 def connections(
-    limits: Limits, express: Express | None = None, *, behind_proxies: bool = False
+    limits: Limits, express: FastPath | None = None, *, behind_proxies: bool = False
 ) -> type[HttpToolsProtocol]:
     """Return uvicorn's connection with these limits, and with what answers at once, for its setting `http`.
 
@@ -53,7 +53,7 @@ class Connection(HttpToolsProtocol):
 
     parser: Any
     allowed = Limits()
-    short: Express | None = None
+    short: FastPath | None = None
     _body: bytes | None = None
     """What has come of the body of a request that might be answered at once."""
     _size = 0
@@ -106,7 +106,7 @@ class Connection(HttpToolsProtocol):
             self._unfinished += len(data)
             self._wait()
         elif self._body is not None and not self.transport.is_closing():
-            self._go_the_usual_way()
+            self._fall_back()
 
     def _parse(self, data: bytes) -> None:
         """Parse what has come. No other protocol is spoken here: what follows a request for one is the next request."""
@@ -164,7 +164,7 @@ class Connection(HttpToolsProtocol):
                 self.transport.write(answer)
                 self.on_response_complete()
                 return
-            self._go_the_usual_way()
+            self._fall_back()
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (uvicorn says it in its own words)
@@ -223,10 +223,10 @@ class Connection(HttpToolsProtocol):
         try:
             return self.short.answer(self.url, self.headers, body, self._size, first, self.scheme or "http")
         except Exception:  # noqa: BLE001 (it goes wrong again the usual way, where that has an answer)
-            log.exception("a request could not be answered at once")
+            logger.exception("a request could not be answered at once")
             return None
 
-    def _go_the_usual_way(self) -> None:
+    def _fall_back(self) -> None:
         body, self._body = self._body or b"", None
         super().on_headers_complete()
         if body:

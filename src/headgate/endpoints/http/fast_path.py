@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 from headgate.endpoints.http.browser_headers import browser_headers
 from headgate.endpoints.http.hosts import Hosts
 from headgate.endpoints.http.limits import Limits
-from headgate.endpoints.http.rate_limits import Buckets
-from headgate.endpoints.http.request_context import Exchange, RawHeader, sane_id
+from headgate.endpoints.http.rate_limits import TokenBuckets
+from headgate.endpoints.http.request_context import RawHeader, RequestContext, sane_id
 from headgate.untrusted_input.json_shape import too_deep, too_wide
 
 _NEEDED = frozenset({b"authorization", b"content-length", b"host"})
@@ -26,7 +26,7 @@ _LARGE = 64 * 1024
 """So large a body is not read while others wait."""
 
 
-class Ready(NamedTuple):
+class FastResponse(NamedTuple):
     """An answer: its body, the template of its route, its content type, and whose organization it is about."""
 
     body: bytes
@@ -35,26 +35,26 @@ class Ready(NamedTuple):
     organization: str
 
 
-class AtOnce(Protocol):
-    """A door that answers some requests at once."""
+class FastPathHandler(Protocol):
+    """An endpoint that answers some requests at once."""
 
     def knows(self, target: bytes, secret: str) -> str | None:
         """Return the id of the principal whose secret it is; None if that takes a look, and for what is not asked here."""
         ...
 
-    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> Ready | None:
+    def answer(self, target: bytes, content_type: str, body: bytes, secret: str, request: str) -> FastResponse | None:
         """Return the answer, if it is a good one that took no waiting; else None, with nothing done."""
         ...
 
 
-class Express:
+class FastPath:
     """Limits, counts and tells of what it answers as the usual way does."""
 
     def __init__(
         self,
-        door: AtOnce,
-        principals: Buckets,
-        observers: Sequence[Callable[[Exchange], None]],
+        door: FastPathHandler,
+        principals: TokenBuckets,
+        observers: Sequence[Callable[[RequestContext], None]],
         limits: Limits,
         clock: Callable[[], float] = time.monotonic,
         hosts: Hosts | None = None,
@@ -72,14 +72,14 @@ class Express:
     ) -> bytes | None:
         """Return the answer to a POST of this size as it is sent, with these headers first; or None for the usual way."""
         began, head = self._clock(), dict(headers)
-        if not self._usual(head, headers, body, size) or not self._accepts(head[b"host"]):
+        if not self._is_plain(head, headers, body, size) or not self._accepts(head[b"host"]):
             return None
         secret = head[b"authorization"].removeprefix(_BEARER).decode("latin-1")
         principal = self._door.knows(target, secret)
         # One that goes the usual way after this counts twice: that is too few of them to matter.
         if principal is None or self._principals.take(principal, began):
             return None
-        exchange = Exchange(sane_id(head.get(b"x-request-id")), "POST", 200, principal=principal)
+        exchange = RequestContext(sane_id(head.get(b"x-request-id")), "POST", 200, principal=principal)
         said = head.get(b"content-type", b"").decode("latin-1")
         ready = self._door.answer(target, said, body, secret, exchange.id)
         if ready is None:
@@ -94,7 +94,7 @@ class Express:
         # The address of the listener is not known here: such a request goes the usual way.
         return self._hosts is None or self._hosts.accepts(host)
 
-    def _usual(self, head: dict[bytes, bytes], headers: list[RawHeader], body: bytes, size: int) -> bool:
+    def _is_plain(self, head: dict[bytes, bytes], headers: list[RawHeader], body: bytes, size: int) -> bool:
         """Say whether there is nothing to refuse in a request, and nothing odd that only the usual way knows."""
         limits = self._limits
         return (
@@ -109,7 +109,7 @@ class Express:
         )
 
 
-def _written(ready: Ready, request: str, first: Iterable[RawHeader], scheme: str) -> bytes:
+def _written(ready: FastResponse, request: str, first: Iterable[RawHeader], scheme: str) -> bytes:
     begins = b"".join(b"%b: %b\r\n" % each for each in first)
     rest = _always(ready.content_type, scheme)
     return b"HTTP/1.1 200 OK\r\n%bcontent-length: %d\r\nx-request-id: %b\r\n%b\r\n%b" % (

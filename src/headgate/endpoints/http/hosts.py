@@ -65,7 +65,7 @@ class HostCheck:
         await self._app(scope, receive, send)
 
 
-def install(app: FastAPI, public_url: str | None) -> None:
+def install_hosts(app: FastAPI, public_url: str | None) -> None:
     """Check the `Host` of every request before any part of the application reads it."""
     app.state.hosts = Hosts(public_url)
     app.add_middleware(HostCheck, hosts=app.state.hosts)

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from headgate.endpoints.http.request_context import Exchange
+from headgate.endpoints.http.request_context import RequestContext
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
@@ -58,7 +58,7 @@ class _Requests(Collector):
         self._times: dict[str, list[int]] = {}
         self._sums: dict[str, float] = {}
 
-    def observe(self, exchange: Exchange) -> None:
+    def observe(self, exchange: RequestContext) -> None:
         """Count one answer."""
         route = exchange.route
         key = (exchange.method, route, exchange.status)

@@ -1,4 +1,4 @@
-"""Which organization an address names: every path is served below `/o/{organization}` too, for every door alike."""
+"""Which organization an address names: every path is served below `/o/{organization}` too, for every endpoint alike."""
 
 from urllib.parse import unquote
 
@@ -6,13 +6,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.endpoints.common.problems import problem
-from headgate.endpoints.common.scope import ORGANIZATION
+from headgate.endpoints.common.scope import ORGANIZATION_KEY
 
 _PREFIX = "/o/"
 _NO_ORGANIZATION = "the deployment is no organization; name an organization as `/o/{organization}` before the path"
 
 
-class Tenants:
+class OrganizationPathMiddleware:
     """Takes `/o/{organization}` off the path and keeps the name in the scope. Nothing is served below `/o/deployment`."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -27,5 +27,5 @@ class Tenants:
                 return
             raw = scope.get("raw_path", b"").decode("latin-1").removeprefix(_PREFIX).partition("/")[2]
             # In place: what stands around this learns from the scope which route served, and whom.
-            scope.update({ORGANIZATION: unquote(name), "path": f"/{rest}", "raw_path": f"/{raw}".encode("latin-1")})
+            scope.update({ORGANIZATION_KEY: unquote(name), "path": f"/{rest}", "raw_path": f"/{raw}".encode("latin-1")})
         await self._app(scope, receive, send)

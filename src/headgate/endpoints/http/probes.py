@@ -11,7 +11,7 @@ import anyio.to_thread
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.endpoints.common.problems import later, problem
+from headgate.endpoints.common.problems import problem, with_retry_after
 from headgate.endpoints.common.scope import ROUTE
 from headgate.endpoints.http.metrics import Metrics
 from headgate.endpoints.http.request_context import header
@@ -51,7 +51,7 @@ class MetricsAccess:
 
     def refusal(self, scope: Scope) -> Response | None:
         """Return why they are not shown, or None."""
-        if self.to == "loopback" and not _is_near(scope):
+        if self.to == "loopback" and not _is_local(scope):
             return problem(404, "not-found", "the metrics are read on this machine; HEADGATE_METRICS says otherwise")
         if self.to == "token" and not self._has_token(scope):
             answer = problem(401, "unauthenticated", "send the metrics' token as `Authorization: Bearer <token>`")
@@ -97,10 +97,10 @@ class Probes:
         why = await self._readiness.why_not()
         if why is None:
             return JSONResponse({"status": "ready", **self._readiness.details()})
-        return later(problem(503, "not-ready", why))
+        return with_retry_after(problem(503, "not-ready", why))
 
 
-def _is_near(scope: Scope) -> bool:
+def _is_local(scope: Scope) -> bool:
     client = scope.get("client")
     try:
         return client is not None and ip_address(client[0]).is_loopback

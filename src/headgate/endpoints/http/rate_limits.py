@@ -15,11 +15,11 @@ from headgate.endpoints.http.limits import Limits
 
 _REMEMBERED = 10_000
 
-Identify = Callable[[Scope], Awaitable[str | None]]
+IdentifyClient = Callable[[Scope], Awaitable[str | None]]
 """Says by whose rate a request counts, or None where nobody known sends it. Asked once for each, after its head was checked."""
 
 
-class Buckets:
+class TokenBuckets:
     """Token buckets by key. Only those used last are remembered: a forgotten one is full again."""
 
     def __init__(self, rate: float, burst_seconds: float, remembered: int = _REMEMBERED) -> None:
@@ -42,26 +42,26 @@ class Buckets:
         return wait
 
 
-def of_principals(limits: Limits) -> Buckets:
+def of_principals(limits: Limits) -> TokenBuckets:
     """Return the buckets that a request of somebody known takes from."""
-    return Buckets(limits.principal_rate, limits.burst_seconds)
+    return TokenBuckets(limits.principal_rate, limits.burst_seconds)
 
 
-class Rates:
+class RateLimitMiddleware:
     """Finds out who sends a request, and lets nobody send too many."""
 
     def __init__(
         self,
         app: ASGIApp,
-        identify: Identify,
+        identify: IdentifyClient,
         limits: Limits,
-        principals: Buckets,
+        principals: TokenBuckets,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
         self._identify = identify
         self._principals = principals
-        self._addresses = Buckets(limits.address_rate, limits.burst_seconds)
+        self._addresses = TokenBuckets(limits.address_rate, limits.burst_seconds)
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

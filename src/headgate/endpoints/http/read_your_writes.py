@@ -10,7 +10,7 @@ from headgate.control.organizations.organization import Organizations
 from headgate.endpoints.common.problems import unavailable
 
 
-class Freshness:
+class FreshnessBarrier:
     """One read for everybody who waits: a read that begins after a request has come is new enough for it."""
 
     def __init__(self, organizations: Organizations) -> None:
@@ -31,10 +31,10 @@ class Freshness:
     def is_here(self) -> bool:
         """Say whether every open log is that new, so that there is nothing to wait for."""
         stores = self._organizations.stores
-        if stores.moved():
+        if stores.changed_elsewhere():
             self._moves += 1
             # A store that can tell is a file of this machine: that is read in less time than it would be waited for.
-            if not stores.moved() and not self._organizations.behind():
+            if not stores.changed_elsewhere() and not self._organizations.is_stale():
                 self._known = self._moves
         # What could not be read is tried again with every request, whatever the store says.
         return self._known == self._moves and not self._organizations.is_any_refused
@@ -51,10 +51,10 @@ class Freshness:
         await anyio.to_thread.run_sync(self._read)
 
 
-class Fresh:
+class FreshnessMiddleware:
     """Waits for what is newest before a request goes on; without it the answer is 503, never an old one."""
 
-    def __init__(self, app: ASGIApp, freshness: Freshness) -> None:
+    def __init__(self, app: ASGIApp, freshness: FreshnessBarrier) -> None:
         self._app = app
         self._freshness = freshness
 

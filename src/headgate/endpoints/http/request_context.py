@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from headgate.endpoints.common.problems import problem
 from headgate.endpoints.common.scope import CALLER, REQUEST, ROUTE
 
-log = logging.getLogger("headgate.requests")
+logger = logging.getLogger("headgate.requests")
 
 EXCHANGE = "headgate.exchange"
 """Where a scope keeps what will be told of it."""
@@ -31,8 +31,8 @@ RawHeaders = list[RawHeader]
 
 
 @dataclass(slots=True)
-class Exchange:
-    """What may be told of a request and its answer: who asked, by opaque ids, once a door knew.
+class RequestContext:
+    """What may be told of a request and its answer: who asked, by opaque ids, once an endpoint knew.
 
     `status` is 0 until the answer begins; `seconds` is how long it took.
     """
@@ -56,7 +56,7 @@ class Exchanges:
         self,
         app: ASGIApp,
         headers: Callable[[Scope, Iterable[RawHeader]], Iterable[RawHeader]],
-        observers: Sequence[Callable[[Exchange], None]],
+        observers: Sequence[Callable[[RequestContext], None]],
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._app = app
@@ -70,7 +70,7 @@ class Exchanges:
             await self._app(scope, receive, send)
             return
         began = self._clock()
-        exchange = Exchange(request_id(scope), _method(scope["method"]))
+        exchange = RequestContext(request_id(scope), _method(scope["method"]))
         scope[REQUEST], scope[EXCHANGE] = exchange.id, exchange
         name = (b"x-request-id", exchange.id.encode())
 
@@ -84,13 +84,13 @@ class Exchanges:
         try:
             await self._answered(scope, receive, answer, exchange)
         finally:
-            exchange.route = template(scope)
-            exchange.organization, exchange.principal = asker(scope)
+            exchange.route = route_template(scope)
+            exchange.organization, exchange.principal = caller_of(scope)
             exchange.seconds = self._clock() - began
             for observe in self._observers:
                 observe(exchange)
 
-    async def _answered(self, scope: Scope, receive: Receive, answer: Send, exchange: Exchange) -> None:
+    async def _answered(self, scope: Scope, receive: Receive, answer: Send, exchange: RequestContext) -> None:
         try:
             await self._app(scope, receive, answer)
         except asyncio.CancelledError:
@@ -101,7 +101,7 @@ class Exchanges:
             leaving.headers["retry-after"] = "1"
             await leaving(scope, receive, answer)
         except Exception:
-            log.exception("the request %s failed", exchange.id)
+            logger.exception("the request %s failed", exchange.id)
             if not exchange.status:
                 said = f"this failed here; the server's log says why, under the request `{exchange.id}`"
                 await problem(500, "failed", said)(scope, receive, answer)
@@ -130,7 +130,7 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     return None
 
 
-def template(scope: Scope) -> str:
+def route_template(scope: Scope) -> str:
     """Return the template of the route that served a request; a path itself may name what is nobody's business."""
     # What FastAPI knows of a route in a router that another includes: the route itself does not know its prefix.
     included = scope.get("fastapi", {}).get("effective_route_context")
@@ -138,7 +138,7 @@ def template(scope: Scope) -> str:
     return named if isinstance(named, str) else UNMATCHED
 
 
-def asker(scope: Scope) -> tuple[str | None, str | None]:
-    """Return the organization and the principal that a door has found, by their ids."""
+def caller_of(scope: Scope) -> tuple[str | None, str | None]:
+    """Return the organization and the principal that an endpoint has found, by their ids."""
     found = scope.get(CALLER)
     return (found[0].id, found[1].principal) if found else (None, None)

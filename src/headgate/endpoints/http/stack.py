@@ -1,20 +1,20 @@
-"""The order in which everything stands around the doors."""
+"""The order in which everything stands around the endpoints."""
 
 from collections.abc import Callable
 
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from headgate.endpoints.http.access_log import tell
-from headgate.endpoints.http.bodies import Bodies
+from headgate.endpoints.http.access_log import log_request
+from headgate.endpoints.http.bodies import BodyMiddleware
 from headgate.endpoints.http.browser_headers import browser_headers
 from headgate.endpoints.http.expectations import Expectations
-from headgate.endpoints.http.head_checks import Framing
+from headgate.endpoints.http.head_checks import HeadCheckMiddleware
 from headgate.endpoints.http.limits import Limits
 from headgate.endpoints.http.metrics import Metrics
 from headgate.endpoints.http.probes import MetricsAccess, Probes, Readiness
-from headgate.endpoints.http.rate_limits import Buckets, Identify, Rates, of_principals
-from headgate.endpoints.http.request_context import Exchange, Exchanges
+from headgate.endpoints.http.rate_limits import IdentifyClient, RateLimitMiddleware, TokenBuckets, of_principals
+from headgate.endpoints.http.request_context import Exchanges, RequestContext
 from headgate.endpoints.http.timeouts import Deadlines
 
 _LIMITS = Limits()
@@ -23,33 +23,33 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _EXPOSED = ("etag", "location", "retry-after", "x-request-id")
 
 
-def around(
+def wrap(
     app: ASGIApp,
     *,
-    identify: Identify,
+    identify: IdentifyClient,
     readiness: Readiness,
     metrics: Metrics,
     limits: Limits = _LIMITS,
     metrics_access: MetricsAccess = _NEAR,
     origins: tuple[str, ...] = (),
-    principals: Buckets | None = None,
+    principals: TokenBuckets | None = None,
 ) -> ASGIApp:
     """Return the application as the network may have it. Pages of `origins` (`https://app.example.com`) may call it.
 
     `principals` are the buckets of those who are known, where something else takes from them too.
     """
     app = Deadlines(app, limits.request_seconds)
-    app = Bodies(app, limits)
-    app = Rates(app, identify, limits, principals or of_principals(limits))
+    app = BodyMiddleware(app, limits)
+    app = RateLimitMiddleware(app, identify, limits, principals or of_principals(limits))
     if origins:
         app = CORSMiddleware(
             app, origins, _METHODS, ("*",), allow_credentials=False, expose_headers=_EXPOSED, max_age=600
         )
     app = Probes(app, readiness, metrics, metrics_access)
-    app = Framing(app, limits)
+    app = HeadCheckMiddleware(app, limits)
     return Expectations(Exchanges(app, browser_headers, observers(metrics)))
 
 
-def observers(metrics: Metrics) -> tuple[Callable[[Exchange], None], ...]:
+def observers(metrics: Metrics) -> tuple[Callable[[RequestContext], None], ...]:
     """Return what hears of each answer."""
-    return metrics.observe, tell
+    return metrics.observe, log_request

@@ -12,7 +12,7 @@ _LOOKS = 4
 _SELDOM = 1.0
 
 
-class Deadline:
+class TimeoutMiddleware:
     """Until when one task may go on, in the loop's time; and whether it was stopped for that."""
 
     __slots__ = ("passed", "task", "until")
@@ -23,28 +23,28 @@ class Deadline:
         self.passed = False
 
 
-class Timer:
+class TimeoutTimer:
     """Cancels the tasks whose time is over. A timer for each would cost every request more than it costs to be late."""
 
     def __init__(self, seconds: float) -> None:
         """`seconds` is how long a task has."""
         self._seconds = seconds
         self._every = min(_SELDOM, seconds / _LOOKS)
-        self._running: set[Deadline] = set()
+        self._running: set[TimeoutMiddleware] = set()
         self._next: asyncio.TimerHandle | None = None
 
-    def begin(self) -> Deadline:
+    def begin(self) -> TimeoutMiddleware:
         """Look after the task that is running now, until `end`."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task(loop)
         assert task is not None  # noqa: S101 (whoever awaits is a task)
-        deadline = Deadline(task, loop.time() + self._seconds)
+        deadline = TimeoutMiddleware(task, loop.time() + self._seconds)
         self._running.add(deadline)
         if self._next is None:
             self._next = loop.call_later(self._every, self._look, loop)
         return deadline
 
-    def end(self, deadline: Deadline) -> None:
+    def end(self, deadline: TimeoutMiddleware) -> None:
         """Look after it no longer."""
         self._running.discard(deadline)
 
@@ -63,7 +63,7 @@ class Deadlines:
     def __init__(self, app: ASGIApp, seconds: float) -> None:
         self._app = app
         self._seconds = seconds
-        self._timer = Timer(seconds)
+        self._timer = TimeoutTimer(seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""

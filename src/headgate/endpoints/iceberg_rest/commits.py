@@ -4,25 +4,25 @@ from collections.abc import Sequence
 
 from fastapi import Response
 
-from headgate.endpoints.iceberg_rest.errors import bad_request, no_such_table, shown
+from headgate.endpoints.iceberg_rest.errors import bad_request, joined_name, no_such_table
 from headgate.endpoints.iceberg_rest.messages import CommitTable, CommitTransaction, Identifier, parsed
-from headgate.endpoints.iceberg_rest.ports import Name
-from headgate.endpoints.iceberg_rest.request import Asking, full_name, repeatable
+from headgate.endpoints.iceberg_rest.ports import QualifiedName
+from headgate.endpoints.iceberg_rest.request import CatalogRequest, qualified_name, repeatable
 from headgate.endpoints.iceberg_rest.responses import table_answer
-from headgate.endpoints.iceberg_rest.tables import load_made, loaded_table, made_before, store_created
-from headgate.lake.catalog import Prepared, assigned, creates
-from headgate.lake.metadata_files import Loaded
+from headgate.endpoints.iceberg_rest.tables import load_made, loaded_table, replayed_create, store_created
+from headgate.lake.catalog import CheckedCommit, assigned, is_create
+from headgate.lake.metadata_files import LoadedTable
 
 
 @repeatable
-def commit_table(asking: Asking) -> Response:
+def commit_table(asking: CatalogRequest) -> Response:
     """Apply a commit; what it needs follows from what it makes of the table."""
     message = parsed(CommitTable, asking.body)
     name = asking.table()
     if message.identifier and _named(asking, message.identifier) != name:
         raise bad_request("the identifier is not the table of the path")
     guarded = asking.who.guarded
-    if creates(message.requirements):
+    if is_create(message.requirements):
         return table_answer(_created(asking, name, message), guarded=guarded)
     base = loaded_table(asking, name)
     if _happened(asking, base, message):
@@ -33,27 +33,27 @@ def commit_table(asking: Asking) -> Response:
 
 
 @repeatable
-def commit_transaction(asking: Asking) -> None:
+def commit_transaction(asking: CatalogRequest) -> None:
     """Apply commits to several tables, all or none. Each needs what it would need alone."""
     message = parsed(CommitTransaction, asking.body)
     changes = {_named(asking, each.identifier): each for each in message.table_changes if each.identifier}
     if None in changes or len(changes) != len(message.table_changes):
         raise bad_request("each change must have the `identifier` of a table, and no table two")
     named = [(name, each) for name, each in changes.items() if name is not None]
-    if any(creates(each.requirements) for _, each in named):
+    if any(is_create(each.requirements) for _, each in named):
         raise bad_request("a transaction changes tables that are there; make new ones before")
     bases = [(name, loaded_table(asking, name), each) for name, each in named]
     if all(_happened(asking, base, each) for _, base, each in bases):
         return
-    prepared: Sequence[Prepared] = [_decided(asking, name, base, each) for name, base, each in bases]
+    prepared: Sequence[CheckedCommit] = [_decided(asking, name, base, each) for name, base, each in bases]
     asking.lake.tables.commit(prepared, asking.once, asking.caller.run)
 
 
-def _happened(asking: Asking, base: Loaded, message: CommitTable) -> bool:
-    return asking.lake.tables.happened(base, message.requirements, message.updates, asking.once)
+def _happened(asking: CatalogRequest, base: LoadedTable, message: CommitTable) -> bool:
+    return asking.lake.tables.already_applied(base, message.requirements, message.updates, asking.once)
 
 
-def _decided(asking: Asking, name: Name, base: Loaded, message: CommitTable) -> Prepared:
+def _decided(asking: CatalogRequest, name: QualifiedName, base: LoadedTable, message: CommitTable) -> CheckedCommit:
     """Return a commit that is sound and allowed.
 
     Decided after the files were read, which takes long, so that a revoke in between counts.
@@ -67,12 +67,12 @@ def _decided(asking: Asking, name: Name, base: Loaded, message: CommitTable) -> 
     else:
         needs = prepared.needs
     for action in sorted(needs):
-        if asking.may(name, action) != base.pointer.table:
-            raise no_such_table(shown(name))
+        if asking.require_table(name, action) != base.pointer.table:
+            raise no_such_table(joined_name(name))
     return prepared
 
 
-def _may_replace(asking: Asking, name: Name) -> bool:
+def _may_replace(asking: CatalogRequest, name: QualifiedName) -> bool:
     """Return whether the caller could as well drop the table and make another one there.
 
     That is what `CREATE OR REPLACE TABLE` needs, and it comes as a commit that begins the table anew.
@@ -82,10 +82,10 @@ def _may_replace(asking: Asking, name: Name) -> bool:
     return dropped.allowed and made.allowed
 
 
-def _created(asking: Asking, name: Name, message: CommitTable) -> Loaded:
+def _created(asking: CatalogRequest, name: QualifiedName, message: CommitTable) -> LoadedTable:
     tables, owner, database = asking.lake.tables, asking.caller.principal, name[:-1]
-    parent = asking.may_in(database, "database.create_table")
-    made = made_before(asking, name)
+    parent = asking.require_in(database, "database.create_table")
+    made = replayed_create(asking, name)
     if made is not None:
         return load_made(asking, name, made)
     there = asking.gate.check(asking.caller, "table.describe", name).resource
@@ -95,9 +95,9 @@ def _created(asking: Asking, name: Name, message: CommitTable) -> Loaded:
             return load_made(asking, name, there)
     written = tables.create_staged(owner, parent, name[-1], message.requirements, message.updates)
     store_created(asking, name, written)
-    tables.created(owner, written.pointer.table)
+    tables.staged_stored(owner, written.pointer.table)
     return written
 
 
-def _named(asking: Asking, identifier: Identifier) -> Name | None:
-    return full_name(asking.lake.name, identifier.namespace, identifier.name)
+def _named(asking: CatalogRequest, identifier: Identifier) -> QualifiedName | None:
+    return qualified_name(asking.lake.name, identifier.namespace, identifier.name)

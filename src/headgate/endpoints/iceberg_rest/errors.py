@@ -15,7 +15,7 @@ from headgate.control.kernel.ports import StoreError
 from headgate.control.questions.by_name import Verdict
 from headgate.control.text.quoted_text import shorten_quotes
 from headgate.endpoints.common.problems import NO_STORE, RETRY_AFTER, ProblemError
-from headgate.endpoints.iceberg_rest.ports import Name, NameTakenError, NotEmptyError, UnderWayError
+from headgate.endpoints.iceberg_rest.ports import NamespaceNotEmptyError, NameTakenError, QualifiedName, UnderWayError
 from headgate.lake import errors as lake
 
 log = logging.getLogger(__name__)
@@ -36,13 +36,13 @@ class SpecError(Exception):
 
 _TABLE: Mapping[type[Exception], tuple[int, str]] = {
     lake.RuleError: (403, "ForbiddenException"),
-    lake.InvalidError: (400, "BadRequestException"),
+    lake.InvalidMetadataError: (400, "BadRequestException"),
     lake.GoneError: (404, "NotFoundException"),
     lake.ConflictError: (409, "CommitFailedException"),
-    lake.MissingError: (404, "NoSuchTableException"),
+    lake.MissingMetadataError: (404, "NoSuchTableException"),
     lake.BusyError: (503, "ServiceUnavailableException"),
     NameTakenError: (409, "AlreadyExistsException"),
-    NotEmptyError: (409, "NamespaceNotEmptyException"),
+    NamespaceNotEmptyError: (409, "NamespaceNotEmptyException"),
     UnderWayError: (503, "ServiceUnavailableException"),
 }
 
@@ -101,19 +101,19 @@ def bad_request(message: str) -> SpecError:
     return SpecError(400, "BadRequestException", message)
 
 
-def refusal(verdict: Verdict, missing: SpecError) -> SpecError:
+def refusal_error(verdict: Verdict, missing: SpecError) -> SpecError:
     """Return the answer to somebody who may not: the reason, or what a missing name gets if they may not know of it."""
     if verdict.discoverable:
         return SpecError(403, "ForbiddenException", verdict.message, verdict.denial)
-    return hidden(verdict, missing)
+    return hidden_error(verdict, missing)
 
 
-def hidden(verdict: Verdict, missing: SpecError) -> SpecError:
+def hidden_error(verdict: Verdict, missing: SpecError) -> SpecError:
     """Return the answer for a name that is hidden or missing. It is a denial, unless nothing there is hidden from the caller."""
     return SpecError(missing.code, missing.type, str(missing), None if verdict.discoverable else verdict.denial)
 
 
-def shown(name: Name) -> str:
+def joined_name(name: QualifiedName) -> str:
     """Return a full name as the client knows it, without the lake."""
     return ".".join(name[1:])
 

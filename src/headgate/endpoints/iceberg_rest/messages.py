@@ -43,7 +43,7 @@ class CreateNamespace(_Message):
     properties: dict[str, str] = Field(default_factory=dict)
 
 
-class CreateTable(_Message):
+class CreateTableBody(_Message):
     """A new table, made at once or (`stage-create`) with its first commit."""
 
     name: NewName
@@ -64,14 +64,14 @@ class CreateTable(_Message):
         )
 
 
-class ChangeProperties(_Message):
+class ChangePropertiesBody(_Message):
     """Properties of a database that are set, and some that go."""
 
     updates: dict[str, str] = Field(default_factory=dict)
     removals: tuple[str, ...] = ()
 
 
-class RegisterTable(_Message):
+class RegisterTableBody(_Message):
     """A table whose metadata is there already."""
 
     name: NewName
@@ -79,7 +79,7 @@ class RegisterTable(_Message):
     overwrite: bool = False
 
 
-class CreateView(_Message):
+class CreateViewBody(_Message):
     """A new view."""
 
     name: NewName
@@ -107,7 +107,7 @@ class NewIdentifier(_Message):
     name: NewName
 
 
-class RenameTable(_Message):
+class RenameBody(_Message):
     """Another name for a table."""
 
     source: Identifier
@@ -147,7 +147,7 @@ class CommitView(_Message):
     updates: tuple[ViewUpdate, ...]
 
 
-class Report(BaseModel):
+class MetricsReport(BaseModel):
     """What a client measured. Any more of it is not read."""
 
     report_type: Annotated[str, Field(alias="report-type")]

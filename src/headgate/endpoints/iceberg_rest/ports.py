@@ -1,4 +1,4 @@
-"""What this door asks of the rest: who is asking, what they may do, and the commands behind its writes."""
+"""What this endpoint asks of the rest: who is asking, what they may do, and the commands behind its writes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from starlette.types import Scope
 
 from headgate.control.kernel.audit_records import Denial
-from headgate.control.kernel.metadata import Call
+from headgate.control.kernel.metadata import CommandMetadata
 from headgate.control.kernel.ports import Pointer
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.by_name import Verdict
@@ -16,7 +16,7 @@ from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.view_catalog import ViewCatalog
 
-Name = tuple[str, ...]
+QualifiedName = tuple[str, ...]
 """A full name, lake first: `("lake", "raw", "flights")`."""
 
 
@@ -24,7 +24,7 @@ class GateError(Exception):
     """A command was not accepted, and changed nothing."""
 
 
-class RefusedError(GateError):
+class AccessDeniedError(GateError):
     """A command was refused when it was decided on the facts it would have landed on."""
 
     def __init__(self, verdict: Verdict) -> None:
@@ -36,7 +36,7 @@ class NameTakenError(GateError):
     """There is something of that name already."""
 
 
-class NotEmptyError(GateError):
+class NamespaceNotEmptyError(GateError):
     """The database still holds something."""
 
 
@@ -60,7 +60,7 @@ class Gate(Protocol):
     """Decisions and commands by name.
 
     `check` may allow an action on a name that does not exist; then the verdict has no resource. The commands raise
-    `RefusedError`, for something that is gone with a verdict that is not discoverable; they change nothing then.
+    `AccessDeniedError`, for something that is gone with a verdict that is not discoverable; they change nothing then.
     """
 
     def check(self, caller: Caller, action: str, names: Sequence[str]) -> Verdict:
@@ -71,11 +71,11 @@ class Gate(Protocol):
         """Answer whether the caller is the run of a service of the table that leaves its rows as they are."""
         ...
 
-    def databases(self, caller: Caller, lake: Name) -> Sequence[str]:
+    def databases(self, caller: Caller, lake: QualifiedName) -> Sequence[str]:
         """Return the names of the databases that the caller may discover, sorted."""
         ...
 
-    def tables(self, caller: Caller, database: Name, *, views: bool) -> Sequence[str]:
+    def tables(self, caller: Caller, database: QualifiedName, *, views: bool) -> Sequence[str]:
         """Return the names of the tables, or of the views, that the caller may discover, sorted."""
         ...
 
@@ -99,37 +99,44 @@ class Gate(Protocol):
         """Record in the audit that the request of this id was denied."""
         ...
 
-    def create_database(self, caller: Caller, name: Name, properties: Mapping[str, str], call: Call) -> None:
+    def create_database(
+        self, caller: Caller, name: QualifiedName, properties: Mapping[str, str], call: CommandMetadata
+    ) -> None:
         """Make a database. Raises `NameTakenError`."""
         ...
 
     def change_properties(
-        self, caller: Caller, database: ResourceId, updates: Mapping[str, str], removals: Sequence[str], call: Call
+        self,
+        caller: Caller,
+        database: ResourceId,
+        updates: Mapping[str, str],
+        removals: Sequence[str],
+        call: CommandMetadata,
     ) -> None:
         """Set and remove properties of a database."""
         ...
 
-    def drop_database(self, caller: Caller, name: Name, call: Call) -> None:
-        """Remove an empty database. Raises `NotEmptyError`."""
+    def drop_database(self, caller: Caller, name: QualifiedName, call: CommandMetadata) -> None:
+        """Remove an empty database. Raises `NamespaceNotEmptyError`."""
         ...
 
-    def create_table(self, caller: Caller, name: Name, pointer: Pointer, call: Call) -> None:
+    def create_table(self, caller: Caller, name: QualifiedName, pointer: Pointer, call: CommandMetadata) -> None:
         """Make a table and its pointer in one transaction. Raises `NameTakenError`."""
         ...
 
-    def register_table(self, caller: Caller, name: Name, pointer: Pointer, call: Call) -> None:
+    def register_table(self, caller: Caller, name: QualifiedName, pointer: Pointer, call: CommandMetadata) -> None:
         """Make a table of metadata that is there, with its pointer in one transaction. Raises `NameTakenError`."""
         ...
 
-    def create_view(self, caller: Caller, name: Name, pointer: Pointer, call: Call) -> None:
+    def create_view(self, caller: Caller, name: QualifiedName, pointer: Pointer, call: CommandMetadata) -> None:
         """Make a view and its pointer in one transaction. Raises `NameTakenError`."""
         ...
 
-    def rename_table(self, caller: Caller, table: ResourceId, name: Name, call: Call) -> None:
+    def rename_table(self, caller: Caller, table: ResourceId, name: QualifiedName, call: CommandMetadata) -> None:
         """Give a table or view another name, perhaps in another database. Raises `NameTakenError`."""
         ...
 
-    def drop_table(self, caller: Caller, table: ResourceId, call: Call) -> None:
+    def drop_table(self, caller: Caller, table: ResourceId, call: CommandMetadata) -> None:
         """Remove a table or view and its pointer in one transaction."""
         ...
 
@@ -145,7 +152,7 @@ class Lake:
 
 
 @dataclass(frozen=True, slots=True)
-class Identified:
+class Authenticated:
     """Who is asking, in which lake. `guarded` if it comes from the Spark driver, which decides each statement before."""
 
     caller: Caller
@@ -154,7 +161,7 @@ class Identified:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class HttpRequest:
     """A request as it was sent. `target` is path with query, header names are in lower case.
 
     `organization` is the one that its address names (`/o/{organization}/...`), which the target does not hold.
@@ -167,7 +174,7 @@ class Sent:
     organization: str | None = None
 
 
-Identify = Callable[[Sent], Identified]
+AuthenticateRequest = Callable[[HttpRequest], Authenticated]
 """Returns the sender of a request. Raises `SenderDeniedError` for an unknown one, and while its organization is suspended."""
 
 RecordDenial = Callable[[Scope, Denial], None]

@@ -13,43 +13,43 @@ from starlette.concurrency import run_in_threadpool
 
 from headgate.control.kernel.audit_records import SUSPENDED, Denial
 from headgate.control.kernel.errors import SuspendedError
-from headgate.control.kernel.metadata import Call
-from headgate.control.kernel.names import usable
-from headgate.control.kernel.ports import DocumentPut, Origin
+from headgate.control.kernel.metadata import CommandMetadata
+from headgate.control.kernel.names import is_valid_name
+from headgate.control.kernel.ports import DocumentPut, RequestOrigin
 from headgate.control.organizations.organization import SeveralOrganizationsError
 from headgate.control.questions.by_name import Verdict
-from headgate.endpoints.common.scope import ADDRESSED, ORGANIZATION, REQUEST
+from headgate.endpoints.common.scope import ADDRESSED, ORGANIZATION_KEY, REQUEST
 from headgate.endpoints.iceberg_rest.errors import (
     SpecError,
     bad_request,
-    hidden,
+    hidden_error,
+    joined_name,
     no_such_namespace,
     no_such_table,
     no_such_view,
     nothing_here,
-    refusal,
-    shown,
+    refusal_error,
 )
 from headgate.endpoints.iceberg_rest.ports import (
+    Authenticated,
+    AuthenticateRequest,
     Gate,
     GateError,
-    Identified,
-    Identify,
+    HttpRequest,
     Lake,
-    Name,
+    QualifiedName,
     SenderDeniedError,
-    Sent,
     UnderWayError,
 )
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError, LakeError
-from headgate.lake.idempotency import Once
+from headgate.lake.idempotency import CommitIdempotency
 
 LARGEST_BODY = 32 * 1024 * 1024
-DOOR = "iceberg"
-"""The name of this door in the log of changes and in the audit."""
-ANSWER = "answer"
+CATALOG_ENDPOINT = "iceberg"
+"""The name of this endpoint in the log of changes and in the audit."""
+STORED_ANSWER = "answer"
 """The kind of document that keeps what a command with a client's key made."""
 _LEVELS = "\x1f"
 _NAMES = "/v1/namespaces/"
@@ -57,23 +57,23 @@ _LONGEST_KEY = 200
 _LOST = (ConflictError, UnderWayError)
 
 
-Answer = TypeVar("Answer")
+CatalogAnswer = TypeVar("CatalogAnswer")
 Others = ParamSpec("Others")
-Act = Callable[Concatenate["Asking", Others], Answer]
+Act = Callable[Concatenate["CatalogRequest", Others], CatalogAnswer]
 
 
-def repeatable(act: Act[Others, Answer]) -> Act[Others, Answer]:
+def repeatable(act: Act[Others, CatalogAnswer]) -> Act[Others, CatalogAnswer]:
     """Return an act that is tried again once if it lost a race under a client's key.
 
     The winner may have been the same request, sent again at the same moment: then this one gets its answer.
     """
 
     @wraps(act)
-    def carry_out(asking: "Asking", *args: Others.args, **more: Others.kwargs) -> Answer:
+    def carry_out(asking: "CatalogRequest", *args: Others.args, **more: Others.kwargs) -> CatalogAnswer:
         try:
             return act(asking, *args, **more)
         except (GateError, LakeError, SpecError) as error:
-            if asking.once is None or not (isinstance(error, _LOST) or asking.before() is not None):
+            if asking.once is None or not (isinstance(error, _LOST) or asking.replayed() is not None):
                 raise
             return act(asking, *args, **more)
 
@@ -81,14 +81,14 @@ def repeatable(act: Act[Others, Answer]) -> Act[Others, Answer]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class CatalogRequest:
     """One request: who sent it, its body, the parts of its path below `/v1/namespaces/`, and the key it is retried by."""
 
-    who: Identified
+    who: Authenticated
     body: bytes
     parts: tuple[str, ...]
     request: str = ""
-    once: Once | None = None
+    once: CommitIdempotency | None = None
 
     @property
     def caller(self) -> Caller:
@@ -105,15 +105,15 @@ class Asking:
         """What answers and carries out."""
         return self.who.lake.gate
 
-    def call(self, **made: Any) -> Call:
-        """Return how a command is sent: through this door, with what it made kept under the client's key."""
-        origin, once = Origin(DOOR, self.request, self.caller.token), self.once
+    def command_metadata(self, **made: Any) -> CommandMetadata:
+        """Return how a command is sent: through this endpoint, with what it made kept under the client's key."""
+        origin, once = RequestOrigin(CATALOG_ENDPOINT, self.request, self.caller.token), self.once
         if once is None:
-            return Call(origin)
-        kept = DocumentPut(ANSWER, once.key, {"request": once.request, "answer": made}, new=True)
-        return Call(origin, keeps=lambda _: (kept,))
+            return CommandMetadata(origin)
+        kept = DocumentPut(STORED_ANSWER, once.key, {"request": once.request, "answer": made}, new=True)
+        return CommandMetadata(origin, keeps=lambda _: (kept,))
 
-    def before(self) -> Mapping[str, Any] | None:
+    def replayed(self) -> Mapping[str, Any] | None:
         """Return what this very request made when it was sent before; None if it is new."""
         kept = self.gate.kept(self.once.key) if self.once else None
         if kept is None or self.once is None:
@@ -123,54 +123,54 @@ class Asking:
         made: Mapping[str, Any] = kept["answer"]
         return made
 
-    def database(self) -> Name:
+    def database(self) -> QualifiedName:
         """Return the full name of the database in the path. Raises 404 for one that cannot exist."""
-        name = full_name(self.lake.name, tuple(self.parts[0].split(_LEVELS)))
+        name = qualified_name(self.lake.name, tuple(self.parts[0].split(_LEVELS)))
         if name is None:
-            raise no_such_namespace(self._shown())
+            raise no_such_namespace(self._display())
         return name
 
-    def table(self, *, view: bool = False) -> Name:
+    def table(self, *, view: bool = False) -> QualifiedName:
         """Return the full name of the table or view in the path. Raises 404 for one that cannot exist."""
-        name = full_name(self.lake.name, tuple(self.parts[0].split(_LEVELS)), *(self.parts[2:3] or ("",)))
+        name = qualified_name(self.lake.name, tuple(self.parts[0].split(_LEVELS)), *(self.parts[2:3] or ("",)))
         if name is None:
-            raise no_such(self._shown(), view=view)
+            raise no_such(self._display(), view=view)
         return name
 
-    def known_database(self, name: Name) -> ResourceId:
+    def known_database(self, name: QualifiedName) -> ResourceId:
         """Return the database if the caller may discover it; else it is missing."""
         verdict = self.gate.check(self.caller, "database.describe", name)
         if verdict.resource is None or not verdict.discoverable:
-            raise self._hidden(verdict, no_such_namespace(shown(name)))
+            raise self._hidden(verdict, no_such_namespace(joined_name(name)))
         return verdict.resource
 
-    def known(self, name: Name, *, view: bool = False) -> ResourceId:
+    def require_visible(self, name: QualifiedName, *, view: bool = False) -> ResourceId:
         """Return the table or view if the caller may discover it; else it is missing."""
         verdict = self.gate.check(self.caller, "table.describe", name)
         resource = verdict.resource
         if resource is None or not verdict.discoverable or self.gate.is_view(resource) is not view:
-            raise self._hidden(verdict, no_such(shown(name), view=view))
+            raise self._hidden(verdict, no_such(joined_name(name), view=view))
         return resource
 
-    def may(self, name: Name, *actions: str, view: bool = False) -> ResourceId:
+    def require_table(self, name: QualifiedName, *actions: str, view: bool = False) -> ResourceId:
         """Return the table or view if one of these actions on it is allowed, or raise why the first is not."""
-        missing = no_such(shown(name), view=view)
+        missing = no_such(joined_name(name), view=view)
         verdicts = [self.gate.check(self.caller, action, name) for action in actions]
         resource = verdicts[0].resource
         if resource is None or self.gate.is_view(resource) is not view:
-            raise hidden(verdicts[0], missing)
+            raise hidden_error(verdicts[0], missing)
         if not any(each.allowed for each in verdicts):
-            raise refusal(verdicts[0], missing)
+            raise refusal_error(verdicts[0], missing)
         return resource
 
-    def may_in(self, database: Name, action: str) -> ResourceId:
+    def require_in(self, database: QualifiedName, action: str) -> ResourceId:
         """Return the database, or the lake, if this action on it is allowed, or raise why it is not."""
-        missing = no_such_namespace(shown(database) or self.lake.name)
+        missing = no_such_namespace(joined_name(database) or self.lake.name)
         verdict = self.gate.check(self.caller, action, database)
         if verdict.resource is None:
-            raise hidden(verdict, missing)
+            raise hidden_error(verdict, missing)
         if not verdict.allowed:
-            raise refusal(verdict, missing)
+            raise refusal_error(verdict, missing)
         return verdict.resource
 
     def record_denial(self, denial: Denial) -> None:
@@ -182,15 +182,15 @@ class Asking:
 
         It is no denial for a guarded session: the guard has decided on the statement, and the driver only looks for the name.
         """
-        return missing if self.who.guarded else hidden(verdict, missing)
+        return missing if self.who.guarded else hidden_error(verdict, missing)
 
-    def _shown(self) -> str:
+    def _display(self) -> str:
         return ".".join((*self.parts[0].split(_LEVELS), *self.parts[2:3]))
 
 
-def full_name(lake: str, namespace: tuple[str, ...], *below: str) -> Name | None:
+def qualified_name(lake: str, namespace: tuple[str, ...], *below: str) -> QualifiedName | None:
     """Return the full name, or None if nothing can have it: namespaces have one level."""
-    if len(namespace) != 1 or not all(map(usable, (*namespace, *below))):
+    if len(namespace) != 1 or not all(map(is_valid_name, (*namespace, *below))):
         return None
     return (lake, *namespace, *below)
 
@@ -200,7 +200,7 @@ def no_such(name: str, *, view: bool) -> SpecError:
     return no_such_view(name) if view else no_such_table(name)
 
 
-async def identified(request: Request, identify: Identify) -> Asking:
+async def identified(request: Request, identify: AuthenticateRequest) -> CatalogRequest:
     """Read and identify a request. Raises the specification's 401 for an unknown caller, 403 while suspended, 413 for too much."""
     body = await _body(request)
     raw_path: bytes = request.scope["raw_path"]
@@ -208,7 +208,7 @@ async def identified(request: Request, identify: Identify) -> Asking:
     query: bytes = request.scope["query_string"]
     full = f"{target}?{query.decode('ascii', 'replace')}" if query else target
     headers = {key.lower(): value for key, value in request.headers.items()}
-    sent = Sent(request.method, full, headers, body, request.scope.get(ORGANIZATION))
+    sent = HttpRequest(request.method, full, headers, body, request.scope.get(ORGANIZATION_KEY))
     try:
         who = await run_in_threadpool(identify, sent)
     except SeveralOrganizationsError as error:
@@ -221,7 +221,7 @@ async def identified(request: Request, identify: Identify) -> Asking:
     if any("/" in part for part in parts):
         # The route was found by the decoded path, so it may not be the one of these parts.
         raise nothing_here()
-    return Asking(who, body, parts, str(request.scope.get(REQUEST, "")), _once(who, sent))
+    return CatalogRequest(who, body, parts, str(request.scope.get(REQUEST, "")), _once(who, sent))
 
 
 def _denied(code: str) -> SpecError:
@@ -235,14 +235,14 @@ def _denied(code: str) -> SpecError:
     )
 
 
-def _once(who: Identified, sent: Sent) -> Once | None:
+def _once(who: Authenticated, sent: HttpRequest) -> CommitIdempotency | None:
     key = sent.headers.get("idempotency-key")
     if key is None:
         return None
     if not 0 < len(key) <= _LONGEST_KEY:
         raise bad_request(f"an `Idempotency-Key` has 1 to {_LONGEST_KEY} characters")
     said = (sent.method, sent.target, sent.body.decode("utf-8", "replace"))
-    return Once(_digest("iceberg", who.lake.gate.replay_scope(who.caller), key), _digest(*said))
+    return CommitIdempotency(_digest("iceberg", who.lake.gate.replay_scope(who.caller), key), _digest(*said))
 
 
 def _digest(*parts: str) -> str:

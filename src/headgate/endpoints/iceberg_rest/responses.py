@@ -13,7 +13,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.view.metadata import ViewMetadata
 
 from headgate.endpoints.iceberg_rest.errors import bad_request
-from headgate.lake.metadata_files import Loaded
+from headgate.lake.metadata_files import LoadedTable
 from headgate.lake.view_catalog import LoadedView
 
 LOCATION = "headgate.location"
@@ -22,16 +22,16 @@ SNAPSHOTS = ("all", "refs")
 NOT_MODIFIED = 304
 
 
-def table_answer(loaded: Loaded, *, guarded: bool, snapshots: str = "all") -> Response:
+def table_answer(loaded: LoadedTable, *, guarded: bool, snapshots: str = "all") -> Response:
     """Return a table as the answer to a load, create or commit."""
     metadata = loaded.metadata if snapshots == "all" else _referenced(loaded.metadata)
     location = loaded.pointer.metadata_location
     answer = _answer(location, metadata, _config(metadata.location, guarded=guarded))
-    answer.headers["etag"] = version(location, guarded=guarded, snapshots=snapshots)
+    answer.headers["etag"] = metadata_etag(location, guarded=guarded, snapshots=snapshots)
     return answer
 
 
-def staged_answer(metadata: TableMetadata, *, guarded: bool) -> Response:
+def staged_response(metadata: TableMetadata, *, guarded: bool) -> Response:
     """Return a table that is not there yet: it has no metadata file."""
     return _answer(None, metadata, _config(metadata.location, guarded=guarded))
 
@@ -41,7 +41,7 @@ def view_answer(loaded: LoadedView) -> Response:
     return _answer(loaded.pointer.metadata_location, loaded.metadata, {})
 
 
-def version(metadata_location: str, *, guarded: bool, snapshots: str) -> str:
+def metadata_etag(metadata_location: str, *, guarded: bool, snapshots: str) -> str:
     """Return the ETag of a table's answer: every commit writes a file of another name."""
     said = json.dumps((metadata_location, guarded, snapshots))
     return f'"{hashlib.sha256(said.encode()).hexdigest()[:32]}"'
@@ -53,7 +53,7 @@ def is_current(if_none_match: str | None, version: str) -> bool:
     return version in known or "*" in known
 
 
-def page(names: Sequence[str], token: str | None, size: str | None) -> tuple[Sequence[str], Mapping[str, str]]:
+def page_of_names(names: Sequence[str], token: str | None, size: str | None) -> tuple[Sequence[str], Mapping[str, str]]:
     """Return one page of sorted names, and where the next one begins as fields of the answer.
 
     Without a size all is one page. The token says the last name of the page before, so that nothing is told twice or

@@ -9,8 +9,8 @@ from fastapi.routing import APIRoute
 from headgate.endpoints.common.route_metadata import DISCOVER, NEEDS
 from headgate.endpoints.iceberg_rest import commits, namespaces, tables, views
 from headgate.endpoints.iceberg_rest.errors import ERRORS, SpecRoute, nothing_here
-from headgate.endpoints.iceberg_rest.ports import Identify, RecordDenial
-from headgate.endpoints.iceberg_rest.request import Asking, identified
+from headgate.endpoints.iceberg_rest.ports import AuthenticateRequest, RecordDenial
+from headgate.endpoints.iceberg_rest.request import CatalogRequest, identified
 
 _NAMESPACES = "/v1/namespaces"
 _NAMESPACE = "/v1/namespaces/{namespace}"
@@ -23,16 +23,16 @@ _REMEMBERED = "PT24H"
 """So long a client may send the same request under the same key; what was done under it is kept longer."""
 
 
-async def _asked(request: Request) -> Asking:
+async def _asked(request: Request) -> CatalogRequest:
     return request.state.asking
 
 
-Asked = Annotated[Asking, Depends(_asked)]
+Asked = Annotated[CatalogRequest, Depends(_asked)]
 Token = Annotated[str | None, Query(alias="pageToken")]
 Size = Annotated[str | None, Query(alias="pageSize")]
 
 
-def iceberg_router(identify: Identify, record_denial: RecordDenial) -> APIRouter:
+def iceberg_router(identify: AuthenticateRequest, record_denial: RecordDenial) -> APIRouter:
     """Return the routes, to be included under any prefix. `identify` returns the sender of a request and its lake.
 
     `record_denial` is called for unknown senders; the lake of a known sender records the denial.

@@ -5,21 +5,34 @@ from dataclasses import dataclass
 
 from fastapi import Response
 
-from headgate.endpoints.iceberg_rest.errors import bad_request, hidden, no_such_namespace, no_such_table, refusal, shown
-from headgate.endpoints.iceberg_rest.messages import CreateTable, RegisterTable, RenameTable, Report, parsed
-from headgate.endpoints.iceberg_rest.ports import GateError, Name, RefusedError
-from headgate.endpoints.iceberg_rest.request import Asking, full_name, no_such, repeatable
+from headgate.endpoints.iceberg_rest.errors import (
+    bad_request,
+    hidden_error,
+    joined_name,
+    no_such_namespace,
+    no_such_table,
+    refusal_error,
+)
+from headgate.endpoints.iceberg_rest.messages import (
+    CreateTableBody,
+    MetricsReport,
+    RegisterTableBody,
+    RenameBody,
+    parsed,
+)
+from headgate.endpoints.iceberg_rest.ports import AccessDeniedError, GateError, QualifiedName
+from headgate.endpoints.iceberg_rest.request import CatalogRequest, no_such, qualified_name, repeatable
 from headgate.endpoints.iceberg_rest.responses import (
     NOT_MODIFIED,
     SNAPSHOTS,
     is_current,
-    staged_answer,
+    metadata_etag,
+    staged_response,
     table_answer,
-    version,
 )
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import RuleError
-from headgate.lake.metadata_files import Loaded
+from headgate.lake.metadata_files import LoadedTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,58 +42,60 @@ class Dropped:
     purge: Callable[[], None] | None = None
 
 
-def load_table(asking: Asking, snapshots: str, if_none_match: str | None) -> Response:
+def load_table(asking: CatalogRequest, snapshots: str, if_none_match: str | None) -> Response:
     """Return a table's metadata, or that the client has it already."""
     if snapshots not in SNAPSHOTS:
         raise bad_request("`snapshots` is `all` or `refs`")
     guarded = asking.who.guarded
     loaded = loaded_table(asking, asking.table())
-    current = version(loaded.pointer.metadata_location, guarded=guarded, snapshots=snapshots)
+    current = metadata_etag(loaded.pointer.metadata_location, guarded=guarded, snapshots=snapshots)
     if is_current(if_none_match, current):
         return Response(status_code=NOT_MODIFIED, headers={"etag": current})
     return table_answer(loaded, guarded=guarded, snapshots=snapshots)
 
 
-def loaded_table(asking: Asking, name: Name) -> Loaded:
+def loaded_table(asking: CatalogRequest, name: QualifiedName) -> LoadedTable:
     """Return a table's metadata.
 
     It names the files, so it needs `table.select`; in a guarded session the statement decides, and the metadata
     goes to whoever may discover the table.
     """
-    return asking.lake.tables.load(asking.known(name) if asking.who.guarded else asking.may(name, "table.select"))
+    return asking.lake.tables.load(
+        asking.require_visible(name) if asking.who.guarded else asking.require_table(name, "table.select")
+    )
 
 
-def table_exists(asking: Asking) -> None:
+def table_exists(asking: CatalogRequest) -> None:
     """Return if the caller may discover the table."""
-    asking.known(asking.table())
+    asking.require_visible(asking.table())
 
 
-def table_credentials(asking: Asking) -> dict[str, list[object]]:
+def table_credentials(asking: CatalogRequest) -> dict[str, list[object]]:
     """Return the storage credentials for a table: there are none, for whoever may load it."""
     loaded_table(asking, asking.table())
     return {"storage-credentials": []}
 
 
-def report_metrics(asking: Asking) -> None:
+def report_metrics(asking: CatalogRequest) -> None:
     """Take what a client measured; nothing is kept of it."""
     name = asking.table()
-    parsed(Report, asking.body)
-    asking.known(name)
+    parsed(MetricsReport, asking.body)
+    asking.require_visible(name)
 
 
 @repeatable
-def create_table(asking: Asking) -> Response:
+def create_table(asking: CatalogRequest) -> Response:
     """Make a table, or only its metadata if it is staged. Needs `database.create_table`."""
     database = asking.database()
-    message = parsed(CreateTable, asking.body)
+    message = parsed(CreateTableBody, asking.body)
     if message.location is not None:
         raise RuleError("a table's location is chosen by Headgate: leave it out")
-    parent = asking.may_in(database, "database.create_table")
+    parent = asking.require_in(database, "database.create_table")
     tables, guarded, name = asking.lake.tables, asking.who.guarded, (*database, message.name)
     if message.stage_create:
         metadata = tables.stage(asking.caller.principal, message.new_table(), parent, message.name)
-        return staged_answer(metadata, guarded=guarded)
-    made = made_before(asking, name)
+        return staged_response(metadata, guarded=guarded)
+    made = replayed_create(asking, name)
     if made is None:
         written = tables.create(message.new_table(), parent)
         store_created(asking, name, written)
@@ -89,94 +104,96 @@ def create_table(asking: Asking) -> Response:
 
 
 @repeatable
-def register_table(asking: Asking) -> Response:
+def register_table(asking: CatalogRequest) -> Response:
     """Make a table of metadata that lies in the warehouse. Needs `lake.register_table` and `database.create_table`."""
     database = asking.database()
-    message = parsed(RegisterTable, asking.body)
-    asking.may_in(database[:1], "lake.register_table")
-    asking.may_in(database, "database.create_table")
+    message = parsed(RegisterTableBody, asking.body)
+    asking.require_in(database[:1], "lake.register_table")
+    asking.require_in(database, "database.create_table")
     if message.overwrite:
         raise bad_request("a table that is there is not overwritten; drop it first")
     name = (*database, message.name)
-    made = made_before(asking, name)
+    made = replayed_create(asking, name)
     if made is not None:
         return table_answer(load_made(asking, name, made), guarded=asking.who.guarded)
     found = asking.lake.tables.registered(message.metadata_location)
     try:
-        asking.gate.register_table(asking.caller, name, found.pointer, asking.call(made=found.pointer.table))
-    except RefusedError as error:
-        raise refusal(error.verdict, no_such_namespace(shown(database))) from error
+        asking.gate.register_table(
+            asking.caller, name, found.pointer, asking.command_metadata(made=found.pointer.table)
+        )
+    except AccessDeniedError as error:
+        raise refusal_error(error.verdict, no_such_namespace(joined_name(database))) from error
     return table_answer(found, guarded=asking.who.guarded)
 
 
 @repeatable
-def rename(asking: Asking, *, view: bool = False) -> None:
+def rename(asking: CatalogRequest, *, view: bool = False) -> None:
     """Give a table or view another name. Needs `table.alter` and `table.drop`, and to make one there."""
-    message = parsed(RenameTable, asking.body)
+    message = parsed(RenameBody, asking.body)
     lake = asking.lake.name
-    source = full_name(lake, message.source.namespace, message.source.name)
+    source = qualified_name(lake, message.source.namespace, message.source.name)
     if source is None:
         raise no_such(".".join((*message.source.namespace, message.source.name)), view=view)
-    if asking.before() is not None:
+    if asking.replayed() is not None:
         return
-    table = asking.may(source, "table.alter", view=view)
-    asking.may(source, "table.drop", view=view)
+    table = asking.require_table(source, "table.alter", view=view)
+    asking.require_table(source, "table.drop", view=view)
     database = (lake, *message.destination.namespace)
-    asking.may_in(database, "database.create_view" if view else "database.create_table")
+    asking.require_in(database, "database.create_view" if view else "database.create_table")
     try:
-        asking.gate.rename_table(asking.caller, table, (*database, message.destination.name), asking.call())
-    except RefusedError as error:
-        raise refusal(error.verdict, no_such(shown(source), view=view)) from error
+        asking.gate.rename_table(asking.caller, table, (*database, message.destination.name), asking.command_metadata())
+    except AccessDeniedError as error:
+        raise refusal_error(error.verdict, no_such(joined_name(source), view=view)) from error
 
 
 @repeatable
-def drop_table(asking: Asking, *, purge: bool) -> Dropped:
+def drop_table(asking: CatalogRequest, *, purge: bool) -> Dropped:
     """Remove a table. Needs `table.drop`."""
     name = asking.table()
-    if asking.before() is not None:
+    if asking.replayed() is not None:
         return Dropped()
-    table = asking.may(name, "table.drop")
+    table = asking.require_table(name, "table.drop")
     loaded = asking.lake.tables.load(table) if purge else None
     if loaded is not None:
         asking.lake.tables.check_purge(loaded)
     try:
-        asking.gate.drop_table(asking.caller, table, asking.call())
-    except RefusedError as error:
-        raise refusal(error.verdict, no_such_table(shown(name))) from error
+        asking.gate.drop_table(asking.caller, table, asking.command_metadata())
+    except AccessDeniedError as error:
+        raise refusal_error(error.verdict, no_such_table(joined_name(name))) from error
     return Dropped(None if loaded is None else lambda: asking.lake.tables.purge(loaded))
 
 
-def store_created(asking: Asking, name: Name, written: Loaded) -> None:
+def store_created(asking: CatalogRequest, name: QualifiedName, written: LoadedTable) -> None:
     """Make the table whose first metadata was written, or remove that and raise why not."""
-    call = asking.call(made=written.pointer.table).keeping(
-        asking.lake.tables.noted(asking.caller.run, None, written.metadata)
+    call = asking.command_metadata(made=written.pointer.table).with_documents(
+        asking.lake.tables.run_note(asking.caller.run, None, written.metadata)
     )
     try:
         asking.gate.create_table(asking.caller, name, written.pointer, call)
     except GateError as error:
-        asking.lake.tables.discard(written)
-        if isinstance(error, RefusedError):
-            raise refusal(error.verdict, no_such_namespace(shown(name[:-1]))) from error
+        asking.lake.tables.delete_orphan(written)
+        if isinstance(error, AccessDeniedError):
+            raise refusal_error(error.verdict, no_such_namespace(joined_name(name[:-1]))) from error
         raise
 
 
-def made_before(asking: Asking, name: Name, *, view: bool = False) -> ResourceId | None:
+def replayed_create(asking: CatalogRequest, name: QualifiedName, *, view: bool = False) -> ResourceId | None:
     """Return what this very request made when it was sent before, while it is still there under this name."""
-    before = asking.before()
+    before = asking.replayed()
     if before is None:
         return None
     verdict = asking.gate.check(asking.caller, "table.describe", name)
     if verdict.resource is None or verdict.resource != before.get("made"):
-        raise hidden(verdict, no_such(shown(name), view=view))
+        raise hidden_error(verdict, no_such(joined_name(name), view=view))
     return verdict.resource
 
 
-def load_made(asking: Asking, name: Name, made: ResourceId) -> Loaded:
+def load_made(asking: CatalogRequest, name: QualifiedName, made: ResourceId) -> LoadedTable:
     """Return the metadata of a table that an earlier request of the caller made.
 
     The table may have changed since, so this needs what a load needs.
     """
     loaded = loaded_table(asking, name)
     if loaded.pointer.table != made:
-        raise no_such_table(shown(name))
+        raise no_such_table(joined_name(name))
     return loaded

@@ -2,37 +2,43 @@
 
 from fastapi import Response
 
-from headgate.endpoints.iceberg_rest.errors import bad_request, no_such_namespace, no_such_view, refusal, shown
-from headgate.endpoints.iceberg_rest.messages import CommitView, CreateView, parsed
-from headgate.endpoints.iceberg_rest.ports import GateError, Name, RefusedError
-from headgate.endpoints.iceberg_rest.request import Asking, full_name, repeatable
+from headgate.endpoints.iceberg_rest.errors import (
+    bad_request,
+    joined_name,
+    no_such_namespace,
+    no_such_view,
+    refusal_error,
+)
+from headgate.endpoints.iceberg_rest.messages import CommitView, CreateViewBody, parsed
+from headgate.endpoints.iceberg_rest.ports import AccessDeniedError, GateError, QualifiedName
+from headgate.endpoints.iceberg_rest.request import CatalogRequest, qualified_name, repeatable
 from headgate.endpoints.iceberg_rest.responses import view_answer
-from headgate.endpoints.iceberg_rest.tables import made_before
+from headgate.endpoints.iceberg_rest.tables import replayed_create
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import RuleError
 from headgate.lake.view_catalog import LoadedView
 
 
-def load_view(asking: Asking) -> Response:
+def load_view(asking: CatalogRequest) -> Response:
     """Return a view's metadata."""
     return view_answer(_loaded(asking, asking.table(view=True)))
 
 
-def view_exists(asking: Asking) -> None:
+def view_exists(asking: CatalogRequest) -> None:
     """Return if the caller may discover the view."""
-    asking.known(asking.table(view=True), view=True)
+    asking.require_visible(asking.table(view=True), view=True)
 
 
 @repeatable
-def create_view(asking: Asking) -> Response:
+def create_view(asking: CatalogRequest) -> Response:
     """Make a view. Needs `database.create_view`."""
     database = asking.database()
-    message = parsed(CreateView, asking.body)
+    message = parsed(CreateViewBody, asking.body)
     if message.location is not None:
         raise RuleError("a view's location is chosen by Headgate: leave it out")
-    parent = asking.may_in(database, "database.create_view")
+    parent = asking.require_in(database, "database.create_view")
     name = (*database, message.name)
-    made = made_before(asking, name, view=True)
+    made = replayed_create(asking, name, view=True)
     if made is not None:
         return view_answer(_load_made(asking, name, made))
     written = asking.lake.views.create(message.new_view(), parent)
@@ -41,12 +47,12 @@ def create_view(asking: Asking) -> Response:
 
 
 @repeatable
-def commit_view(asking: Asking) -> Response:
+def commit_view(asking: CatalogRequest) -> Response:
     """Apply a commit. Needs `table.alter`; or `table.drop` and `database.create_view`, as replacing comes to the same."""
     message = parsed(CommitView, asking.body)
     name = asking.table(view=True)
     if message.identifier:
-        identified = full_name(asking.lake.name, message.identifier.namespace, message.identifier.name)
+        identified = qualified_name(asking.lake.name, message.identifier.namespace, message.identifier.name)
         if identified != name:
             raise bad_request("the identifier is not the view of the path")
     views = asking.lake.views
@@ -58,44 +64,46 @@ def commit_view(asking: Asking) -> Response:
 
 
 @repeatable
-def drop_view(asking: Asking) -> None:
+def drop_view(asking: CatalogRequest) -> None:
     """Remove a view. Needs `table.drop`."""
     name = asking.table(view=True)
-    if asking.before() is not None:
+    if asking.replayed() is not None:
         return
-    view = asking.may(name, "table.drop", view=True)
+    view = asking.require_table(name, "table.drop", view=True)
     try:
-        asking.gate.drop_table(asking.caller, view, asking.call())
-    except RefusedError as error:
-        raise refusal(error.verdict, no_such_view(shown(name))) from error
+        asking.gate.drop_table(asking.caller, view, asking.command_metadata())
+    except AccessDeniedError as error:
+        raise refusal_error(error.verdict, no_such_view(joined_name(name))) from error
 
 
-def _loaded(asking: Asking, name: Name) -> LoadedView:
+def _loaded(asking: CatalogRequest, name: QualifiedName) -> LoadedView:
     """Return a view for somebody who may describe it or select from it; a guarded session's statement decides itself."""
     if asking.who.guarded:
-        return asking.lake.views.load(asking.known(name, view=True))
-    return asking.lake.views.load(asking.may(name, "table.describe", "table.select", view=True))
+        return asking.lake.views.load(asking.require_visible(name, view=True))
+    return asking.lake.views.load(asking.require_table(name, "table.describe", "table.select", view=True))
 
 
-def _load_made(asking: Asking, name: Name, made: ResourceId) -> LoadedView:
+def _load_made(asking: CatalogRequest, name: QualifiedName, made: ResourceId) -> LoadedView:
     """Return the metadata of a view that an earlier request of the caller made or changed; this needs what a load needs."""
     loaded = _loaded(asking, name)
     if loaded.pointer.table != made:
-        raise no_such_view(shown(name))
+        raise no_such_view(joined_name(name))
     return loaded
 
 
-def _may_change(asking: Asking, name: Name) -> ResourceId:
+def _may_change(asking: CatalogRequest, name: QualifiedName) -> ResourceId:
     if asking.gate.check(asking.caller, "database.create_view", name[:-1]).allowed:
-        return asking.may(name, "table.alter", "table.drop", view=True)
-    return asking.may(name, "table.alter", view=True)
+        return asking.require_table(name, "table.alter", "table.drop", view=True)
+    return asking.require_table(name, "table.alter", view=True)
 
 
-def _store_created(asking: Asking, name: Name, written: LoadedView) -> None:
+def _store_created(asking: CatalogRequest, name: QualifiedName, written: LoadedView) -> None:
     try:
-        asking.gate.create_view(asking.caller, name, written.pointer, asking.call(made=written.pointer.table))
+        asking.gate.create_view(
+            asking.caller, name, written.pointer, asking.command_metadata(made=written.pointer.table)
+        )
     except GateError as error:
         asking.lake.views.discard(written)
-        if isinstance(error, RefusedError):
-            raise refusal(error.verdict, no_such_namespace(shown(name[:-1]))) from error
+        if isinstance(error, AccessDeniedError):
+            raise refusal_error(error.verdict, no_such_namespace(joined_name(name[:-1]))) from error
         raise

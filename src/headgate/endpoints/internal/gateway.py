@@ -16,15 +16,21 @@ from headgate.control.kernel.audit_records import REFUSED, SUSPENDED, UNAUTHENTI
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.organization import SeveralOrganizationsError
-from headgate.endpoints.http.read_your_writes import Fresh, Freshness
-from headgate.spark.authority import Admission, Credential, NobodyError, NotServedError, Report
-from headgate.spark.authority_messages import Authenticate, Close, Decide, MayTouch, Open, path_of
-from headgate.spark.deciding_authority import DecidingAuthority, Known
+from headgate.endpoints.http.read_your_writes import FreshnessBarrier, FreshnessMiddleware
+from headgate.spark.authority import (
+    AdmittedCaller,
+    OperationReport,
+    PresentedCredential,
+    StaleDriverError,
+    UnknownCredentialError,
+)
+from headgate.spark.authority_messages import Authenticate, Close, DecideMessage, MayAccessMessage, Open, message_path
+from headgate.spark.deciding_authority import DecidingAuthority, ResolvedCredential
 from headgate.spark.sessions.sessions import TooManySessionsError
 
-AtHand = Callable[[Credential], Known | None]
+AtHand = Callable[[PresentedCredential], ResolvedCredential | None]
 """Says who presents a credential if nothing has to be looked up for that; never waits."""
-RecordDenial = Callable[[Credential, Denial], None]
+RecordDenial = Callable[[PresentedCredential, Denial], None]
 """Records in the audit that a call with a credential was denied. It may wait for the store."""
 _CALL = "spark.connect"
 """What a caller that is unknown asked for."""
@@ -34,9 +40,9 @@ _STATUS: dict[type[Exception], int] = {
     SeveralOrganizationsError: 400,
     SuspendedError: 409,
     ValidationError: 422,
-    NobodyError: 401,
+    UnknownCredentialError: 401,
     TooManySessionsError: 429,
-    NotServedError: 503,
+    StaleDriverError: 503,
     StoreError: 503,
 }
 _ANY = TypeAdapter(Any)
@@ -46,19 +52,19 @@ def gateway_application(
     authority: DecidingAuthority,
     at_hand: AtHand,
     key: str,
-    freshness: Freshness,
+    freshness: FreshnessBarrier,
     record_denial: RecordDenial = lambda *_: None,
 ) -> ASGIApp:
-    """Return what answers the gateway. Every request carries the key; no other door is behind it."""
+    """Return what answers the gateway. Every request carries the key; no other endpoint is behind it."""
 
-    async def authenticate(asked: Authenticate) -> Admission | None:
+    async def authenticate(asked: Authenticate) -> AdmittedCaller | None:
         # At every call: where it need not wait, it does not take a thread either.
         known = at_hand(asked.credential)
         if known is not None:
             return authority.admission(known)
         return await anyio.to_thread.run_sync(looked_up, asked.credential)
 
-    def looked_up(credential: Credential) -> Admission | None:
+    def looked_up(credential: PresentedCredential) -> AdmittedCaller | None:
         try:
             found = authority.authenticate(credential)
         except SuspendedError:
@@ -68,8 +74,8 @@ def gateway_application(
             record_denial(credential, Denial(UNAUTHENTICATED, _CALL))
         return found
 
-    def may_touch(asked: MayTouch) -> bool:
-        allowed = authority.may_touch(asked.credential, asked.action, asked.path)
+    def may_touch(asked: MayAccessMessage) -> bool:
+        allowed = authority.may_access(asked.credential, asked.action, asked.path)
         if not allowed:
             # Without the path: it can hold a secret.
             record_denial(asked.credential, Denial(REFUSED, asked.action))
@@ -82,12 +88,14 @@ def gateway_application(
         Authenticate: authenticate,
         Open: _aside(open_session),
         Close: _aside(lambda asked: authority.close(asked.handle)),
-        MayTouch: _aside(may_touch),
-        Decide: _aside(lambda asked: authority.refusal(asked.running)),
-        Report: _aside(authority.report),
+        MayAccessMessage: _aside(may_touch),
+        DecideMessage: _aside(lambda asked: authority.refusal(asked.running)),
+        OperationReport: _aside(authority.report),
     }
-    routes = [Route(path_of(kind), _route(kind, answer, key), methods=["POST"]) for kind, answer in answers.items()]
-    return Fresh(Starlette(routes=routes), freshness)
+    routes = [
+        Route(message_path(kind), _route(kind, answer, key), methods=["POST"]) for kind, answer in answers.items()
+    ]
+    return FreshnessMiddleware(Starlette(routes=routes), freshness)
 
 
 def _route(kind: Any, answer: _Answer, key: str) -> Callable[[Request], Awaitable[Response]]:

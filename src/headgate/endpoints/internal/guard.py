@@ -11,17 +11,24 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
-from headgate.control.connections.commands import NoEntranceError
+from headgate.control.connections.commands import JdbcAccessError
 from headgate.control.organizations.audit import Audit
-from headgate.control.pipelines.run_access import Touched
+from headgate.control.pipelines.run_access import RunAccessLog
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.scope import REQUEST
-from headgate.spark.sessions.operations import TooMuchWorkError
-from headgate.spark.sessions.privileges import MOST_REFUSALS, ConnectionNeed, NameNeed, Names, Need, Refusal
-from headgate.spark.sessions.registry import Sparks, Spoken
+from headgate.spark.sessions.operations import TooManyOperationsError
+from headgate.spark.sessions.privileges import (
+    MOST_REFUSALS,
+    ObjectNames,
+    Refusal,
+    RequiredConnection,
+    RequiredName,
+    RequiredPrivilege,
+)
+from headgate.spark.sessions.registry import DriverRequest, SparkRegistry
 
-DOOR = "spark"
-"""The name of Spark's doors in the audit."""
+GUARD_ENDPOINT = "spark"
+"""The name of Spark's endpoints in the audit."""
 Asked = TypeVar("Asked", bound=BaseModel)
 
 
@@ -30,7 +37,7 @@ class Needs(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    needs: tuple[Need, ...]
+    needs: tuple[RequiredPrivilege, ...]
     statement: str = ""
     is_filter: bool = False
     """Whether a refusal only leaves something out of what the statement shows, and refuses nothing."""
@@ -50,7 +57,7 @@ class Source(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    table: Names
+    table: ObjectNames
     column: Annotated[str, Field(max_length=1000)]
 
 
@@ -59,13 +66,13 @@ class Written(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    table: Names
+    table: ObjectNames
     columns: Annotated[dict[str, Annotated[tuple[Source, ...], Field(max_length=20)]], Field(max_length=500)]
 
 
-def guard_router(sparks: Sparks, audit: Audit) -> APIRouter:
+def guard_router(sparks: SparkRegistry, audit: Audit) -> APIRouter:
     """Return the routes that the guard asks, of whichever organization's Spark."""
-    router, touched = APIRouter(prefix="/guard/v1", include_in_schema=False), Touched()
+    router, touched = APIRouter(prefix="/guard/v1", include_in_schema=False), RunAccessLog()
 
     @router.post("/decide")
     async def decide(request: Request) -> dict[str, Any]:
@@ -77,7 +84,7 @@ def guard_router(sparks: Sparks, audit: Audit) -> APIRouter:
         refusal = refusals[0].message if refusals else _unrecorded(sparks, spoken, asked)
         if refusal is None and spoken.caller.run is not None:
             # Written before the answer: what reads it once the statement has run must find it.
-            await run_in_threadpool(touched.note, spoken.spark.organization, spoken.caller.run, _named(asked))
+            await run_in_threadpool(touched.record, spoken.spark.organization, spoken.caller.run, _named(asked))
         answer = {"allowed": refusal is None, "revision": judge.revision, "principal": judge.name(spoken.caller)}
         # Of these callers the guard says which columns they make of which.
         answer |= {"traced": spoken.caller.run is not None}
@@ -86,14 +93,14 @@ def guard_router(sparks: Sparks, audit: Audit) -> APIRouter:
     @router.post("/connect")
     async def connect(request: Request) -> dict[str, Any]:
         spoken, asked = await _question(request, sparks, Connect)
-        need = ConnectionNeed(action="connection.use", connection=asked.connection)
+        need = RequiredConnection(action="connection.use", connection=asked.connection)
         refusals = spoken.spark.judge.refusals(spoken.caller, [need])
         if refusals:
             _record_denials(audit, request, spoken, refusals)
             return {"allowed": False, "message": refusals[0].message}
         try:
             found = await run_in_threadpool(spoken.spark.entrance, spoken.caller, asked.connection)
-        except NoEntranceError as error:
+        except JdbcAccessError as error:
             return {"allowed": False, "message": f"{spoken.spark.judge.name(spoken.caller)}: {error}"}
         return {"allowed": True, "url": found.url, "properties": dict(found.properties)}
 
@@ -103,13 +110,13 @@ def guard_router(sparks: Sparks, audit: Audit) -> APIRouter:
         if spoken.caller.run is not None:
             came = {name: [(".".join(each.table), each.column) for each in of] for name, of in said.columns.items()}
             store, run = spoken.spark.organization.store, spoken.caller.run
-            await run_in_threadpool(touched.note_columns, store, run, ".".join(said.table), came)
+            await run_in_threadpool(touched.record_columns, store, run, ".".join(said.table), came)
         return {}
 
     return router
 
 
-async def _question(request: Request, sparks: Sparks, kind: type[Asked]) -> tuple[Spoken, Asked]:
+async def _question(request: Request, sparks: SparkRegistry, kind: type[Asked]) -> tuple[DriverRequest, Asked]:
     """Return what a driver asks, and in which session. Raises `ProblemError` for anybody else."""
     body = await request.body()
     spoken = sparks.spoken("POST", request.url.path, request.headers, body)
@@ -121,23 +128,23 @@ async def _question(request: Request, sparks: Sparks, kind: type[Asked]) -> tupl
         raise ProblemError(422, "invalid", "the guard's question is not of the form that is understood") from None
 
 
-def _record_denials(audit: Audit, request: Request, spoken: Spoken, refusals: Iterable[Refusal]) -> None:
+def _record_denials(audit: Audit, request: Request, spoken: DriverRequest, refusals: Iterable[Refusal]) -> None:
     id = str(request.scope.get(REQUEST, ""))
     for each in refusals:
-        audit.record_denial(spoken.spark.organization, spoken.caller, each.denial, DOOR, id)
+        audit.record_denial(spoken.spark.organization, spoken.caller, each.denial, GUARD_ENDPOINT, id)
 
 
-def _named(asked: Needs) -> Iterator[tuple[str, Names]]:
-    return ((need.action, need.object) for need in asked.needs if isinstance(need, NameNeed))
+def _named(asked: Needs) -> Iterator[tuple[str, ObjectNames]]:
+    return ((need.action, need.object) for need in asked.needs if isinstance(need, RequiredName))
 
 
-def _unrecorded(sparks: Sparks, spoken: Spoken, asked: Needs) -> str | None:
+def _unrecorded(sparks: SparkRegistry, spoken: DriverRequest, asked: Needs) -> str | None:
     """Keep in mind what an operation was allowed; return why that cannot be."""
     if asked.operation is None:
         return None
     try:
         spoken.spark.works.record(spoken.handle, asked.operation, asked.needs)
-    except TooMuchWorkError as error:
+    except TooManyOperationsError as error:
         return str(error)
     sparks.followed.record(asked.operation, spoken.spark.judge, asked.needs)
     return None

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from headgate.model.check.context import Checking
-from headgate.model.check.roles import check_growth, check_held, check_includes
+from headgate.model.check.context import CheckContext
+from headgate.model.check.roles import check_held, check_includes, check_role_count
 from headgate.model.check.rules import (
     check_derived,
     check_holders,
@@ -16,29 +16,29 @@ from headgate.model.check.rules import (
 )
 from headgate.model.check.types import check_settings, check_types, check_whens
 from headgate.model.check.whole_model import check_actions, check_assignable, check_discover, check_raising
-from headgate.model.diagnostics import Report
+from headgate.model.diagnostics import DiagnosticReport
 from headgate.model.model import Model
 from headgate.model.role_reach import reach
 from headgate.model.vocabulary import Vocabulary
-from headgate.model.yaml_positions import Marked
+from headgate.model.yaml_positions import Node
 
-_STAGES: tuple[tuple[Callable[[Checking], None], ...], ...] = (
+_STAGES: tuple[tuple[Callable[[CheckContext], None], ...], ...] = (
     (check_types, check_includes, check_settings),
     (check_whens, check_repeated, check_places, check_kinds),
     (check_spread, check_derived),
     (check_held, check_members),
     (check_needs, check_holders),
-    (check_growth, check_assignable, check_discover),
+    (check_role_count, check_assignable, check_discover),
     (check_actions, check_raising),
 )
 """What a stage finds would make the next ones find the same again, in other words and at other places."""
 
 
-def check(model: Model, document: Marked, vocabulary: Vocabulary, report: Report) -> None:
+def check(model: Model, document: Node, vocabulary: Vocabulary, report: DiagnosticReport) -> None:
     """Note what is wrong with a model that was read from the document; a stage looks if those before found no error."""
-    checking = Checking(model, document, vocabulary, report, reach(model))
+    checking = CheckContext(model, document, vocabulary, report, reach(model))
     for stage in _STAGES:
         for each in stage:
             each(checking)
-        if report.refused:
+        if report.has_errors:
             return

@@ -3,37 +3,37 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from headgate.model.diagnostic_codes import Mistake
-from headgate.model.diagnostics import Report
+from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.diagnostics import DiagnosticReport
 from headgate.model.model import Model, When
-from headgate.model.role_reach import Reach, Types
+from headgate.model.role_reach import RoleReach, Types
 from headgate.model.vocabulary import Vocabulary
-from headgate.model.yaml_positions import Marked, Text, find
+from headgate.model.yaml_positions import Node, ScalarNode, find
 
 Path = tuple[str | int, ...]
 """Where something stands in the document: keys, places in lists, words in lists."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checking:
+class CheckContext:
     """What a check looks at, and notes what it finds in."""
 
     model: Model
-    document: Marked
+    document: Node
     vocabulary: Vocabulary
-    report: Report
-    reach: Reach
+    report: DiagnosticReport
+    reach: RoleReach
 
-    def note(self, mistake: Mistake, path: Path, suggestion: str = "", about: str = "", /, **words: str) -> None:
+    def note(self, mistake: DiagnosticCode, path: Path, suggestion: str = "", about: str = "", /, **words: str) -> None:
         """Note a mistake at a path of the document."""
         self.report.add(mistake, find(self.document, *path), suggestion, about, **words)
 
-    def stands(self, *path: str | int) -> bool:
+    def is_written(self, *path: str | int) -> bool:
         """Say whether the word at the end of a path stands there."""
         found = find(self.document, *path)
-        return isinstance(found, Text) and found.value == path[-1]
+        return isinstance(found, ScalarNode) and found.value == path[-1]
 
-    def whens(self) -> Iterator[tuple[Path, When, Types]]:
+    def conditions(self) -> Iterator[tuple[Path, When, Types]]:
         """Yield every `when` of the model, where it stands, and the types of the resources that it is asked about."""
         model = self.model
         for name, role in model.roles.items():
@@ -50,7 +50,7 @@ class Checking:
             yield ("assign", index, "when"), row.when, row.on
 
 
-def some_of(names: Iterable[str]) -> str:
+def either_of(names: Iterable[str]) -> str:
     """Return names as they stand in a message: `a`, `b` or `c`."""
     quoted = [f"`{name}`" for name in sorted(names)]
     return " or ".join([", ".join(quoted[:-1]), quoted[-1]]) if len(quoted) > 1 else "".join(quoted)

@@ -1,30 +1,30 @@
 """Checks of the roles: what they include, whether they can be held, and what they are worth where they are held."""
 
-from headgate.model.check.context import Checking, Path, some_of
-from headgate.model.diagnostic_codes import Mistake
-from headgate.model.model import Role, Spread, Standing
+from headgate.model.check.context import CheckContext, Path, either_of
+from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.model import MembershipRequirement, PropagationRule, Role
 from headgate.model.role_reach import Types
 
 _ONE = "one"
 """All are noted as one mistake, as they have one cause: a rule that is missing."""
 
 
-def check_includes(checking: Checking) -> None:
+def check_includes(checking: CheckContext) -> None:
     """Note roles that include themselves."""
     roles = checking.model.roles
     ring: set[str] = set()
     for name, role in roles.items():
         back = [other for other in sorted(role.closure - ring) if name in roles[other].closure]
-        direct = next((other for other in back if checking.stands("roles", name, "includes", other)), None)
+        direct = next((other for other in back if checking.is_written("roles", name, "includes", other)), None)
         if direct is not None:
             ring.update(back)
-            checking.note(Mistake.INCLUDES_ITSELF, ("roles", name, "includes", direct), role=name)
+            checking.note(DiagnosticCode.INCLUDES_ITSELF, ("roles", name, "includes", direct), role=name)
 
 
-def check_held(checking: Checking) -> None:
+def check_held(checking: CheckContext) -> None:
     """Note roles that nobody can ever hold, and actions that a role gives where nobody can hold it."""
     for name in _unreachable(checking):
-        checking.note(Mistake.UNREACHABLE, ("roles", name), role=name)
+        checking.note(DiagnosticCode.UNREACHABLE, ("roles", name), role=name)
     roles, held = checking.model.roles, checking.reach.held
     vain = {
         name: {action.partition(".")[0] for action in role.own} - held[name] if held[name] else set[str]()
@@ -33,10 +33,12 @@ def check_held(checking: Checking) -> None:
     for name, role in roles.items():
         # Where an included role is not held, this one is not either: that one is the cause.
         for type in sorted(vain[name].difference(*(vain[each] for each in role.closure - {name}))):
-            checking.note(Mistake.GIVEN_IN_VAIN, ("roles", name, "actions", type), "", _ONE, role=name, type=type)
+            checking.note(
+                DiagnosticCode.GIVEN_IN_VAIN, ("roles", name, "actions", type), "", _ONE, role=name, type=type
+            )
 
 
-def check_growth(checking: Checking) -> None:
+def check_role_count(checking: CheckContext) -> None:
     """Note roles that lose something although they include the role that has it."""
     roles, assigned = checking.model.roles, checking.reach.assigned
     for role in roles.values():
@@ -46,7 +48,7 @@ def check_growth(checking: Checking) -> None:
                 _check_pair(checking, role, roles[name], common)
 
 
-def _unreachable(checking: Checking) -> list[str]:
+def _unreachable(checking: CheckContext) -> list[str]:
     """Return the roles that nobody can hold, but for those that only other ones of them would give."""
     model = checking.model
     lost = {name for name, types in checking.reach.held.items() if not types}
@@ -57,9 +59,9 @@ def _unreachable(checking: Checking) -> list[str]:
     return [name for name in lost if not given[name] & lost]
 
 
-def _check_pair(checking: Checking, stronger: Role, weaker: Role, common: Types) -> None:
+def _check_pair(checking: CheckContext, stronger: Role, weaker: Role, common: Types) -> None:
     def note(path: Path, about: Role, what: str) -> None:
-        checking.note(Mistake.LOSES, path, "", about.name, role=stronger.name, other=weaker.name, what=what)
+        checking.note(DiagnosticCode.LOSES, path, "", about.name, role=stronger.name, other=weaker.name, what=what)
 
     if not set(stronger.when) <= set(weaker.when) and stronger.on & weaker.on:
         note(("roles", stronger.name, "when"), weaker, "counts while conditions hold that the other does not need")
@@ -70,14 +72,14 @@ def _check_pair(checking: Checking, stronger: Role, weaker: Role, common: Types)
                 note(
                     ("spread", index, "roles"),
                     stronger,
-                    f"does not spread from `{origin}` to {some_of(lost)} as the other does",
+                    f"does not spread from `{origin}` to {either_of(lost)} as the other does",
                 )
     for index, standing in enumerate(checking.model.standing):
         if _stands_less(standing, stronger, weaker):
             note(("standing", index, "roles"), stronger, "does not stand where the other does")
 
 
-def _not_reached(checking: Checking, role: str, rule: Spread, spread_as: str, origin: str) -> Types:
+def _not_reached(checking: CheckContext, role: str, rule: PropagationRule, spread_as: str, origin: str) -> Types:
     model, reach = checking.model, checking.reach
     covered = Types().union(
         *(
@@ -89,6 +91,6 @@ def _not_reached(checking: Checking, role: str, rule: Spread, spread_as: str, or
     return reach.targets(rule, (origin,)) - covered
 
 
-def _stands_less(standing: Standing, stronger: Role, weaker: Role) -> bool:
+def _stands_less(standing: MembershipRequirement, stronger: Role, weaker: Role) -> bool:
     counts = weaker.name in standing.roles and stronger.name not in standing.roles and standing.on in stronger.on
     return counts or (weaker.name in standing.exempt and stronger.name not in standing.exempt)

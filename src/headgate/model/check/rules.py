@@ -3,29 +3,29 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from headgate.model.check.context import Checking, Path, some_of
-from headgate.model.diagnostic_codes import Mistake
-from headgate.model.model import Model, RoleAt
-from headgate.model.parse_model import KINDS
+from headgate.model.check.context import CheckContext, Path, either_of
+from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.model import Model, RequiredRole
+from headgate.model.parse_model import SUBJECT_KINDS
 from headgate.model.role_reach import Types
 
 _SECTIONS_OF_RULES = ("spread", "named_in", "assign", "standing", "creators", "bridges")
 
 
-def check_repeated(checking: Checking) -> None:
+def check_repeated(checking: CheckContext) -> None:
     """Note rules that stand twice in a section."""
     for section in _SECTIONS_OF_RULES:
         rules: Sequence[object] = getattr(checking.model, section)
         for index, rule in enumerate(rules):
             if rule in rules[:index]:
-                checking.note(Mistake.RULE_TWICE, (section, index))
+                checking.note(DiagnosticCode.RULE_TWICE, (section, index))
     for action, alternatives in checking.model.needs.items():
         for index, alternative in enumerate(alternatives):
             if alternative in alternatives[:index]:
-                checking.note(Mistake.RULE_TWICE, ("needs", action, index))
+                checking.note(DiagnosticCode.RULE_TWICE, ("needs", action, index))
 
 
-def check_places(checking: Checking) -> None:
+def check_places(checking: CheckContext) -> None:
     """Note roles and types that rules about assignments put together although the roles are not assignable there."""
     model = checking.model
     for index, rule in enumerate(model.spread):
@@ -33,18 +33,18 @@ def check_places(checking: Checking) -> None:
     for index, row in enumerate(model.assign):
         custom = row.on & model.custom_roles.on if row.custom and model.custom_roles else Types()
         if row.custom and not custom:
-            checking.note(Mistake.NO_CUSTOM, ("assign", index, "custom"))
+            checking.note(DiagnosticCode.NO_CUSTOM, ("assign", index, "custom"))
         else:
             _check_product(checking, ("assign", index), "on", row.roles, row.on, custom)
     for path, role, types in _single(model):
         _check_there(checking, path, role, types)
 
 
-def check_members(checking: Checking) -> None:
+def check_members(checking: CheckContext) -> None:
     """Note types whose members would be those who have a role there, and that take no roles."""
     for type in checking.model.members:
         if not any(type in types for types in checking.reach.assigned.values()):
-            checking.note(Mistake.TYPE_WITHOUT_ROLE, ("members", type), type=type)
+            checking.note(DiagnosticCode.TYPE_WITHOUT_ROLE, ("members", type), type=type)
 
 
 def _single(model: Model) -> Iterator[tuple[Path, str, Types]]:
@@ -61,7 +61,7 @@ def _single(model: Model) -> Iterator[tuple[Path, str, Types]]:
         yield from ((("custom_roles", "replaces", role), role, custom.on) for role in custom.replaces)
 
 
-def check_kinds(checking: Checking) -> None:
+def check_kinds(checking: CheckContext) -> None:
     """Note kinds of subject to whom the roles of a rule are not assigned."""
     model, custom = checking.model, checking.model.custom_roles
     for index, rule in enumerate(model.assign):
@@ -69,8 +69,8 @@ def check_kinds(checking: Checking) -> None:
         for role in rule.roles:
             _check_to(checking, ("assign", index, "roles", role), role, rule.to)
         left = rule.to.difference(*taken, custom.to if rule.custom and custom else ())
-        for kind in left if rule.to != frozenset(KINDS) and all(to & rule.to for to in taken) else ():
-            checking.note(Mistake.KIND_WITHOUT_ROLE, ("assign", index, "to", kind), kind=kind)
+        for kind in left if rule.to != frozenset(SUBJECT_KINDS) and all(to & rule.to for to in taken) else ():
+            checking.note(DiagnosticCode.KIND_WITHOUT_ROLE, ("assign", index, "to", kind), kind=kind)
     if model.newcomer:
         _check_to(checking, ("newcomer",), model.newcomer, ("user",))
     for scope, roles in model.scopes.items():
@@ -78,29 +78,29 @@ def check_kinds(checking: Checking) -> None:
             _check_to(checking, ("scopes", scope, type), role, ("service_principal",))
 
 
-def check_spread(checking: Checking) -> None:
+def check_spread(checking: CheckContext) -> None:
     """Note rules that take roles nowhere, or not to where they say."""
     reach = checking.reach
     for index, rule in enumerate(checking.model.spread):
         everywhere = reach.targets(replace(rule, to=None), rule.origin)
-        origins = some_of(rule.origin)
+        origins = either_of(rule.origin)
         if rule.up is not None and not everywhere:
-            checking.note(Mistake.UP_NOT_ABOVE, ("spread", index, "up"), up=rule.up, origins=origins)
+            checking.note(DiagnosticCode.UP_NOT_ABOVE, ("spread", index, "up"), up=rule.up, origins=origins)
         elif not everywhere:
-            checking.note(Mistake.NOTHING_BELOW, ("spread", index, "from"), origins=origins)
+            checking.note(DiagnosticCode.NOTHING_BELOW, ("spread", index, "from"), origins=origins)
         else:
             for type in (rule.to or Types()) - everywhere:
-                checking.note(Mistake.NOT_BELOW, ("spread", index, "to", type), type=type, origins=origins)
+                checking.note(DiagnosticCode.NOT_BELOW, ("spread", index, "to", type), type=type, origins=origins)
 
 
-def check_derived(checking: Checking) -> None:
+def check_derived(checking: CheckContext) -> None:
     """Note derived types that take assignments too, by which they would be open past their weakest."""
     for name, types in checking.reach.assigned.items():
         for type in types & checking.model.derived.keys():
-            checking.note(Mistake.DERIVED_ASSIGNED, ("roles", name, "on", type), "", type, role=name, type=type)
+            checking.note(DiagnosticCode.DERIVED_ASSIGNED, ("roles", name, "on", type), "", type, role=name, type=type)
 
 
-def check_needs(checking: Checking) -> None:
+def check_needs(checking: CheckContext) -> None:
     """Note roles needed where they are never held, and alternatives that are empty as long as nothing is named."""
     for action, alternatives in checking.model.needs.items():
         for index, alternative in enumerate(alternatives):
@@ -113,25 +113,25 @@ def check_needs(checking: Checking) -> None:
             _check_needed(checking, ("assign", index, "needs"), rule.on, needed)
 
 
-def check_holders(checking: Checking) -> None:
+def check_holders(checking: CheckContext) -> None:
     """Note rules of assigning whose holders are never held there, or on the subject."""
     model, held = checking.model, checking.reach.held
     for index, rule in enumerate(model.assign):
         never = [role for role in rule.holder if not held[role] & rule.on]
         for role in never:
             path: Path = ("assign", index, "holder", role)
-            checking.note(Mistake.HOLDER_NEVER, path, role=role, places=some_of(rule.on))
+            checking.note(DiagnosticCode.HOLDER_NEVER, path, role=role, places=either_of(rule.on))
         for type in rule.on if rule.holder and not never else ():
             if not any(type in held[role] for role in rule.holder):
-                checking.note(Mistake.TYPE_WITHOUT_HOLDER, ("assign", index, "on", type), type=type)
+                checking.note(DiagnosticCode.TYPE_WITHOUT_HOLDER, ("assign", index, "on", type), type=type)
         for role in rule.on_subject:
             if not held[role] & rule.to:
                 path = ("assign", index, "on_subject", role)
-                checking.note(Mistake.HOLDER_NEVER, path, role=role, places=some_of(rule.to))
+                checking.note(DiagnosticCode.HOLDER_NEVER, path, role=role, places=either_of(rule.to))
 
 
 def _check_product(
-    checking: Checking, path: Path, key: str, roles: Types, types: Types, custom: Types = frozenset()
+    checking: CheckContext, path: Path, key: str, roles: Types, types: Types, custom: Types = frozenset()
 ) -> None:
     """Check a rule for roles on types, of which each has to fit one of the others; not every pair has to."""
     lost = [role for role in roles if not checking.reach.assigned[role] & types]
@@ -141,30 +141,30 @@ def _check_product(
         _check_there(checking, (*path, "roles", role), role, types)
     for type in () if lost else types - custom:
         if not any(type in checking.reach.assigned[role] for role in roles):
-            checking.note(Mistake.TYPE_WITHOUT_ROLE, (*path, key, type), type=type)
+            checking.note(DiagnosticCode.TYPE_WITHOUT_ROLE, (*path, key, type), type=type)
 
 
-def _check_there(checking: Checking, path: Path, role: str, types: Iterable[str]) -> None:
+def _check_there(checking: CheckContext, path: Path, role: str, types: Iterable[str]) -> None:
     if not checking.reach.assigned[role] & set(types):
-        checking.note(Mistake.ROLE_NOT_THERE, path, "", role, role=role, types=some_of(types))
+        checking.note(DiagnosticCode.ROLE_NOT_THERE, path, "", role, role=role, types=either_of(types))
 
 
-def _check_to(checking: Checking, path: Path, role: str, kinds: Iterable[str]) -> None:
+def _check_to(checking: CheckContext, path: Path, role: str, kinds: Iterable[str]) -> None:
     if not checking.model.roles[role].to & set(kinds):
-        checking.note(Mistake.ROLE_NOT_TO, path, "", role, role=role, kinds=some_of(kinds))
+        checking.note(DiagnosticCode.ROLE_NOT_TO, path, "", role, role=role, kinds=either_of(kinds))
 
 
-def _check_needed(checking: Checking, path: Path, types: Iterable[str], needed: RoleAt) -> None:
+def _check_needed(checking: CheckContext, path: Path, types: Iterable[str], needed: RequiredRole) -> None:
     if needed.relation is not None:
         return  # it may lead to anything
     above = {parent for type in types for parent in checking.model.types[type].parents}
     places = set(types) if needed.root == "self" else above
     if not checking.reach.held[needed.role] & places:
         place = f"{'each ' if needed.optional else ''}{needed.root}"
-        where = some_of(places) or "anything above"
-        checking.note(Mistake.PLACE_WITHOUT_ROLE, (*path, place, needed.role), role=needed.role, places=where)
+        where = either_of(places) or "anything above"
+        checking.note(DiagnosticCode.PLACE_WITHOUT_ROLE, (*path, place, needed.role), role=needed.role, places=where)
 
 
-def _check_anybody(checking: Checking, action: str, index: int) -> None:
-    if not checking.model.giving(action):
-        checking.note(Mistake.ANYBODY, ("needs", action, index), action=action)
+def _check_anybody(checking: CheckContext, action: str, index: int) -> None:
+    if not checking.model.roles_granting(action):
+        checking.note(DiagnosticCode.ANYBODY, ("needs", action, index), action=action)

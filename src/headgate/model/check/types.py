@@ -2,54 +2,54 @@
 
 from collections.abc import Iterable
 
-from headgate.model.check.context import Checking, Path, some_of
-from headgate.model.diagnostic_codes import Mistake
-from headgate.model.model import Term, When
+from headgate.model.check.context import CheckContext, Path, either_of
+from headgate.model.diagnostic_codes import DiagnosticCode
+from headgate.model.model import Condition, When
 from headgate.model.role_reach import Types
 
 
-def check_types(checking: Checking) -> None:
+def check_types(checking: CheckContext) -> None:
     """Note types that hang in the air, are made without end, or cannot be told apart by their word."""
     types, above = checking.model.types, checking.reach.above
     ring = Types()
     for name, type in types.items():
         if name in above[name] - ring and not any(_root(checking, each) for each in above[name]):
             ring |= {each for each in above[name] if name in above[each]}
-            checking.note(Mistake.NO_ROOT, ("types", name), type=name)
+            checking.note(DiagnosticCode.NO_ROOT, ("types", name), type=name)
         if type.implicit and not types.keys() & set(type.parents):
-            checking.note(Mistake.IMPLICIT_ROOT, ("types", name, "implicit"), type=name)
+            checking.note(DiagnosticCode.IMPLICIT_ROOT, ("types", name, "implicit"), type=name)
         if type.implicit and name in _implicit_above(checking, name):
-            checking.note(Mistake.ENDLESS, ("types", name, "implicit"), "", "endless", type=name)
+            checking.note(DiagnosticCode.ENDLESS, ("types", name, "implicit"), "", "endless", type=name)
         other = next(each.name for each in types.values() if each.word == type.word)
         if other != name:
             key = () if type.word == name else ("as",)
-            checking.note(Mistake.SAME_WORD, ("types", name, *key), type=name, other=other, word=type.word)
+            checking.note(DiagnosticCode.SAME_WORD, ("types", name, *key), type=name, other=other, word=type.word)
 
 
-def check_settings(checking: Checking) -> None:
+def check_settings(checking: CheckContext) -> None:
     """Note switches that switch nothing."""
-    asked = {term.name for _, when, _ in checking.whens() for term in when if term.root == "setting"}
+    asked = {term.name for _, when, _ in checking.conditions() for term in when if term.root == "setting"}
     for name, setting in checking.model.settings.items():
         if len(setting.values) == 1:
-            checking.note(Mistake.ONE_VALUE, ("settings", name, "values"), setting=name)
+            checking.note(DiagnosticCode.ONE_VALUE, ("settings", name, "values"), setting=name)
         elif name not in asked:
-            checking.note(Mistake.UNUSED_SETTING, ("settings", name), setting=name)
+            checking.note(DiagnosticCode.UNUSED_SETTING, ("settings", name), setting=name)
 
 
-def check_whens(checking: Checking) -> None:
+def check_whens(checking: CheckContext) -> None:
     """Note conditions that hold always, never, or are asked where their switch is not set."""
-    for path, when, types in checking.whens():
+    for path, when, types in checking.conditions():
         _check_named(checking, path, when)
         for name in dict.fromkeys(term.name for term in when if term.root == "setting"):
             _check_setting(checking, path, name, [term for term in when if term.name == name], types)
 
 
-def _root(checking: Checking, name: str) -> bool:
+def _root(checking: CheckContext, name: str) -> bool:
     parents = checking.model.types[name].parents
     return not parents or not checking.model.types.keys() >= set(parents)
 
 
-def _implicit_above(checking: Checking, name: str) -> set[str]:
+def _implicit_above(checking: CheckContext, name: str) -> set[str]:
     types = checking.model.types
     seen: set[str] = set()
     todo = [name]
@@ -60,20 +60,20 @@ def _implicit_above(checking: Checking, name: str) -> set[str]:
     return seen
 
 
-def _check_named(checking: Checking, path: Path, when: When) -> None:
+def _check_named(checking: CheckContext, path: Path, when: When) -> None:
     for term in when:
-        if term.root == "named" and Term("named", term.name, (), not term.negated) in when:
-            checking.note(Mistake.NEVER_HOLDS, path, what=f"`{term.name}` and `not {term.name}`")
+        if term.root == "named" and Condition("named", term.name, (), not term.negated) in when:
+            checking.note(DiagnosticCode.NEVER_HOLDS, path, what=f"`{term.name}` and `not {term.name}`")
 
 
-def _check_setting(checking: Checking, path: Path, name: str, terms: Iterable[Term], types: Types) -> None:
+def _check_setting(checking: CheckContext, path: Path, name: str, terms: Iterable[Condition], types: Types) -> None:
     setting = checking.model.settings[name]
     left = set(setting.values)
     for term in terms:
         left = left - set(term.values) if term.negated else left & set(term.values)
     if not left:
-        checking.note(Mistake.NEVER_HOLDS, path, what=f"what is said of `setting.{name}`")
+        checking.note(DiagnosticCode.NEVER_HOLDS, path, what=f"what is said of `setting.{name}`")
     if left == set(setting.values):
-        checking.note(Mistake.ALWAYS_HOLDS, path, setting=name)
+        checking.note(DiagnosticCode.ALWAYS_HOLDS, path, setting=name)
     if types and not types & (checking.reach.below[setting.on] | {setting.on}):
-        checking.note(Mistake.SETTING_ELSEWHERE, path, setting=name, on=setting.on, types=some_of(types))
+        checking.note(DiagnosticCode.SETTING_ELSEWHERE, path, setting=name, on=setting.on, types=either_of(types))

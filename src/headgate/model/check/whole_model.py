@@ -1,7 +1,7 @@
 """Checks of the whole: what nobody can do, and what makes somebody stronger than they are."""
 
-from headgate.model.check.context import Checking, some_of
-from headgate.model.diagnostic_codes import Mistake
+from headgate.model.check.context import CheckContext, either_of
+from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.role_reach import Types
 from headgate.model.vocabulary import ASSIGNMENT, MODELS
 
@@ -9,20 +9,20 @@ _SHOWN = 5
 """How many actions a message names."""
 
 
-def check_assignable(checking: Checking) -> None:
+def check_assignable(checking: CheckContext) -> None:
     """Note roles that can be assigned, but by nobody."""
     model = checking.model
     lost = {name: role.on - _given_on(checking, name) for name, role in model.roles.items()}
     for types in dict.fromkeys(types for types in lost.values() if types):
         names = [name for name in lost if lost[name] == types]
         path = ("roles", names[0], "on")
-        checking.note(Mistake.NOBODY_ASSIGNS, path, what=some_of(names), types=some_of(types))
+        checking.note(DiagnosticCode.NOBODY_ASSIGNS, path, what=either_of(names), types=either_of(types))
     if model.custom_roles and not any(rule.custom for rule in model.assign):
-        types = some_of(model.custom_roles.on)
-        checking.note(Mistake.NOBODY_ASSIGNS, ("custom_roles",), what="custom roles", types=types)
+        types = either_of(model.custom_roles.on)
+        checking.note(DiagnosticCode.NOBODY_ASSIGNS, ("custom_roles",), what="custom roles", types=types)
 
 
-def check_actions(checking: Checking) -> None:
+def check_actions(checking: CheckContext) -> None:
     """Note actions for which a shipped model has a name, but no row."""
     model, known = checking.model, checking.vocabulary
     if model.name not in MODELS:
@@ -32,24 +32,26 @@ def check_actions(checking: Checking) -> None:
     lost = [name for name in lost if name.partition(".")[0] != ASSIGNMENT]
     if lost:
         more = f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else ""
-        checking.note(Mistake.NO_ROW, ("roles",), actions=f"{some_of(lost[:_SHOWN])}{more}")
+        checking.note(DiagnosticCode.NO_ROW, ("roles",), actions=f"{either_of(lost[:_SHOWN])}{more}")
 
 
-def check_discover(checking: Checking) -> None:
+def check_discover(checking: CheckContext) -> None:
     """Note types of which nothing could be known, as nobody can do what decides on that."""
     model = checking.model
     for type in model.types if model.discover else ():
         if f"{type}.{model.discover}" not in model.actions_on(type):
-            checking.note(Mistake.NOT_DISCOVERED, ("discover",), "", "discover", type=type, verb=model.discover or "")
+            checking.note(
+                DiagnosticCode.NOT_DISCOVERED, ("discover",), "", "discover", type=type, verb=model.discover or ""
+            )
 
 
-def check_raising(checking: Checking) -> None:
+def check_raising(checking: CheckContext) -> None:
     """Note, as warnings, where a role makes its holder, or who is assigned it, stronger than it is."""
     roles = checking.model.roles
     for index, rule in enumerate(checking.model.spread):
         for role in rule.roles if rule.role else ():
             if role in roles[rule.role or role].closure - {rule.role}:
-                checking.note(Mistake.STRONGER_AWAY, ("spread", index, "as"), role=role, other=rule.role or "")
+                checking.note(DiagnosticCode.STRONGER_AWAY, ("spread", index, "as"), role=role, other=rule.role or "")
     for index, row in enumerate(checking.model.assign):
         for holder in row.holder if row.verbs & {"add", "change"} else ():
             above = [
@@ -57,10 +59,10 @@ def check_raising(checking: Checking) -> None:
             ]
             if above:
                 path = ("assign", index, "roles", above[0])
-                checking.note(Mistake.RAISES_ITSELF, path, holder=holder, roles=some_of(above))
+                checking.note(DiagnosticCode.RAISES_ITSELF, path, holder=holder, roles=either_of(above))
 
 
-def _given_on(checking: Checking, role: str) -> Types:
+def _given_on(checking: CheckContext, role: str) -> Types:
     """Return the types on which a rule lets somebody add the role, or on which it comes by itself."""
     model = checking.model
     rules = [rule.on for rule in model.assign if role in rule.roles and rule.verbs & {"add", "change"}]

@@ -8,7 +8,7 @@ from headgate.control.connections.commands import has_way_up
 from headgate.pipelines.load_errors import LoadError
 
 
-def within(base: str, reference: str, seen_at: str | None = None) -> httpx.URL:
+def is_below(base: str, reference: str, seen_at: str | None = None) -> httpx.URL:
     """Return the address that a reference means, if it lies below the base: parsed once, to be sent as it is.
 
     A relative reference is one of the document at `seen_at`, or of the base. Raises `LoadError` for any other address.
@@ -30,7 +30,7 @@ def within(base: str, reference: str, seen_at: str | None = None) -> httpx.URL:
 
 
 def _is_below(root: httpx.URL, found: httpx.URL) -> bool:
-    own, asked = _parts(root), _parts(found)
+    own, asked = _read_parts(root), _read_parts(found)
     return (
         (found.scheme, found.raw_host, found.port) == (root.scheme, root.raw_host, root.port)
         # Userinfo would be sent as a credential of the host's choice, in the place of the connection's.
@@ -40,7 +40,7 @@ def _is_below(root: httpx.URL, found: httpx.URL) -> bool:
     )
 
 
-def _parts(address: httpx.URL) -> list[str]:
+def _read_parts(address: httpx.URL) -> list[str]:
     """Return the parts of the path, each unquoted by itself: a quoted slash divides none."""
     return [unquote(part) for part in _path(address).rstrip("/").split("/")]
 

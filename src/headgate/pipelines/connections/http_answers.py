@@ -14,7 +14,7 @@ import httpx
 
 from headgate.control.connections.commands import RESERVED_HEADERS
 from headgate.control.text.error_text import mask
-from headgate.pipelines.connections.base_address import within
+from headgate.pipelines.connections.base_address import is_below
 from headgate.pipelines.connections.pinned_http import PinnedTransport
 from headgate.pipelines.connections.targets import HttpPlace
 from headgate.pipelines.connections.watched_sockets import DeadlineError, Watch, WatchedTransport
@@ -103,7 +103,7 @@ class HttpReader:
     def _exchange(self, method: str, address: str, document: Any) -> Iterator[httpx.Response]:
         self._watch.start(self._bounds.whole)
         waits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), self._bounds.silence)}
-        target = within(self._base, address)
+        target = is_below(self._base, address)
         try:
             request = httpx.Request(method, target, headers=self._headers, json=document, extensions=waits)
         except (httpx.InvalidURL, UnicodeError):

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from headgate.control.connections.commands import CONNECTION, SECRET, Entrance, NoEntranceError
+from headgate.control.connections.commands import CONNECTION, SECRET, JdbcAccess, JdbcAccessError
 from headgate.control.connections.vault import Vault, VaultError
 from headgate.control.control import Control
 from headgate.control.egress import Address
-from headgate.control.egress.policy import SETTING
+from headgate.control.egress.policy import EGRESS_SETTING
 from headgate.control.kernel.ports import Store
-from headgate.decision.run_scope import edges
+from headgate.decision.run_scope import pipeline_edges
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Edge
@@ -27,7 +27,7 @@ from headgate.pipelines.connections.targets import (
     Place,
     PlaceError,
     database_of,
-    entrance,
+    jdbc_access,
 )
 
 log: Final = logging.getLogger(__name__)
@@ -68,16 +68,16 @@ class Places:
         """Return the folder from which a pipeline's streams read copies of the files that came."""
         return self._own / "scratch" / self._organization / "incoming" / _folder_name(pipeline)
 
-    def may_touch(self, caller: Caller, action: str, path: str) -> bool:
+    def may_access(self, caller: Caller, action: str, path: str) -> bool:
         """Answer for `path.read`, `path.write` or `path.checkpoint` of a path."""
         may = {"path.read": self.may_read, "path.write": self.may_write, "path.checkpoint": self.may_checkpoint}
         return action in may and may[action](caller, path)
 
     def may_use(self, caller: Caller, connection: str) -> bool:
         """Answer for a connection by the name that the pipeline of the caller's run declares it by."""
-        return self.used(caller, connection) is not None
+        return self.connection_used(caller, connection) is not None
 
-    def used(self, caller: Caller, connection: str) -> ResourceId | None:
+    def connection_used(self, caller: Caller, connection: str) -> ResourceId | None:
         """Return the connection that the caller's run declares by that name, if its run-as may use it now."""
         return next((edge.target for edge in self._declared(caller) if edge.name == connection), None)
 
@@ -90,7 +90,7 @@ class Places:
         if file is None or run is None or caller.run is None:
             return False
         is_incoming = file.is_relative_to(self.incoming(run.pipeline)) and bool(self._declared(caller))
-        return (is_incoming or file.is_relative_to(self.staging(caller.run))) and not _holds_links(file)
+        return (is_incoming or file.is_relative_to(self.staging(caller.run))) and not _contains_symlink(file)
 
     def may_write(self, caller: Caller, path: str) -> bool:
         """Answer for a path that is written, whatever is there replaced: it lies below the folder of the run."""
@@ -98,14 +98,14 @@ class Places:
         if file is None or caller.run is None or self._run(caller) is None:
             return False
         staging = self.staging(caller.run)
-        return file != staging and file.is_relative_to(staging) and not _holds_links(file)
+        return file != staging and file.is_relative_to(staging) and not _contains_symlink(file)
 
     def may_checkpoint(self, caller: Caller, path: str) -> bool:
         """Answer for a path in which a stream of a run keeps its progress: it lies in the folder of its pipeline."""
         file, run = _local(path), self._run(caller)
         if file is None or run is None:
             return False
-        return file.is_relative_to(self.checkpoints(run.pipeline)) and not _holds_links(file)
+        return file.is_relative_to(self.checkpoints(run.pipeline)) and not _contains_symlink(file)
 
     def place(self, connection: ResourceId) -> Place:
         """Return what is behind a connection. Raises `EgressError` where the operator does not allow it, or `PlaceError`."""
@@ -126,16 +126,16 @@ class Places:
             case kind:
                 raise PlaceError(f"a connection of the kind `{kind}` is not known here")
 
-    def entrance(self, caller: Caller, connection: str) -> Entrance:
-        """Return how a database is entered by the run that declares it so. Raises `NoEntranceError`."""
-        found = self.used(caller, connection)
+    def jdbc_access(self, caller: Caller, connection: str) -> JdbcAccess:
+        """Return how a database is entered by the run that declares it so. Raises `JdbcAccessError`."""
+        found = self.connection_used(caller, connection)
         if found is None:
-            raise NoEntranceError("a connection is used by a run of a pipeline that declares it, and in no other way")
+            raise JdbcAccessError("a connection is used by a run of a pipeline that declares it, and in no other way")
         try:
             place = database_of(self.place(found), connection)
         except (PlaceError, EgressError) as error:
-            raise NoEntranceError(str(error)) from error
-        return entrance(place)
+            raise JdbcAccessError(str(error)) from error
+        return jdbc_access(place)
 
     def _secret(self, connection: ResourceId) -> Mapping[str, str]:
         kept = self._store.document(SECRET, connection)
@@ -169,7 +169,7 @@ class Places:
             log.warning("the connection %s is refused: %s", connection, error)
             raise EgressError(
                 f"what is behind the connection `{name}` is not allowed to this organization; "
-                f"the operator lists it in the file that {SETTING} names"
+                f"the operator lists it in the file that {EGRESS_SETTING} names"
             ) from error
 
     def _name(self, connection: ResourceId) -> str:
@@ -180,7 +180,7 @@ class Places:
         """Return the connections that the caller's run declares and its run-as may use now."""
         resources, run = self._control.snapshot.resources, self._run(caller)
         pipeline = resources.get(run.pipeline) if run else None
-        declared = edges(self._control.snapshot, pipeline, CONNECTIONS) if pipeline else ()
+        declared = pipeline_edges(self._control.snapshot, pipeline, CONNECTIONS) if pipeline else ()
         there = [edge for edge in declared if edge.target in resources]
         return [edge for edge in there if self._control.ask(Question(caller, "connection.use", edge.target)).allowed]
 
@@ -194,7 +194,7 @@ def connection(facts: Snapshot, pipeline: ResourceId, name: str) -> ResourceId |
     return next((edge.target for edge in (*own, *through)), None)
 
 
-def _holds_links(place: Path) -> bool:
+def _contains_symlink(place: Path) -> bool:
     """Return whether a link lies anywhere in a folder, or may: Spark reads all of it and follows what it finds."""
     if not place.is_dir():
         return False

@@ -8,14 +8,14 @@ from headgate.control.egress import Address
 from headgate.control.egress.addresses import parse_address
 from headgate.pipelines.connections.egress import DEFAULT_PORTS
 
-Decide = Callable[[str, int], Sequence[Address]]
+ResolveAddresses = Callable[[str, int], Sequence[Address]]
 """Returns the addresses at which a host and port may be connected. Raises `EgressError`, or `OSError` if it has none."""
 
 
 class PinnedTransport(httpx.BaseTransport):
     """Sends each request to a decided address of its host, under the host's name in `Host` and in TLS."""
 
-    def __init__(self, decide: Decide, inner: httpx.BaseTransport) -> None:
+    def __init__(self, decide: ResolveAddresses, inner: httpx.BaseTransport) -> None:
         """`inner` sends the requests, by no proxy: that would resolve the name by itself."""
         self._decide = decide
         self._inner = inner

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote
 
-from headgate.control.connections.commands import Entrance
+from headgate.control.connections.commands import JdbcAccess
 from headgate.control.egress import Address
 from headgate.pipelines.connections.egress import AllowedFolder
-from headgate.pipelines.connections.pinned_http import Decide
+from headgate.pipelines.connections.pinned_http import ResolveAddresses
 
 _SOCKETS: Final = "io.headgate.guard.PinnedSockets"
 """The guard's class that connects to the addresses of its argument, and resolves no name."""
@@ -47,7 +47,7 @@ class HttpPlace:
 
     base_url: str
     headers: Mapping[str, str] = field(repr=False)
-    decide: Decide
+    decide: ResolveAddresses
 
 
 Place = FolderPlace | DatabasePlace | HttpPlace
@@ -71,20 +71,20 @@ password that is said, an empty one too, keeps it from `~/.pgpass`; it reads a s
 """
 
 
-def entrance(database: DatabasePlace) -> Entrance:
+def jdbc_access(database: DatabasePlace) -> JdbcAccess:
     """Return how Spark enters a database: at the addresses that were decided on, with TLS held against the host's name."""
     host = f"[{database.host}]" if ":" in database.host else database.host
     url = f"jdbc:postgresql://{host}:{database.port}/{quote(database.database, safe='')}"
     properties = {"user": database.user, "password": database.password, "sslmode": database.sslmode}
     properties |= {"socketFactory": _SOCKETS, "socketFactoryArg": _pinned(database)}
-    return Entrance(url, {**DRIVER_PROPERTIES, **properties}, database.port, tuple(map(str, database.addresses)))
+    return JdbcAccess(url, {**DRIVER_PROPERTIES, **properties}, database.port, tuple(map(str, database.addresses)))
 
 
 def _pinned(database: DatabasePlace) -> str:
     return " ".join((str(database.port), *map(str, database.addresses)))
 
 
-def folder_of(place: Place, name: str) -> AllowedFolder:
+def require_folder(place: Place, name: str) -> AllowedFolder:
     """Return the folder of a place that the connection of that name is to be. Raises `PlaceError`."""
     if not isinstance(place, FolderPlace):
         raise PlaceError(f"the connection `{name}` is no folder; name one that is")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pyarrow as pa
 from pydantic import StringConstraints
 
-from headgate.pipelines.definitions.definition import Strict
-from headgate.pipelines.json_size import RowSizeError, within
+from headgate.pipelines.definitions.definition import StrictDefinition
+from headgate.pipelines.json_size import RowSizeError, batches_within
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -43,7 +43,7 @@ class ChartError(Exception):
     """The rows cannot be drawn as the definition says."""
 
 
-class Chart(Strict):
+class Chart(StrictDefinition):
     """What is drawn: a mark for each row, at what two of its columns say. An arc's size is `y`, and its colour `x`."""
 
     type: Literal["bar", "line", "area", "point", "arc"]
@@ -53,7 +53,7 @@ class Chart(Strict):
     title: Annotated[str, StringConstraints(max_length=200)] = ""
 
 
-class Rows(Strict):
+class ChartRows(StrictDefinition):
     """Rows of a SELECT as JSON has them: numbers, texts, truth values and null."""
 
     columns: tuple[tuple[str, str], ...]
@@ -63,19 +63,19 @@ class Rows(Strict):
     """Whether there were more."""
 
 
-def gathered(frame: "DataFrame", most: int = MOST_ROWS) -> Rows:
+def collect_rows(frame: "DataFrame", most: int = MOST_ROWS) -> ChartRows:
     """Return the first rows of a frame, within `MOST_BYTES`. Raises `ChartError` for a row that is too large by itself."""
     from pyspark.sql.conversion import ArrowTableToRowsConversion
 
     schema = frame.schema
     try:
-        batches, is_cut = within(_batches(frame.limit(most + 1)), MOST_BYTES)
+        batches, is_cut = batches_within(_batches(frame.limit(most + 1)), MOST_BYTES)
     except RowSizeError as error:
         raise ChartError(str(error)) from None
     tables = map(pa.Table.from_batches, ([each] for each in batches))
     found = [row for table in tables for row in ArrowTableToRowsConversion.convert(table, schema)]
     columns = tuple((field.name, field.dataType.simpleString()) for field in schema.fields)
-    return Rows(columns=columns, rows=tuple(map(as_json, found[:most])), cut=is_cut or len(found) > most)
+    return ChartRows(columns=columns, rows=tuple(map(as_json, found[:most])), cut=is_cut or len(found) > most)
 
 
 def _batches(frame: Any) -> Iterator[pa.RecordBatch]:
@@ -91,7 +91,7 @@ def as_json(row: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(map(_value, row))
 
 
-def require_drawable(chart: Chart, rows: Rows) -> None:
+def require_drawable(chart: Chart, rows: ChartRows) -> None:
     """Raise `ChartError` unless the rows have the columns of the chart."""
     names = [name for name, _ in rows.columns]
     for each in (chart.x, chart.y, chart.color):
@@ -109,7 +109,7 @@ def require_writable_title(chart: Chart) -> None:
         )
 
 
-def specify_chart(chart: Chart, rows: Rows) -> bytes:
+def specify_chart(chart: Chart, rows: ChartRows) -> bytes:
     """Return the specification of the chart as JSON.
 
     Raises `ChartError` if the rows lack a column of the chart, or are too many or too large to be drawn.
@@ -142,7 +142,7 @@ def make_writable(value: Any) -> Any:
             return value
 
 
-def _described(chart: Chart, rows: Rows) -> dict[str, Any]:
+def _described(chart: Chart, rows: ChartRows) -> dict[str, Any]:
     # Columns go by letters: in a name of its own, Vega-Lite would take dots and brackets for paths.
     named = {letter: name for letter, name in (("x", chart.x), ("y", chart.y), ("c", chart.color)) if name is not None}
     places = {letter: [name for name, _ in rows.columns].index(name) for letter, name in named.items()}

@@ -25,7 +25,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Execution:
+class RunExecution:
     """Handed to the function that a kind runs by. What it raises ends the attempt, with its words in the log."""
 
     spark: "SparkSession"

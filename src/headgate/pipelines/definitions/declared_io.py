@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from headgate.control.kernel.errors import MissingError
-from headgate.control.questions.by_name import Gate
+from headgate.control.kernel.errors import NotFoundError
+from headgate.control.questions.by_name import NameAuthorizer
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Attributes, Edge, Relations
 from headgate.facts.ids import ResourceId
@@ -23,7 +23,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Touches:
+class DeclaredIO:
     """Names only. `others` are relations to what is no table: `connections`, `source`, `cluster`, `catalog` ...
 
     `attributes` are words that decide about the pipeline, as the kind of a table service.
@@ -35,11 +35,11 @@ class Touches:
     attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
 
 
-def relations(touches: Touches, gate: Gate, caller: Caller) -> Relations:
+def input_edges(touches: DeclaredIO, gate: NameAuthorizer, caller: Caller) -> Relations:
     """Return what is touched, as edges.
 
     A cluster is one where the access model knows them; elsewhere its name is one of the operators', and no edge.
-    Raises `MissingError` for a name that the caller may not see, in the same words whether it exists or not.
+    Raises `NotFoundError` for a name that the caller may not see, in the same words whether it exists or not.
     """
     clusters = tuple(each for each in touches.others.get(_CLUSTER, ()) if gate.discover(caller, parts(each)).resource)
     named = {**touches.others, _CLUSTER: clusters, "inputs": touches.inputs}
@@ -48,10 +48,10 @@ def relations(touches: Touches, gate: Gate, caller: Caller) -> Relations:
         for relation, names in named.items()
         if names
     }
-    return {**found, **(written(touches.outputs, gate, caller) if touches.outputs else {})}
+    return {**found, **(output_edges(touches.outputs, gate, caller) if touches.outputs else {})}
 
 
-def written(outputs: tuple[Output, ...], gate: Gate, caller: Caller) -> Relations:
+def output_edges(outputs: tuple[Output, ...], gate: NameAuthorizer, caller: Caller) -> Relations:
     """Return what is written, as edges. Raises what `relations` does.
 
     An output that is not there yet, or that the caller may not see, is its layer: so far that is what it touches.
@@ -61,18 +61,18 @@ def written(outputs: tuple[Output, ...], gate: Gate, caller: Caller) -> Relation
     return {"output_layers": layers, "outputs": tables}
 
 
-def _layer(output: Output, gate: Gate, caller: Caller) -> Edge:
+def _layer(output: Output, gate: NameAuthorizer, caller: Caller) -> Edge:
     *above, table = parts(output.table)
     return Edge(_seen(gate, caller, tuple(above)), output.enabled, table)
 
 
-def _table(output: Output, layer: Edge, gate: Gate, caller: Caller) -> Edge:
+def _table(output: Output, layer: Edge, gate: NameAuthorizer, caller: Caller) -> Edge:
     table = gate.discover(caller, parts(output.table)).resource
     return Edge(table, output.enabled, output.stream) if table else Edge(layer.target, output.enabled, layer.name)
 
 
-def _seen(gate: Gate, caller: Caller, names: tuple[str, ...]) -> ResourceId:
+def _seen(gate: NameAuthorizer, caller: Caller, names: tuple[str, ...]) -> ResourceId:
     verdict = gate.discover(caller, names)
     if verdict.resource is None:
-        raise MissingError(gate.hidden(names))
+        raise NotFoundError(gate.hidden(names))
     return verdict.resource

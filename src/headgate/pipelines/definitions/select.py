@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from headgate.pipelines.definitions.definition import MOST, PipelineDefinition, TableName
+from headgate.pipelines.definitions.definition import MAX_ENTRIES, PipelineDefinition, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,7 +29,9 @@ class SelectingDefinition(PipelineDefinition):
     """What kinds with a SELECT have."""
 
     inputs: tuple[TableName, ...] = Field(
-        min_length=1, max_length=MOST, description="every table and view that the SELECT reads, those below a view too"
+        min_length=1,
+        max_length=MAX_ENTRIES,
+        description="every table and view that the SELECT reads, those below a view too",
     )
     sql: Annotated[str, StringConstraints(min_length=1, max_length=1_000_000)] = Field(
         description="one SELECT; a backfill puts its range in the place of `:since` and `:until`, a usual run NULL"

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from headgate.pipelines.definitions.definition import Name, PipelineDefinition, TableName
+from headgate.pipelines.definitions.definition import DefinitionName, PipelineDefinition, TableName
 
 _BELOW = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^/\\*?\[\]{}.][^\\*?\[\]{}]*$|^$")]
 
@@ -13,8 +13,8 @@ class StreamCaptureDefinition(PipelineDefinition):
     """Takes the files of a folder into a table, each once, and looks again for new ones."""
 
     kind: Literal["stream_capture"]
-    source: Name | None = Field(default=None, description="a source, whose connection it reads through")
-    connection: Name | None = Field(default=None, description="or a connection to a folder")
+    source: DefinitionName | None = Field(default=None, description="a source, whose connection it reads through")
+    connection: DefinitionName | None = Field(default=None, description="or a connection to a folder")
     path: _BELOW = Field(default="", description="the folder below that of the connection; empty: that itself")
     format: Literal["csv", "json", "parquet"] = "csv"
     into: TableName

@@ -24,7 +24,7 @@ _LONGEST_WAIT: Final = 60.0
 """Seconds at most before an attempt that Spark left alone is made again."""
 
 
-class Stop(Enum):
+class StopReason(Enum):
     """Why an attempt has to end before it is done."""
 
     CANCELLED = "it was cancelled"
@@ -35,7 +35,7 @@ class Stop(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AttemptOutcome:
     """What becomes of the run: its next state, why, when it is tried again, and what its next attempt has to know."""
 
     state: str
@@ -58,7 +58,7 @@ class Attempt:
         self.stopped_at: float | None = None
         self.refusal = ""
         """Which right was lost, where that is why it was told to end."""
-        self._stopped: Stop | None = None
+        self._stopped: StopReason | None = None
         self._ended = threading.Event()
         self._stopping = threading.Event()
         self._lock = threading.Lock()
@@ -66,20 +66,20 @@ class Attempt:
         self._interrupt: Callable[[], None] = lambda: None
 
     @property
-    def stopped(self) -> Stop | None:
+    def stop_reason(self) -> StopReason | None:
         """Why it was told to end; None if it was not."""
         return self._stopped
 
     @property
     def may_be_followed(self) -> bool:
         """Whether another attempt of its pipeline may be under way by now."""
-        return self._over or self._stopped is Stop.LOST
+        return self._over or self._stopped is StopReason.LOST
 
-    def stop(self, why: Stop) -> None:
+    def stop(self, why: StopReason) -> None:
         """Tell it to end; the first reason counts, but that it has lost its lease comes before all others."""
         with self._lock:
             first = self._stopped is None
-            if first or why is Stop.LOST:
+            if first or why is StopReason.LOST:
                 self._stopped = why
             if not first:
                 return
@@ -90,7 +90,7 @@ class Attempt:
     def refuse(self, why: str) -> None:
         """Tell it to end because of a right that was lost."""
         self.refusal = self.refusal or why
-        self.stop(Stop.REFUSED)
+        self.stop(StopReason.REFUSED)
 
     def interrupted_by(self, interrupt: Callable[[], None]) -> None:
         """Have this called while it is to end and has not: what is begun afterwards is to end too."""
@@ -104,7 +104,7 @@ class Attempt:
         """Say that nothing of it is under way any more."""
         self._ended.set()
 
-    def close(self) -> bool:
+    def close_once(self) -> bool:
         """Return whether this is the first call: what is done with how it ended, is done once."""
         with self._lock:
             first, self._over = not self._over, True
@@ -127,34 +127,36 @@ def new_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
-def outcome(attempt: Attempt, failure: Failure | None, now: float) -> Outcome:
+def outcome(attempt: Attempt, failure: Failure | None, now: float) -> AttemptOutcome:
     """Return what becomes of the run of an attempt that ended by itself, or because it was told to."""
     figures, retries = attempt.row.figures, attempt.definition.retries
-    if attempt.stopped is Stop.ENDING:
+    if attempt.stop_reason is StopReason.ENDING:
         # Also where it has returned: what it was doing may have been given up. What was done is not done again.
-        return Outcome(QUEUED, Stop.ENDING.value, now)
-    if attempt.stopped is Stop.REFUSED:
-        return Outcome(REFUSED, attempt.refusal)
+        return AttemptOutcome(QUEUED, StopReason.ENDING.value, now)
+    if attempt.stop_reason is StopReason.REFUSED:
+        return AttemptOutcome(REFUSED, attempt.refusal)
     if failure is None:
-        return Outcome(SUCCEEDED)
-    if attempt.stopped is Stop.TIMEOUT:
+        return AttemptOutcome(SUCCEEDED)
+    if attempt.stop_reason is StopReason.TIMEOUT:
         return _failed(f"it took longer than {attempt.definition.timeout:g} seconds", retries, figures, now)
     if failure.refused:
-        return Outcome(REFUSED, failure.words)
+        return AttemptOutcome(REFUSED, failure.words)
     return _away(failure.words, figures, now) if failure.away else _failed(failure.words, retries, figures, now)
 
 
-def _failed(words: str, retries: Retries, figures: Mapping[str, Any], now: float) -> Outcome:
+def _failed(words: str, retries: Retries, figures: Mapping[str, Any], now: float) -> AttemptOutcome:
     failures = int(figures.get(FAILURES, 0)) + 1
     if failures > retries.at_most:
-        return Outcome(FAILED, words, None, {FAILURES: failures})
-    return Outcome(QUEUED, words, now + retries.wait * 2 ** (failures - 1), {FAILURES: failures})
+        return AttemptOutcome(FAILED, words, None, {FAILURES: failures})
+    return AttemptOutcome(QUEUED, words, now + retries.wait * 2 ** (failures - 1), {FAILURES: failures})
 
 
-def _away(words: str, figures: Mapping[str, Any], now: float) -> Outcome:
+def _away(words: str, figures: Mapping[str, Any], now: float) -> AttemptOutcome:
     """What Spark's end has ended does not count as a failure of the pipeline: a bounded number of times."""
     interruptions = int(figures.get(INTERRUPTIONS, 0)) + 1
     counted = {INTERRUPTIONS: interruptions}
     if interruptions > MOST_INTERRUPTIONS:
-        return Outcome(FAILED, f"Spark was away {MOST_INTERRUPTIONS} times; the last it said: {words}", None, counted)
-    return Outcome(QUEUED, f"Spark was away: {words}", now + min(2.0**interruptions, _LONGEST_WAIT), counted)
+        return AttemptOutcome(
+            FAILED, f"Spark was away {MOST_INTERRUPTIONS} times; the last it said: {words}", None, counted
+        )
+    return AttemptOutcome(QUEUED, f"Spark was away: {words}", now + min(2.0**interruptions, _LONGEST_WAIT), counted)

@@ -6,13 +6,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from headgate.control.authentication.authenticator import run_token
-from headgate.control.kernel.errors import CommandError, MissingError
+from headgate.control.authentication.authenticator import format_run_secret
+from headgate.control.kernel.errors import CommandError, NotFoundError
 from headgate.control.kernel.ports import RunConflictError
-from headgate.control.kernel.run_queue import FAILED, RUNNING, RunPut, RunRow
+from headgate.control.kernel.run_queue import FAILED, RUNNING, RunRow, RunUpdate
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.clusters import cluster_of
-from headgate.control.pipelines.runs import EndRun, PipelineWaitingError, StartRun, WaitingError
+from headgate.control.pipelines.runs import EndRun, PipelineWaitingError, RunNotReadyError, StartRun
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.definitions.definition import PipelineDefinition
 from headgate.pipelines.execution.attempt import Attempt, new_secret
@@ -70,7 +70,7 @@ class Claims:
         except PipelineWaitingError as error:
             self._wait_with_others(organization, row, str(error))
             return None
-        except WaitingError as error:
+        except RunNotReadyError as error:
             self._wait(row)
             _say_why(organization, row, str(error))
             return None
@@ -104,11 +104,11 @@ class Claims:
         control, secret = organization.control, new_secret()
         try:
             definition = _definition(organization, row)
-            cluster = self._placed(organization, row, definition, running)
+            cluster = self._choose_cluster(organization, row, definition, running)
             at_once = definition.at_once if definition else 1
             start = StartRun(row, self._worker, control.now + self._lease, secret, at_once, cluster)
             (put,) = control.write(start, None).plan.runs
-        except WaitingError:
+        except RunNotReadyError:
             raise
         except (CommandError, ValueError) as error:
             # What it says of itself cannot be carried out, now or later.
@@ -116,25 +116,25 @@ class Claims:
             return None
         if put.row.state != RUNNING or definition is None:
             return None
-        return Attempt(organization, put.row, definition, run_token(row.run, secret))
+        return Attempt(organization, put.row, definition, format_run_secret(row.run, secret))
 
-    def _placed(
+    def _choose_cluster(
         self, organization: Organization, row: RunRow, definition: PipelineDefinition | None, running: Mapping[str, int]
     ) -> str:
-        """Return the cluster that it begins on. Raises `WaitingError` if that is none, or has no room."""
+        """Return the cluster that it begins on. Raises `RunNotReadyError` if that is none, or has no room."""
         if definition is None:
             return ""
         try:
             cluster = cluster_of(organization.control.snapshot, row.pipeline, definition.cluster)
-        except MissingError as error:
-            raise WaitingError(str(error)) from None
+        except NotFoundError as error:
+            raise RunNotReadyError(str(error)) from None
         room = self._room(cluster)
         if not room:
-            raise WaitingError(f"there is no cluster `{cluster}` here")
+            raise RunNotReadyError(f"there is no cluster `{cluster}` here")
         if running.get(cluster, 0) >= room:
-            raise WaitingError(f"the cluster `{cluster}` has no room: {room} of its runs may be under way at once")
+            raise RunNotReadyError(f"the cluster `{cluster}` has no room: {room} of its runs may be under way at once")
         if lacking := self._lacking(organization, cluster):
-            raise WaitingError(lacking)
+            raise RunNotReadyError(lacking)
         return cluster
 
     def _wait(self, row: RunRow) -> None:
@@ -146,7 +146,7 @@ def _say_why(organization: Organization, row: RunRow, why: str) -> None:
     """Keep why a run waits, for people. Another worker that had the run meanwhile says so itself."""
     if why != row.why:
         with suppress(RunConflictError):
-            organization.store.put_run(RunPut(replace(row, why=why), row))
+            organization.store.put_run(RunUpdate(replace(row, why=why), row))
 
 
 def _definition(organization: Organization, row: RunRow) -> PipelineDefinition | None:
@@ -155,5 +155,5 @@ def _definition(organization: Organization, row: RunRow) -> PipelineDefinition |
         return None
     document = organization.store.document("pipeline", row.pipeline)
     if document is None:
-        raise MissingError("the pipeline has no definition")
+        raise NotFoundError("the pipeline has no definition")
     return defined(document)

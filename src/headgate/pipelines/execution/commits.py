@@ -2,7 +2,7 @@
 
 from headgate.control.control import Control
 from headgate.control.kernel.ports import Store
-from headgate.control.pipelines.commits import found
+from headgate.control.pipelines.commits import committed_figures
 from headgate.facts.ids import RunId
 from headgate.pipelines.definitions.definition import parts
 
@@ -14,4 +14,4 @@ def committed(store: Store, control: Control, run: RunId, table: str) -> bool:
     """
     control.catch_up()
     there = control.snapshot.find(parts(table))
-    return there is not None and found(store, run, there.id) is not None
+    return there is not None and committed_figures(store, run, there.id) is not None

@@ -7,7 +7,7 @@ from pyspark.sql.connect.shell.progress import ProgressHandler, StageInfo
 from headgate.pipelines.execution.run_log import Journal
 
 
-class Progress(ProgressHandler):
+class RunProgress(ProgressHandler):
     """Adds up the stages that Spark reports, over all statements."""
 
     def __init__(self, journal: Journal) -> None:

@@ -8,7 +8,7 @@ from headgate.control.kernel.ports import Store
 from headgate.facts.ids import RunId
 
 PROGRESS, METRICS = "progress", "metrics"
-ROWS: Final = "rows."
+ROWS_LINE: Final = "rows."
 """Before the name of a table: the metric that counts the rows written into it."""
 _HELD: Final = 10_000
 """So many lines wait at most for a store that takes none; what comes then is counted and left out."""
@@ -58,7 +58,7 @@ class Journal:
         """All figures as they are now, with the rows written so far among the progress."""
         with self._lock:
             metrics = dict(self._figures[METRICS])
-            rows = sum(value for name, value in metrics.items() if name.startswith(ROWS))
+            rows = sum(value for name, value in metrics.items() if name.startswith(ROWS_LINE))
             return {**self._figures, METRICS: metrics, PROGRESS: {**self._figures[PROGRESS], "rows": int(rows)}}
 
     def write(self) -> None:
@@ -68,7 +68,7 @@ class Journal:
         if not lines:
             return
         more = [f"{lost:,} lines were left out"] if lost else []
-        self._store.say(self._run, self._clock(), [*lines, *more])
+        self._store.append_log_lines(self._run, self._clock(), [*lines, *more])
         with self._lock:
             del self._lines[: len(lines)]
             self._lost -= lost

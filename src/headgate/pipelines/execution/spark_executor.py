@@ -5,19 +5,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization
-from headgate.control.pipelines.requirements import refused
+from headgate.control.pipelines.requirements import running_refusal
 from headgate.control.pipelines.states import cleaned
 from headgate.pipelines.connections.path_access import Places, connection
 from headgate.pipelines.connections.targets import Place, PlaceError
-from headgate.pipelines.definitions.context import Execution, Range
+from headgate.pipelines.definitions.context import Range, RunExecution
 from headgate.pipelines.definitions.definition import parts
 from headgate.pipelines.execution.attempt import Attempt
 from headgate.pipelines.execution.commits import committed
 from headgate.pipelines.files.bounds import parquet_bound
 from headgate.pipelines.kinds import kind_of
-from headgate.pipelines.writing.cached_rows import keeper
+from headgate.pipelines.writing.cached_rows import row_saver
 from headgate.untrusted_input.blocking_pool import BlockingPool
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Connect = Callable[[str], "SparkSession"]
 """Opens a session through the gateway as the holder of a token. Raises `ConnectionError` while there is none."""
 
 
-class OnSpark:
+class SparkExecutor:
     """Carries out attempts, each in the thread that calls."""
 
     def __init__(self, connect: Connect, places: Callable[[Organization], Places], parsers: BlockingPool) -> None:
@@ -38,21 +38,21 @@ class OnSpark:
     def __call__(self, attempt: Attempt) -> None:
         """Carry it out. What its kind raises ends it."""
         # Imported here: PySpark takes a second to load, and the server answers before it is needed.
-        from headgate.pipelines.execution.progress import Progress
+        from headgate.pipelines.execution.progress import RunProgress
 
         carry_out = kind_of(attempt.definition).run
         if carry_out is None:
-            raise MissingError(f"`{attempt.definition.name}` has no runs")
+            raise NotFoundError(f"`{attempt.definition.name}` has no runs")
         places = self._places(attempt.organization)
         spark = self._connect(attempt.token)
         try:
-            spark.registerProgressHandler(Progress(attempt.journal))
+            spark.registerProgressHandler(RunProgress(attempt.journal))
             attempt.interrupted_by(lambda: _interrupt(spark))
             execution = _execution(attempt, spark, places, self._parsers)
             execution.staging.mkdir(parents=True, exist_ok=True)
             execution.checkpoints.mkdir(parents=True, exist_ok=True)
-            if attempt.stopped is not None:
-                raise InterruptedError(attempt.stopped.value)
+            if attempt.stop_reason is not None:
+                raise InterruptedError(attempt.stop_reason.value)
             carry_out(attempt.definition, execution)
         finally:
             attempt.interrupted_by(lambda: None)
@@ -76,13 +76,13 @@ def _interrupt(spark: "SparkSession") -> None:
         spark.interruptAll()
 
 
-def _execution(attempt: Attempt, spark: "SparkSession", places: Places, parsers: BlockingPool) -> Execution:
+def _execution(attempt: Attempt, spark: "SparkSession", places: Places, parsers: BlockingPool) -> RunExecution:
     row, control, store = attempt.row, attempt.organization.control, attempt.organization.store
 
     def place(name: str) -> Place:
         # Decided here too: what the server reads and writes itself is not decided on by Spark's guard.
         control.catch_up()
-        why = refused(control.answers, row.run, control.now)
+        why = running_refusal(control.answers, row.run, control.now)
         if why is not None:
             attempt.refuse(why)
             raise InterruptedError(why)
@@ -95,7 +95,7 @@ def _execution(attempt: Attempt, spark: "SparkSession", places: Places, parsers:
         control.catch_up()
         return control.snapshot.find(parts(table)) is not None
 
-    return Execution(
+    return RunExecution(
         spark=spark,
         run=row.run,
         say=attempt.journal.say,
@@ -109,6 +109,6 @@ def _execution(attempt: Attempt, spark: "SparkSession", places: Places, parsers:
         parquet=parquet_bound(parsers, attempt.organization.id),
         wait=attempt.wait,
         cleaned=cleaned(control.snapshot.resources[row.pipeline]),
-        keep=keeper(control, store, row.run, row.pipeline),
+        keep=row_saver(control, store, row.run, row.pipeline),
         range=Range(row.since, row.until) if (row.since, row.until) != (None, None) else None,
     )

@@ -13,16 +13,16 @@ from typing import Final
 from headgate.control.kernel.errors import CommandError
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.ports import Head, LogRefusedError, RunConflictError, StoreError
-from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunWanted
+from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunFilter
 from headgate.control.kernel.supervision import BackgroundTasks, BackgroundThread, Heartbeat
 from headgate.control.organizations.organization import Organization
-from headgate.control.pipelines.requirements import refused
-from headgate.control.pipelines.runs import EndRun, EndStray, TakeOverRun
+from headgate.control.pipelines.requirements import running_refusal
+from headgate.control.pipelines.runs import EndOrphanedRun, EndRun, ReclaimRun
 from headgate.facts.ids import ResourceId
 from headgate.pipelines.errors import Failure, failure
-from headgate.pipelines.execution.attempt import Attempt, Outcome, Stop, outcome
+from headgate.pipelines.execution.attempt import Attempt, AttemptOutcome, StopReason, outcome
 from headgate.pipelines.execution.claims import Claims
-from headgate.pipelines.lineage.recorder import Lineage
+from headgate.pipelines.lineage.recorder import LineageRecorder
 from headgate.pipelines.scheduling.scheduler import Scheduler
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ _LOOKED: Final = 1000
 
 _ENDANGERS: Final = "no run begins, and running attempts lose their leases and outlive revoked rights"
 
-Perform = Callable[[Attempt], None]
+ExecuteAttempt = Callable[[Attempt], None]
 """Carries out an attempt. What it raises is how that ended."""
 
 
@@ -60,12 +60,12 @@ class Worker:
         self,
         refresh: Callable[[], None],
         served: Callable[[], Iterable[Organization]],
-        perform: Perform,
+        perform: ExecuteAttempt,
         settings: WorkerSettings | None = None,
         room: Callable[[str], int] = lambda _: _LOOKED,
         ready: Callable[[], bool] = lambda: True,
         lacking: Callable[[Organization, str], str] = lambda *_: "",
-        lineage: Lineage | None = None,
+        lineage: LineageRecorder | None = None,
     ) -> None:
         """`refresh` takes over what other processes have written, and `room` is how many runs a cluster takes.
 
@@ -76,10 +76,10 @@ class Worker:
         self._served = served
         self._perform = perform
         self._ready = ready
-        self._lineage = lineage or Lineage()
+        self._lineage = lineage or LineageRecorder()
         self._claims = Claims(self.settings.name, self.settings.lease, room, lacking)
         self._heartbeat = Heartbeat(self.settings.lease)
-        self._attempts = list[_UnderWay]()
+        self._attempts = list[_RunningAttempt]()
         self._schedulers = dict[ResourceId, Scheduler]()
         self._woken = threading.Event()
         self._ending = threading.Event()
@@ -87,7 +87,7 @@ class Worker:
 
     def start(self, tasks: BackgroundTasks | None = None) -> None:
         """Begin to take runs."""
-        self._thread = (tasks or BackgroundTasks()).start_thread("worker", self._rounds, _ENDANGERS, self._heartbeat)
+        self._thread = (tasks or BackgroundTasks()).start_thread("worker", self._loop, _ENDANGERS, self._heartbeat)
 
     def wake(self) -> None:
         """Look at once: something is due."""
@@ -106,16 +106,16 @@ class Worker:
             self._thread.stop()
         self._lineage.close()
 
-    def _rounds(self) -> None:
+    def _loop(self) -> None:
         while not self._ending.is_set():
             self._watch_over_attempts()
-            served = self._each()
+            served = self._for_each_organization()
             for organization in served:
                 self._safely(partial(self._serve, organization, served))
             self._woken.wait(self.settings.round)
             self._woken.clear()
         for each in self._attempts:
-            each.attempt.stop(Stop.ENDING)
+            each.attempt.stop(StopReason.ENDING)
         while self._attempts:
             self._watch_over_attempts()
             time.sleep(_SOON)
@@ -123,10 +123,10 @@ class Worker:
     def _watch_over_attempts(self) -> None:
         """Take over the newest facts and look after every attempt; where one fails, a revoke may not end an attempt."""
         is_current = self._safely(self._refresh)
-        if self._look_after() and is_current:
+        if self._supervise() and is_current:
             self._heartbeat.beat()
 
-    def _each(self) -> tuple[Organization, ...]:
+    def _for_each_organization(self) -> tuple[Organization, ...]:
         found = list[Organization]()
         self._safely(lambda: found.extend(self._served()))
         return tuple(found)
@@ -135,7 +135,7 @@ class Worker:
         if organization.control.snapshot.is_suspended:
             return
         if organization.id not in self._schedulers:
-            _end_strays(organization)
+            _end_orphans(organization)
             self._schedulers[organization.id] = Scheduler(organization.control, organization.store)
         self._schedulers[organization.id].tick()
         self._take_over(organization)
@@ -153,10 +153,10 @@ class Worker:
 
     def _take_over(self, organization: Organization) -> None:
         control = organization.control
-        lost = organization.store.runs(RunWanted(states=(RUNNING,), lease_before=control.now), _LOOKED)
+        lost = organization.store.runs(RunFilter(states=(RUNNING,), lease_before=control.now), _LOOKED)
         for row in lost:
             with suppress(RunConflictError, CommandError):  # another worker has, or its own was only late
-                control.execute(TakeOverRun(row, due=control.now + SETTLING), None)
+                control.execute(ReclaimRun(row, due=control.now + SETTLING), None)
 
     def _begin(self, organization: Organization, free: int) -> None:
         """Begin what is due, as far as there is room."""
@@ -164,21 +164,21 @@ class Worker:
             return
         store = organization.store
         each = free + self._claims.count_tried_runs()
-        wanted = RunWanted(states=(QUEUED,), due_before=organization.control.now, of_each=each)
+        wanted = RunFilter(states=(QUEUED,), due_before=organization.control.now, of_each=each)
         due = store.runs(wanted, _LOOKED + each * self._claims.waiting_pipelines)
         if not due or not self._ready():
             return
-        running = Counter(row.cluster for row in store.runs(RunWanted(states=(RUNNING,)), _LOOKED))
+        running = Counter(row.cluster for row in store.runs(RunFilter(states=(RUNNING,)), _LOOKED))
         for row in due:
             attempt = self._claims.begin(organization, row, running)
             if attempt is not None:
                 running[attempt.row.cluster] += 1
-                self._attempts.append(_UnderWay(attempt, self.settings, self._perform, self.wake, self._lineage))
+                self._attempts.append(_RunningAttempt(attempt, self.settings, self._perform, self.wake, self._lineage))
                 free -= 1
             if not free:
                 return
 
-    def _look_after(self) -> bool:
+    def _supervise(self) -> bool:
         """Return whether every attempt could be looked after."""
         succeeded = [self._safely(each.look_after) for each in self._attempts]
         self._attempts = [each for each in self._attempts if not each.over]
@@ -198,11 +198,11 @@ class Worker:
         return False
 
 
-def _end_strays(organization: Organization) -> None:
+def _end_orphans(organization: Organization) -> None:
     """End what a Headgate from before there was a queue has left: or the pipeline would count as running for ever."""
     for run in tuple(organization.control.snapshot.runs):
         if organization.store.run(run) is None:
-            organization.control.execute(EndStray(run), None)
+            organization.control.execute(EndOrphanedRun(run), None)
 
 
 _SOON: Final = 0.05
@@ -210,16 +210,16 @@ _TOLD_EVERY: Final = 1.0
 """Seconds between two writings of figures that have changed."""
 
 
-class _UnderWay:
+class _RunningAttempt:
     """An attempt in its thread, and whoever looks after it: its lease, its time, its journal, and its end."""
 
     def __init__(
         self,
         attempt: Attempt,
         settings: WorkerSettings,
-        perform: Perform,
+        perform: ExecuteAttempt,
         done: Callable[[], None],
-        lineage: Lineage,
+        lineage: LineageRecorder,
     ) -> None:
         self.attempt = attempt
         self.over = False
@@ -243,11 +243,11 @@ class _UnderWay:
             return
         timeout = attempt.definition.timeout
         if timeout is not None and now - attempt.began > timeout:
-            attempt.stop(Stop.TIMEOUT)
+            attempt.stop(StopReason.TIMEOUT)
         with suppress(LogRefusedError):
             self._go_on(now)
         if now > self._good_until:
-            attempt.stop(Stop.LOST)
+            attempt.stop(StopReason.LOST)
         with suppress(StoreError):
             attempt.journal.write()
         if attempt.stopped_at is not None and now - attempt.stopped_at > self._settings.grace:
@@ -261,22 +261,22 @@ class _UnderWay:
         """
         attempt = self.attempt
         if attempt.row.run not in attempt.organization.control.snapshot.runs:
-            attempt.stop(Stop.CANCELLED)
-        self._judge(now)
+            attempt.stop(StopReason.CANCELLED)
+        self._check_rights(now)
         if now >= self._renew_at or (now >= self._tell_at and attempt.journal.figures != self._told):
-            self._renew(now)
+            self._renew_lease(now)
 
-    def _judge(self, now: float) -> None:
+    def _check_rights(self, now: float) -> None:
         """End it if a right is lost that it began with: not all of them are asked about again by what it does."""
         control, (position, at) = self.attempt.organization.control, self._judged
         if control.position == position and now < at + self._settings.renewed:
             return
         self._judged = (control.position, now)
-        why = refused(control.answers, self.attempt.row.run, control.now)
+        why = running_refusal(control.answers, self.attempt.row.run, control.now)
         if why is not None:
             self.attempt.refuse(why)
 
-    def _renew(self, now: float) -> None:
+    def _renew_lease(self, now: float) -> None:
         try:
             kept = self._renewed()
         except StoreError:
@@ -285,7 +285,7 @@ class _UnderWay:
             self._good_until, self._renew_at = now + self._settings.lease, now + self._settings.renewed
             self._tell_at = now + _TOLD_EVERY
         else:
-            self.attempt.stop(Stop.LOST)
+            self.attempt.stop(StopReason.LOST)
 
     def _renewed(self) -> bool:
         """Put off the end of the lease; return whether the attempt still is the one under way. Raises `StoreError`."""
@@ -306,17 +306,17 @@ class _UnderWay:
 
     def _end(self, found: Failure | None) -> None:
         attempt = self.attempt
-        if not attempt.close():
+        if not attempt.close_once():
             return
         try:
             self._write(outcome(attempt, found, attempt.organization.control.now))
-            if attempt.stopped is not Stop.LOST:  # else another worker ends it
+            if attempt.stop_reason is not StopReason.LOST:  # else another worker ends it
                 self._lineage.ended(attempt.organization, attempt.row.run)
         finally:
             self.over = True
             self._done()
 
-    def _write(self, what: Outcome) -> None:
+    def _write(self, what: AttemptOutcome) -> None:
         """Write how it ended, unless it is nobody's any more or another's by now; wait for a store that is away."""
         attempt, journal = self.attempt, self.attempt.journal
         for name, value in what.counted.items():
@@ -325,7 +325,7 @@ class _UnderWay:
             journal.say(what.why)
         journal.close()
         end = EndRun(attempt.row, what.state, what.why, journal.figures, what.due)
-        while attempt.stopped not in (Stop.LOST, Stop.CANCELLED):
+        while attempt.stop_reason not in (StopReason.LOST, StopReason.CANCELLED):
             try:
                 if not self._renewed():
                     return

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
-from headgate.pipelines.definitions.declared_io import Touches
+from headgate.pipelines.definitions.declared_io import DeclaredIO
 from headgate.pipelines.definitions.definition import PipelineDefinition
 from headgate.pipelines.definitions.kind import Kind
 from headgate.pipelines.kinds import (
@@ -64,6 +64,6 @@ def kind_of(definition: PipelineDefinition) -> Kind[Any]:
     return next(each for each in KINDS.values() if isinstance(definition, each.definition))
 
 
-def touches(definition: PipelineDefinition) -> Touches:
+def declared_io(definition: PipelineDefinition) -> DeclaredIO:
     """Return what a definition declares."""
     return kind_of(definition).touches(definition)

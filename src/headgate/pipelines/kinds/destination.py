@@ -5,29 +5,35 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from headgate.pipelines.connections.targets import database_of, folder_of
-from headgate.pipelines.definitions.context import Execution
-from headgate.pipelines.definitions.declared_io import Touches
-from headgate.pipelines.definitions.definition import MOST, Name, PipelineDefinition, Strict, TableName
+from headgate.pipelines.connections.targets import database_of, require_folder
+from headgate.pipelines.definitions.context import RunExecution
+from headgate.pipelines.definitions.declared_io import DeclaredIO
+from headgate.pipelines.definitions.definition import (
+    MAX_ENTRIES,
+    DefinitionName,
+    PipelineDefinition,
+    StrictDefinition,
+    TableName,
+)
 from headgate.pipelines.definitions.kind import Kind
 
 
-class Files(Strict):
+class Files(StrictDefinition):
     """A folder of files in the folder of the connection; each run replaces it as a whole."""
 
     folder: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^./\\\s][^/\\*?\[\]{}\s]*$")]
     format: Literal["csv", "json", "parquet"] = "parquet"
 
 
-class DatabaseTable(Strict):
+class DatabaseTable(StrictDefinition):
     """A table of a PostgreSQL database, which is made where it is missing."""
 
     table: Annotated[str, StringConstraints(pattern=r"^[^.\"\s]{1,63}\.[^.\"\s]{1,63}$")] = Field(
         description="schema and table"
     )
     mode: Literal["replace", "append", "upsert"] = "replace"
-    keys: tuple[Name, ...] = Field(
-        default=(), max_length=MOST, description="for `upsert`: the columns by which rows replace others"
+    keys: tuple[DefinitionName, ...] = Field(
+        default=(), max_length=MAX_ENTRIES, description="for `upsert`: the columns by which rows replace others"
     )
 
     @model_validator(mode="after")
@@ -42,7 +48,7 @@ class DestinationDefinition(PipelineDefinition):
 
     kind: Literal["destination"]
     input: TableName
-    connection: Name
+    connection: DefinitionName
     files: Files | None = None
     database: DatabaseTable | None = None
 
@@ -53,11 +59,11 @@ class DestinationDefinition(PipelineDefinition):
         return self
 
 
-def _touches(definition: DestinationDefinition) -> Touches:
-    return Touches((definition.input,), others={"connections": (definition.connection,)})
+def _touches(definition: DestinationDefinition) -> DeclaredIO:
+    return DeclaredIO((definition.input,), others={"connections": (definition.connection,)})
 
 
-def _run(definition: DestinationDefinition, execution: Execution) -> None:
+def _run(definition: DestinationDefinition, execution: RunExecution) -> None:
     """Write all rows of the table."""
     if definition.files is not None:
         rows = _write_files(definition, definition.files, execution)
@@ -67,7 +73,7 @@ def _run(definition: DestinationDefinition, execution: Execution) -> None:
     execution.say(f"{rows:,} rows written")
 
 
-def _write_files(definition: DestinationDefinition, files: Files, execution: Execution) -> int:
+def _write_files(definition: DestinationDefinition, files: Files, execution: RunExecution) -> int:
     from headgate.pipelines.writing.files import write_files
 
     frame, name = execution.spark.table(definition.input), definition.connection
@@ -76,7 +82,7 @@ def _write_files(definition: DestinationDefinition, files: Files, execution: Exe
     write_files(
         frame,
         files.format,
-        lambda: folder_of(execution.place(name), name),
+        lambda: require_folder(execution.place(name), name),
         files.folder,
         execution.staging,
         execution.run,
@@ -85,7 +91,7 @@ def _write_files(definition: DestinationDefinition, files: Files, execution: Exe
     return frame.count()
 
 
-def _write_rows(definition: DestinationDefinition, execution: Execution) -> int:
+def _write_rows(definition: DestinationDefinition, execution: RunExecution) -> int:
     from headgate.pipelines.writing.postgresql import Load, write_rows
 
     name, goal = definition.connection, definition.database

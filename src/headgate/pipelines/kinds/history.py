@@ -4,9 +4,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from headgate.pipelines.definitions.context import Execution
-from headgate.pipelines.definitions.declared_io import Output, Touches
-from headgate.pipelines.definitions.definition import MOST, Name, PipelineDefinition, TableName
+from headgate.pipelines.definitions.context import RunExecution
+from headgate.pipelines.definitions.declared_io import DeclaredIO, Output
+from headgate.pipelines.definitions.definition import MAX_ENTRIES, DefinitionName, PipelineDefinition, TableName
 from headgate.pipelines.definitions.kind import Kind
 
 
@@ -20,15 +20,15 @@ class HistoryDefinition(PipelineDefinition):
     kind: Literal["history"]
     input: TableName
     into: TableName
-    keys: tuple[Name, ...] = Field(
-        min_length=1, max_length=MOST, description="the columns that say what a row is about"
+    keys: tuple[DefinitionName, ...] = Field(
+        min_length=1, max_length=MAX_ENTRIES, description="the columns that say what a row is about"
     )
-    tracked: tuple[Name, ...] = Field(
+    tracked: tuple[DefinitionName, ...] = Field(
         default=(),
-        max_length=MOST,
+        max_length=MAX_ENTRIES,
         description="a change in one of them makes a version; by default all that are no key",
     )
-    changed_at: Name | None = Field(default=None, description="the column that says since when a row holds")
+    changed_at: DefinitionName | None = Field(default=None, description="the column that says since when a row holds")
     close_absent: bool = Field(default=False, description="the version of a key that is not in the input any more ends")
 
     @model_validator(mode="after")
@@ -38,13 +38,13 @@ class HistoryDefinition(PipelineDefinition):
         return self
 
 
-def _touches(definition: HistoryDefinition) -> Touches:
-    return Touches((definition.input,), (Output(definition.name, definition.into),))
+def _touches(definition: HistoryDefinition) -> DeclaredIO:
+    return DeclaredIO((definition.input,), (Output(definition.name, definition.into),))
 
 
-def _run(definition: HistoryDefinition, execution: Execution) -> None:
+def _run(definition: HistoryDefinition, execution: RunExecution) -> None:
     """Bring the history up to date in one commit."""
-    from headgate.pipelines.writing.versions import Versions, keep_up
+    from headgate.pipelines.writing.versions import Versions, update_history
 
     spark, into = execution.spark, definition.into
     if execution.committed(into):
@@ -52,7 +52,7 @@ def _run(definition: HistoryDefinition, execution: Execution) -> None:
         return
     execution.say(f"versions of {definition.input} into {into}")
     versions = Versions(definition.keys, definition.tracked, definition.changed_at, definition.close_absent)
-    keep_up(spark, definition.input, into, versions, exists=execution.exists(into))
+    update_history(spark, definition.input, into, versions, exists=execution.exists(into))
     rows = spark.table(into).count()
     execution.metric(f"rows.{into}", rows)
     execution.say(f"{rows:,} versions in {into}")

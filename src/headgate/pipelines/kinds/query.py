@@ -4,9 +4,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from headgate.pipelines.definitions.context import Execution
-from headgate.pipelines.definitions.declared_io import Output, Touches
-from headgate.pipelines.definitions.definition import MOST, Name, TableName
+from headgate.pipelines.definitions.context import RunExecution
+from headgate.pipelines.definitions.declared_io import DeclaredIO, Output
+from headgate.pipelines.definitions.definition import MAX_ENTRIES, DefinitionName, TableName
 from headgate.pipelines.definitions.kind import Kind
 from headgate.pipelines.definitions.select import SelectingDefinition, selected
 
@@ -17,8 +17,8 @@ class QueryDefinition(SelectingDefinition):
     kind: Literal["query"]
     into: TableName
     mode: Literal["full", "append", "merge"] = "full"
-    keys: tuple[Name, ...] = Field(
-        default=(), max_length=MOST, description="for `merge`: the columns by which rows replace others"
+    keys: tuple[DefinitionName, ...] = Field(
+        default=(), max_length=MAX_ENTRIES, description="for `merge`: the columns by which rows replace others"
     )
 
     @model_validator(mode="after")
@@ -32,8 +32,8 @@ class QueryError(Exception):
     """The rows of a query cannot be written as its definition says."""
 
 
-def _touches(definition: QueryDefinition) -> Touches:
-    return Touches(definition.inputs, (Output(definition.name, definition.into),))
+def _touches(definition: QueryDefinition) -> DeclaredIO:
+    return DeclaredIO(definition.inputs, (Output(definition.name, definition.into),))
 
 
 def _whole(definition: QueryDefinition) -> str | None:
@@ -42,7 +42,7 @@ def _whole(definition: QueryDefinition) -> str | None:
     return f"a part of {definition.into} cannot be its whole: only `append` and `merge` can be filled in by ranges"
 
 
-def _run(definition: QueryDefinition, execution: Execution) -> None:
+def _run(definition: QueryDefinition, execution: RunExecution) -> None:
     """Write what the SELECT gives. That it reads only declared inputs is the guard's to hold."""
     spark, into = execution.spark, definition.into
     if execution.committed(into):
@@ -58,8 +58,8 @@ def _run(definition: QueryDefinition, execution: Execution) -> None:
     execution.say(f"{rows:,} rows in {into}")
 
 
-def _write(definition: QueryDefinition, execution: Execution) -> None:
-    from headgate.pipelines.writing.lake_table import append, merge, twice, write_full
+def _write(definition: QueryDefinition, execution: RunExecution) -> None:
+    from headgate.pipelines.writing.lake_table import append, duplicate_key, merge, write_full
 
     frame, into = selected(execution.spark, definition, execution.range), definition.into
     exists = execution.exists(into)
@@ -67,7 +67,7 @@ def _write(definition: QueryDefinition, execution: Execution) -> None:
         write_full(frame, into, exists=exists)
     elif definition.mode == "append":
         append(frame, into, exists=exists)
-    elif several := twice(frame, definition.keys):
+    elif several := duplicate_key(frame, definition.keys):
         raise QueryError(f"the SELECT gives more than one row for {several}: only one of them could be kept")
     else:
         merge(frame, into, definition.keys, exists=exists)

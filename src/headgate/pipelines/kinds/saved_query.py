@@ -3,7 +3,7 @@
 from typing import Literal
 
 from headgate.pipelines.definitions.chart import Chart
-from headgate.pipelines.definitions.declared_io import Touches
+from headgate.pipelines.definitions.declared_io import DeclaredIO
 from headgate.pipelines.definitions.kind import Kind
 from headgate.pipelines.definitions.select import SelectingDefinition
 
@@ -15,8 +15,8 @@ class SavedQueryDefinition(SelectingDefinition):
     chart: Chart | None = None
 
 
-def _touches(definition: SavedQueryDefinition) -> Touches:
-    return Touches(definition.inputs)
+def _touches(definition: SavedQueryDefinition) -> DeclaredIO:
+    return DeclaredIO(definition.inputs)
 
 
 KIND = Kind("saved_query", SavedQueryDefinition, _touches)

@@ -5,19 +5,19 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from headgate.pipelines.definitions.context import Execution
-from headgate.pipelines.definitions.declared_io import Touches
-from headgate.pipelines.definitions.definition import MOST, Name, PipelineDefinition
+from headgate.pipelines.definitions.context import RunExecution
+from headgate.pipelines.definitions.declared_io import DeclaredIO
+from headgate.pipelines.definitions.definition import MAX_ENTRIES, DefinitionName, PipelineDefinition
 from headgate.pipelines.definitions.kind import Kind
-from headgate.pipelines.loading.streams import Stream, outputs
+from headgate.pipelines.loading.streams import SourceStream, outputs
 
 
 class Streaming(PipelineDefinition):
     """What has streams: a connection, and what is read through it."""
 
-    connection: Name
-    streams: tuple[Stream, ...] = Field(
-        default=(), max_length=MOST, description="none where others read through the source"
+    connection: DefinitionName
+    streams: tuple[SourceStream, ...] = Field(
+        default=(), max_length=MAX_ENTRIES, description="none where others read through the source"
     )
 
     @model_validator(mode="after")
@@ -36,12 +36,12 @@ class SourceDefinition(Streaming):
     kind: Literal["source"]
 
 
-def touches(definition: Streaming) -> Touches:
+def touches(definition: Streaming) -> DeclaredIO:
     """Return what something with streams declares."""
-    return Touches(outputs=outputs(definition.streams), others={"connections": (definition.connection,)})
+    return DeclaredIO(outputs=outputs(definition.streams), others={"connections": (definition.connection,)})
 
 
-def run(definition: Streaming, execution: Execution) -> None:
+def run_source(definition: Streaming, execution: RunExecution) -> None:
     """Load every enabled stream, in the order of the definition. Raises what `load` does."""
     from headgate.pipelines.loading.load import load
 
@@ -50,10 +50,10 @@ def run(definition: Streaming, execution: Execution) -> None:
             load(stream, definition.connection, execution)
 
 
-def whole(definition: Streaming) -> str | None:
+def backfill_unsupported_reason(definition: Streaming) -> str | None:
     """Return why no run can load a part of the past; None where one can."""
     without = next((each.name for each in definition.streams if each.enabled and each.cursor is None), None)
     return f"the stream `{without}` has no `cursor`, by which a part of the past is known" if without else None
 
 
-KIND = Kind("source", SourceDefinition, touches, run, whole)
+KIND = Kind("source", SourceDefinition, touches, run_source, backfill_unsupported_reason)

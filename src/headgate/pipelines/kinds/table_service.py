@@ -8,13 +8,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from headgate.control.resources.attributes import KIND as ATTRIBUTE
+from headgate.control.resources.attributes import KIND_ATTRIBUTE as ATTRIBUTE
 from headgate.pipelines.connections.targets import http_of
-from headgate.pipelines.definitions.context import Execution
-from headgate.pipelines.definitions.declared_io import Touches
-from headgate.pipelines.definitions.definition import MOST, Name, PipelineDefinition, TableName
+from headgate.pipelines.definitions.context import RunExecution
+from headgate.pipelines.definitions.declared_io import DeclaredIO
+from headgate.pipelines.definitions.definition import MAX_ENTRIES, DefinitionName, PipelineDefinition, TableName
 from headgate.pipelines.definitions.kind import Kind
-from headgate.pipelines.writing.metasync import register
+from headgate.pipelines.writing.metasync import register_external_table
 
 _COLUMN = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^`]+$")]
 OtherName = Annotated[str, StringConstraints(pattern=r"^[^./`*\s]+\.[^./`*\s]+$")]
@@ -32,7 +32,7 @@ class TableServiceDefinition(PipelineDefinition):
     )
     files: int = Field(default=5, ge=2, le=10_000, description="compaction: so many small files are made one at least")
     by: tuple[_COLUMN, ...] = Field(
-        default=(), max_length=MOST, description="clustering: the columns that rows are laid together by"
+        default=(), max_length=MAX_ENTRIES, description="clustering: the columns that rows are laid together by"
     )
     z_order: bool = Field(
         default=False, description="clustering: by all of the columns alike, and not one after another"
@@ -42,8 +42,12 @@ class TableServiceDefinition(PipelineDefinition):
     )
     keep_last: int = Field(default=1, ge=1, le=100_000, description="cleaning: so many states stay, whatever their age")
 
-    connection: Name | None = Field(default=None, description="metasync: to the other catalog, an Iceberg REST API")
-    catalog: Name | None = Field(default=None, description="metasync: what the other catalog is called here, if it is")
+    connection: DefinitionName | None = Field(
+        default=None, description="metasync: to the other catalog, an Iceberg REST API"
+    )
+    catalog: DefinitionName | None = Field(
+        default=None, description="metasync: what the other catalog is called here, if it is"
+    )
     into: OtherName | None = Field(default=None, description="metasync: the database and the table there")
 
     @model_validator(mode="after")
@@ -57,14 +61,14 @@ class TableServiceDefinition(PipelineDefinition):
         return self
 
 
-def _touches(definition: TableServiceDefinition) -> Touches:
+def _touches(definition: TableServiceDefinition) -> DeclaredIO:
     named = {"connections": definition.connection, "catalog": definition.catalog}
     others = {relation: (name,) for relation, name in named.items() if name is not None}
     inputs = (definition.table,) if definition.service == "metasync" else ()
-    return Touches(inputs, others=others, attributes={ATTRIBUTE: (definition.service,)})
+    return DeclaredIO(inputs, others=others, attributes={ATTRIBUTE: (definition.service,)})
 
 
-def _run(definition: TableServiceDefinition, execution: Execution) -> None:
+def _run(definition: TableServiceDefinition, execution: RunExecution) -> None:
     if definition.connection is not None and definition.into is not None:
         _metasync(definition, definition.connection, definition.into, execution)
         return
@@ -80,11 +84,11 @@ def _run(definition: TableServiceDefinition, execution: Execution) -> None:
     execution.say(f"{definition.service} of {definition.table}: {said}")
 
 
-def _metasync(definition: TableServiceDefinition, connection: str, into: str, execution: Execution) -> None:
+def _metasync(definition: TableServiceDefinition, connection: str, into: str, execution: RunExecution) -> None:
     place = http_of(execution.place(connection), connection)
     log = execution.spark.table(f"{definition.table}.metadata_log_entries").orderBy("timestamp", ascending=False)
     (newest,) = log.select("file").limit(1).collect()
-    register(place, into, newest.file, partial(execution.wait, 0))
+    register_external_table(place, into, newest.file, partial(execution.wait, 0))
     execution.say(f"`{into}` behind `{connection}` is {definition.table} as it is now")
 
 

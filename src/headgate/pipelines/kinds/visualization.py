@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from headgate.pipelines.definitions.chart import Chart, gathered, require_drawable
-from headgate.pipelines.definitions.context import Execution
-from headgate.pipelines.definitions.declared_io import Touches
+from headgate.pipelines.definitions.chart import Chart, collect_rows, require_drawable
+from headgate.pipelines.definitions.context import RunExecution
+from headgate.pipelines.definitions.declared_io import DeclaredIO
 from headgate.pipelines.definitions.kind import Kind
 from headgate.pipelines.definitions.select import SelectingDefinition, selected
 
@@ -16,13 +16,13 @@ class VisualizationDefinition(SelectingDefinition):
     chart: Chart
 
 
-def _touches(definition: VisualizationDefinition) -> Touches:
-    return Touches(definition.inputs)
+def _touches(definition: VisualizationDefinition) -> DeclaredIO:
+    return DeclaredIO(definition.inputs)
 
 
-def _run(definition: VisualizationDefinition, execution: Execution) -> None:
+def _run(definition: VisualizationDefinition, execution: RunExecution) -> None:
     """Keep what the SELECT gives now."""
-    rows = gathered(selected(execution.spark, definition, execution.range))
+    rows = collect_rows(selected(execution.spark, definition, execution.range))
     require_drawable(definition.chart, rows)
     execution.keep(rows.model_dump(mode="json"))
     execution.metric("rows", len(rows.rows))

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import httpx
 
-from headgate.control.kernel.run_queue import ENDED, RunRow
+from headgate.control.kernel.run_queue import ENDED_STATES, RunRow
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.control.organizations.organization import Organization
-from headgate.pipelines.lineage.recorder import Trace
+from headgate.pipelines.lineage.recorder import RunTrace
 
 log = logging.getLogger(__name__)
 
@@ -39,13 +39,13 @@ class Sending:
         """`wait` is how many seconds there are before a second try; each further wait is twice as long."""
         self._receiver = receiver
         self._wait = wait
-        self._queue: queue.Queue[tuple[Organization, RunRow, Trace] | None] = queue.Queue(_WAITING)
+        self._queue: queue.Queue[tuple[Organization, RunRow, RunTrace] | None] = queue.Queue(_WAITING)
         self._ending = threading.Event()
         self._thread = (tasks or BackgroundTasks()).start_thread(
             "lineage", self._send_all, "events of runs do not reach the lineage receiver"
         )
 
-    def tell(self, organization: Organization, row: RunRow, trace: Trace) -> None:
+    def send(self, organization: Organization, row: RunRow, trace: RunTrace) -> None:
         """Have the event of a run that has begun, or ended, sent when its turn comes."""
         try:
             self._queue.put_nowait((organization, row, trace))
@@ -89,9 +89,9 @@ class Sending:
             return _AWAY
 
 
-def _event(organization: Organization, row: RunRow, trace: Trace) -> dict[str, Any]:
+def _event(organization: Organization, row: RunRow, trace: RunTrace) -> dict[str, Any]:
     # Imported in this thread: it takes a while, and most deployments send nothing.
-    from headgate.pipelines.lineage.events import Teller
+    from headgate.pipelines.lineage.events import EventBuilder
 
-    teller = Teller(organization.control.snapshot)
-    return teller.ended(row, trace) if row.state in ENDED else teller.started(row)
+    teller = EventBuilder(organization.control.snapshot)
+    return teller.ended(row, trace) if row.state in ENDED_STATES else teller.started(row)

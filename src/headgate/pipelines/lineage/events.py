@@ -20,10 +20,10 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage.client.serde import Serde
 
-from headgate.control.kernel.run_queue import CANCELLED, ENDED, SUCCEEDED, RunRow
+from headgate.control.kernel.run_queue import CANCELLED, ENDED_STATES, SUCCEEDED, RunRow
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
-from headgate.pipelines.lineage.recorder import Trace, Written
+from headgate.pipelines.lineage.recorder import RunTrace, TableWrite
 
 PRODUCER: Final = "https://github.com/headgate/headgate"
 """What tells consumers which software made an event."""
@@ -34,7 +34,7 @@ Visible = Callable[[ResourceId], bool]
 """Whether a table, or another end of lineage, may be told of."""
 
 
-class Teller:
+class EventBuilder:
     """Makes events of one organization on facts of it; what is not `visible`, or is not there any more, stands in none."""
 
     def __init__(
@@ -54,21 +54,21 @@ class Teller:
 
     def started(self, row: RunRow) -> dict[str, Any]:
         """Return the event of the beginning of a run that has begun."""
-        return self._event(RunState.START, row.started or row.queued, row, Trace())
+        return self._event(RunState.START, row.started or row.queued, row, RunTrace())
 
-    def ended(self, row: RunRow, trace: Trace) -> dict[str, Any]:
+    def ended(self, row: RunRow, trace: RunTrace) -> dict[str, Any]:
         """Return the event of the end of a run that has ended."""
         done = {SUCCEEDED: RunState.COMPLETE, CANCELLED: RunState.ABORT}
         return self._event(done.get(row.state, RunState.FAIL), row.ended or row.queued, row, trace)
 
-    def all(self, row: RunRow, trace: Callable[[], Trace]) -> Iterator[dict[str, Any]]:
+    def all(self, row: RunRow, trace: Callable[[], RunTrace]) -> Iterator[dict[str, Any]]:
         """Yield the events of a run so far, the newest first."""
         if row.started is not None:
-            if row.state in ENDED:
+            if row.state in ENDED_STATES:
                 yield self.ended(row, trace())
             yield self.started(row)
 
-    def _event(self, state: RunState, at: float, row: RunRow, trace: Trace) -> dict[str, Any]:
+    def _event(self, state: RunState, at: float, row: RunRow, trace: RunTrace) -> dict[str, Any]:
         event = RunEvent(
             eventType=state,
             eventTime=_time(at),
@@ -98,7 +98,7 @@ class Teller:
         kind = job_type_job.JobTypeJobFacet(processing, "HEADGATE", found.type.upper())
         return Job(self._namespace, self._name(pipeline), _said({"jobType": kind}))
 
-    def _output(self, id: ResourceId, left: Written) -> OutputDataset:
+    def _output(self, id: ResourceId, left: TableWrite) -> OutputDataset:
         facets: dict[str, Any] = {}
         if left.columns:
             named = [schema_dataset.SchemaDatasetFacetFields(name, type) for name, type in left.columns]
@@ -110,7 +110,7 @@ class Teller:
         added = _said({"outputStatistics": statistics}) if left.columns and self._counts(id) else {}
         return OutputDataset(self._namespace, self._name(id), outputFacets=added, facets=_said(facets))
 
-    def _fields(self, left: Written, column: str) -> column_lineage_dataset.Fields:
+    def _fields(self, left: TableWrite, column: str) -> column_lineage_dataset.Fields:
         return column_lineage_dataset.Fields(
             [
                 column_lineage_dataset.InputField(self._namespace, self._name(id), name)

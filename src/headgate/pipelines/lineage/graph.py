@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.lineage.recorder import Trace
+from headgate.pipelines.lineage.recorder import RunTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Step:
     columns: Mapping[str, tuple[str, ...]]
 
 
-def steps(pipeline: ResourceId, run: RunId, trace: Trace) -> Iterator[Step]:
+def steps(pipeline: ResourceId, run: RunId, trace: RunTrace) -> Iterator[Step]:
     """Yield what one run made of what."""
     for target, left in trace.outputs.items():
         for source in trace.inputs:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.control.kernel.ports import DocumentPut, StoreError
-from headgate.control.kernel.run_queue import ENDED, SUCCEEDED, RunRow
+from headgate.control.kernel.run_queue import ENDED_STATES, SUCCEEDED, RunRow
 from headgate.control.organizations.organization import Organization
-from headgate.control.pipelines.commits import found_among
-from headgate.control.pipelines.run_access import READING, allowed, columns_of
-from headgate.decision.run_scope import edges
+from headgate.control.pipelines.commits import committed_among
+from headgate.control.pipelines.run_access import READING, allowed_actions, written_columns
+from headgate.decision.run_scope import pipeline_edges
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource, Snapshot
 
@@ -27,7 +27,7 @@ Column = tuple[ResourceId, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class TableWrite:
     """What a run left in a table: how many rows and bytes it added, the columns with their types, and what of it came whence."""
 
     rows: int = 0
@@ -37,21 +37,21 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class RunTrace:
     """What a run read and wrote: tables, and connections beside them."""
 
     inputs: tuple[ResourceId, ...] = ()
-    outputs: Mapping[ResourceId, Written] = field(default_factory=dict[ResourceId, Written])
+    outputs: Mapping[ResourceId, TableWrite] = field(default_factory=dict[ResourceId, TableWrite])
 
 
-Tell = Callable[[Organization, RunRow, Trace], None]
+LineageListener = Callable[[Organization, RunRow, RunTrace], None]
 """Hears of a run that has begun or ended. It neither raises nor waits."""
 
 
-class Lineage:
+class LineageRecorder:
     """Keeps the lineage of runs. Nothing of it raises, nor waits for anything but the store."""
 
-    def __init__(self, tell: Tell = lambda *_: None, close: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, tell: LineageListener = lambda *_: None, close: Callable[[], None] = lambda: None) -> None:
         """`close` lets go of what is told: by then what it was told may be on its way still."""
         self._tell = tell
         self.close = close
@@ -65,11 +65,11 @@ class Lineage:
         self._safely(organization, run, self._ended)
 
     def _started(self, organization: Organization, row: RunRow) -> None:
-        if row.attempt == 1 and row.state not in ENDED:
-            self._tell(organization, row, Trace())
+        if row.attempt == 1 and row.state not in ENDED_STATES:
+            self._tell(organization, row, RunTrace())
 
     def _ended(self, organization: Organization, row: RunRow) -> None:
-        if row.state not in ENDED or row.started is None:
+        if row.state not in ENDED_STATES or row.started is None:
             return
         # What other processes have written in its course names the tables that it made.
         organization.control.catch_up()
@@ -91,53 +91,53 @@ class Lineage:
             log.exception("the lineage of the run `%s` is not kept", run)
 
 
-def trace_of(organization: Organization, row: RunRow) -> Trace:
+def trace_of(organization: Organization, row: RunRow) -> RunTrace:
     """Return what a run has read and written, so far if it has not ended."""
     kept = organization.store.document(KIND, row.run)
-    return _gathered(organization, row) if kept is None else trace_in(kept)
+    return _gathered(organization, row) if kept is None else trace_from_document(kept)
 
 
-def trace_in(document: Mapping[str, Any]) -> Trace:
+def trace_from_document(document: Mapping[str, Any]) -> RunTrace:
     """Return what a document of either kind keeps."""
-    return Trace(
+    return RunTrace(
         tuple(ResourceId(id) for id in document["inputs"]),
         {ResourceId(id): _written(said) for id, said in document["outputs"].items()},
     )
 
 
-def _gathered(organization: Organization, row: RunRow) -> Trace:
+def _gathered(organization: Organization, row: RunRow) -> RunTrace:
     facts, store = organization.control.snapshot, organization.store
     pipeline = facts.resources.get(row.pipeline)
-    touched = allowed(store, row.run)
+    touched = allowed_actions(store, row.run)
     made = {edge.target for edge in pipeline.relations.get("outputs", ())} if pipeline else set[ResourceId]()
-    found = found_among(store, row.run, touched.keys() | made)
-    sources = columns_of(store, row.run)
+    found = committed_among(store, row.run, touched.keys() | made)
+    sources = written_columns(store, row.run)
     outputs = {id: _left(facts, id, said, sources) for id, said in sorted(found.items())}
     declared = {edge.target for edge in pipeline.edges("inputs")} if pipeline else set[ResourceId]()
     read = {id for id, actions in touched.items() if READING in actions and (id not in outputs or id in declared)}
     inside, outside = _outside(facts, pipeline)
-    return Trace((*sorted(read), *inside), {**outputs, **dict.fromkeys(outside, Written())})
+    return RunTrace((*sorted(read), *inside), {**outputs, **dict.fromkeys(outside, TableWrite())})
 
 
 def _outside(facts: Snapshot, pipeline: Resource | None) -> tuple[list[ResourceId], list[ResourceId]]:
     """Return the connections that a pipeline reads, and those that it writes."""
-    named = sorted({edge.target for edge in edges(facts, pipeline, "connections")}) if pipeline else []
+    named = sorted({edge.target for edge in pipeline_edges(facts, pipeline, "connections")}) if pipeline else []
     return ([], named) if pipeline and pipeline.type == "destination" else (named, [])
 
 
 def _left(
     facts: Snapshot, table: ResourceId, said: Mapping[str, Any], sources: Mapping[str, Mapping[str, Iterable[Any]]]
-) -> Written:
+) -> TableWrite:
     name = ".".join(facts.full_name(table)) if table in facts.resources else ""
     came = {
         column: tuple((there.id, str(of)) for name, of in whence if (there := facts.find(name.split("."))) is not None)
         for column, whence in sources.get(name, {}).items()
     }
     columns = tuple((str(name), str(type)) for name, type in said["columns"])
-    return Written(said["rows"], said["bytes"], columns, came)
+    return TableWrite(said["rows"], said["bytes"], columns, came)
 
 
-def _plain(trace: Trace) -> dict[str, Any]:
+def _plain(trace: RunTrace) -> dict[str, Any]:
     outputs = {
         id: {"rows": each.rows, "bytes": each.bytes, "columns": list(each.columns), "sources": dict(each.sources)}
         for id, each in trace.outputs.items()
@@ -145,9 +145,9 @@ def _plain(trace: Trace) -> dict[str, Any]:
     return {"inputs": list(trace.inputs), "outputs": outputs}
 
 
-def _written(said: Mapping[str, Any]) -> Written:
+def _written(said: Mapping[str, Any]) -> TableWrite:
     columns = tuple((str(name), str(type)) for name, type in said["columns"])
     sources = {
         column: tuple((ResourceId(id), str(name)) for id, name in whence) for column, whence in said["sources"].items()
     }
-    return Written(said["rows"], said["bytes"], columns, sources)
+    return TableWrite(said["rows"], said["bytes"], columns, sources)

@@ -11,7 +11,7 @@ from pyspark.sql.connect import functions as spark
 from pyspark.sql.types import ArrayType, DataType, DecimalType, IntegerType, LongType, MapType, StringType, StructType
 
 from headgate.pipelines.load_errors import LoadError
-from headgate.pipelines.loading.schema_evolution import kept, named, written
+from headgate.pipelines.loading.schema_evolution import find_field, sql_type, table_type
 from headgate.pipelines.writing.lake_table import quoted
 
 _NO = spark.lit(False)  # noqa: FBT003 (a value, not a flag)
@@ -25,18 +25,18 @@ class Misfit:
     why: Column
 
 
-def fitted(rows: StructType, table: StructType) -> list[Column]:
+def cast_columns(rows: StructType, table: StructType) -> list[Column]:
     """Return the values of all columns of a table. Raises `LoadError` for types that nothing can be made of."""
     return [_column(rows, field.name, field.dataType).alias(field.name) for field in table.fields]
 
 
-def misfits(rows: StructType, table: StructType) -> Iterator[Misfit]:
+def find_misfits(rows: StructType, table: StructType) -> Iterator[Misfit]:
     """Yield which rows have a value that the table's column cannot hold."""
     for field in table.fields:
-        found = named(rows, field.name)
+        found = find_field(rows, field.name)
         where = _misfit(_column_of(found.name), found.dataType, field.dataType) if found else None
         if where is not None:
-            yield Misfit(where, spark.lit(f"`{field.name}` is no {written(field.dataType)}"))
+            yield Misfit(where, spark.lit(f"`{field.name}` is no {sql_type(field.dataType)}"))
 
 
 def missing(columns: Sequence[str], what: str) -> Iterator[Misfit]:
@@ -60,7 +60,7 @@ def _column_of(name: str) -> Column:
 
 
 def _column(rows: StructType, name: str, table: DataType) -> Column:
-    found = named(rows, name)
+    found = find_field(rows, name)
     if found is None:
         return spark.lit(None).cast(table)
     try:
@@ -70,7 +70,7 @@ def _column(rows: StructType, name: str, table: DataType) -> Column:
 
 
 def _value(value: Column, rows: DataType, table: DataType) -> Column:
-    if written(rows) == written(table):
+    if sql_type(rows) == sql_type(table):
         return value
     if isinstance(rows, StructType) and isinstance(table, StructType):
         parts = (_part(value, rows, field.name, field.dataType).alias(field.name) for field in table.fields)
@@ -80,18 +80,18 @@ def _value(value: Column, rows: DataType, table: DataType) -> Column:
     if isinstance(table, StringType) and _is_nested(rows):
         return spark.to_json(value)
     if _is_nested(rows) or _is_nested(table):
-        raise LoadError(f"is {written(table)} in the table and {written(rows)} in what is read; say it in `columns`")
+        raise LoadError(f"is {sql_type(table)} in the table and {sql_type(rows)} in what is read; say it in `columns`")
     return value.try_cast(table)
 
 
 def _part(value: Column, rows: StructType, name: str, table: DataType) -> Column:
-    found = named(rows, name)
+    found = find_field(rows, name)
     return _value(value.getField(found.name), found.dataType, table) if found else spark.lit(None).cast(table)
 
 
 def _misfit(value: Column, rows: DataType, table: DataType) -> Column | None:
     if isinstance(rows, StructType) and isinstance(table, StructType):
-        parts = [(named(rows, field.name), field.dataType) for field in table.fields]
+        parts = [(find_field(rows, field.name), field.dataType) for field in table.fields]
         wrong = [_misfit(value.getField(part.name), part.dataType, type) for part, type in parts if part]
         found = [each for each in wrong if each is not None]
         return reduce(or_, found) if found else None
@@ -99,7 +99,7 @@ def _misfit(value: Column, rows: DataType, table: DataType) -> Column | None:
         inner = rows.elementType, table.elementType
         any_can = _misfit(spark.lit(None), *inner) is not None
         return spark.exists(value, lambda each: cast(Column, _misfit(each, *inner))) if any_can else None
-    if _is_nested(rows) or _fits(kept(rows), table):
+    if _is_nested(rows) or _fits(table_type(rows), table):
         return None
     changed = value.try_cast(table)
     # Text is what it says; a number or a time that comes back as another has lost something.
@@ -109,7 +109,7 @@ def _misfit(value: Column, rows: DataType, table: DataType) -> Column | None:
 
 def _fits(rows: DataType, table: DataType) -> bool:
     """Return whether every value of the one type is one of the other."""
-    if isinstance(table, StringType) or written(rows) == written(table):
+    if isinstance(table, StringType) or sql_type(rows) == sql_type(table):
         return True
     if isinstance(rows, DecimalType) and isinstance(table, DecimalType):
         return table.scale >= rows.scale and table.precision - table.scale >= rows.precision - rows.scale

@@ -15,14 +15,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class CursorPosition:
     """The highest cursor of a table: as text that an API understands, and as a value that Spark compares."""
 
     text: str
     value: Column
 
 
-def reached(session: SparkSession, table: str, cursor: str, type: DataType) -> Reached | None:
+def cursor_position(session: SparkSession, table: str, cursor: str, type: DataType) -> CursorPosition | None:
     """Return how far a table has come, or None while it has no row with a cursor."""
     highest = spark.max(quoted(cursor))
     # As a number, because a time in words is another one in each time zone.
@@ -32,11 +32,11 @@ def reached(session: SparkSession, table: str, cursor: str, type: DataType) -> R
         return None
     if isinstance(type, TimestampType):
         moment = (_EPOCH + timedelta(microseconds=found)).isoformat()
-        return Reached(moment.replace("+00:00", "Z"), spark.timestamp_micros(spark.lit(found)))
-    return Reached(found, spark.lit(found).cast(type))
+        return CursorPosition(moment.replace("+00:00", "Z"), spark.timestamp_micros(spark.lit(found)))
+    return CursorPosition(found, spark.lit(found).cast(type))
 
 
-def within(part: Range, column: Column, type: DataType) -> Column:
+def in_range(part: Range, column: Column, type: DataType) -> Column:
     """Return whether a cursor lies in the part that a backfill is about."""
     inside = column.isNotNull()
     if part.since is not None:

@@ -17,10 +17,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.functions import col, lit
 from pyspark.sql.types import StructField, StructType
 
-from headgate.control.text.error_text import REFUSED, raw_words
+from headgate.control.text.error_text import REFUSED_STATE, raw_words
 from headgate.pipelines.connections.egress import AllowedFolder
-from headgate.pipelines.connections.targets import folder_of
-from headgate.pipelines.definitions.context import Execution
+from headgate.pipelines.connections.targets import require_folder
+from headgate.pipelines.definitions.context import RunExecution
 from headgate.pipelines.definitions.stream_capture import StreamCaptureDefinition
 from headgate.pipelines.errors import failure
 from headgate.pipelines.files.bounds import require_short_lines
@@ -41,13 +41,13 @@ _MOST_TOLD: Final = 100
 _UNREADABLE: Final = ("FAILED_READ_FILE", "MALFORMED_RECORD", "CANNOT_READ_FILE_FOOTER", "CANNOT_READ_FOOTER")
 
 
-def capture(definition: StreamCaptureDefinition, execution: Execution) -> None:
+def capture(definition: StreamCaptureDefinition, execution: RunExecution) -> None:
     """Take files in until the run has to end, or once. Raises `LoadError` or `EndedError`, or what Spark raises."""
     name = definition.connection or definition.source or ""
-    each = Capture(definition, execution, lambda: folder_of(execution.place(name), name))
+    each = Capture(definition, execution, lambda: require_folder(execution.place(name), name))
     each.begin()
     while True:
-        each.look()
+        each.poll()
         if definition.every is None:
             return
         if execution.wait(definition.every):
@@ -58,7 +58,7 @@ class Capture:
     """One attempt at a folder and a table. `connected` decides again at each call and returns the folder of the connection."""
 
     def __init__(
-        self, definition: StreamCaptureDefinition, execution: Execution, connected: Callable[[], AllowedFolder]
+        self, definition: StreamCaptureDefinition, execution: RunExecution, connected: Callable[[], AllowedFolder]
     ) -> None:
         self._definition = definition
         self._execution = execution
@@ -79,7 +79,7 @@ class Capture:
         # Only now: who is killed before it empties the table again, into which nothing has come meanwhile.
         self._progress.mkdir(parents=True, exist_ok=True)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Take in what has come since the last look."""
         listed, came = self._copy_new()
         if not came:
@@ -89,7 +89,7 @@ class Capture:
             if columns:
                 self._take(columns)
         except PySparkException as error:
-            raise self._told(error, came) from error
+            raise self._load_error(error, came) from error
         self._marks.keep(listed)
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -195,9 +195,9 @@ class Capture:
             self._execution.metric(f"rows.{self._definition.into}", float(self._rows))
             self._execution.say(f"{rows:,} rows into {self._definition.into}")
 
-    def _told(self, error: PySparkException, came: Sequence[Path]) -> Exception:
+    def _load_error(self, error: PySparkException, came: Sequence[Path]) -> Exception:
         words = raw_words(error)
-        if REFUSED in words or not any(sign in words for sign in _UNREADABLE):
+        if REFUSED_STATE in words or not any(sign in words for sign in _UNREADABLE):
             return error
         # Spark's words do not lead out of the gateway with the path in them.
         unfit = next((f"`{each.name}`" for each in came[:_MOST_TOLD] if not self._fits(each)), "a file")

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from headgate.pipelines.connections.base_address import within
+from headgate.pipelines.connections.base_address import is_below
 from headgate.pipelines.connections.http_answers import (
     AnswerBounds,
     AnswerError,
@@ -22,7 +22,15 @@ from headgate.pipelines.connections.http_answers import (
 )
 from headgate.pipelines.connections.targets import HttpPlace
 from headgate.pipelines.load_errors import EndedError, LoadError
-from headgate.pipelines.loading.paging import Answer, Pages, Parameters, Request, first, following, records
+from headgate.pipelines.loading.paging import (
+    Answer,
+    PageRequest,
+    PagingRule,
+    Parameters,
+    first_request,
+    next_request,
+    records,
+)
 from headgate.untrusted_input.json_documents import MAX_DEPTH
 from headgate.untrusted_input.json_shape import too_deep, too_wide
 
@@ -88,9 +96,9 @@ class Api:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def pages(self, path: str, parameters: Parameters, pages: Pages | None, pointer: str) -> Iterator[Answer]:
+    def pages(self, path: str, parameters: Parameters, pages: PagingRule | None, pointer: str) -> Iterator[Answer]:
         """Yield every page. Raises `LoadError` where the API does not answer as it should, `EndedError` when told to."""
-        asked, so_far, given = first(pages, parameters), 0, 0
+        asked, so_far, given = first_request(pages, parameters), 0, 0
         seen, at = set[bytes](), self._base
         for number in range(1, self._bounds.pages + 1):
             address = self._address(path, asked, at)
@@ -107,19 +115,19 @@ class Api:
             answer = Answer(came.document, records(came.document, pointer), came.link)
             so_far += len(answer.records)
             yield answer
-            further = following(pages, asked, answer, so_far)
+            further = next_request(pages, asked, answer, so_far)
             if further is None:
                 return
             asked = further
         raise LoadError(f"`{path}` has more than {self._bounds.pages:,} pages; ask for less with `parameters`")
 
-    def _address(self, path: str, asked: Request, at: str) -> str:
+    def _address(self, path: str, asked: PageRequest, at: str) -> str:
         """Return what to ask, where an answer at an address named it. Raises `LoadError` for what is not the API's own."""
         if asked.address is not None:
-            return str(within(self._base, asked.address, at))
+            return str(is_below(self._base, asked.address, at))
         # A cursor is the API's: whatever characters it has are sent back.
         query = urlencode(asked.parameters, errors="surrogatepass")
-        return str(within(self._base, f"{self._base}{path}?{query}" if query else f"{self._base}{path}"))
+        return str(is_below(self._base, f"{self._base}{path}?{query}" if query else f"{self._base}{path}"))
 
     def _patient(self, address: str, what: str) -> _Came:
         for tried in range(1, self._bounds.tries + 1):
@@ -145,7 +153,7 @@ class Api:
         for _ in range(self._bounds.redirects + 1):
             answer = self._answer(address, what)
             if answer.redirect is not None:
-                address = str(within(self._base, answer.redirect, address))
+                address = str(is_below(self._base, answer.redirect, address))
                 continue
             _accepted(answer, what)
             self._check_bounds(answer.body, what)

@@ -13,23 +13,31 @@ from pyspark.sql.types import DataType, StructType
 
 from headgate.control.kernel.ids import new_id
 from headgate.pipelines.connections.egress import AllowedFolder
-from headgate.pipelines.connections.targets import database_of, folder_of, http_of
-from headgate.pipelines.definitions.context import Execution, Range
+from headgate.pipelines.connections.targets import database_of, http_of, require_folder
+from headgate.pipelines.definitions.context import Range, RunExecution
 from headgate.pipelines.files.bounds import require_short_lines, require_small_document
 from headgate.pipelines.load_errors import LoadError
 from headgate.pipelines.loading.connected_files import stage_files
-from headgate.pipelines.loading.cursors import Reached, reached, within
+from headgate.pipelines.loading.cursors import CursorPosition, cursor_position, in_range
 from headgate.pipelines.loading.http_fetch import Api
-from headgate.pipelines.loading.reading import declared, read_files, read_lines, read_table
-from headgate.pipelines.loading.schema_evolution import alterations, evolved, named
+from headgate.pipelines.loading.row_reader import declared_schema, read_files, read_json_lines, read_table
+from headgate.pipelines.loading.schema_evolution import alter_statements, find_field, merge_schema
 from headgate.pipelines.loading.staging import stage
 from headgate.pipelines.loading.streams import ApiStream, FileStream, StreamBase, TableStream
 from headgate.pipelines.loading.upsert import upsert
-from headgate.pipelines.loading.validation import data_of, good, good_or_raised, is_bad, judged, quarantined, said_by
-from headgate.pipelines.writing.lake_table import NEW, append, column, quoted, whole, write_full
+from headgate.pipelines.loading.validation import (
+    data_of,
+    is_bad,
+    load_error_from,
+    quarantine_rows,
+    valid_rows,
+    valid_rows_or_fail,
+    validate_rows,
+)
+from headgate.pipelines.writing.lake_table import NEW, append, column, quote_table, quoted, write_full
 
 
-def load(stream: StreamBase, connection: str, execution: Execution) -> None:
+def load(stream: StreamBase, connection: str, execution: RunExecution) -> None:
     """Load a stream, unless an earlier attempt has. Raises `LoadError`, `EndedError`, `PlaceError` or what Spark does."""
     if execution.committed(stream.into):
         execution.say(f"stream `{stream.name}`: an earlier attempt has written {stream.into}")
@@ -40,20 +48,20 @@ def load(stream: StreamBase, connection: str, execution: Execution) -> None:
     except LoadError as error:
         raise LoadError(f"stream `{stream.name}`: {error}") from error
     except PySparkException as error:
-        raise said_by(error, stream.name) or error from None
+        raise load_error_from(error, stream.name) or error from None
 
 
 @dataclass(frozen=True, slots=True)
 class _Load:
     stream: StreamBase
     connection: str
-    execution: Execution
+    execution: RunExecution
 
     def carry_out(self) -> None:
         stream, execution = self.stream, self.execution
         exists = execution.exists(stream.into)
-        before = execution.spark.table(whole(stream.into)).schema if exists else StructType()
-        so_far = self._so_far(before)
+        before = execution.spark.table(quote_table(stream.into)).schema if exists else StructType()
+        so_far = self._resume_position(before)
         parts = self._parts(so_far)
         if not parts:
             execution.say(f"stream `{stream.name}`: there is nothing")
@@ -63,25 +71,29 @@ class _Load:
             self._alter(before, after)
         counted = stream.cursor if stream.mode != "full" else None
         of_files = isinstance(stream, FileStream)
-        rows = judged(parts, after, stream.key, counted, of_files=of_files).where(self._meant(after, so_far))
-        self._write(self._sorted_out(rows), after, exists=exists)
-        self._tell()
+        rows = validate_rows(parts, after, stream.key, counted, of_files=of_files).where(
+            self._rows_in_scope(after, so_far)
+        )
+        self._write(self._split_bad_rows(rows), after, exists=exists)
+        self._report()
 
-    def _so_far(self, before: StructType) -> Reached | None:
+    def _resume_position(self, before: StructType) -> CursorPosition | None:
         """Return where to go on; a backfill and a load in full go on nowhere."""
         stream, execution = self.stream, self.execution
         if stream.cursor is None or stream.mode == "full" or execution.range is not None:
             return None
-        found = named(before, stream.cursor)
-        return reached(execution.spark, whole(stream.into), stream.cursor, found.dataType) if found else None
+        found = find_field(before, stream.cursor)
+        return (
+            cursor_position(execution.spark, quote_table(stream.into), stream.cursor, found.dataType) if found else None
+        )
 
-    def _parts(self, so_far: Reached | None) -> Sequence[DataFrame]:
+    def _parts(self, so_far: CursorPosition | None) -> Sequence[DataFrame]:
         stream, session = self.stream, self.execution.spark
         if isinstance(stream, ApiStream):
             return self._fetched(stream, so_far)
         place = self.execution.place(self.connection)
         if isinstance(stream, FileStream):
-            return list(read_files(session, stream, self._staged(stream, folder_of(place, self.connection))))
+            return list(read_files(session, stream, self._staged(stream, require_folder(place, self.connection))))
         database_of(place, self.connection)
         return list(read_table(session, cast(TableStream, stream), self.connection))
 
@@ -94,7 +106,7 @@ class _Load:
         execution.say(f"stream `{stream.name}`: {files}, {size:,} bytes in all")
         return goal
 
-    def _fetched(self, stream: ApiStream, so_far: Reached | None) -> Sequence[DataFrame]:
+    def _fetched(self, stream: ApiStream, so_far: CursorPosition | None) -> Sequence[DataFrame]:
         execution = self.execution
         since = so_far.text if so_far else execution.range.since if execution.range else None
         asked = {**stream.parameters, **({stream.since: since} if stream.since and since else {})}
@@ -103,31 +115,31 @@ class _Load:
             count = stage(api.pages(stream.path, asked, stream.pages, stream.records), folder)
         execution.say(f"stream `{stream.name}`: {count:,} records from {stream.path}")
         if count:
-            return list(read_lines(execution.spark, stream.columns, folder))
+            return list(read_json_lines(execution.spark, stream.columns, folder))
         emptied = stream.mode == "full" and execution.range is None and execution.exists(stream.into)
-        return [execution.spark.table(whole(stream.into)).limit(0)] if emptied else []
+        return [execution.spark.table(quote_table(stream.into)).limit(0)] if emptied else []
 
     def _columns(self, before: StructType, parts: Sequence[DataFrame]) -> StructType:
-        after = evolved(before, declared(self.execution.spark, self.stream.columns))
+        after = merge_schema(before, declared_schema(self.execution.spark, self.stream.columns))
         for part in parts:
-            after = evolved(after, data_of(part))
+            after = merge_schema(after, data_of(part))
         if not after.fields:
             raise LoadError("nothing tells what columns there are; say them in `columns`")
         for name in (*self.stream.key, *filter(None, (self.stream.cursor,))):
-            if named(after, name) is None:
+            if find_field(after, name) is None:
                 raise LoadError(f"there is no column `{name}`")
         return after
 
     def _alter(self, before: StructType, after: StructType) -> None:
-        for alteration in alterations(before, after):
+        for alteration in alter_statements(before, after):
             self.execution.say(f"stream `{self.stream.name}`: {alteration}")
-            self.execution.spark.sql(f"ALTER TABLE {whole(self.stream.into)} {alteration}")
+            self.execution.spark.sql(f"ALTER TABLE {quote_table(self.stream.into)} {alteration}")
 
-    def _meant(self, columns: StructType, so_far: Reached | None) -> Column:
+    def _rows_in_scope(self, columns: StructType, so_far: CursorPosition | None) -> Column:
         """Return which rows this load is about: bad ones always, for nobody knows where they belong."""
         stream, part = self.stream, self.execution.range
         if part is not None:
-            return is_bad() | within(part, *self._cursor(columns))
+            return is_bad() | in_range(part, *self._cursor(columns))
         if so_far is None:
             return spark.lit(True)  # noqa: FBT003 (a value, not a flag)
         value, _ = self._cursor(columns)
@@ -135,34 +147,34 @@ class _Load:
         return is_bad() | (value >= so_far.value if stream.mode == "upsert" else value > so_far.value)
 
     def _cursor(self, columns: StructType) -> tuple[Column, DataType]:
-        found = named(columns, self.stream.cursor) if self.stream.cursor else None
+        found = find_field(columns, self.stream.cursor) if self.stream.cursor else None
         if found is None:
             raise LoadError("a part of the past can be loaded only by a `cursor`, which the stream does not have")
         return spark.col(quoted(found.name)), found.dataType
 
-    def _sorted_out(self, rows: DataFrame) -> DataFrame:
+    def _split_bad_rows(self, rows: DataFrame) -> DataFrame:
         apart = self.stream.quarantine
         if apart is None:
-            return good_or_raised(rows, self.stream.name)
+            return valid_rows_or_fail(rows, self.stream.name)
         self._quarantine(rows, apart)
-        return good(rows)
+        return valid_rows(rows)
 
     def _quarantine(self, rows: DataFrame, apart: str) -> None:
         """Keep the bad rows that are not kept yet, before the others are written: none is lost if that fails."""
         execution = self.execution
         if execution.committed(apart):
             return
-        found, exists = quarantined(rows, execution.run), execution.exists(apart)
+        found, exists = quarantine_rows(rows, execution.run), execution.exists(apart)
         if exists:
-            found = found.join(execution.spark.table(whole(apart)), "row", "left_anti")
-        held = self._held(found)
+            found = found.join(execution.spark.table(quote_table(apart)), "row", "left_anti")
+        held = self._materialize(found)
         count = held.count()
         execution.metric(f"rows.{apart}", count)
         if count:
             execution.say(f"stream `{self.stream.name}`: {count:,} more bad rows in {apart}")
             append(held, apart, exists=exists)
 
-    def _held(self, rows: DataFrame) -> DataFrame:
+    def _materialize(self, rows: DataFrame) -> DataFrame:
         """Return the rows as they are now: what they were read from may change, and is not asked again."""
         folder = str(self.execution.staging / f"{self.stream.into}-{new_id('held')}")
         rows.write.parquet(folder)
@@ -171,7 +183,7 @@ class _Load:
     def _write(self, rows: DataFrame, columns: StructType, *, exists: bool) -> None:
         stream, part = self.stream, self.execution.range
         if stream.mode == "upsert":
-            upsert(rows, stream.into, stream.key, stream.cursor, self._held, exists=exists)
+            upsert(rows, stream.into, stream.key, stream.cursor, self._materialize, exists=exists)
         elif part is not None and exists:
             _replace(rows, stream.into, part, self._cursor(columns)[1], str(stream.cursor))
         elif stream.mode == "full":
@@ -179,9 +191,9 @@ class _Load:
         else:
             append(rows, stream.into, exists=exists)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         into = self.stream.into
-        snapshots = self.execution.spark.table(f"{whole(into)}.snapshots")
+        snapshots = self.execution.spark.table(f"{quote_table(into)}.snapshots")
         latest = snapshots.orderBy(spark.desc("committed_at")).limit(1).select("summary")
         figures = {
             name: int(value) for row in latest.collect() for name, value in row.summary.items() if value.isdigit()
@@ -196,8 +208,8 @@ def _replace(rows: DataFrame, into: str, part: Range, type: DataType, cursor: st
     here, there = column(into, cursor), column(NEW, cursor)
     # Never true; that both are to be equal has Spark sort the rows instead of comparing each with each.
     none = spark.expr(f"{here} = {there} AND {here} < {there}")
-    merged = rows.alias(NEW).mergeInto(whole(into), none).whenNotMatched().insertAll()
-    merged.whenNotMatchedBySource(within(part, spark.col(here), type)).delete().merge()
+    merged = rows.alias(NEW).mergeInto(quote_table(into), none).whenNotMatched().insertAll()
+    merged.whenNotMatchedBySource(in_range(part, spark.col(here), type)).delete().merge()
 
 
 def _source(stream: StreamBase) -> str:

@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from headgate.pipelines.definitions.definition import Strict
+from headgate.pipelines.definitions.definition import StrictDefinition
 from headgate.pipelines.load_errors import LoadError
 
 Parameters = Mapping[str, str]
 
 
-class _Sized(Strict):
+class _Sized(StrictDefinition):
     size: int | None = Field(default=None, ge=1, le=1_000_000, description="how many records a page is asked to have")
     size_parameter: str = Field(default="limit", min_length=1)
 
@@ -50,11 +50,11 @@ class LinkedPages(_Sized):
     by: Literal["link"]
 
 
-Pages = Annotated[NumberedPages | OffsetPages | CursorPages | LinkedPages, Field(discriminator="by")]
+PagingRule = Annotated[NumberedPages | OffsetPages | CursorPages | LinkedPages, Field(discriminator="by")]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PageRequest:
     """One page to ask for: parameters of the stream's path, or the whole address that an answer named."""
 
     parameters: Parameters = field(default_factory=dict[str, str])
@@ -70,7 +70,7 @@ class Answer:
     link: str | None = None
 
 
-def first(pages: Pages | None, parameters: Parameters) -> Request:
+def first_request(pages: PagingRule | None, parameters: Parameters) -> PageRequest:
     """Return what to ask for first."""
     match pages:
         case NumberedPages():
@@ -79,10 +79,10 @@ def first(pages: Pages | None, parameters: Parameters) -> Request:
             begins = {pages.parameter: "0"}
         case _:
             begins = {}
-    return Request({**parameters, **(pages.sized() if pages else {}), **begins})
+    return PageRequest({**parameters, **(pages.sized() if pages else {}), **begins})
 
 
-def following(pages: Pages | None, asked: Request, answer: Answer, so_far: int) -> Request | None:
+def next_request(pages: PagingRule | None, asked: PageRequest, answer: Answer, so_far: int) -> PageRequest | None:
     """Return what to ask for next, or None. `so_far` counts the records of all answers, this one's included.
 
     How many records were asked for tells nothing: an API may give fewer on every page.
@@ -96,7 +96,7 @@ def following(pages: Pages | None, asked: Request, answer: Answer, so_far: int) 
             found = at(answer.document, pages.next)
             return None if found in (None, "", False) else _with(asked, pages.parameter, str(found))
         case LinkedPages() if answer.link:
-            return Request(address=answer.link)
+            return PageRequest(address=answer.link)
         case _:
             return None
 
@@ -126,5 +126,5 @@ def at(document: Any, pointer: str) -> Any:
     return document
 
 
-def _with(asked: Request, parameter: str, value: str) -> Request:
-    return Request({**asked.parameters, parameter: value})
+def _with(asked: PageRequest, parameter: str, value: str) -> PageRequest:
+    return PageRequest({**asked.parameters, parameter: value})

@@ -30,55 +30,57 @@ _KEPT_AS = (
 """What a table of the lake keeps a type as."""
 
 
-def evolved(table: StructType, rows: StructType) -> StructType:
+def merge_schema(table: StructType, rows: StructType) -> StructType:
     """Return the columns of a table after these rows: new ones at its end, and those widened that can be."""
     known = {field.name.lower() for field in table.fields}
     widened = [StructField(field.name, _evolved(field.dataType, rows)) for field, rows in _paired(table, rows)]
-    new = [StructField(field.name, kept(field.dataType)) for field in rows.fields if field.name.lower() not in known]
+    new = [
+        StructField(field.name, table_type(field.dataType)) for field in rows.fields if field.name.lower() not in known
+    ]
     return StructType([*widened, *new])
 
 
-def alterations(before: StructType, after: StructType) -> Iterator[str]:
+def alter_statements(before: StructType, after: StructType) -> Iterator[str]:
     """Yield what is behind `ALTER TABLE <name>` to give a table the columns that it `evolved` to."""
     return _alterations(before, after, ())
 
 
-def named(schema: StructType, name: str) -> StructField | None:
+def find_field(schema: StructType, name: str) -> StructField | None:
     """Return the field that Spark would find by this name, in whatever letters, or None."""
     return next((field for field in schema.fields if field.name.lower() == name.lower()), None)
 
 
-def kept(type: DataType) -> DataType:
+def table_type(type: DataType) -> DataType:
     """Return the type as which a table of the lake keeps values."""
     if isinstance(type, StructType):
-        return StructType([StructField(field.name, kept(field.dataType)) for field in type.fields])
+        return StructType([StructField(field.name, table_type(field.dataType)) for field in type.fields])
     if isinstance(type, ArrayType):
-        return ArrayType(kept(type.elementType))
+        return ArrayType(table_type(type.elementType))
     if isinstance(type, MapType):
-        return MapType(kept(type.keyType), kept(type.valueType))
+        return MapType(table_type(type.keyType), table_type(type.valueType))
     return next((kept for types, kept in _KEPT_AS if isinstance(type, types)), type)
 
 
-def written(type: DataType) -> str:
+def sql_type(type: DataType) -> str:
     """Return a type as SQL writes it, whatever letters the names in it have."""
     if isinstance(type, StructType):
-        return f"STRUCT<{', '.join(f'{quoted(each.name)}: {written(each.dataType)}' for each in type.fields)}>"
+        return f"STRUCT<{', '.join(f'{quoted(each.name)}: {sql_type(each.dataType)}' for each in type.fields)}>"
     if isinstance(type, ArrayType):
-        return f"ARRAY<{written(type.elementType)}>"
+        return f"ARRAY<{sql_type(type.elementType)}>"
     if isinstance(type, MapType):
-        return f"MAP<{written(type.keyType)}, {written(type.valueType)}>"
+        return f"MAP<{sql_type(type.keyType)}, {sql_type(type.valueType)}>"
     return type.simpleString().upper()
 
 
 def _paired(table: StructType, rows: StructType) -> Iterator[tuple[StructField, DataType | None]]:
     for field in table.fields:
-        found = named(rows, field.name)
+        found = find_field(rows, field.name)
         yield field, found.dataType if found else None
 
 
 def _evolved(table: DataType, rows: DataType | None) -> DataType:
     if isinstance(table, StructType) and isinstance(rows, StructType):
-        return evolved(table, rows)
+        return merge_schema(table, rows)
     if isinstance(table, ArrayType) and isinstance(rows, ArrayType):
         return ArrayType(_evolved(table.elementType, rows.elementType))
     return rows if rows is not None and _widens(table, rows) else table
@@ -94,15 +96,15 @@ def _widens(table: DataType, rows: DataType) -> bool:
 def _alterations(before: DataType, after: DataType, path: tuple[str, ...]) -> Iterator[str]:
     if isinstance(before, StructType) and isinstance(after, StructType):
         for field in after.fields:
-            inner, known = (*path, field.name), named(before, field.name)
+            inner, known = (*path, field.name), find_field(before, field.name)
             if known is None:
-                yield f"ADD COLUMN {_joined(inner)} {written(field.dataType)}"
+                yield f"ADD COLUMN {_joined(inner)} {sql_type(field.dataType)}"
             else:
                 yield from _alterations(known.dataType, field.dataType, inner)
     elif isinstance(before, ArrayType) and isinstance(after, ArrayType):
         yield from _alterations(before.elementType, after.elementType, (*path, "element"))
-    elif written(before) != written(after):
-        yield f"ALTER COLUMN {_joined(path)} TYPE {written(after)}"
+    elif sql_type(before) != sql_type(after):
+        yield f"ALTER COLUMN {_joined(path)} TYPE {sql_type(after)}"
 
 
 def _joined(path: tuple[str, ...]) -> str:

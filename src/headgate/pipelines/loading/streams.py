@@ -6,8 +6,8 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, field_validat
 
 from headgate.control.connections.commands import has_way_up
 from headgate.pipelines.definitions.declared_io import Output
-from headgate.pipelines.definitions.definition import MOST, Name, Strict, TableName
-from headgate.pipelines.loading.paging import Pages
+from headgate.pipelines.definitions.definition import MAX_ENTRIES, DefinitionName, StrictDefinition, TableName
+from headgate.pipelines.loading.paging import PagingRule
 
 ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 _FILE = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^/\\*?\[\]{}]+$")]
@@ -16,10 +16,10 @@ QUARANTINE = "_quarantine"
 """How the table of a stream's bad rows is called, beside the stream's own."""
 
 
-class StreamBase(Strict):
+class StreamBase(StrictDefinition):
     """What every stream says: where its rows go, and what becomes of those that are there."""
 
-    name: Name
+    name: DefinitionName
     into: TableName
     mode: Literal["full", "incremental", "upsert"] = Field(
         default="full",
@@ -27,7 +27,7 @@ class StreamBase(Strict):
     )
     cursor: ColumnName | None = Field(default=None, description="a column that grows: an id, or when a row was changed")
     key: tuple[ColumnName, ...] = Field(
-        default=(), max_length=MOST, description="the columns that tell a row from all others"
+        default=(), max_length=MAX_ENTRIES, description="the columns that tell a row from all others"
     )
     columns: str = Field(default="", description="the columns as in CREATE TABLE; empty: what is read says them")
     bad_rows: Literal["fail", "quarantine"] = Field(
@@ -78,9 +78,11 @@ class ApiStream(StreamBase):
     """Records of the connection's HTTP API, from one page or many."""
 
     path: Annotated[str, StringConstraints(pattern=r"^(/[A-Za-z0-9_~.%:@!$&'()*+,;=-]+)+/?$")]
-    parameters: dict[str, str] = Field(default_factory=dict, max_length=MOST, description="what each request asks with")
+    parameters: dict[str, str] = Field(
+        default_factory=dict, max_length=MAX_ENTRIES, description="what each request asks with"
+    )
     records: str = Field(default="", pattern=r"^(/.*)?$", description="a JSON pointer to the list of records")
-    pages: Pages | None = Field(default=None, description="how to ask for the next page; empty: there is one")
+    pages: PagingRule | None = Field(default=None, description="how to ask for the next page; empty: there is one")
     since: str | None = Field(
         default=None, description="the parameter that says from which cursor on records are wanted"
     )
@@ -99,7 +101,7 @@ def _kind(stream: Any) -> str:
     return next((each for each in ("table", "path") if each in said), "file")
 
 
-Stream = Annotated[
+SourceStream = Annotated[
     Annotated[FileStream, Tag("file")] | Annotated[TableStream, Tag("table")] | Annotated[ApiStream, Tag("path")],
     Discriminator(_kind),
 ]

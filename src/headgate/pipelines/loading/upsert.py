@@ -17,7 +17,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from headgate.pipelines.writing.lake_table import BESIDE, MERGE_MODE, NEW, column, merge, quoted, whole
+from headgate.pipelines.writing.lake_table import BESIDE, MERGE_MODE, NEW, column, merge, quote_table, quoted
 
 _EXACT = (IntegerType, LongType, DecimalType, StringType, DateType)
 """Types whose values come to the client and go back as they were."""
@@ -82,9 +82,9 @@ def _within(rows: DataFrame, into: str, keys: Sequence[str]) -> tuple[int, Colum
 
 def _write_beside(frame: DataFrame, into: str) -> None:
     """Have merges write what changes beside a table's files, where nobody has said how."""
-    said = {row.key for row in frame.sparkSession.sql(f"SHOW TBLPROPERTIES {whole(into)}").collect()}
+    said = {row.key for row in frame.sparkSession.sql(f"SHOW TBLPROPERTIES {quote_table(into)}").collect()}
     if MERGE_MODE not in said:
-        frame.sparkSession.sql(f"ALTER TABLE {whole(into)} SET TBLPROPERTIES ('{MERGE_MODE}' = '{BESIDE}')")
+        frame.sparkSession.sql(f"ALTER TABLE {quote_table(into)} SET TBLPROPERTIES ('{MERGE_MODE}' = '{BESIDE}')")
 
 
 def _has_map(type: DataType) -> bool:

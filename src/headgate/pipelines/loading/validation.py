@@ -10,8 +10,8 @@ from pyspark.sql.types import StructType
 
 from headgate.control.text.error_text import raw_words, visible_words
 from headgate.pipelines.load_errors import LoadError
-from headgate.pipelines.loading.casting import Misfit, bad, fitted, misfits, missing, reasons
-from headgate.pipelines.loading.reading import FILE, RAW
+from headgate.pipelines.loading.casting import Misfit, bad, cast_columns, find_misfits, missing, reasons
+from headgate.pipelines.loading.row_reader import FILE_NAME, RAW
 from headgate.pipelines.writing.lake_table import quoted
 
 _BAD, _WHY, _TEXT = "headgate_bad", "headgate_why", "headgate_text"
@@ -28,7 +28,7 @@ def data_of(frame: DataFrame) -> StructType:
     return StructType([field for field in frame.schema.fields if field.name != RAW])
 
 
-def judged(
+def validate_rows(
     parts: Iterable[DataFrame], table: StructType, keys: Sequence[str], cursor: str | None, *, of_files: bool
 ) -> DataFrame:
     """Return the rows of all parts with the columns of the table, and beside them whether, and why, one is bad."""
@@ -41,8 +41,8 @@ def is_bad() -> Column:
     return spark.col(_BAD)
 
 
-def good_or_raised(rows: DataFrame, stream: str) -> DataFrame:
-    """Return the rows, which Spark cannot finish reading if one of them is bad: see `said_by`."""
+def valid_rows_or_fail(rows: DataFrame, stream: str) -> DataFrame:
+    """Return the rows, which Spark cannot finish reading if one of them is bad: see `load_error_from`."""
     sentence = spark.concat(
         spark.lit(f"stream `{stream}`: "),
         spark.col(_WHY),
@@ -53,12 +53,12 @@ def good_or_raised(rows: DataFrame, stream: str) -> DataFrame:
     return _cleared(rows.where(spark.when(~is_bad(), ~is_bad()).otherwise(spark.raise_error(sentence).cast("boolean"))))
 
 
-def good(rows: DataFrame) -> DataFrame:
+def valid_rows(rows: DataFrame) -> DataFrame:
     """Return the rows that fit."""
     return _cleared(rows.where(~is_bad()))
 
 
-def quarantined(rows: DataFrame, run: str) -> DataFrame:
+def quarantine_rows(rows: DataFrame, run: str) -> DataFrame:
     """Return those that do not, as text, each with the reason, the time and the run."""
     bad_rows = rows.where(is_bad()).select(
         spark.left(spark.col(_TEXT), spark.lit(_LONGEST)).alias("row"),
@@ -69,7 +69,7 @@ def quarantined(rows: DataFrame, run: str) -> DataFrame:
     return bad_rows.dropDuplicates(["row"])
 
 
-def said_by(error: PySparkException, stream: str) -> LoadError | None:
+def load_error_from(error: PySparkException, stream: str) -> LoadError | None:
     """Return what Spark failed with in words for people: a bad row, or a file that it could not read; else None."""
     words = raw_words(error)
     if _RAISED in words:
@@ -91,14 +91,14 @@ def _judged(
         *(_unread(data) if RAW in names else ()),
         *missing(keys, "part of the key"),
         *missing((cursor,) if cursor else (), "the cursor"),
-        *misfits(data, table),
+        *find_misfits(data, table),
     ]
     as_text = spark.to_json(spark.struct(*(quoted(each.name) for each in data.fields)))
     text = spark.coalesce(spark.col(RAW), as_text) if RAW in names else as_text
     # Only where a row can be bad: even if nothing asks for it in the end, Spark gathers it for every row.
-    file = (FILE,) if of_files and found else ()
+    file = (FILE_NAME,) if of_files and found else ()
     why = spark.concat_ws(": ", *file, reasons(found))
-    return frame.select(*fitted(data, table), bad(found).alias(_BAD), why.alias(_WHY), text.alias(_TEXT))
+    return frame.select(*cast_columns(data, table), bad(found).alias(_BAD), why.alias(_WHY), text.alias(_TEXT))
 
 
 def _unread(data: StructType) -> list[Misfit]:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from headgate.control.control import Control
 from headgate.control.kernel.errors import CommandError
 from headgate.control.kernel.ports import DocumentPut, RunConflictError, Store
-from headgate.control.kernel.run_queue import QUEUED, RunWanted
+from headgate.control.kernel.run_queue import QUEUED, RunFilter
 from headgate.control.pipelines.runs import QueueRun
 from headgate.control.resources.attributes import STATE
 from headgate.facts.caller import Caller
@@ -34,7 +34,7 @@ from headgate.pipelines.kinds import KINDS
 T = TypeVar("T")
 
 
-def goes_round(start: T, before: Callable[[T], Iterable[T]]) -> bool:
+def has_cycle(start: T, before: Callable[[T], Iterable[T]]) -> bool:
     """Say whether what comes before a pipeline, and before that, is at last the pipeline itself."""
     known, left = set[T](), list(before(start))
     while left:
@@ -58,7 +58,7 @@ _CHANGED_BY = (AttributesSet, RelationsSet, ResourceCreated, ResourceDeleted, Re
 
 
 @dataclass(frozen=True, slots=True)
-class _Planned:
+class _PlannedRun:
     schedule: Schedule
     due: float | None
 
@@ -73,7 +73,7 @@ class Scheduler:
     def __init__(self, control: Control, store: Store) -> None:
         self._control = control
         self._store = store
-        self._planned = dict[ResourceId, _Planned]()
+        self._planned = dict[ResourceId, _PlannedRun]()
         self._heap = list[tuple[float, ResourceId]]()
         """When pipelines come round, soonest first; what is not as planned any more is passed over."""
         followed = store.document(FOLLOWED, _ID) or {}
@@ -81,7 +81,7 @@ class Scheduler:
         self._reopened = control.position[0]
         self._at = float(followed.get("at", control.now))
         self._kept = -1
-        self._changed, ended = self._news()
+        self._changed, ended = self._read_changes()
         documents = store.documents("pipeline")
         for id in documents:
             self._plan(ResourceId(id), self._changed.get(ResourceId(id), self._at), documents[id])
@@ -90,7 +90,7 @@ class Scheduler:
 
     def tick(self) -> None:
         """Take over what has changed, and queue what has come round. Raises `StoreError`."""
-        changed, ended = self._news()
+        changed, ended = self._read_changes()
         self._changed |= changed
         self._ended += ended
         while self._changed:
@@ -102,10 +102,10 @@ class Scheduler:
             self._ended.pop(0)
         now = self._control.now
         while self._heap and self._heap[0][0] <= now:
-            self._come_round(*self._heap[0], now)
+            self._due(*self._heap[0], now)
         self._keep(now)
 
-    def _news(self) -> tuple[dict[ResourceId, float], list[RunId]]:
+    def _read_changes(self) -> tuple[dict[ResourceId, float], list[RunId]]:
         """Return which pipelines have changed, and when last, and which runs have succeeded."""
         (reopened, _), newest = self._control.position, self._control.snapshot.revision
         changed, ended = dict[ResourceId, float](), list[RunId]()
@@ -151,11 +151,11 @@ class Scheduler:
 
     def _set(self, id: ResourceId, schedule: Schedule, since: float) -> None:
         due = next_after(schedule.cron, schedule.timezone, since) if schedule.cron else None
-        self._planned[id] = _Planned(schedule, due)
+        self._planned[id] = _PlannedRun(schedule, due)
         if due is not None:
             heapq.heappush(self._heap, (due, id))
 
-    def _come_round(self, due: float, id: ResourceId, now: float) -> None:
+    def _due(self, due: float, id: ResourceId, now: float) -> None:
         planned = self._planned.get(id)
         if planned is not None and planned.due == due and planned.schedule.cron:
             newest = last_until(planned.schedule.cron, planned.schedule.timezone, now) or due
@@ -174,36 +174,36 @@ class Scheduler:
     def _after(self, ended: Resource) -> list[ResourceId]:
         facts = self._control.snapshot
         named = [id for id, planned in self._planned.items() if planned.schedule.after == ended.name]
-        found = [id for id in named if beside(facts, id, ended.id) and self._hears(id, ended.id)]
+        found = [id for id in named if same_project(facts, id, ended.id) and self._may_follow(id, ended.id)]
         return [id for id in found if not self._comes_after_itself(id)]
 
     def _comes_after_itself(self, id: ResourceId) -> bool:
         """Say whether it does, which its saving refuses only where whoever saved it may see the others."""
-        found = goes_round(id, self._before)
+        found = has_cycle(id, self._predecessors)
         if found:
             log.warning("`%s` comes after itself, by way of others, and its schedule does not begin it", id)
         return found
 
-    def _before(self, id: ResourceId) -> list[ResourceId]:
+    def _predecessors(self, id: ResourceId) -> list[ResourceId]:
         """Return the pipelines whose runs begin those of this one, of those that have a schedule themselves."""
         planned, facts = self._planned.get(id), self._control.snapshot
         if planned is None or planned.schedule.after is None:
             return []
         there = [facts.resources[each] for each in self._planned if each in facts.resources]
-        return [each.id for each in there if each.name == planned.schedule.after and beside(facts, id, each.id)]
+        return [each.id for each in there if each.name == planned.schedule.after and same_project(facts, id, each.id)]
 
-    def _hears(self, id: ResourceId, ended: ResourceId) -> bool:
+    def _may_follow(self, id: ResourceId, ended: ResourceId) -> bool:
         """Say whether the runs of a pipeline may know of another one: else they would tell when that runs."""
         run_as = self._control.snapshot.run_as.get(id)
-        return run_as is not None and self._control.sees(Caller(run_as), ended)
+        return run_as is not None and self._control.is_visible(Caller(run_as), ended)
 
     def _queue(self, pipeline: ResourceId, trigger: str, due: float, what: str) -> None:
         # One that waits has all that has come since before it, too.
-        waiting = self._store.runs(RunWanted(pipeline, states=(QUEUED,)))
+        waiting = self._store.runs(RunFilter(pipeline, states=(QUEUED,)))
         if any(each.trigger == trigger for each in waiting):
             return
         try:
-            self._control.execute(QueueRun(run_of(pipeline, trigger, what), pipeline, trigger, due), None)
+            self._control.execute(QueueRun(scheduled_run_id(pipeline, trigger, what), pipeline, trigger, due), None)
         except (CommandError, RunConflictError) as error:
             # Somebody else has queued it, or it may not run now: inactive, or one that waits is queued already.
             log.info("`%s` is not queued: %s", pipeline, error)
@@ -214,12 +214,12 @@ class Scheduler:
             self._kept, self._at = self._revision, now
 
 
-def run_of(pipeline: ResourceId, trigger: str, what: str) -> RunId:
+def scheduled_run_id(pipeline: ResourceId, trigger: str, what: str) -> RunId:
     """Return the id of the run that a pipeline has by this: whoever queues it, it is the same one."""
     return RunId("run_" + hashlib.sha256(f"{pipeline} {trigger} {what}".encode()).hexdigest()[:32])
 
 
-def beside(facts: Snapshot, one: ResourceId, other: ResourceId) -> bool:
+def same_project(facts: Snapshot, one: ResourceId, other: ResourceId) -> bool:
     """Say whether two resources lie in one project, or are it: by a name, a schedule means a pipeline beside its own."""
     return _project(facts, one) == _project(facts, other)
 

@@ -13,7 +13,7 @@ BESIDE = "merge-on-read"
 
 def write_full(frame: DataFrame, into: str, *, exists: bool) -> None:
     """Make the table from the rows, or replace all its rows."""
-    writer = frame.writeTo(whole(into))
+    writer = frame.writeTo(quote_table(into))
     if exists:
         writer.overwrite(lit(True))  # noqa: FBT003 (the condition that holds for every row)
     else:
@@ -22,7 +22,7 @@ def write_full(frame: DataFrame, into: str, *, exists: bool) -> None:
 
 def append(frame: DataFrame, into: str, *, exists: bool) -> None:
     """Make the table from the rows, or add them."""
-    writer = frame.writeTo(whole(into))
+    writer = frame.writeTo(quote_table(into))
     if exists:
         writer.append()
     else:
@@ -45,10 +45,10 @@ def merge(
     """
     if not exists:
         # What later merges change is written beside the files that hold it, which are not written anew for it.
-        frame.writeTo(whole(into)).tableProperty(MERGE_MODE, BESIDE).create()
+        frame.writeTo(quote_table(into)).tableProperty(MERGE_MODE, BESIDE).create()
         return
     same = expr(same_key(into, NEW, keys))
-    merged = frame.alias(NEW).mergeInto(whole(into), same if within is None else same & within)
+    merged = frame.alias(NEW).mergeInto(quote_table(into), same if within is None else same & within)
     merged.whenMatched(None if unless is None else ~unless).updateAll().whenNotMatched().insertAll().merge()
 
 
@@ -62,7 +62,7 @@ def column(table: str, name: str) -> str:
     return f"{quoted(table.rsplit('.', maxsplit=1)[-1])}.{quoted(name)}"
 
 
-def whole(table: str) -> str:
+def quote_table(table: str) -> str:
     """Return the full name of a table as SQL writes it."""
     return ".".join(map(quoted, table.split(".")))
 
@@ -72,7 +72,7 @@ def quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def twice(frame: DataFrame, keys: Sequence[str]) -> str:
+def duplicate_key(frame: DataFrame, keys: Sequence[str]) -> str:
     """Return a key that several rows have, in words; empty if there is none."""
     found = frame.groupBy(*map(quoted, keys)).count().where("count > 1").limit(1).collect()
     return ", ".join(f"`{key}` {found[0][index]!r}" for index, key in enumerate(keys)) if found else ""

@@ -40,7 +40,7 @@ class _Configuration(BaseModel):
         return (said or "").strip("/")
 
 
-def register(place: HttpPlace, into: str, metadata: str, has_to_end: Callable[[], bool]) -> None:
+def register_external_table(place: HttpPlace, into: str, metadata: str, has_to_end: Callable[[], bool]) -> None:
     """Make a table of the other catalog, called `database.table` there, that of this metadata file.
 
     Raises `SyncError`, and `EndedError` once the run has to end.

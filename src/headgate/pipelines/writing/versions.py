@@ -8,7 +8,7 @@ from pyspark.sql.connect import functions as sql
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.connect.window import Window
 
-from headgate.pipelines.writing.lake_table import quoted, same_key, twice
+from headgate.pipelines.writing.lake_table import duplicate_key, quoted, same_key
 
 FROM, TO, CURRENT = "valid_from", "valid_to", "is_current"
 _ADDED = (FROM, TO, CURRENT)
@@ -30,9 +30,9 @@ class Versions:
     close_absent: bool
 
 
-def keep_up(spark: SparkSession, source: str, into: str, versions: Versions, *, exists: bool) -> None:
+def update_history(spark: SparkSession, source: str, into: str, versions: Versions, *, exists: bool) -> None:
     """Make the history of a table, or bring it up to date. Raises `HistoryError`."""
-    made = _Made(spark.table(source), versions)
+    made = _VersionSteps(spark.table(source), versions)
     there = spark.table(into) if exists else None
     if there is not None and (new := [each for each in made.columns if each not in there.columns]):
         raise HistoryError(f"{into} has no column {' and '.join(new)}: add it with ALTER TABLE, or leave it out")
@@ -45,7 +45,7 @@ def keep_up(spark: SparkSession, source: str, into: str, versions: Versions, *, 
     merged.whenMatched().updateAll().whenNotMatched().insertAll().merge()
 
 
-class _Made:
+class _VersionSteps:
     """The input of one run, and the steps that bring a history up to it: versions to add, replace or take away."""
 
     def __init__(self, rows: DataFrame, versions: Versions) -> None:
@@ -62,7 +62,7 @@ class _Made:
 
     def snapshot(self, there: DataFrame | None) -> DataFrame:
         """Return the steps for an input that is the table as it is now."""
-        if several := twice(self._rows, self._keys):
+        if several := duplicate_key(self._rows, self._keys):
             raise HistoryError(f"the input has more than one row for {several}: a history has one version at a time")
         now = sql.current_timestamp()
         if there is None:
@@ -88,18 +88,18 @@ class _Made:
         """Return the steps for an input whose rows say since when they hold."""
         if self._rows.where(f"{FROM} IS NULL").limit(1).count():
             raise HistoryError("a row does not say since when it holds: its `changed_at` is missing or is no time")
-        if several := twice(self._rows, (*self._keys, FROM)):
+        if several := duplicate_key(self._rows, (*self._keys, FROM)):
             raise HistoryError(f"the input has more than one row for {several}: only one of them can be true")
         if there is None:
-            return self._periods(self._rows).withColumn(_GONE, sql.lit(False))  # noqa: FBT003
+            return self._versions(self._rows).withColumn(_GONE, sql.lit(False))  # noqa: FBT003
         old = there.alias("old").join(self._rows.alias("new"), _same("old", "new", self._keys), "leftsemi")
         events = old.select(*map(_column, (*self.columns, FROM)))
         # A row that comes later for the same moment puts right what was known of it.
         kept = events.alias("old").join(self._rows.alias("new"), _same("old", "new", (*self._keys, FROM)), "leftanti")
-        wanted = self._periods(kept.unionByName(self._rows))
+        wanted = self._versions(kept.unionByName(self._rows))
         return self._steps_to(wanted, old.select(*map(_column, (*self.columns, *_ADDED))))
 
-    def _periods(self, events: DataFrame) -> DataFrame:
+    def _versions(self, events: DataFrame) -> DataFrame:
         """Return versions: consecutive events that agree in what is tracked are one, with the newest of the rest."""
         in_order = Window.partitionBy(*map(_column, self._keys)).orderBy(FROM)
         what = sql.struct(*map(_column, self._tracked))

@@ -15,7 +15,7 @@ from grpc_status import rpc_status
 from pyspark.sql.connect.proto import ExecutePlanRequest
 from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
 
-from headgate.control.text.error_text import REFUSED
+from headgate.control.text.error_text import REFUSED_STATE
 
 _POLL = 0.05
 _ANSWER_WITHIN = 60.0
@@ -25,7 +25,7 @@ class CanaryError(Exception):
     """The driver does not answer, or answers somebody who has no principal."""
 
 
-async def is_answering(address: str, within: float) -> None:
+async def wait_until_listening(address: str, within: float) -> None:
     """Return once something listens at the address. Raises `CanaryError` if nothing does in time."""
     host, port = address.split(":")
     deadline = time.monotonic() + within
@@ -44,23 +44,23 @@ async def is_answering(address: str, within: float) -> None:
 
 async def require_guarded(address: str, token: str) -> None:
     """Return if `SELECT 1` without a principal is refused as the guard refuses. Raises `CanaryError` otherwise."""
-    error = await _sung(address, token)
+    error = await _run_canary(address, token)
     if error is None:
         raise CanaryError(
             "the canary statement was not refused: the guard is not in the Spark driver, so nobody is served"
         )
-    if _sql_state(error) != REFUSED:
+    if _sql_state(error) != REFUSED_STATE:
         raise CanaryError(f"the canary statement failed, but not by the guard: {error.details()}") from error
 
 
-async def require_closed(address: str) -> None:
+async def require_token_enforced(address: str) -> None:
     """Return if a call with another token than the driver's is not answered. Raises `CanaryError` otherwise."""
-    error = await _sung(address, "nobody")
+    error = await _run_canary(address, "nobody")
     if error is None or error.code() is not grpc.StatusCode.UNAUTHENTICATED:
         raise CanaryError("the Spark driver answers whoever calls it, so nobody is served")
 
 
-async def _sung(address: str, token: str) -> grpc.aio.AioRpcError | None:
+async def _run_canary(address: str, token: str) -> grpc.aio.AioRpcError | None:
     request = ExecutePlanRequest(session_id=str(uuid.uuid4()))
     request.user_context.user_id = "headgate-canary"
     request.plan.root.sql.query = "SELECT 1"

@@ -39,7 +39,7 @@ class Cluster:
         return int(self.memory[:-1] if shift else self.memory) << shift >> 20
 
     @property
-    def remote(self) -> bool:
+    def is_remote(self) -> bool:
         """Whether statements are executed in other processes than the driver."""
         return not self.master.startswith("local")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from headgate.control.pipelines.clusters import EMBEDDED
-from headgate.sandbox import Level
+from headgate.sandbox import SandboxLevel
 from headgate.spark.driver.clusters import Cluster
 from headgate.spark.driver.ports import DriverPorts
 from headgate.spark.toolchain.jars import spark_jars
@@ -83,7 +83,7 @@ _OF_KUBERNETES = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_P
 class DriverSandbox:
     """How much of the sandbox is enforced, and the folders and ports of one driver beside its own."""
 
-    level: Level = Level.NONE
+    level: SandboxLevel = SandboxLevel.NONE
     writes: tuple[Path, ...] = ()
     """The folders of its organization: tables, checkpoints, files of runs."""
     reads: tuple[Path, ...] = ()
@@ -131,7 +131,7 @@ def rest_lake(api: str) -> dict[str, str]:
     }
 
 
-def command(settings: DriverSettings) -> tuple[str, ...]:
+def java_command(settings: DriverSettings) -> tuple[str, ...]:
     """Return how the JVM is started. Nothing secret stands in it."""
     hadoop = (str(settings.cluster.hadoop),) if settings.cluster.hadoop else ()
     jars = (*map(str, settings.jars), f"{spark_jars()}{os.sep}*", *hadoop)
@@ -174,7 +174,7 @@ def properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, str]:
         "spark.sql.shuffle.partitions": "8",
         **settings.cluster.conf,
         **settings.conf,
-        **({} if settings.cluster.remote else _own_ports(ports)),
+        **({} if settings.cluster.is_remote else _own_ports(ports)),
         "spark.ui.enabled": "false",
         # What Spark keeps of ended work, also where it shows it to no user; of tasks, for each stage.
         "spark.ui.retainedJobs": "100",
@@ -224,7 +224,7 @@ def properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, str]:
         "spark.authenticate": "true",
         "spark.network.crypto.enabled": "true",
         "spark.network.crypto.saslFallback": "false",
-        **(_between(settings) if settings.cluster.remote else {}),
+        **(_between(settings) if settings.cluster.is_remote else {}),
     }
 
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from headgate.control.connections.commands import Entrance
+from headgate.control.connections.commands import JdbcAccess
 from headgate.control.kernel.supervision import BackgroundTasks
 
 log = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ class DatabaseRelay:
             _shut(server)
             server.close()
 
-    def route(self, entrance: Entrance, is_allowed: Callable[[], bool]) -> Entrance:
+    def route(self, entrance: JdbcAccess, is_allowed: Callable[[], bool]) -> JdbcAccess:
         """Return the same entrance by a ticket of the relay, in place of the addresses that were decided on.
 
         `is_allowed` decides again, before each connection by the ticket: rights may have gone since.

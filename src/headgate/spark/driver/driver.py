@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
-from headgate.spark.driver.canary import CanaryError, is_answering, require_closed, require_guarded
+from headgate.spark.driver.canary import CanaryError, require_guarded, require_token_enforced, wait_until_listening
 from headgate.spark.driver.config import DriverSettings, environment, properties
 from headgate.spark.driver.liveness import Liveness
 from headgate.spark.driver.ports import DriverPorts, NoPortError, SessionPorts
 from headgate.spark.driver.sandbox import driver_command
-from headgate.spark.driver.standalone_master import NoMasterError, require_master, until_lost
+from headgate.spark.driver.standalone_master import NoMasterError, require_master, wait_until_lost
 from headgate.spark.process_supervisor import Supervisor
 
 _KEY_BYTES = 32
@@ -104,22 +104,22 @@ class Driver:
         self.state = DriverState.STOPPED
         if self._supervision:
             await self._supervision.stop()
-        await self._end()
+        await self._terminate()
 
     async def _launch(self) -> None:
         self.state = DriverState.STARTING
         self.key, self.token = secrets.token_bytes(_KEY_BYTES), secrets.token_urlsafe(32)
         self.generation += 1
-        within = _REMOTE_START_WITHIN if self._settings.cluster.remote else _START_WITHIN
+        within = _REMOTE_START_WITHIN if self._settings.cluster.is_remote else _START_WITHIN
         try:
             await self._require_master()
             self._ports = self._chosen_ports()
             self._process = await self._spawn()
-            await self._until(self._process, is_answering(self.address, within))
-            await self._until(self._process, require_closed(self.address))
-            await self._until(self._process, require_guarded(self.address, self.token))
+            await self._wait_for(self._process, wait_until_listening(self.address, within))
+            await self._wait_for(self._process, require_token_enforced(self.address))
+            await self._wait_for(self._process, require_guarded(self.address, self.token))
         except BaseException as error:
-            await self._end()
+            await self._terminate()
             self.state = DriverState.DOWN
             self.trouble = str(error)
             raise
@@ -144,7 +144,7 @@ class Driver:
         cluster = self._settings.cluster
 
         async def watch() -> None:
-            await until_lost(cluster)
+            await wait_until_lost(cluster)
             self._kill(process, f"the master of the cluster `{cluster.name}` is gone, and what runs there ends")
 
         watching = self._tasks.start_task(
@@ -203,7 +203,7 @@ class Driver:
         lines = (f"{key}={value}" for key, value in properties(self._settings, self._ports).items())
         return "\n".join((self.key.hex(), self.token, *lines, "", ""))
 
-    async def _until(self, process: Process, ready: Awaitable[None]) -> None:
+    async def _wait_for(self, process: Process, ready: Awaitable[None]) -> None:
         """Wait for `ready`; the JVM's death or a failed canary ends the wait."""
         waiting, dying = asyncio.ensure_future(ready), asyncio.ensure_future(process.wait())
         try:
@@ -223,7 +223,7 @@ class Driver:
 
     async def _supervise(self) -> None:
         supervisor = Supervisor(self._launch, (DriverError, OSError), _BACK_OFF, self._say)
-        await supervisor.keep_up(lambda: self._process, self._ended, self._again)
+        await supervisor.keep_up(lambda: self._process, self._ended, self._restart_message)
 
     def _ended(self, code: int) -> str:
         self.state = DriverState.DOWN
@@ -231,10 +231,10 @@ class Driver:
         self._release_ports()
         return f"the Spark driver ended (code {code}); its sessions are gone; starting another"
 
-    def _again(self) -> str:
+    def _restart_message(self) -> str:
         return f"the Spark driver serves again, as number {self.generation}"
 
-    async def _end(self) -> None:
+    async def _terminate(self) -> None:
         self._end_watches()
         process = self._process
         if process is not None and process.returncode is None:

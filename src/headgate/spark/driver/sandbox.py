@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from headgate.sandbox import Level, Policy
+from headgate.sandbox import Policy, SandboxLevel
 from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM, sandbox_command
 from headgate.spark.driver.clusters import Cluster
-from headgate.spark.driver.config import STACK_MIB, THREAD_POOLS, DriverSettings, command
+from headgate.spark.driver.config import STACK_MIB, THREAD_POOLS, DriverSettings, java_command
 from headgate.spark.driver.ports import DriverPorts
 from headgate.spark.toolchain.jars import spark_jars
 
@@ -25,13 +25,13 @@ _KUBERNETES: Final = "/var/run/secrets/kubernetes.io"
 
 def driver_command(settings: DriverSettings, ports: DriverPorts) -> tuple[str, ...]:
     """Return the command that starts a driver in its sandbox. It contains no secret."""
-    return sandbox_command(command(settings), driver_policy(settings, ports), choose_level(settings))
+    return sandbox_command(java_command(settings), driver_policy(settings, ports), choose_level(settings))
 
 
-def choose_level(settings: DriverSettings) -> Level:
+def choose_level(settings: DriverSettings) -> SandboxLevel:
     """Return the level of a driver's sandbox. The ports of executors on other machines are unknown when the driver starts."""
     level = settings.sandbox.level
-    return Level.FILES_ONLY if settings.cluster.remote and level is Level.FULL else level
+    return SandboxLevel.FILES_ONLY if settings.cluster.is_remote and level is SandboxLevel.FULL else level
 
 
 def driver_policy(settings: DriverSettings, ports: DriverPorts) -> Policy:
@@ -46,7 +46,7 @@ def driver_policy(settings: DriverSettings, ports: DriverPorts) -> Policy:
         connects=(*sandbox.connects, *ports.all),
         listens=ports.all,
         # A master and executors are found by their names.
-        datagrams=cluster.remote,
+        datagrams=cluster.is_remote,
         ends_with_parent=True,
         open_files=_OPEN_FILES,
         memory_bytes=(2 * cluster.heap_mib << 20) + _stack_bytes() + _BESIDE_HEAP,

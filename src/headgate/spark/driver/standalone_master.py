@@ -57,7 +57,7 @@ async def _ask(host: str, port: int) -> bytes:
         writer.close()
 
 
-async def until_lost(cluster: Cluster) -> None:
+async def wait_until_lost(cluster: Cluster) -> None:
     """Return when the only master is gone: it would not know this driver again. Never, where Spark turns to another itself."""
     masters = tuple(cluster.masters)
     if len(masters) != 1:

@@ -11,12 +11,12 @@ from google.protobuf.message import DecodeError
 
 from headgate.spark.gateway.call_identity import SessionKey, stamp
 from headgate.spark.gateway.errors import InvalidRequestError, TooComplexError
-from headgate.spark.gateway.policy.plans import MAX_PLAN_BYTES, unpack
+from headgate.spark.gateway.policy.plans import MAX_PLAN_BYTES, unpack_plan
 from headgate.spark.gateway.policy.references import References, references
-from headgate.spark.gateway.policy.rules import Reader
-from headgate.spark.gateway.policy.walk import TOO_DEEP, check
+from headgate.spark.gateway.policy.rules import RequestingCaller
+from headgate.spark.gateway.policy.walk import TOO_DEEP, check_request
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
-from headgate.spark.gateway.wire_format import parse
+from headgate.spark.gateway.wire_format import parse_message
 
 _STACK: Final = 256 * 1024 * 1024
 """Enough for a message nested as deep as protobuf can read at all (65,535 levels); only what is used is taken."""
@@ -31,18 +31,18 @@ class Admitted:
     references: References
 
 
-def admit(rpc: Rpc, data: bytes, reader: Reader, most: int = MAX_PLAN_BYTES) -> Admitted:
+def admit(rpc: Rpc, data: bytes, reader: RequestingCaller, most: int = MAX_PLAN_BYTES) -> Admitted:
     """Return the checked request. Runs on an `inspector` thread.
 
-    Raises `RefusedError`, `InvalidRequestError`, and `LargePlanError` if it has a compressed plan of more than `most` bytes.
+    Raises `RequestRefusedError`, `InvalidRequestError`, and `LargePlanError` if it has a compressed plan of more than `most` bytes.
     """
     try:
-        request = parse(rpc.request, data)
+        request = parse_message(rpc.request, data)
     except DecodeError:
         raise InvalidRequestError(f"this is not a request of `{rpc.name}`") from None
-    unpack(request, most)
+    unpack_plan(request, most)
     try:
-        referring = check(request, reader)
+        referring = check_request(request, reader)
     except RecursionError:  # of a rule that looks at the arguments of SQL
         raise TooComplexError(TOO_DEEP) from None
     key = stamp(request, reader.caller)

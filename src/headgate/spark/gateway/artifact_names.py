@@ -12,8 +12,8 @@ from typing import Any, Final
 from headgate.spark.gateway.answer_bounds import parse_answer, require_few_parts
 from headgate.spark.gateway.protos import base
 
-PREFIX: Final = "cache/"
-ROWS: Final = "rows"
+CACHE_PREFIX: Final = "cache/"
+ROWS_KIND: Final = "rows"
 SCHEMA: Final = "schema"
 MAX_ARTIFACTS: Final = 65_536
 """Artifacts of one upload, and names in one question about them."""
@@ -26,14 +26,14 @@ def driver_hash(kind: str, client_hash: str) -> str:
 
 def name_cached_rows(relation: Any) -> None:
     """Put the driver's hashes into a `ChunkedCachedLocalRelation`."""
-    relation.dataHashes[:] = [driver_hash(ROWS, each) for each in relation.dataHashes]
+    relation.dataHashes[:] = [driver_hash(ROWS_KIND, each) for each in relation.dataHashes]
     if relation.HasField("schemaHash"):
         relation.schemaHash = driver_hash(SCHEMA, relation.schemaHash)
 
 
 def name_asked_artifacts(request: Any) -> dict[str, str]:
     """Put the driver's names into an `ArtifactStatusesRequest`; return the client's name of each."""
-    clients = {_driver_name(kind, name): name for name in request.names for kind in (ROWS, SCHEMA)}
+    clients = {_driver_name(kind, name): name for name in request.names for kind in (ROWS_KIND, SCHEMA)}
     request.names[:] = list(clients)
     return clients
 
@@ -62,4 +62,4 @@ def restore_summaries(answer: bytes, clients: Mapping[str, str]) -> bytes:
 
 
 def _driver_name(kind: str, name: str) -> str:
-    return PREFIX + driver_hash(kind, name.removeprefix(PREFIX))
+    return CACHE_PREFIX + driver_hash(kind, name.removeprefix(CACHE_PREFIX))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from headgate.spark.gateway.arrow_rows import is_arrow
-from headgate.spark.gateway.artifact_names import MAX_ARTIFACTS, PREFIX
-from headgate.spark.gateway.errors import InvalidRequestError, RefusedError
+from headgate.spark.gateway.artifact_names import CACHE_PREFIX, MAX_ARTIFACTS
+from headgate.spark.gateway.errors import InvalidRequestError, RequestRefusedError
 from headgate.spark.gateway.policy.schemas import MAX_SCHEMA_BYTES, check_schema
 from headgate.spark.gateway.protos import base
 
@@ -16,7 +16,7 @@ MAX_ARTIFACT_BYTES: Final = 128 * 1024 * 1024
 _CHUNK_BYTES: Final = 1024 * 1024
 _CONTROLS: Final = frozenset(map(chr, (*range(9), 11, 12, *range(14, 32), 127)))
 
-Request = Any
+ArtifactRequest = Any
 """An `AddArtifactsRequest`, whose nested messages the stubs do not know."""
 
 
@@ -33,12 +33,12 @@ class Artifact:
         return is_arrow(self.data)
 
 
-def verify(artifacts: Iterable[Artifact]) -> None:
+def verify_hashes(artifacts: Iterable[Artifact]) -> None:
     """Raise `InvalidRequestError` for an artifact of another hash, and for a schema that is not one. Takes time."""
     for artifact in artifacts:
         if hashlib.sha256(artifact.data).hexdigest() != artifact.hash:
             raise InvalidRequestError(
-                f"the artifact `{PREFIX}{artifact.hash}` does not have the SHA-256 hash in its name; upload it again"
+                f"the artifact `{CACHE_PREFIX}{artifact.hash}` does not have the SHA-256 hash in its name; upload it again"
             )
         if not artifact.is_rows:
             _check_text(artifact.data)
@@ -46,14 +46,14 @@ def verify(artifacts: Iterable[Artifact]) -> None:
 
 def _check_text(data: bytes) -> None:
     if len(data) > MAX_SCHEMA_BYTES:
-        raise RefusedError(f"a schema is larger than {MAX_SCHEMA_BYTES // 1024 // 1024} MiB; use fewer columns")
+        raise RequestRefusedError(f"a schema is larger than {MAX_SCHEMA_BYTES // 1024 // 1024} MiB; use fewer columns")
     try:
         text = data.decode()
     except UnicodeDecodeError:
         text = "\0"
     # Arrow's old format begins with a small number. Without control characters no text can be read as that.
     if not _CONTROLS.isdisjoint(text):
-        raise RefusedError("an artifact is neither rows in Arrow format nor a schema in text; send one of these")
+        raise RequestRefusedError("an artifact is neither rows in Arrow format nor a schema in text; send one of these")
     check_schema(text)
 
 
@@ -64,7 +64,7 @@ class Collector:
         self._count = 0
         self._begun: _Begun | None = None
 
-    def take(self, request: Request) -> list[Artifact]:
+    def take(self, request: ArtifactRequest) -> list[Artifact]:
         """Return the artifacts that are whole with this request. Raises `InvalidRequestError`."""
         kind = request.WhichOneof("payload")
         if kind == "chunk":
@@ -109,7 +109,7 @@ class Collector:
         self._count += 1
         if self._count > MAX_ARTIFACTS:
             raise InvalidRequestError(f"one upload has more than {MAX_ARTIFACTS:,} artifacts; send them in several")
-        return name.removeprefix(PREFIX)
+        return name.removeprefix(CACHE_PREFIX)
 
     def _checked(self, name: str, chunk: Any) -> bytes:
         data = chunk.data
@@ -129,7 +129,7 @@ class _Begun:
     data: bytearray = field(default_factory=bytearray)
 
 
-def requests_for(head: Request, artifacts: Sequence[Artifact]) -> Iterator[bytes]:
+def upload_requests(head: ArtifactRequest, artifacts: Sequence[Artifact]) -> Iterator[bytes]:
     """Yield the requests that upload artifacts to the driver, in the name and session of `head`."""
     small = [artifact for artifact in artifacts if len(artifact.data) <= _CHUNK_BYTES]
     yield from _batches(head, small)
@@ -138,24 +138,24 @@ def requests_for(head: Request, artifacts: Sequence[Artifact]) -> Iterator[bytes
             yield from _chunked(head, artifact)
 
 
-def _batches(head: Request, artifacts: Sequence[Artifact]) -> Iterator[bytes]:
+def _batches(head: ArtifactRequest, artifacts: Sequence[Artifact]) -> Iterator[bytes]:
     request, size = _empty(head), 0
     for artifact in artifacts:
         if size and size + len(artifact.data) > _CHUNK_BYTES:
             yield request.SerializeToString()
             request, size = _empty(head), 0
-        request.batch.artifacts.add(name=PREFIX + artifact.hash, data=_chunk(artifact.data))
+        request.batch.artifacts.add(name=CACHE_PREFIX + artifact.hash, data=_chunk(artifact.data))
         size += len(artifact.data)
     if request.batch.artifacts:
         yield request.SerializeToString()
 
 
-def _chunked(head: Request, artifact: Artifact) -> Iterator[bytes]:
+def _chunked(head: ArtifactRequest, artifact: Artifact) -> Iterator[bytes]:
     starts = range(0, len(artifact.data), _CHUNK_BYTES)
     for start in starts:
         request, chunk = _empty(head), _chunk(artifact.data[start : start + _CHUNK_BYTES])
         if start == 0:
-            request.begin_chunk.name = PREFIX + artifact.hash
+            request.begin_chunk.name = CACHE_PREFIX + artifact.hash
             request.begin_chunk.total_bytes = len(artifact.data)
             request.begin_chunk.num_chunks = len(starts)
             request.begin_chunk.initial_chunk.CopyFrom(chunk)
@@ -168,7 +168,7 @@ def _chunk(data: bytes) -> Any:
     return base.AddArtifactsRequest.ArtifactChunk(data=data, crc=zlib.crc32(data))
 
 
-def _empty(head: Request) -> Request:
+def _empty(head: ArtifactRequest) -> ArtifactRequest:
     request = base.AddArtifactsRequest()
     request.CopyFrom(head)
     return request

@@ -6,10 +6,11 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 
-from headgate.control.text.error_text import REFUSED, mask
-from headgate.spark.authority import Endpoint
+from headgate.control.text.error_text import REFUSED_STATE, mask
+from headgate.spark.authority import DriverEndpoint
 from headgate.spark.gateway.answer_bounds import LARGEST_LISTING, parse_answer
 from headgate.spark.gateway.call_identity import SessionKey
+from headgate.spark.gateway.error_scrubber import scrub, sqlstate
 from headgate.spark.gateway.errors import (
     STATUS_KEY,
     DriverGoneError,
@@ -19,14 +20,13 @@ from headgate.spark.gateway.errors import (
 )
 from headgate.spark.gateway.protos import base, commands
 from headgate.spark.gateway.rpcs import (
-    CONFIG,
+    CONFIG_RPC,
     EXECUTE_PLAN,
     INTERRUPT,
     RELEASE_EXECUTE,
     RELEASE_SESSION,
     Rpc,
 )
-from headgate.spark.gateway.scrubbing import scrub, sqlstate
 from headgate.spark.sql.statements import NOT_READY
 
 MAX_MESSAGE_BYTES: Final = 128 * 1024 * 1024
@@ -48,10 +48,10 @@ _NO_MISTAKE: Final = ("08", "54", "57", "XX")
 """How SQLSTATEs begin that say nothing about a statement: connections, limits, cancellations, internal errors."""
 
 
-class Backend:
+class DriverBackend:
     """A connection to one start of a driver."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: DriverEndpoint) -> None:
         self.endpoint = endpoint
         self.name = endpoint.name
         self._metadata = (("authorization", f"Bearer {endpoint.token}"),)
@@ -83,9 +83,9 @@ class Backend:
         request = base.ConfigRequest(session_id=key.session_id, client_type="headgate")
         request.user_context.user_id = key.user
         request.operation.set.pairs.extend(base.KeyValue(key=name, value=value) for name, value in pairs.items())
-        await self.unary(CONFIG, request.SerializeToString())
+        await self.unary(CONFIG_RPC, request.SerializeToString())
 
-    async def forget(self, key: SessionKey) -> None:
+    async def release_session(self, key: SessionKey) -> None:
         """End a Spark session if there is one; the same id may be used again."""
         request = base.ReleaseSessionRequest(session_id=key.session_id, client_type="headgate", allow_reconnect=True)
         request.user_context.user_id = key.user
@@ -176,7 +176,7 @@ def is_mistake(error: grpc.aio.AioRpcError) -> bool:
     """Return whether Spark found a mistake in a statement; a refusal, a limit and a lost connection are none."""
     rich = rich_status(error)
     state = sqlstate(rich[0][1]) if rich else ""
-    return bool(state) and state != REFUSED and not state.startswith(_NO_MISTAKE)
+    return bool(state) and state != REFUSED_STATE and not state.startswith(_NO_MISTAKE)
 
 
 def lost_statement(error: grpc.aio.AioRpcError) -> GatewayError | None:
@@ -190,9 +190,9 @@ class Backends:
     """Connects when a driver is first asked for."""
 
     def __init__(self) -> None:
-        self._backends: dict[str, Backend] = {}
+        self._backends: dict[str, DriverBackend] = {}
 
-    async def reach(self, endpoint: Endpoint | None) -> Backend:
+    async def reach(self, endpoint: DriverEndpoint | None) -> DriverBackend:
         """Return the connection to a start of a driver. Raises `UnavailableError` if there is none, or a later one."""
         if endpoint is None:
             raise UnavailableError(NOT_READY)
@@ -201,7 +201,7 @@ class Backends:
             return found
         if found is not None and found.endpoint.generation > endpoint.generation:
             raise UnavailableError(NOT_READY)
-        backend = self._backends[endpoint.name] = Backend(endpoint)
+        backend = self._backends[endpoint.name] = DriverBackend(endpoint)
         if found is not None:
             await found.close()
         return backend

@@ -12,22 +12,22 @@ import grpc
 import grpc.aio
 
 from headgate.facts.caller import Caller
-from headgate.spark.authority import Credential
-from headgate.spark.gateway.backend import Backend
+from headgate.spark.authority import PresentedCredential
+from headgate.spark.gateway.backend import DriverBackend
 from headgate.spark.gateway.errors import STATUS_KEY, GatewayError, UnavailableError, status_details
-from headgate.spark.gateway.metrics import Counts
+from headgate.spark.gateway.metrics import GatewayCounts
 
 
 @dataclass(frozen=True, slots=True)
-class UnderWay:
+class ActiveCall:
     """Who calls, with what, and the connection that serves it."""
 
-    credential: Credential
+    credential: PresentedCredential
     caller: Caller
-    backend: Backend
+    backend: DriverBackend
 
 
-Context = grpc.aio.ServicerContext[Any, Any]
+CallContext = grpc.aio.ServicerContext[Any, Any]
 log = logging.getLogger(__name__)
 
 REQUEST_ID: Final = "x-request-id"
@@ -36,16 +36,16 @@ _OFTEN: Final = frozenset({"ReleaseExecute", "ReattachExecute"})
 _FITS: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 
 
-class Answering:
+class CallLifecycle:
     """Around one call. `call` is set once it is known who calls."""
 
-    def __init__(self, name: str, context: Context, counts: Counts) -> None:
+    def __init__(self, name: str, context: CallContext, counts: GatewayCounts) -> None:
         self._name = name
         self._context = context
         self._counts = counts
         self._began = time.monotonic()
         self._status = grpc.StatusCode.OK
-        self.call: UnderWay | None = None
+        self.call: ActiveCall | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -91,7 +91,7 @@ class Answering:
         log.log(level, "answered", extra={"fields": fields})
 
 
-def _request_id(context: Context) -> str:
+def _request_id(context: CallContext) -> str:
     """Return the id that the client gave its call, if it can stand in a log, or a new one."""
     given = next((value for key, value in context.invocation_metadata() or () if key == REQUEST_ID), "")
     return given if isinstance(given, str) and _FITS.fullmatch(given) else str(uuid.uuid4())

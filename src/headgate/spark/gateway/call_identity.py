@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from headgate.facts.caller import Caller
-from headgate.spark.authority import ORGANIZATION, Credential
-from headgate.spark.gateway.errors import InvalidRequestError, RefusedError, UnauthenticatedError
+from headgate.spark.authority import ORGANIZATION_HEADER, PresentedCredential
+from headgate.spark.gateway.errors import InvalidRequestError, RequestRefusedError, UnauthenticatedError
 
 _SCHEME: Final = "bearer "
 _RUN: Final = "run-"
@@ -29,16 +29,16 @@ class SessionKey:
         return f"{principal}:runs" if through.startswith(_RUN) else principal
 
 
-def credential(metadata: Iterable[tuple[str, str | bytes]]) -> Credential:
+def credential_of_call(metadata: Iterable[tuple[str, str | bytes]]) -> PresentedCredential:
     """Return what a call presents. Raises `UnauthenticatedError` unless there is exactly one token."""
     given = [(key.lower(), str(value)) for key, value in metadata]
     tokens = [value for key, value in given if key == "authorization"]
-    named = [value for key, value in given if key == ORGANIZATION]
+    named = [value for key, value in given if key == ORGANIZATION_HEADER]
     if len(tokens) != 1 or not tokens[0].lower().startswith(_SCHEME):
         raise UnauthenticatedError("a token is missing; connect with `sc://localhost:<port>/;token=<token>`")
     if len(named) > 1:
-        raise UnauthenticatedError(f"`{ORGANIZATION}` is there several times; one organization can be meant")
-    return Credential(tokens[0][len(_SCHEME) :].strip(), *named)
+        raise UnauthenticatedError(f"`{ORGANIZATION_HEADER}` is there several times; one organization can be meant")
+    return PresentedCredential(tokens[0][len(_SCHEME) :].strip(), *named)
 
 
 def user_id(caller: Caller) -> str:
@@ -46,7 +46,7 @@ def user_id(caller: Caller) -> str:
     parts = [str(caller.principal), f"{_RUN}{caller.run}" if caller.run else f"token-{caller.token or 'none'}"]
     # Spark writes user and session ids into one job tag, with `_Session_` between them.
     if not all(_ID.fullmatch(part) for part in parts) or "_Session_" in "".join(parts):
-        raise RefusedError("the id of this principal, token or run cannot be a user of Spark")
+        raise RequestRefusedError("the id of this principal, token or run cannot be a user of Spark")
     return ":".join(parts)
 
 

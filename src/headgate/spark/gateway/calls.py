@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from headgate.facts.ids import PrincipalId
-from headgate.spark.gateway.call import UnderWay
+from headgate.spark.gateway.call import ActiveCall
 from headgate.spark.gateway.errors import DriverGoneError, ExhaustedError, GatewayError
-from headgate.spark.gateway.operations import Kind, Operation, Operations
+from headgate.spark.gateway.operations import Operation, OperationKind, Operations
 from headgate.spark.gateway.rpcs import ANALYZE_PLAN, Rpc
 from headgate.spark.gateway.session_bindings import Binding
 from headgate.spark.sql.statements import NOT_READY
@@ -112,7 +112,7 @@ class Calls:
         self.uploads = Slots("uploads", UPLOADS_PER_PRINCIPAL, UPLOADS)
         self._sent = set[asyncio.Task[bytes]]()
 
-    async def send(self, rpc: Rpc, call: UnderWay, binding: Binding, request: bytes) -> bytes:
+    async def send(self, rpc: Rpc, call: ActiveCall, binding: Binding, request: bytes) -> bytes:
         """Return the driver's answer. Raises `grpc.aio.AioRpcError`, `GatewayError`."""
         if rpc is ANALYZE_PLAN:
             return await self._analyse(call, binding, request)
@@ -127,7 +127,7 @@ class Calls:
             task.cancel()
         await asyncio.gather(*self._sent, return_exceptions=True)
 
-    async def _analyse(self, call: UnderWay, binding: Binding, request: bytes) -> bytes:
+    async def _analyse(self, call: ActiveCall, binding: Binding, request: bytes) -> bytes:
         principal = call.caller.principal
         operation = Operation(
             binding.key,
@@ -136,7 +136,7 @@ class Calls:
             principal,
             call.backend,
             size=len(request),
-            kind=Kind.ANALYSIS,
+            kind=OperationKind.ANALYSIS,
         )
         await self.analyses.take(principal)
         try:
@@ -154,7 +154,7 @@ class Calls:
         with self._operations.attached(operation):
             return await self._answer(call, task)
 
-    def _begin(self, rpc: Rpc, call: UnderWay, request: bytes) -> "asyncio.Task[bytes]":
+    def _begin(self, rpc: Rpc, call: ActiveCall, request: bytes) -> "asyncio.Task[bytes]":
         """Send a call that goes on until the driver answers, also when the client leaves."""
         # gRPC would end its own side at a deadline, and the driver would go on with the analysis.
         within = {"seconds": None} if rpc is ANALYZE_PLAN else {}
@@ -164,7 +164,7 @@ class Calls:
         task.add_done_callback(lambda done: None if done.cancelled() else done.exception())
         return task
 
-    async def _answer(self, call: UnderWay, task: "asyncio.Task[bytes]") -> bytes:
+    async def _answer(self, call: ActiveCall, task: "asyncio.Task[bytes]") -> bytes:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:

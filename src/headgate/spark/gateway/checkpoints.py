@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from headgate.spark.gateway.answer_bounds import parse_answer
-from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.protos import base
 
 _MOST: Final = 1000
 """Relations that one session may hold; Spark keeps the rows of each."""
 
 
-class Checkpoints:
+class SessionCheckpoints:
     """The relations that one session holds."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Checkpoints:
     def admit(self, request: Any, named: Iterable[str]) -> bool:
         """Return whether the answers to a request that names these relations must be read by `note`.
 
-        Raises `RefusedError` for a relation that was not given to this session.
+        Raises `RequestRefusedError` for a relation that was not given to this session.
         """
         if isinstance(request, base.ReattachExecuteRequest):
             return request.operation_id in self._begun
@@ -33,7 +33,7 @@ class Checkpoints:
             self._begun.discard(request.operation_id)
         for relation in named:
             if relation not in self._relations:
-                raise RefusedError(f"the relation `{relation}` was not given to this session")
+                raise RequestRefusedError(f"the relation `{relation}` was not given to this session")
         if not isinstance(request, base.ExecutePlanRequest):
             return False
         kind = request.plan.command.WhichOneof("command_type")
@@ -52,5 +52,5 @@ class Checkpoints:
 
     def _begin(self, operation: str) -> None:
         if len(self._relations) + len(self._begun) >= _MOST:
-            raise RefusedError("this session holds too many checkpoints; drop some of them")
+            raise RequestRefusedError("this session holds too many checkpoints; drop some of them")
         self._begun.add(operation)

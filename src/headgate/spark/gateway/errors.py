@@ -7,7 +7,7 @@ from google.protobuf.any_pb2 import Any
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-from headgate.control.text.error_text import REFUSED
+from headgate.control.text.error_text import REFUSED_STATE
 from headgate.spark.sql.statements import DRIVER_LOST, NOT_CONNECTED, STATEMENT_LOST
 
 STATUS_KEY: Final = "grpc-status-details-bin"
@@ -28,14 +28,14 @@ class GatewayError(Exception):
         super().__init__(self.message)
 
 
-class RefusedError(GatewayError):
+class RequestRefusedError(GatewayError):
     """Headgate does not let this pass."""
 
     code = grpc.StatusCode.PERMISSION_DENIED
-    sqlstate = REFUSED
+    sqlstate = REFUSED_STATE
 
 
-class TooLargeError(RefusedError):
+class TooLargeError(RequestRefusedError):
     """The request holds more than Headgate passes on."""
 
     code = grpc.StatusCode.INVALID_ARGUMENT

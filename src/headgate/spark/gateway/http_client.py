@@ -10,11 +10,11 @@ import httptools
 _CONNECTIONS: Final = 64
 
 
-class NoAnswerError(Exception):
+class NoResponseError(Exception):
     """The server did not answer."""
 
 
-class Wire:
+class HttpClient:
     """Sends JSON to the server. Of one event loop."""
 
     def __init__(self, url: str, key: str) -> None:
@@ -29,13 +29,13 @@ class Wire:
         self._room = asyncio.Semaphore(_CONNECTIONS)
 
     async def post(self, path: str, body: bytes, within: float) -> tuple[int, bytes]:
-        """Return the status and the body of the answer. Raises `NoAnswerError`, after so many seconds at the latest."""
+        """Return the status and the body of the answer. Raises `NoResponseError`, after so many seconds at the latest."""
         request = f"POST {path} {self._head}{len(body)}\r\n\r\n".encode() + body
         try:
             async with asyncio.timeout(within), self._room:
                 return await self._answer(request)
         except (OSError, TimeoutError, httptools.HttpParserError) as error:
-            raise NoAnswerError(str(error)) from None
+            raise NoResponseError(str(error)) from None
 
     def close(self) -> None:
         """Close every connection."""

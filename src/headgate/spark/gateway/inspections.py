@@ -17,7 +17,7 @@ from headgate.facts.ids import PrincipalId
 from headgate.spark.gateway.admission import Admitted, admit, inspector
 from headgate.spark.gateway.errors import ExhaustedError, TooComplexError
 from headgate.spark.gateway.policy.plans import MAX_PLAN_BYTES, LargePlanError
-from headgate.spark.gateway.policy.rules import MayTouch, Reader
+from headgate.spark.gateway.policy.rules import MayAccess, RequestingCaller
 from headgate.spark.gateway.rpcs import Rpc
 
 INSPECTION_SECONDS: Final = 30.0
@@ -39,7 +39,7 @@ class Inspections:
         self.small = Lane(_SMALL_THREADS)
         self.large = Lane(_LARGE_THREADS)
 
-    async def run(self, rpc: Rpc, data: bytes, caller: Caller, may_touch: MayTouch) -> Admitted:
+    async def run(self, rpc: Rpc, data: bytes, caller: Caller, may_touch: MayAccess) -> Admitted:
         """Return the checked request. Raises `GatewayError`s."""
         if len(data) <= SMALL_BYTES:
             # A plan that is large once it is unpacked is met after as many bytes.
@@ -56,7 +56,7 @@ class Inspections:
         self.large.close()
 
 
-def _work(rpc: Rpc, data: bytes, caller: Caller, may_touch: MayTouch, most: int) -> Callable[[], Admitted]:
+def _work(rpc: Rpc, data: bytes, caller: Caller, may_touch: MayAccess, most: int) -> Callable[[], Admitted]:
     def work() -> Admitted:
         deadline = time.monotonic() + INSPECTION_SECONDS
 
@@ -70,7 +70,7 @@ def _work(rpc: Rpc, data: bytes, caller: Caller, may_touch: MayTouch, most: int)
             require_time()
             return may_touch(caller, action, path)
 
-        return admit(rpc, data, Reader(caller, may_touch_in_time, require_time), most)
+        return admit(rpc, data, RequestingCaller(caller, may_touch_in_time, require_time), most)
 
     return work
 

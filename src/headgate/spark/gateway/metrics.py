@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 
-class Counts:
+class GatewayCounts:
     """Counts since the gateway began, in plain numbers of its one event loop."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Final
 
 from headgate.facts.ids import PrincipalId
-from headgate.spark.gateway.backend import Backend
+from headgate.spark.gateway.backend import DriverBackend
 from headgate.spark.gateway.call_identity import SessionKey
 from headgate.spark.gateway.errors import ExhaustedError, GatewayError, InvalidRequestError
 
@@ -31,7 +31,7 @@ REMEMBERED_SECONDS: Final = 330.0
 """How long a client that comes back hears why its operation was ended."""
 
 
-class Kind(Enum):
+class OperationKind(Enum):
     """What the driver was sent. Spark can interrupt statements; an analysis ends only by itself."""
 
     STATEMENT = "statement"
@@ -46,12 +46,12 @@ class Operation:
     id: str
     handle: str
     principal: PrincipalId
-    backend: Backend
+    backend: DriverBackend
     size: int = 0
     """Bytes of the request that the driver was sent."""
     stays: bool = False
     """Whether a client may come back for it when the call has ended."""
-    kind: Kind = Kind.STATEMENT
+    kind: OperationKind = OperationKind.STATEMENT
     left: float = 0.0
     calls: set["asyncio.Task[object]"] = field(default_factory=set["asyncio.Task[object]"])
     error: GatewayError | None = None
@@ -60,7 +60,7 @@ class Operation:
     ended: bool = False
     """Whether the driver has confirmed that it ended or was released."""
 
-    def cut(self, error: GatewayError) -> None:
+    def abort(self, error: GatewayError) -> None:
         """End the calls that bring its results; they and later ones raise `error`."""
         self.error = self.error or error
         for call in self.calls:
@@ -96,14 +96,14 @@ class Operations:
             )
         self._require_room(operation)
         self._bytes[operation.principal] += operation.size
-        if operation.kind is Kind.STATEMENT:
+        if operation.kind is OperationKind.STATEMENT:
             self._held[operation.principal] += 1
             self._in_driver[operation.backend.name] += 1
         operation.left = self._clock()
         self._operations[_place(operation)] = operation
         return operation
 
-    def find(self, backend: Backend, key: SessionKey, id: str) -> Operation | None:
+    def find(self, backend: DriverBackend, key: SessionKey, id: str) -> Operation | None:
         """Return an operation that is tracked, or None."""
         found = self._operations.get((backend.name, id))
         return found if found is not None and found.key == key else None
@@ -145,7 +145,7 @@ class Operations:
         operation.ended, operation.left = True, self._clock()
         self._bytes[operation.principal] -= operation.size
         self._bytes += Counter()
-        if operation.kind is Kind.STATEMENT:
+        if operation.kind is OperationKind.STATEMENT:
             self._held[operation.principal] -= 1
             self._held += Counter()
             self._in_driver[operation.backend.name] -= 1
@@ -157,12 +157,12 @@ class Operations:
         """Return whether the driver may still register the operation's plan, so that finding nothing proves nothing."""
         return not operation.is_known and self._clock() < operation.left + ARRIVAL_SECONDS
 
-    def of_session(self, backend: Backend, key: SessionKey) -> tuple[Operation, ...]:
+    def of_session(self, backend: DriverBackend, key: SessionKey) -> tuple[Operation, ...]:
         """Return the statements of a session."""
         return tuple(
             each
             for each in self._operations.values()
-            if (each.backend.name, each.key, each.kind) == (backend.name, key, Kind.STATEMENT)
+            if (each.backend.name, each.key, each.kind) == (backend.name, key, OperationKind.STATEMENT)
         )
 
     def running(self) -> tuple[Operation, ...]:
@@ -175,12 +175,14 @@ class Operations:
 
     def unattended(self) -> tuple[Operation, ...]:
         """Return the statements that are to be interrupted: cut ones, and those that no client waits for any more."""
-        return tuple(each for each in self.running() if each.kind is Kind.STATEMENT and self._is_unattended(each))
+        return tuple(
+            each for each in self.running() if each.kind is OperationKind.STATEMENT and self._is_unattended(each)
+        )
 
     def _require_room(self, operation: Operation) -> None:
-        if operation.kind is Kind.STATEMENT and self._held[operation.principal] >= PER_PRINCIPAL:
+        if operation.kind is OperationKind.STATEMENT and self._held[operation.principal] >= PER_PRINCIPAL:
             raise ExhaustedError(f"{PER_PRINCIPAL} operations of yours are under way; wait for one of them to end")
-        if operation.kind is Kind.STATEMENT and self._in_driver[operation.backend.name] >= PER_DRIVER:
+        if operation.kind is OperationKind.STATEMENT and self._in_driver[operation.backend.name] >= PER_DRIVER:
             raise ExhaustedError(
                 f"{PER_DRIVER} operations of all users are under way in your organization's Spark; "
                 "none of yours needs to end, try again in a few seconds"

@@ -7,13 +7,13 @@ from typing import Any, Final
 import grpc.aio
 
 from headgate.spark.gateway.backend import lost_statement, rich_status
-from headgate.spark.gateway.call import Context
+from headgate.spark.gateway.call import CallContext
+from headgate.spark.gateway.error_scrubber import scrub_result
 from headgate.spark.gateway.errors import GatewayError, StatementLostError
 from headgate.spark.gateway.interrupts import Interrupts
-from headgate.spark.gateway.metrics import Counts
+from headgate.spark.gateway.metrics import GatewayCounts
 from headgate.spark.gateway.operations import Operation, Operations
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
-from headgate.spark.gateway.scrubbing import scrub_result
 
 Note = Callable[[bytes], None]
 
@@ -81,7 +81,7 @@ class Relay:
     """Passes results on, no faster than the client takes them."""
 
     def __init__(
-        self, operations: Operations, interrupts: Interrupts, counts: Counts, require_watched: Callable[[], None]
+        self, operations: Operations, interrupts: Interrupts, counts: GatewayCounts, require_watched: Callable[[], None]
     ) -> None:
         """`require_watched` raises while nothing would end an operation whose rights go."""
         self._operations = operations
@@ -89,7 +89,9 @@ class Relay:
         self._counts = counts
         self._require_watched = require_watched
 
-    async def carry(self, rpc: Rpc, request: bytes, operation: Operation, context: Context, note: Note | None) -> None:
+    async def carry(
+        self, rpc: Rpc, request: bytes, operation: Operation, context: CallContext, note: Note | None
+    ) -> None:
         """Send a request and pass its answers on. The operation stays tracked until the driver has ended it."""
         with self._operations.attached(operation):
             answers = ResultStream(operation, operation.backend.stream(rpc, request))
@@ -108,7 +110,7 @@ class Relay:
             finally:
                 self._leave(rpc, operation, answers, has_ended=has_ended)
 
-    async def _pass_on(self, answers: ResultStream, context: Context, note: Note | None) -> None:
+    async def _pass_on(self, answers: ResultStream, context: CallContext, note: Note | None) -> None:
         async for message in answers.messages():
             self._require_watched()
             if note is not None:

@@ -5,30 +5,41 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from headgate.spark.authority import ORGANIZATION, Admission, Credential, Endpoint, Opened, Report, Running, Verdicts
-from headgate.spark.authority_messages import Authenticate, Close, Decide, MayTouch, Open, path_of
+from headgate.spark.authority import (
+    ORGANIZATION_HEADER,
+    AdmittedCaller,
+    DriverEndpoint,
+    OpenedSession,
+    OperationReport,
+    PresentedCredential,
+    Revocations,
+    Running,
+)
+from headgate.spark.authority_messages import Authenticate, Close, DecideMessage, MayAccessMessage, Open, message_path
 from headgate.spark.gateway.errors import (
     ExhaustedError,
     InvalidRequestError,
-    RefusedError,
+    RequestRefusedError,
     UnavailableError,
     UnknownTokenError,
 )
-from headgate.spark.gateway.http_client import NoAnswerError, Wire
+from headgate.spark.gateway.http_client import HttpClient, NoResponseError
 
 _WITHIN: Final = 10.0
 _REPORT_WITHIN: Final = 3.0
 _NO_ANSWER: Final = "access cannot be decided right now, so it is refused; try again"
 _SEVERAL: Final = (
     "you are in several organizations; connect with "
-    f"`sc://localhost:<port>/;token=<token>;{ORGANIZATION}=<organization>`"
+    f"`sc://localhost:<port>/;token=<token>;{ORGANIZATION_HEADER}=<organization>`"
 )
 
-_ADMISSION: Final = TypeAdapter(Admission | None)
-_OPENED: Final = TypeAdapter(Opened)
+_ADMISSION: Final = TypeAdapter(AdmittedCaller | None)
+_OPENED: Final = TypeAdapter(OpenedSession)
 _REFUSAL: Final = TypeAdapter(str | None)
-_VERDICTS: Final = TypeAdapter(Verdicts)
-_ASKED: Final = {kind: TypeAdapter(kind) for kind in (Authenticate, Close, Decide, MayTouch, Open, Report)}
+_VERDICTS: Final = TypeAdapter(Revocations)
+_ASKED: Final = {
+    kind: TypeAdapter(kind) for kind in (Authenticate, Close, DecideMessage, MayAccessMessage, Open, OperationReport)
+}
 
 
 class RemoteAuthority:
@@ -36,13 +47,13 @@ class RemoteAuthority:
 
     def __init__(self, url: str, key: str) -> None:
         """`url` is where that process listens for the gateway, `key` what it knows the gateway by."""
-        self._wire = Wire(url, key)
+        self._wire = HttpClient(url, key)
 
-    async def authenticate(self, credential: Credential) -> Admission | None:
+    async def authenticate(self, credential: PresentedCredential) -> AdmittedCaller | None:
         """Return who is calling; None for nobody."""
         return _ADMISSION.validate_json(await self._ask(Authenticate(credential)))
 
-    async def open(self, credential: Credential, session_id: str, driver: Endpoint) -> Opened:
+    async def open(self, credential: PresentedCredential, session_id: str, driver: DriverEndpoint) -> OpenedSession:
         """Begin a session on that start of the driver."""
         return _OPENED.validate_json(await self._ask(Open(credential, session_id, driver.name, driver.generation)))
 
@@ -50,17 +61,17 @@ class RemoteAuthority:
         """Make a handle stand for nobody."""
         await self._ask(Close(handle))
 
-    async def may_touch(self, credential: Credential, action: str, path: str) -> bool:
+    async def may_access(self, credential: PresentedCredential, action: str, path: str) -> bool:
         """Tell whether who presents it may touch a file so."""
-        return await self._ask(MayTouch(credential, action, path)) == b"true"
+        return await self._ask(MayAccessMessage(credential, action, path)) == b"true"
 
-    async def report(self, report: Report) -> Verdicts:
+    async def report(self, report: OperationReport) -> Revocations:
         """Tell what is under way, and hear what may not go on."""
         return _VERDICTS.validate_json(await self._ask(report, _REPORT_WITHIN))
 
     async def refusal(self, running: Running) -> str | None:
         """Decide again on everything that an operation needs."""
-        return _REFUSAL.validate_json(await self._ask(Decide(running)))
+        return _REFUSAL.validate_json(await self._ask(DecideMessage(running)))
 
     def end(self) -> None:
         """Close the connections."""
@@ -69,15 +80,15 @@ class RemoteAuthority:
     async def _ask(self, asked: Any, within: float = _WITHIN) -> bytes:
         body = _ASKED[type(asked)].dump_json(asked)
         try:
-            status, answer = await self._wire.post(path_of(type(asked)), body, within)
-        except NoAnswerError:
+            status, answer = await self._wire.post(message_path(type(asked)), body, within)
+        except NoResponseError:
             raise UnavailableError(_NO_ANSWER) from None
         if status == HTTPStatus.UNAUTHORIZED:
             raise UnknownTokenError
         if status == HTTPStatus.BAD_REQUEST:
             raise InvalidRequestError(_SEVERAL)
         if status == HTTPStatus.CONFLICT:
-            raise RefusedError(answer.decode())
+            raise RequestRefusedError(answer.decode())
         if status == HTTPStatus.TOO_MANY_REQUESTS:
             raise ExhaustedError(answer.decode())
         if status != HTTPStatus.OK:

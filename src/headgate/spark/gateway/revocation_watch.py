@@ -10,16 +10,16 @@ import grpc
 import grpc.aio
 
 from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
-from headgate.spark.authority import STREAM, Authority, Refused, Report, Running
-from headgate.spark.gateway.errors import GatewayError, RefusedError, UnavailableError
+from headgate.spark.authority import STREAM, Authority, OperationReport, Revocation, Running
+from headgate.spark.gateway.errors import GatewayError, RequestRefusedError, UnavailableError
 from headgate.spark.gateway.interrupts import Interrupts, wait_briefly
-from headgate.spark.gateway.metrics import Counts
-from headgate.spark.gateway.operations import Kind, Operation, Operations
+from headgate.spark.gateway.metrics import GatewayCounts
+from headgate.spark.gateway.operations import Operation, OperationKind, Operations
 from headgate.spark.gateway.session_bindings import Binding, Bindings
 
 log = logging.getLogger(__name__)
 
-EVERY: Final = 2.0
+REVOCATION_CHECK_SECONDS: Final = 2.0
 """Seconds between two reports. Work ends within ten seconds of the revoke of a right that it needs."""
 
 _UNHEARD: Final = 6.0
@@ -33,7 +33,7 @@ _AWAY: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 _UNDECIDED: Final = "whether this may go on could not be decided for some seconds, so it was ended; try again"
 
 
-class Watch:
+class RevocationWatch:
     """Ends operations and streams whose rights are gone.
 
     Two tasks: one reports, the other looks whether reports arrive and ends everything when they do not. Every call and
@@ -46,7 +46,7 @@ class Watch:
         bindings: Bindings,
         operations: Operations,
         interrupts: Interrupts,
-        counts: Counts,
+        counts: GatewayCounts,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._authority = authority
@@ -79,7 +79,7 @@ class Watch:
         if self._clock() - self._heard > _UNHEARD:
             raise UnavailableError(_UNDECIDED)
 
-    async def once(self) -> None:
+    async def tick(self) -> None:
         """Report once, and end what may not go on."""
         for each in self._operations.unattended():
             self._interrupts.end(each)
@@ -90,7 +90,7 @@ class Watch:
         used = self._bindings.take_used()
         figures = self._counts.figures(len(self._bindings), len(running), self.background.deaths)
         reported = (*map(self._running, running), *map(_streams, self._bindings.streaming()))
-        report = Report(reported, used, self._ended, figures, self._clock() - self._heard)
+        report = OperationReport(reported, used, self._ended, figures, self._clock() - self._heard)
         try:
             verdicts = await self._authority.report(report)
         except BaseException:
@@ -103,13 +103,15 @@ class Watch:
 
     async def _report(self) -> None:
         while True:
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(REVOCATION_CHECK_SECONDS)
             try:
-                await self.once()
+                await self.tick()
             except GatewayError as error:
                 log.warning("running operations could not be reported: %s", error)
             except Exception:
-                log.exception("running operations could not be reported; the next report is in %g s", EVERY)
+                log.exception(
+                    "running operations could not be reported; the next report is in %g s", REVOCATION_CHECK_SECONDS
+                )
 
     async def _look(self) -> None:
         """End everything while no report gets through, and restart a watch that hangs."""
@@ -129,15 +131,15 @@ class Watch:
         if running:
             log.error("%d operations are ended: whether they may go on could not be decided", len(running))
         for each in running:
-            each.cut(RefusedError(_UNDECIDED))
-            if each.kind is Kind.STATEMENT:
+            each.abort(RequestRefusedError(_UNDECIDED))
+            if each.kind is OperationKind.STATEMENT:
                 self._interrupts.end(each)
 
     def _running(self, operation: Operation) -> Running:
         binding = self._bindings.find(operation.key, operation.backend)
         return Running(operation.handle, operation.id, binding.credential)
 
-    async def _end(self, refused: Refused) -> Refused | None:
+    async def _end(self, refused: Revocation) -> Revocation | None:
         """End what is refused; return it if it need not be refused again."""
         try:
             if not refused.operation.startswith(STREAM):
@@ -153,18 +155,18 @@ class Watch:
             return None
         return refused
 
-    async def _cut(self, refused: Refused) -> Refused | None:
+    async def _cut(self, refused: Revocation) -> Revocation | None:
         operation = self._operations.of_handle(refused.handle, refused.operation)
         if operation is None:
             return refused
         if operation.error is None:
             self._counts.cut += 1
-        operation.cut(RefusedError(refused.message))
-        if operation.kind is Kind.STATEMENT:
+        operation.abort(RequestRefusedError(refused.message))
+        if operation.kind is OperationKind.STATEMENT:
             await wait_briefly(self._interrupts.end(operation), _END_WITHIN)
         return refused if operation.ended else None
 
-    async def _stop(self, refused: Refused) -> None:
+    async def _stop(self, refused: Revocation) -> None:
         binding = self._bindings.of_handle(refused.handle)
         if binding is None or binding.backend is None:
             return

@@ -5,26 +5,26 @@ from typing import Any, Protocol
 
 import grpc
 
-from headgate.spark.gateway.call import Context
+from headgate.spark.gateway.call import CallContext
 from headgate.spark.gateway.rpcs import RPCS, Rpc
 
 
-class Serves(Protocol):
+class CallHandler(Protocol):
     """The ways to serve a call, by whether either side is a stream."""
 
-    async def answer(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> bytes:
+    async def answer(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> bytes:
         """Serve a call of one request and one answer."""
         ...
 
-    async def answer_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> None:
+    async def answer_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> None:
         """Serve a call of one request with a stream of answers."""
         ...
 
-    async def take_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> bytes:
+    async def take_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> bytes:
         """Serve a call with a stream of requests."""
         ...
 
-    async def refuse(self, name: str, context: Context) -> None:
+    async def refuse(self, name: str, context: CallContext) -> None:
         """End a call that is not in the table."""
         ...
 
@@ -36,7 +36,7 @@ class Router(grpc.GenericRpcHandler):
     the gateway sees whose it is. On the wire there is no difference.
     """
 
-    def __init__(self, gateway: Serves) -> None:
+    def __init__(self, gateway: CallHandler) -> None:
         self._gateway = gateway
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
@@ -52,29 +52,29 @@ class Router(grpc.GenericRpcHandler):
         return grpc.stream_unary_rpc_method_handler(_answering(self._gateway, rpc))
 
 
-def _answering(gateway: Serves, rpc: Rpc) -> Any:
-    async def handle(requests: AsyncIterator[bytes], context: Context) -> bytes:
+def _answering(gateway: CallHandler, rpc: Rpc) -> Any:
+    async def handle(requests: AsyncIterator[bytes], context: CallContext) -> bytes:
         return await gateway.answer(rpc, requests, context)
 
     return handle
 
 
-def _streaming(gateway: Serves, rpc: Rpc) -> Any:
-    async def handle(requests: AsyncIterator[bytes], context: Context) -> None:
+def _streaming(gateway: CallHandler, rpc: Rpc) -> Any:
+    async def handle(requests: AsyncIterator[bytes], context: CallContext) -> None:
         await gateway.answer_stream(rpc, requests, context)
 
     return handle
 
 
-def _taking(gateway: Serves, rpc: Rpc) -> Any:
-    async def handle(requests: AsyncIterator[bytes], context: Context) -> bytes:
+def _taking(gateway: CallHandler, rpc: Rpc) -> Any:
+    async def handle(requests: AsyncIterator[bytes], context: CallContext) -> bytes:
         return await gateway.take_stream(rpc, requests, context)
 
     return handle
 
 
-def _refusing(gateway: Serves, path: str) -> Any:
-    async def handle(_requests: AsyncIterator[bytes], context: Context) -> None:
+def _refusing(gateway: CallHandler, path: str) -> Any:
+    async def handle(_requests: AsyncIterator[bytes], context: CallContext) -> None:
         await gateway.refuse(path.rpartition("/")[2], context)
 
     return handle

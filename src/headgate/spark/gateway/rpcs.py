@@ -26,7 +26,7 @@ class Rpc:
 
 EXECUTE_PLAN: Final = Rpc("ExecutePlan", base.ExecutePlanRequest, streams_out=True)
 ANALYZE_PLAN: Final = Rpc("AnalyzePlan", base.AnalyzePlanRequest)
-CONFIG: Final = Rpc("Config", base.ConfigRequest)
+CONFIG_RPC: Final = Rpc("Config", base.ConfigRequest)
 ADD_ARTIFACTS: Final = Rpc("AddArtifacts", base.AddArtifactsRequest, streams_in=True)
 ARTIFACT_STATUS: Final = Rpc("ArtifactStatus", base.ArtifactStatusesRequest)
 INTERRUPT: Final = Rpc("Interrupt", base.InterruptRequest)
@@ -41,7 +41,7 @@ RPCS: Final = {
     for rpc in (
         EXECUTE_PLAN,
         ANALYZE_PLAN,
-        CONFIG,
+        CONFIG_RPC,
         ADD_ARTIFACTS,
         ARTIFACT_STATUS,
         INTERRUPT,

@@ -12,28 +12,29 @@ import grpc.aio
 
 from headgate.control.text.error_text import mask
 from headgate.facts.caller import Caller
-from headgate.spark.authority import STREAM, Admission, Authority, Credential, Running
+from headgate.spark.authority import STREAM, AdmittedCaller, Authority, PresentedCredential, Running
 from headgate.spark.gateway.admission import Admitted
 from headgate.spark.gateway.arrow_rows import ArrowRows
 from headgate.spark.gateway.artifact_names import name_asked_artifacts, restore_statuses, restore_summaries
 from headgate.spark.gateway.backend import CHANNEL_OPTIONS, Backends, analysis_of, is_mistake, is_released
-from headgate.spark.gateway.call import Answering, Context, UnderWay
-from headgate.spark.gateway.call_identity import SessionKey, credential, uuid_text
+from headgate.spark.gateway.call import ActiveCall, CallContext, CallLifecycle
+from headgate.spark.gateway.call_identity import SessionKey, credential_of_call, uuid_text
 from headgate.spark.gateway.calls import Calls
+from headgate.spark.gateway.error_scrubber import scrub_chain
 from headgate.spark.gateway.errors import (
     InvalidRequestError,
     NoOperationError,
     NoSessionError,
-    RefusedError,
+    RequestRefusedError,
     UnavailableError,
     UnknownTokenError,
 )
 from headgate.spark.gateway.inspections import INSPECTION_SECONDS, Inspections
 from headgate.spark.gateway.interrupts import Interrupts
-from headgate.spark.gateway.metrics import Counts
+from headgate.spark.gateway.metrics import GatewayCounts
 from headgate.spark.gateway.operations import Operation, Operations
 from headgate.spark.gateway.relay import Relay
-from headgate.spark.gateway.revocation_watch import Watch
+from headgate.spark.gateway.revocation_watch import RevocationWatch
 from headgate.spark.gateway.router import Router
 from headgate.spark.gateway.rpcs import (
     ANALYZE_PLAN,
@@ -45,7 +46,6 @@ from headgate.spark.gateway.rpcs import (
     RELEASE_SESSION,
     Rpc,
 )
-from headgate.spark.gateway.scrubbing import scrub_chain
 from headgate.spark.gateway.session_bindings import Binding, Bindings
 from headgate.spark.gateway.upload_budget import Share, UploadBudget
 from headgate.spark.gateway.uploads import Upload
@@ -102,13 +102,13 @@ class Gateway:
     def __init__(self, settings: GatewaySettings, authority: Authority) -> None:
         self._settings = settings
         self._authority = authority
-        self._counts = Counts()
+        self._counts = GatewayCounts()
         self._backends = Backends()
         self._bindings = Bindings(authority)
         self._operations = Operations()
         self._interrupts = Interrupts(self._operations)
         self._calls = Calls(self._operations)
-        self.watch = Watch(authority, self._bindings, self._operations, self._interrupts, self._counts)
+        self.watch = RevocationWatch(authority, self._bindings, self._operations, self._interrupts, self._counts)
         self._relay = Relay(self._operations, self._interrupts, self._counts, self.watch.require_current)
         self._inspections = Inspections()
         self._parsers = ParserPool()
@@ -150,9 +150,9 @@ class Gateway:
                 return port, port
         return port, server.add_insecure_port(f"{_LOOPBACK}:{settings.inner_port}")
 
-    async def answer(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> bytes:
+    async def answer(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> bytes:
         """Serve a call of one request and one answer. The request is received once the caller is known."""
-        async with Answering(rpc.name, context, self._counts) as answering:
+        async with CallLifecycle(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
             with self._budget.share(call.caller.principal) as share:
                 admitted, binding = await self._admit(rpc, call, await _only(requests), share)
@@ -160,7 +160,7 @@ class Gateway:
                 return await self._answer(rpc, call, admitted, binding)
         raise AssertionError("an aborted call goes no further")
 
-    async def _answer(self, rpc: Rpc, call: UnderWay, admitted: Admitted, binding: Binding) -> bytes:
+    async def _answer(self, rpc: Rpc, call: ActiveCall, admitted: Admitted, binding: Binding) -> bytes:
         if rpc is RELEASE_SESSION:
             return await self._release_session(call, admitted)
         if rpc is CLONE_SESSION:
@@ -173,15 +173,15 @@ class Gateway:
         answer = await self._send(rpc, call, admitted, binding)
         return scrub_chain(answer) if rpc is FETCH_ERROR_DETAILS else answer
 
-    async def _artifact_statuses(self, call: UnderWay, admitted: Admitted, binding: Binding) -> bytes:
+    async def _artifact_statuses(self, call: ActiveCall, admitted: Admitted, binding: Binding) -> bytes:
         """Return which artifacts are there. They may be many, so no names are written anew on the event loop."""
         asked = await asyncio.to_thread(name_asked_artifacts, admitted.request)
         answer = await self._send(ARTIFACT_STATUS, call, admitted, binding)
         return await asyncio.to_thread(restore_statuses, answer, asked)
 
-    async def answer_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> None:
+    async def answer_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> None:
         """Serve a call of one request with a stream of answers, no faster than the client takes them."""
-        async with Answering(rpc.name, context, self._counts) as answering:
+        async with CallLifecycle(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
             # Held as long as the call: so long the request is in memory.
             with self._budget.share(call.caller.principal) as share:
@@ -194,9 +194,9 @@ class Gateway:
                 operation = await self._operation(rpc, call, admitted, binding)
                 await self._relay.carry(rpc, admitted.request.SerializeToString(), operation, context, note)
 
-    async def take_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: Context) -> bytes:
+    async def take_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> bytes:
         """Serve a call with a stream of requests, all of one session."""
-        async with Answering(rpc.name, context, self._counts) as answering:
+        async with CallLifecycle(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
             async with self._calls.uploads.held(call.caller.principal):
                 upload = call.backend.upload(rpc)
@@ -207,29 +207,29 @@ class Gateway:
                     upload.cancel()
         raise AssertionError("an aborted call goes no further")
 
-    async def refuse(self, name: str, context: Context) -> None:
+    async def refuse(self, name: str, context: CallContext) -> None:
         """End a call that is not in the table."""
-        async with Answering("unknown", context, self._counts):
-            await self._identify(credential(context.invocation_metadata() or ()))
-            raise RefusedError(f"the call `{name}` is not allowed: Headgate does not know it")
+        async with CallLifecycle("unknown", context, self._counts):
+            await self._identify(credential_of_call(context.invocation_metadata() or ()))
+            raise RequestRefusedError(f"the call `{name}` is not allowed: Headgate does not know it")
 
-    async def _begin(self, context: Context) -> UnderWay:
-        presented = credential(context.invocation_metadata() or ())
+    async def _begin(self, context: CallContext) -> ActiveCall:
+        presented = credential_of_call(context.invocation_metadata() or ())
         admission = await self._identify(presented)
         self.watch.require_current()
         if admission.why_not:
-            raise RefusedError(admission.why_not)
+            raise RequestRefusedError(admission.why_not)
         if admission.driver is None and admission.trouble:
             raise UnavailableError(f"{NOT_READY}: {mask(admission.trouble)}")
-        return UnderWay(presented, admission.caller, await self._backends.reach(admission.driver))
+        return ActiveCall(presented, admission.caller, await self._backends.reach(admission.driver))
 
-    async def _identify(self, presented: Credential) -> Admission:
+    async def _identify(self, presented: PresentedCredential) -> AdmittedCaller:
         admission = await self._authority.authenticate(presented)
         if admission is None:
             raise UnknownTokenError
         return admission
 
-    async def _admit(self, rpc: Rpc, call: UnderWay, data: bytes, share: Share) -> tuple[Admitted, Binding]:
+    async def _admit(self, rpc: Rpc, call: ActiveCall, data: bytes, share: Share) -> tuple[Admitted, Binding]:
         """Check a request, and see to it that its session is signed. `share` holds the rows in its plan."""
         admitted = await self._inspect(rpc, call, data)
         if admitted.references.local_rows:
@@ -247,7 +247,7 @@ class Gateway:
             await self._probe(call, binding, analysis_of(admitted.key, statement))
         return admitted, binding
 
-    async def _probe(self, call: UnderWay, binding: Binding, request: bytes) -> None:
+    async def _probe(self, call: ActiveCall, binding: Binding, request: bytes) -> None:
         """Let Spark analyse a statement for the refusal alone: another error of it says nothing about the request."""
         try:
             await self._calls.send(ANALYZE_PLAN, call, binding, request)
@@ -255,16 +255,16 @@ class Gateway:
             if not is_mistake(error):
                 raise
 
-    async def _inspect(self, rpc: Rpc, call: UnderWay, data: bytes) -> Admitted:
+    async def _inspect(self, rpc: Rpc, call: ActiveCall, data: bytes) -> Admitted:
         loop = asyncio.get_running_loop()
 
         def may_touch(_: Caller, action: str, path: str) -> bool:
-            asked = self._authority.may_touch(call.credential, action, path)
+            asked = self._authority.may_access(call.credential, action, path)
             return asyncio.run_coroutine_threadsafe(asked, loop).result(INSPECTION_SECONDS)
 
         return await self._inspections.run(rpc, data, call.caller, may_touch)
 
-    async def _clone(self, rpc: Rpc, call: UnderWay, admitted: Admitted) -> bytes:
+    async def _clone(self, rpc: Rpc, call: ActiveCall, admitted: Admitted) -> bytes:
         request = admitted.request
         request.new_session_id = uuid_text(request.new_session_id or str(uuid.uuid4()), "new session id")
         key = SessionKey(admitted.key.user, request.new_session_id)
@@ -273,7 +273,7 @@ class Gateway:
             key, call.credential, call.backend, lambda: self._send(rpc, call, admitted, source)
         )
 
-    async def _operation(self, rpc: Rpc, call: UnderWay, admitted: Admitted, binding: Binding) -> Operation:
+    async def _operation(self, rpc: Rpc, call: ActiveCall, admitted: Admitted, binding: Binding) -> Operation:
         """Return the operation whose results the call brings."""
         request = admitted.request
         if rpc is REATTACH_EXECUTE:
@@ -295,14 +295,14 @@ class Gateway:
             )
         )
 
-    async def _require_stream(self, call: UnderWay, binding: Binding, command: Any) -> None:
+    async def _require_stream(self, call: ActiveCall, binding: Binding, command: Any) -> None:
         """Decide again on what a stream needs, also of one that has ended: its progress counts rows and holds observed values."""
         if command.WhichOneof("command") in _OF_ROWS:
             why = await self._authority.refusal(Running(binding.handle, STREAM + command.query_id.id, call.credential))
             if why is not None:
-                raise RefusedError(why)
+                raise RequestRefusedError(why)
 
-    async def _reattached(self, call: UnderWay, admitted: Admitted) -> Operation:
+    async def _reattached(self, call: ActiveCall, admitted: Admitted) -> Operation:
         """Return an operation whose results may be given out now: they are decided on again at each use."""
         found = self._operations.find(call.backend, admitted.key, admitted.request.operation_id)
         if found is None:
@@ -310,12 +310,12 @@ class Gateway:
         found.require()
         why = await self._authority.refusal(Running(found.handle, found.id, call.credential))
         if why is not None:
-            found.cut(RefusedError(why))
+            found.abort(RequestRefusedError(why))
             self._interrupts.end(found)
         found.require()
         return found
 
-    async def _release(self, call: UnderWay, admitted: Admitted, binding: Binding) -> bytes:
+    async def _release(self, call: ActiveCall, admitted: Admitted, binding: Binding) -> bytes:
         """Let the driver release an operation, which interrupts it.
 
         A driver that does not know the operation answers OK too, and may get its plan later. So without a confirmation
@@ -332,7 +332,7 @@ class Gateway:
             self._interrupts.end(found)
         return answer
 
-    async def _release_session(self, call: UnderWay, admitted: Admitted) -> bytes:
+    async def _release_session(self, call: ActiveCall, admitted: Admitted) -> bytes:
         binding = self._bindings.find(admitted.key, call.backend)
         answer = await self._bindings.release(
             admitted.key, call.backend, lambda: self._send(RELEASE_SESSION, call, admitted, binding)
@@ -342,11 +342,11 @@ class Gateway:
             self._interrupts.end(each)
         return answer
 
-    async def _send(self, rpc: Rpc, call: UnderWay, admitted: Admitted, binding: Binding) -> bytes:
+    async def _send(self, rpc: Rpc, call: ActiveCall, admitted: Admitted, binding: Binding) -> bytes:
         return await self._calls.send(rpc, call, binding, admitted.request.SerializeToString())
 
     async def _upload(
-        self, rpc: Rpc, call: UnderWay, requests: AsyncIterator[bytes], driver: Any, share: Share
+        self, rpc: Rpc, call: ActiveCall, requests: AsyncIterator[bytes], driver: Any, share: Share
     ) -> bytes:
         key: SessionKey | None = None
         upload: Upload | None = None

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from headgate.spark.authority import Authority, Credential, Endpoint
-from headgate.spark.gateway.backend import Backend
+from headgate.spark.authority import Authority, DriverEndpoint, PresentedCredential
+from headgate.spark.gateway.backend import DriverBackend
 from headgate.spark.gateway.call_identity import SessionKey
-from headgate.spark.gateway.checkpoints import Checkpoints
-from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.checkpoints import SessionCheckpoints
+from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.sessions.sessions import IDLE_SECONDS
 
 PRINCIPAL_KEY: Final = "headgate.principal.token"
@@ -28,13 +28,13 @@ class Binding:
 
     key: SessionKey
     handle: str = ""
-    backend: Backend | None = None
-    credential: Credential = field(default_factory=lambda: Credential(""))
+    backend: DriverBackend | None = None
+    credential: PresentedCredential = field(default_factory=lambda: PresentedCredential(""))
     used: float = 0.0
     streams: bool = False
     """Whether it has begun streaming queries."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    checkpoints: Checkpoints = field(default_factory=Checkpoints)
+    checkpoints: SessionCheckpoints = field(default_factory=SessionCheckpoints)
 
 
 class Bindings:
@@ -46,7 +46,7 @@ class Bindings:
         self._bindings: dict[tuple[str, SessionKey], Binding] = {}
         self._used = set[str]()
 
-    async def ensure(self, key: SessionKey, credential: Credential, backend: Backend) -> Binding:
+    async def ensure(self, key: SessionKey, credential: PresentedCredential, backend: DriverBackend) -> Binding:
         """Return the session once it is signed; nothing else of it reaches the driver before. Raises `GatewayError`s.
 
         A session whose handle is dead, or that an earlier start of the driver had, begins anew: Iceberg keeps the
@@ -55,32 +55,36 @@ class Bindings:
         binding = self._binding(key, backend)
         async with binding.lock:
             if not self._is_live(binding, backend):
-                await backend.forget(key)
+                await backend.release_session(key)
                 await self._sign(binding, credential, backend)
         self._use(binding, credential)
         return binding
 
     async def clone(
-        self, key: SessionKey, credential: Credential, backend: Backend, send: Callable[[], Awaitable[bytes]]
+        self,
+        key: SessionKey,
+        credential: PresentedCredential,
+        backend: DriverBackend,
+        send: Callable[[], Awaitable[bytes]],
     ) -> bytes:
         """Send a request that makes a new session, and return the answer once that session is signed itself."""
         binding = self._binding(key, backend)
         async with binding.lock:
             if self._is_live(binding, backend):
-                raise RefusedError("the new session exists already; choose another id")
+                raise RequestRefusedError("the new session exists already; choose another id")
             answer = await send()
             await self._sign(binding, credential, backend)
         self._use(binding, credential)
         return answer
 
-    async def release(self, key: SessionKey, backend: Backend, send: Callable[[], Awaitable[bytes]]) -> bytes:
+    async def release(self, key: SessionKey, backend: DriverBackend, send: Callable[[], Awaitable[bytes]]) -> bytes:
         """End the session: its handle dies first, then the driver is told."""
         binding = self._binding(key, backend)
         async with binding.lock:
             await self._end(binding)
             return await send()
 
-    def find(self, key: SessionKey, backend: Backend) -> Binding:
+    def find(self, key: SessionKey, backend: DriverBackend) -> Binding:
         """Return a session; one that is not begun has no handle."""
         return self._bindings.get((backend.name, key)) or Binding(key)
 
@@ -124,23 +128,23 @@ class Bindings:
     def __len__(self) -> int:
         return sum(1 for each in self._bindings.values() if each.handle)
 
-    def _binding(self, key: SessionKey, backend: Backend) -> Binding:
+    def _binding(self, key: SessionKey, backend: DriverBackend) -> Binding:
         return self._bindings.setdefault((backend.name, key), Binding(key))
 
-    def _use(self, binding: Binding, credential: Credential) -> None:
+    def _use(self, binding: Binding, credential: PresentedCredential) -> None:
         binding.credential = credential
         self.touch(binding)
 
     def _is_idle(self, binding: Binding) -> bool:
         return self._clock() - binding.used > _LIVES
 
-    def _is_live(self, binding: Binding, backend: Backend) -> bool:
+    def _is_live(self, binding: Binding, backend: DriverBackend) -> bool:
         begun = binding.backend.endpoint if binding.backend else None
         return bool(binding.handle) and begun == backend.endpoint and not self._is_idle(binding)
 
-    async def _sign(self, binding: Binding, credential: Credential, backend: Backend) -> None:
+    async def _sign(self, binding: Binding, credential: PresentedCredential, backend: DriverBackend) -> None:
         await self._end(binding)
-        endpoint: Endpoint = backend.endpoint
+        endpoint: DriverEndpoint = backend.endpoint
         opened = await self._authority.open(credential, binding.key.session_id, endpoint)
         try:
             said = {PRINCIPAL_KEY: opened.signature, HANDLE_KEY: opened.handle, POOL_KEY: binding.key.pool}
@@ -149,7 +153,7 @@ class Bindings:
             await self._authority.close(opened.handle)
             raise
         binding.handle, binding.backend, binding.used = opened.handle, backend, self._clock()
-        binding.checkpoints, binding.streams = Checkpoints(), False
+        binding.checkpoints, binding.streams = SessionCheckpoints(), False
 
     async def _end(self, binding: Binding) -> None:
         handle, binding.handle = binding.handle, ""

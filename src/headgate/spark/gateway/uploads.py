@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from headgate.spark.gateway.arrow_rows import ArrowRows
-from headgate.spark.gateway.artifact_names import PREFIX, ROWS, SCHEMA, driver_hash
-from headgate.spark.gateway.artifacts import Artifact, Collector, Request, requests_for, verify
+from headgate.spark.gateway.artifact_names import CACHE_PREFIX, ROWS_KIND, SCHEMA, driver_hash
+from headgate.spark.gateway.artifacts import Artifact, ArtifactRequest, Collector, upload_requests, verify_hashes
 from headgate.spark.gateway.protos import base
 from headgate.spark.gateway.upload_budget import Share
 
@@ -19,7 +19,7 @@ _GROUP_ARTIFACTS: Final = 256
 class Upload:
     """Collects the client's artifacts, and returns what goes to the driver as soon as there is enough for a parser."""
 
-    def __init__(self, head: Request, rows: ArrowRows, principal: str, share: Share) -> None:
+    def __init__(self, head: ArtifactRequest, rows: ArrowRows, principal: str, share: Share) -> None:
         """`head` is the first request, checked and in the caller's name."""
         self._head = base.AddArtifactsRequest()
         self._head.CopyFrom(head)
@@ -32,7 +32,7 @@ class Upload:
         self.client_names: dict[str, str] = {}
         """Of the artifacts that went to the driver, by the names that the driver has."""
 
-    async def take(self, request: Request, size: int) -> Iterator[bytes]:
+    async def take(self, request: ArtifactRequest, size: int) -> Iterator[bytes]:
         """Return the requests for the driver that a checked request of the client completes. Raises `GatewayError`s.
 
         `size` is the number of bytes that the client sent. The requests are made as they are taken, and what the upload
@@ -52,20 +52,20 @@ class Upload:
 
     async def _rewrite(self) -> Iterator[bytes]:
         group, self._group = self._group, []
-        await asyncio.to_thread(verify, group)
+        await asyncio.to_thread(verify_hashes, group)
         rows = [artifact for artifact in group if artifact.is_rows]
         schemas = [artifact for artifact in group if not artifact.is_rows]
         written = await self._rows.rewrite_artifacts(self._principal, [each.data for each in rows], self._share)
-        renewed = [self._renamed(ROWS, replace(each, data=data)) for each, data in zip(rows, written, strict=True)]
+        renewed = [self._renamed(ROWS_KIND, replace(each, data=data)) for each, data in zip(rows, written, strict=True)]
         return self._requests([self._renamed(SCHEMA, each) for each in schemas] + renewed)
 
     def _requests(self, artifacts: Sequence[Artifact]) -> Iterator[bytes]:
-        yield from requests_for(self._head, artifacts)
+        yield from upload_requests(self._head, artifacts)
         # A group is complete with the last chunk of an artifact, so nothing else is held.
         self._share.give()
 
     def _renamed(self, kind: str, artifact: Artifact) -> Artifact:
         """Return the artifact under the hash that the driver knows it by."""
         hash = driver_hash(kind, artifact.hash)
-        self.client_names[PREFIX + hash] = PREFIX + artifact.hash
+        self.client_names[CACHE_PREFIX + hash] = CACHE_PREFIX + artifact.hash
         return replace(artifact, hash=hash)

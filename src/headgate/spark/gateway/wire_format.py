@@ -6,7 +6,7 @@ from typing import Any, Final
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError
 
-from headgate.spark.gateway.errors import RefusedError, TooComplexError
+from headgate.spark.gateway.errors import RequestRefusedError, TooComplexError
 
 MAX_PARTS: Final = 250_000
 """Parts of one request, as `message_types` counts them. The guard allows as many expressions in a statement."""
@@ -25,8 +25,8 @@ _LONG: Final = 128
 """The first byte that does not end a varint."""
 
 
-def parse(kind: Any, data: bytes) -> Any:
-    """Return the message in the bytes. Raises `DecodeError`, `RefusedError`. Runs on an `inspector` thread."""
+def parse_message(kind: Any, data: bytes) -> Any:
+    """Return the message in the bytes. Raises `DecodeError`, `RequestRefusedError`. Runs on an `inspector` thread."""
     if len(data) > _SCANNED_BYTES:
         _require_few_records(kind.DESCRIPTOR, data)
     message = kind.FromString(data)
@@ -34,7 +34,7 @@ def parse(kind: Any, data: bytes) -> Any:
     message.DiscardUnknownFields()
     unknown = size - message.ByteSize()
     if unknown > _MAX_UNKNOWN_BYTES:
-        raise RefusedError("the request has many fields that Headgate does not know; use a PySpark 4.1 client")
+        raise RequestRefusedError("the request has many fields that Headgate does not know; use a PySpark 4.1 client")
     # A few stay, so that the check can name the message that holds them.
     return kind.FromString(data) if unknown else message
 

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Mapping
 
 from headgate.facts.caller import Caller
-from headgate.spark.sessions.sessions import Sessions
-from headgate.spark.sessions.signature import verify
+from headgate.spark.sessions.sessions import SparkSessions
+from headgate.spark.sessions.signature import verify_signature
 
 TIME_HEADER = "x-headgate-time"
 SIGNATURE_HEADER = "x-headgate-signature"
@@ -16,7 +16,7 @@ _LONGEST_TIME = 12
 class DriverCalls:
     """Recognises requests that only the running driver can have sent."""
 
-    def __init__(self, key: Callable[[], bytes], sessions: Sessions) -> None:
+    def __init__(self, key: Callable[[], bytes], sessions: SparkSessions) -> None:
         self._key = key
         self._sessions = sessions
 
@@ -32,7 +32,7 @@ class DriverCalls:
         key = self._key()
         if not key or not at.isdecimal() or len(at) > _LONGEST_TIME or not signature:
             return None
-        if not verify(key, method, target, int(at), handle, body, signature=signature, now=time.time()):
+        if not verify_signature(key, method, target, int(at), handle, body, signature=signature, now=time.time()):
             return None
         caller = self._sessions.caller(handle)
         return (handle, caller) if caller else None

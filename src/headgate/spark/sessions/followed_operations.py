@@ -7,17 +7,17 @@ from weakref import WeakValueDictionary
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from headgate.spark.sessions.privileges import NameNeed, Need
+from headgate.spark.sessions.privileges import RequiredName, RequiredPrivilege
 
 
 class DecidesNeeds(Protocol):
     """Decides on needs in one organization: `headgate.spark.sessions.privileges.Judge`."""
 
-    def refusal(self, caller: Caller, needs: Sequence[Need], /) -> str | None:
+    def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege], /) -> str | None:
         """Return why the caller may not have all of this now, or None."""
         ...
 
-    def resource(self, need: Need, /) -> ResourceId | None:
+    def resource(self, need: RequiredPrivilege, /) -> ResourceId | None:
         """Return the resource that a need names now, or None."""
         ...
 
@@ -27,9 +27,9 @@ class FollowedOperation:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._allowed: dict[tuple[DecidesNeeds, Need], ResourceId | None] = {}
+        self._allowed: dict[tuple[DecidesNeeds, RequiredPrivilege], ResourceId | None] = {}
 
-    def record(self, judge: DecidesNeeds, needs: Iterable[Need]) -> None:
+    def record(self, judge: DecidesNeeds, needs: Iterable[RequiredPrivilege]) -> None:
         """Add what a judge has allowed. For a need that is there already, the resource that it names now counts."""
         with self._lock:
             self._allowed.update({(judge, need): judge.resource(need) for need in needs})
@@ -59,7 +59,7 @@ class FollowedOperations:
         with self._lock:
             return self._followed.setdefault(operation, FollowedOperation())
 
-    def record(self, operation: str, judge: DecidesNeeds, needs: Iterable[Need]) -> None:
+    def record(self, operation: str, judge: DecidesNeeds, needs: Iterable[RequiredPrivilege]) -> None:
         """Add what a judge has allowed to an operation, if it is followed."""
         with self._lock:
             followed = self._followed.get(operation)
@@ -67,8 +67,8 @@ class FollowedOperations:
             followed.record(judge, needs)
 
 
-def _replaced(judge: DecidesNeeds, need: Need, resource: ResourceId | None) -> str | None:
+def _replaced(judge: DecidesNeeds, need: RequiredPrivilege, resource: ResourceId | None) -> str | None:
     """Return the refusal for a name that has passed to another resource, whose rights say nothing about these rows."""
-    if resource is None or not isinstance(need, NameNeed) or judge.resource(need) == resource:
+    if resource is None or not isinstance(need, RequiredName) or judge.resource(need) == resource:
         return None
     return f"`{'.'.join(need.object)}` is not the resource that the rows were read from; run the statement again"

@@ -9,49 +9,53 @@ from typing import Final, Protocol
 from headgate.control.kernel.ports import LogRefusedError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from headgate.spark.authority import STREAM, Refused
+from headgate.spark.authority import STREAM, Revocation
 from headgate.spark.sessions.followed_operations import DecidesNeeds
-from headgate.spark.sessions.privileges import NameNeed, Names, Need
-from headgate.spark.sessions.sessions import Sessions
+from headgate.spark.sessions.privileges import ObjectNames, RequiredName, RequiredPrivilege
+from headgate.spark.sessions.sessions import SparkSessions
 
 PER_SESSION: Final = 1000
 """More operations of one session are not kept in mind, and so not allowed."""
 UNHEARD_SECONDS: Final = 30.0
 """So long an operation is kept in mind that nobody says to be running: it may be about to be said."""
-ENDED: Final = "the session that this was started in has ended"
+SESSION_ENDED: Final = "the session that this was started in has ended"
 UNREADABLE: Final = "the rights in this organization cannot be read now; run it again later"
 _DROPS: Final = ("table.drop", "database.drop")
 _READ: Final = "table.select"
 
-Work = tuple[str, str]
+OperationKey = tuple[str, str]
 """A session's handle, and an operation of it."""
 
 
 class NamesResources(DecidesNeeds, Protocol):
     """Decides on needs in one organization, and knows what a resource is called: `headgate.spark.sessions.privileges.Judge`."""
 
-    def full_name(self, resource: ResourceId, /) -> Names | None:
+    def full_name(self, resource: ResourceId, /) -> ObjectNames | None:
         """Return the full name of a resource now, or None if it is gone."""
         ...
 
 
-class TooMuchWorkError(Exception):
+class TooManyOperationsError(Exception):
     """A session has more under way than can be kept in mind."""
 
 
 @dataclass(slots=True)
 class _Kept:
     at: float
-    needs: dict[Need, ResourceId | None] = field(default_factory=dict[Need, ResourceId | None])
+    needs: dict[RequiredPrivilege, ResourceId | None] = field(
+        default_factory=dict[RequiredPrivilege, ResourceId | None]
+    )
     """Each once, in the order in which they came, with the resource that it named when it was allowed last."""
     has_ended: bool = False
     """A stream that has: the driver keeps its progress for as long as the session."""
 
 
-class Works:
+class RunningOperations:
     """What runs now, with everything that was allowed for it. Safe to use from several threads."""
 
-    def __init__(self, sessions: Sessions, judge: NamesResources, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, sessions: SparkSessions, judge: NamesResources, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._sessions = sessions
         self._judge = judge
         self._clock = clock
@@ -59,8 +63,8 @@ class Works:
         self._works: dict[str, dict[str, _Kept]] = {}
         """Handle -> operation -> what it was allowed."""
 
-    def record(self, handle: str, operation: str, needs: Iterable[Need]) -> None:
-        """Keep in mind what an operation was allowed, beside what it was allowed before. Raises `TooMuchWorkError`."""
+    def record(self, handle: str, operation: str, needs: Iterable[RequiredPrivilege]) -> None:
+        """Keep in mind what an operation was allowed, beside what it was allowed before. Raises `TooManyOperationsError`."""
         named = {need: self._judge.resource(need) for need in needs}
         with self._lock:
             of_session = self._works.setdefault(handle, {})
@@ -70,14 +74,14 @@ class Works:
             kept.at, kept.has_ended = self._clock(), False
             kept.needs.update(named)
 
-    def refused(self, running: Collection[Work]) -> list[Refused]:
+    def revoked(self, running: Collection[OperationKey]) -> list[Revocation]:
         """Ask again about all that is recorded, and about who runs what is `running`; return what may not go on.
 
         What is recorded and does not run is forgotten after a while. A stream is returned until it has `ended`.
         """
         with self._lock:
             self._forget(running)
-            needs: dict[Work, Mapping[Need, ResourceId | None]] = {work: {} for work in running}
+            needs: dict[OperationKey, Mapping[RequiredPrivilege, ResourceId | None]] = {work: {} for work in running}
             for handle, of_session in self._works.items():
                 needs |= {
                     (handle, operation): dict(kept.needs)
@@ -85,7 +89,7 @@ class Works:
                     if not kept.has_ended
                 }
         answers = ((work, self._refused(work[0], each)) for work, each in needs.items())
-        return [Refused(*work, message) for work, message in answers if message is not None]
+        return [Revocation(*work, message) for work, message in answers if message is not None]
 
     def refusal(self, handle: str, operation: str) -> str | None:
         """Ask again about all that one operation was allowed; return why it is refused now, or None."""
@@ -94,7 +98,7 @@ class Works:
             needs = dict(kept.needs) if kept else {}
         return self._refused(handle, needs)
 
-    def ended(self, handle: str, operation: str) -> None:
+    def finished(self, handle: str, operation: str) -> None:
         """Forget an operation. What a stream was allowed is kept until its session ends: its progress can be asked for."""
         with self._lock:
             of_session = self._works.get(handle, {})
@@ -112,17 +116,17 @@ class Works:
         with self._lock:
             return sum(not kept.has_ended for of_session in self._works.values() for kept in of_session.values())
 
-    def _refused(self, handle: str, needs: Mapping[Need, ResourceId | None]) -> str | None:
+    def _refused(self, handle: str, needs: Mapping[RequiredPrivilege, ResourceId | None]) -> str | None:
         caller = self._sessions.peek(handle)
         if caller is None:
-            return ENDED
+            return SESSION_ENDED
         try:
             return _refusal(self._judge, caller, needs)
         except LogRefusedError:
             # Of this organization nothing can be decided; the answers about the others are not kept back by that.
             return UNREADABLE
 
-    def _forget(self, running: Collection[Work]) -> None:
+    def _forget(self, running: Collection[OperationKey]) -> None:
         """Drop what has ended: the operations that do not run, and the streams of sessions that are gone."""
         heard, oldest = set(running), self._clock() - UNHEARD_SECONDS
         for handle, of_session in list(self._works.items()):
@@ -138,7 +142,9 @@ class Works:
                 del self._works[handle]
 
 
-def _refusal(judge: NamesResources, caller: Caller, allowed: Mapping[Need, ResourceId | None]) -> str | None:
+def _refusal(
+    judge: NamesResources, caller: Caller, allowed: Mapping[RequiredPrivilege, ResourceId | None]
+) -> str | None:
     """Decide again on what an operation was allowed; return why not all of it is allowed now, or None.
 
     A statement that drops or renames a table gives up what it was allowed on the old name by its own success. It reads
@@ -152,7 +158,10 @@ def _refusal(judge: NamesResources, caller: Caller, allowed: Mapping[Need, Resou
 
 
 def _refusal_without(
-    spent: Mapping[NameNeed, ResourceId], judge: NamesResources, caller: Caller, allowed: Iterable[Need]
+    spent: Mapping[RequiredName, ResourceId],
+    judge: NamesResources,
+    caller: Caller,
+    allowed: Iterable[RequiredPrivilege],
 ) -> str | None:
     moved = next((need for need, resource in spent.items() if not _may_read_on(judge, caller, need, resource)), None)
     if moved is not None:
@@ -160,9 +169,11 @@ def _refusal_without(
     return judge.refusal(caller, [need for need in allowed if need not in spent])
 
 
-def _spent(judge: NamesResources, allowed: Mapping[Need, ResourceId | None]) -> dict[NameNeed, ResourceId]:
+def _spent(
+    judge: NamesResources, allowed: Mapping[RequiredPrivilege, ResourceId | None]
+) -> dict[RequiredName, ResourceId]:
     """Return the needs whose resource has left its name, where the operation was allowed to drop it or what it lay in."""
-    named = {need: resource for need, resource in allowed.items() if isinstance(need, NameNeed) and resource}
+    named = {need: resource for need, resource in allowed.items() if isinstance(need, RequiredName) and resource}
     dropped = {need.object for need in named if need.action in _DROPS}
     return {
         need: resource
@@ -172,17 +183,17 @@ def _spent(judge: NamesResources, allowed: Mapping[Need, ResourceId | None]) -> 
     }
 
 
-def _may_read_on(judge: NamesResources, caller: Caller, need: NameNeed, resource: ResourceId) -> bool:
+def _may_read_on(judge: NamesResources, caller: Caller, need: RequiredName, resource: ResourceId) -> bool:
     """Tell whether the caller may read a renamed resource under its new name; true if it was not read, or is gone."""
     name = judge.full_name(resource) if need.action == _READ else None
     return name is None or judge.refusal(caller, [need.model_copy(update={"object": name})]) is None
 
 
 def _make_room(of_session: dict[str, _Kept]) -> None:
-    """Forget the stream that has asked for nothing the longest: its next batch asks anew. Raises `TooMuchWorkError`."""
+    """Forget the stream that has asked for nothing the longest: its next batch asks anew. Raises `TooManyOperationsError`."""
     if len(of_session) < PER_SESSION:
         return
     stream = next((operation for operation in of_session if operation.startswith(STREAM)), None)
     if stream is None:
-        raise TooMuchWorkError("too much is under way in this session; end some of it")
+        raise TooManyOperationsError("too much is under way in this session; end some of it")
     del of_session[stream]

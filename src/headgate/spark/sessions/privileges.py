@@ -7,22 +7,22 @@ from typing import Annotated, Final, Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from headgate.control.connections.commands import Entrance
+from headgate.control.connections.commands import JdbcAccess
 from headgate.control.kernel.audit_records import REFUSED, SUSPENDED, UNAUTHENTICATED, Denial
-from headgate.control.kernel.names import named
+from headgate.control.kernel.names import find_by_name
 from headgate.control.organizations.organization import Organization
-from headgate.control.questions.messages import reason
-from headgate.decision.context import not_standing
+from headgate.control.questions.messages import denial_text
+from headgate.decision.context import caller_invalid
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 
-Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=8)]
+ObjectNames = Annotated[tuple[str, ...], Field(min_length=1, max_length=8)]
 
 
 class Reach(Protocol):
     """What lies outside the lake, as far as callers may touch it: runs may, by what their pipelines declare."""
 
-    def may_touch(self, caller: Caller, action: str, path: str, /) -> bool:
+    def may_access(self, caller: Caller, action: str, path: str, /) -> bool:
         """Tell whether somebody may do something (`path.read`) with a path."""
         ...
 
@@ -30,8 +30,8 @@ class Reach(Protocol):
         """Tell whether somebody may use the connection that their pipeline declares by this name."""
         ...
 
-    def entrance(self, caller: Caller, connection: str, /) -> Entrance:
-        """Return how the database behind such a connection is entered. Raises `NoEntranceError`."""
+    def jdbc_access(self, caller: Caller, connection: str, /) -> JdbcAccess:
+        """Return how the database behind such a connection is entered. Raises `JdbcAccessError`."""
         ...
 
 
@@ -43,31 +43,31 @@ _NO_PATH: Final = (
 )
 
 
-class PathNeed(BaseModel, extra="forbid", frozen=True):
+class RequiredPath(BaseModel, extra="forbid", frozen=True):
     """A file or folder that is touched through a connection, or by a stream that keeps its progress there."""
 
     action: Literal["path.read", "path.write", "path.checkpoint"]
     path: str
 
 
-class ConnectionNeed(BaseModel, extra="forbid", frozen=True):
+class RequiredConnection(BaseModel, extra="forbid", frozen=True):
     """A database that is reached through a connection."""
 
     action: Literal["connection.use"]
     connection: str
 
 
-class NameNeed(BaseModel, extra="forbid", frozen=True):
+class RequiredName(BaseModel, extra="forbid", frozen=True):
     """An action on a full name; `discover` asks only whether the caller may know it."""
 
     action: str
-    object: Names
+    object: ObjectNames
     procedure: str | None = None
     """The procedure of Iceberg's whose work on the table needs the action; with `arguments`, by name."""
     arguments: tuple[str, ...] = ()
 
 
-Need = PathNeed | ConnectionNeed | NameNeed
+RequiredPrivilege = RequiredPath | RequiredConnection | RequiredName
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Refusal:
     denial: Denial
 
 
-class Judge:
+class PrivilegeChecker:
     """Asks about everything that a statement needs, of the organization whose lake it runs on."""
 
     def __init__(self, organization: Organization, reach: Reach) -> None:
@@ -94,46 +94,50 @@ class Judge:
         """Return what people call who asks."""
         return self._organization.wording.caller(caller)
 
-    def resource(self, need: Need) -> ResourceId | None:
+    def resource(self, need: RequiredPrivilege) -> ResourceId | None:
         """Return the resource that a need names now, or None."""
-        found = named(self._organization.control.snapshot, need.object) if isinstance(need, NameNeed) else None
+        found = (
+            find_by_name(self._organization.control.snapshot, need.object) if isinstance(need, RequiredName) else None
+        )
         return found.id if found else None
 
-    def full_name(self, resource: ResourceId) -> Names | None:
+    def full_name(self, resource: ResourceId) -> ObjectNames | None:
         """Return the full name of a resource now, or None if it is gone."""
         facts = self._organization.control.snapshot
         return facts.full_name(resource) if resource in facts.resources else None
 
-    def refusal(self, caller: Caller, needs: Sequence[Need]) -> str | None:
+    def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
         """Return why the caller may not have all of this now, or None. Who is nobody any more may have nothing."""
         return next((each.message for each in self._refusals(caller, needs)), None)
 
-    def refusals(self, caller: Caller, needs: Sequence[Need], most: int = MOST_REFUSALS) -> tuple[Refusal, ...]:
+    def refusals(
+        self, caller: Caller, needs: Sequence[RequiredPrivilege], most: int = MOST_REFUSALS
+    ) -> tuple[Refusal, ...]:
         """Return a refusal for each need that the caller may not have now, `most` of them; none if it may have all."""
         return tuple(islice(self._refusals(caller, needs), most))
 
-    def _refusals(self, caller: Caller, needs: Sequence[Need]) -> Iterator[Refusal]:
+    def _refusals(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> Iterator[Refusal]:
         control, name = self._organization.control, self.name(caller)
-        gone = not_standing(control.snapshot, caller, control.now)
+        gone = caller_invalid(control.snapshot, caller, control.now)
         if gone:
             code = SUSPENDED if gone.code == SUSPENDED else UNAUTHENTICATED
             denial = Denial(code, *_asked(needs[0])) if needs else Denial(code)
-            yield Refusal(f"{name}: {reason(control.snapshot, gone)}", denial)
+            yield Refusal(f"{name}: {denial_text(control.snapshot, gone)}", denial)
             return
         for need in needs:
             refused = self._refused(caller, need)
             if refused is not None:
                 yield Refusal(f"{name}: {refused.message}", refused.denial)
 
-    def _refused(self, caller: Caller, need: Need) -> Refusal | None:
-        if isinstance(need, PathNeed):
-            may = self._reach.may_touch(caller, need.action, need.path)
+    def _refused(self, caller: Caller, need: RequiredPrivilege) -> Refusal | None:
+        if isinstance(need, RequiredPath):
+            may = self._reach.may_access(caller, need.action, need.path)
             return None if may else Refusal(_NO_PATH, Denial(REFUSED, *_asked(need)))
-        if isinstance(need, ConnectionNeed):
+        if isinstance(need, RequiredConnection):
             may = self._reach.may_use(caller, need.connection)
             return None if may else Refusal(_NO_CONNECTION, Denial(REFUSED, *_asked(need)))
         gate = self._organization.gate
-        if need.procedure is not None and gate.may_serve(caller, need.object, need.procedure, need.arguments):
+        if need.procedure is not None and gate.may_run_procedure(caller, need.object, need.procedure, need.arguments):
             return None
         if need.action == "discover":
             verdict = gate.discover(caller, need.object)
@@ -144,8 +148,8 @@ class Judge:
         return Refusal(verdict.message, verdict.denial or Denial(REFUSED, *_asked(need)))
 
 
-def _asked(need: Need) -> tuple[str, str]:
+def _asked(need: RequiredPrivilege) -> tuple[str, str]:
     """Return the action of a need and the name that it is about. A path is left out: it can hold a secret."""
-    if isinstance(need, NameNeed):
+    if isinstance(need, RequiredName):
         return need.action, ".".join(need.object)
-    return need.action, need.connection if isinstance(need, ConnectionNeed) else ""
+    return need.action, need.connection if isinstance(need, RequiredConnection) else ""

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headgate.control.connections.commands import Entrance
+from headgate.control.connections.commands import JdbcAccess
 from headgate.control.kernel.ports import LogRefusedError
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.clusters import EMBEDDED
@@ -12,15 +12,15 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.spark.sessions.driver_requests import DriverCalls
 from headgate.spark.sessions.followed_operations import FollowedOperations
-from headgate.spark.sessions.operations import Works
-from headgate.spark.sessions.privileges import ConnectionNeed, Judge, Reach
-from headgate.spark.sessions.sessions import Sessions
+from headgate.spark.sessions.operations import RunningOperations
+from headgate.spark.sessions.privileges import PrivilegeChecker, Reach, RequiredConnection
+from headgate.spark.sessions.sessions import SparkSessions
 
-Route = Callable[[str, Entrance, Callable[[], bool]], Entrance]
+Route = Callable[[str, JdbcAccess, Callable[[], bool]], JdbcAccess]
 """Returns how the driver on a cluster enters a database: directly, or through a relay, which asks if that is still allowed."""
 
 
-def route_directly(_cluster: str, entrance: Entrance, _is_allowed: Callable[[], bool]) -> Entrance:
+def route_directly(_cluster: str, entrance: JdbcAccess, _is_allowed: Callable[[], bool]) -> JdbcAccess:
     """Return how a driver enters a database that it connects itself."""
     return entrance
 
@@ -40,19 +40,19 @@ class OrganizationSpark:
         self.organization = organization
         self.cluster = cluster
         self.reach = reach
-        self.sessions = Sessions()
+        self.sessions = SparkSessions()
         self.calls = DriverCalls(key, self.sessions)
-        self.judge = Judge(organization, reach)
-        self.works = Works(self.sessions, self.judge)
+        self.judge = PrivilegeChecker(organization, reach)
+        self.works = RunningOperations(self.sessions, self.judge)
         self._route = route
 
-    def entrance(self, caller: Caller, connection: str) -> Entrance:
-        """Return how its driver enters a database for a caller. Raises `NoEntranceError`."""
-        entrance = self.reach.entrance(caller, connection)
+    def entrance(self, caller: Caller, connection: str) -> JdbcAccess:
+        """Return how its driver enters a database for a caller. Raises `JdbcAccessError`."""
+        entrance = self.reach.jdbc_access(caller, connection)
         return self._route(self.cluster, entrance, lambda: self._may_use(caller, connection))
 
     def _may_use(self, caller: Caller, connection: str) -> bool:
-        need = ConnectionNeed(action="connection.use", connection=connection)
+        need = RequiredConnection(action="connection.use", connection=connection)
         try:
             return self.judge.refusal(caller, [need]) is None
         except LogRefusedError:
@@ -66,7 +66,7 @@ class OrganizationSpark:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class DriverRequest:
     """A request of a driver: of whose Spark, in which session, for whom."""
 
     spark: OrganizationSpark
@@ -74,7 +74,7 @@ class Spoken:
     caller: Caller
 
 
-class Sparks:
+class SparkRegistry:
     """The Sparks of the organizations that have used one here. Safe to use from several threads."""
 
     def __init__(
@@ -114,10 +114,10 @@ class Sparks:
         """Return whom a handle stands for, and count that as a use; None if it stands for nobody."""
         return next((caller for spark in self.all if (caller := spark.sessions.caller(handle))), None)
 
-    def spoken(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Spoken | None:
+    def spoken(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> DriverRequest | None:
         """Return what a driver's signed request is of, or None."""
         for spark in self.all:
             found = spark.calls.session(method, target, headers, body)
             if found is not None:
-                return Spoken(spark, *found)
+                return DriverRequest(spark, *found)
         return None

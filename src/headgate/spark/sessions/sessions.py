@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from headgate.facts.caller import Caller
 
-PREFIX = "hgs_"
+HANDLE_PREFIX = "hgs_"
 IDLE_SECONDS = 2 * 60 * 60.0
 """Longer than Spark keeps an idle session (one hour), so that a handle never dies before its session."""
 LIMIT = 10_000
@@ -27,7 +27,7 @@ class _Session:
     used: float
 
 
-class Sessions:
+class SparkSessions:
     """Handle -> caller, in memory and for every thread. An unused handle expires; an unknown one is nobody."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Sessions:
             held = sum(1 for session in self._sessions.values() if session.caller.principal == caller.principal)
             if len(self._sessions) >= self._limit or held >= self._per_principal:
                 raise TooManySessionsError("too many open sessions; release some of them or wait until they expire")
-            handle = PREFIX + secrets.token_urlsafe(32)
+            handle = HANDLE_PREFIX + secrets.token_urlsafe(32)
             self._sessions[handle] = _Session(caller, session_id, self._clock())
             return handle
 

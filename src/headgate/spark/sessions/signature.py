@@ -13,7 +13,7 @@ def sign(key: bytes, method: str, target: str, at: int, handle: str, body: bytes
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
-def verify(
+def verify_signature(
     key: bytes, method: str, target: str, at: int, handle: str, body: bytes, *, signature: str, now: float
 ) -> bool:
     """Tell whether the signature is the key's and at most `MAX_AGE` seconds old."""

@@ -11,12 +11,12 @@ from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.connect.shell.progress import ProgressHandler
 
-from headgate.spark.authority import ORGANIZATION, Credential
+from headgate.spark.authority import ORGANIZATION_HEADER, PresentedCredential
 from headgate.spark.connect_address import connect_address
 from headgate.spark.driver.answers import CheckedAnswers
 from headgate.spark.sql.client_sessions import ClientSessions
-from headgate.spark.sql.execution import Follow, OperationIds, SparkReading, told
-from headgate.spark.sql.statements import Reading, Wanted
+from headgate.spark.sql.execution import Follow, OperationIds, StatementExecution, on_progress
+from headgate.spark.sql.statements import Execution, StatementRequest
 
 _RETRIES = 6
 _PORT = 15002
@@ -49,7 +49,7 @@ def connect(port: int, token: str, organization: str = "") -> SparkSession:
 
     `organization` is the id or name of one, for a login that is in several.
     """
-    named = f";{ORGANIZATION}={quote(organization, safe='')}" if organization else ""
+    named = f";{ORGANIZATION_HEADER}={quote(organization, safe='')}" if organization else ""
     return _opened(f"{connect_address('localhost', port, tls=False)}/;token={token}{named}")
 
 
@@ -79,17 +79,17 @@ class Statements:
     def __init__(self, port: Callable[[], int], follow: Follow) -> None:
         """`follow` has the needs of an operation kept."""
 
-        def connected(credential: Credential) -> SparkSession:
+        def connected(credential: PresentedCredential) -> SparkSession:
             session = connect(port(), credential.token, credential.organization)
-            session.registerProgressHandler(cast(ProgressHandler, told))  # any function will do
+            session.registerProgressHandler(cast(ProgressHandler, on_progress))  # any function will do
             return session
 
         self._sessions = ClientSessions(connected)
         self._follow = follow
 
-    def begin(self, credential: Credential, wanted: Wanted) -> Reading:
+    def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> Execution:
         """Return a statement that is about to run; returns at once."""
-        return SparkReading(self._sessions, credential, wanted, self._follow)
+        return StatementExecution(self._sessions, credential, wanted, self._follow)
 
     def close(self) -> None:
         """End every session."""

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from headgate.spark.authority import Credential
+from headgate.spark.authority import PresentedCredential
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -17,7 +17,7 @@ KEPT = 32
 class ClientSession:
     """The Spark session of a credential, and how many statements use it now."""
 
-    def __init__(self, credential: Credential) -> None:
+    def __init__(self, credential: PresentedCredential) -> None:
         self.credential = credential
         self.users = 0
         self.gone = False
@@ -30,7 +30,7 @@ class ClientSession:
         with self._lock:
             return self._spark is not None
 
-    def spark(self, connect: Callable[[Credential], "SparkSession"]) -> "SparkSession":
+    def spark(self, connect: Callable[[PresentedCredential], "SparkSession"]) -> "SparkSession":
         """Return the session, which is opened at its first use."""
         with self._lock:
             if self._spark is None:
@@ -47,12 +47,12 @@ class ClientSession:
 class ClientSessions:
     """Credential -> session, for every thread; any number of statements share one. The least used ones end."""
 
-    def __init__(self, connect: Callable[[Credential], "SparkSession"]) -> None:
+    def __init__(self, connect: Callable[[PresentedCredential], "SparkSession"]) -> None:
         self.connect = connect
         self._lock = threading.Lock()
-        self._sessions: OrderedDict[Credential, ClientSession] = OrderedDict()
+        self._sessions: OrderedDict[PresentedCredential, ClientSession] = OrderedDict()
 
-    def take(self, credential: Credential) -> ClientSession:
+    def take(self, credential: PresentedCredential) -> ClientSession:
         """Return the credential's session, which lasts until it is given back at least."""
         with self._lock:
             session = self._sessions.setdefault(credential, ClientSession(credential))

@@ -13,12 +13,12 @@ from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from headgate.control.text.error_text import REFUSED, visible_words
+from headgate.control.text.error_text import REFUSED_STATE, visible_words
 from headgate.facts.caller import Caller
-from headgate.spark.authority import Credential
+from headgate.spark.authority import PresentedCredential
 from headgate.spark.sessions.followed_operations import FollowedOperation
 from headgate.spark.sql.client_sessions import ClientSession, ClientSessions
-from headgate.spark.sql.several import several
+from headgate.spark.sql.statement_count import several
 from headgate.spark.sql.statements import (
     CANCELLED,
     DRIVER_LOST,
@@ -28,10 +28,10 @@ from headgate.spark.sql.statements import (
     SEVERAL,
     STATEMENT_LOST,
     Column,
-    Progress,
     RowsDeniedError,
     StatementError,
-    Wanted,
+    StatementProgress,
+    StatementRequest,
 )
 
 log = logging.getLogger(__name__)
@@ -52,12 +52,12 @@ Follow = Callable[[str], FollowedOperation]
 """Returns what fills with the needs of the operation of this id."""
 
 
-def told(stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: ARG001, FBT001 (as called)
+def on_progress(stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: ARG001, FBT001 (as called)
     """Take what Spark's client tells of progress, in the thread that reads."""
-    reading: SparkReading | None = getattr(_here, "reading", None)
+    reading: StatementExecution | None = getattr(_here, "reading", None)
     known = tuple(stages)
     if reading is not None and known:
-        reading.progress = Progress(
+        reading.progress = StatementProgress(
             stages=len(known),
             stages_done=sum(each.done for each in known),
             tasks=sum(each.num_tasks for each in known),
@@ -72,7 +72,7 @@ class OperationIds(grpc.UnaryStreamClientInterceptor):
 
     def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
         """Send the call. Spark's client sends operations in this way, and comes back for their results."""
-        reading: SparkReading | None = getattr(_here, "reading", None)
+        reading: StatementExecution | None = getattr(_here, "reading", None)
         if reading is not None:
             # An operation without an id would get one of the gateway's, which could not be followed.
             request.operation_id = request.operation_id or str(uuid.uuid4())
@@ -81,11 +81,13 @@ class OperationIds(grpc.UnaryStreamClientInterceptor):
         return continuation(client_call_details, request)
 
 
-class SparkReading:
+class StatementExecution:
     """`headgate.spark.sql.statements.Reading`: one thread at a time reads it, any thread may cancel it."""
 
-    def __init__(self, sessions: ClientSessions, credential: Credential, wanted: Wanted, follow: Follow) -> None:
-        self.progress = Progress()
+    def __init__(
+        self, sessions: ClientSessions, credential: PresentedCredential, wanted: StatementRequest, follow: Follow
+    ) -> None:
+        self.progress = StatementProgress()
         self.more = False
         self._sessions = sessions
         self._credential = credential
@@ -246,7 +248,7 @@ class SparkReading:
                 _here.reading = None
 
     def _error(self, error: PySparkException) -> StatementError:
-        if self._why is not None and error.getSqlState() != REFUSED:
+        if self._why is not None and error.getSqlState() != REFUSED_STATE:
             return self._cancelled()
         condition, state = error.getCondition(), error.getSqlState()
         if (state in (None, DRIVER_LOST) or is_session_lost(error)) and self._session is not None:

@@ -12,16 +12,16 @@ import pyarrow as pa
 
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
-from headgate.spark.authority import Credential
+from headgate.spark.authority import PresentedCredential
 from headgate.spark.sql.statements import (
     TOO_MANY,
     Column,
-    Progress,
-    Reading,
-    RunsStatements,
+    Execution,
     SqlLimits,
     StatementError,
-    Wanted,
+    StatementProgress,
+    StatementRequest,
+    StatementRunner,
 )
 from headgate.untrusted_input.turns import Turns
 
@@ -50,15 +50,15 @@ def _pages_busy() -> Exception:
 
 
 class CountedReading:
-    """A `Reading` that counts as a statement of its principal until it is closed."""
+    """A `Execution` that counts as a statement of its principal until it is closed."""
 
-    def __init__(self, reading: Reading, principal: PrincipalId, closed: "Callable[[CountedReading], None]") -> None:
+    def __init__(self, reading: Execution, principal: PrincipalId, closed: "Callable[[CountedReading], None]") -> None:
         self.principal = principal
         self._reading = reading
         self._closed = closed
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> StatementProgress:
         """How far it is."""
         return self._reading.progress
 
@@ -91,10 +91,10 @@ class CountedReading:
             self._closed(self)
 
 
-class KeptStatement:
+class StoredStatement:
     """A statement under way, and then its rows. `error` is what it failed with."""
 
-    def __init__(self, credential: Credential, reading: CountedReading, now: float) -> None:
+    def __init__(self, credential: PresentedCredential, reading: CountedReading, now: float) -> None:
         self.id = f"s_{secrets.token_urlsafe(16)}"
         self.credential = credential
         self.reading = reading
@@ -118,7 +118,7 @@ class KeptStatement:
         return "cancelled" if self.error.condition == "CANCELLED" else "failed"
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> StatementProgress:
         """How far Spark says that it is."""
         return self.reading.progress
 
@@ -152,15 +152,15 @@ class KeptStatement:
             self.ended.set_result(None)
 
 
-class KeptStatements:
+class StatementStore:
     """Runs statements and keeps them, each for the credential that it came with. Safe to use from several threads."""
 
-    def __init__(self, spark: RunsStatements, limits: SqlLimits, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, spark: StatementRunner, limits: SqlLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits
         self._spark = spark
         self._clock = clock
         self._lock = threading.Lock()
-        self._kept: dict[str, KeptStatement] = {}
+        self._kept: dict[str, StoredStatement] = {}
         self._under_way = set[CountedReading]()
         self._workers = ThreadPoolExecutor(_BUSY_PRINCIPALS * limits.at_once, thread_name_prefix="headgate-sql")
         self.pages = Turns(_PAGES, _PAGES_PER_PRINCIPAL, _WAITING_PER_PRINCIPAL, _WAITING, _pages_busy)
@@ -173,7 +173,9 @@ class KeptStatements:
         """The threads in which statements are read."""
         return self._workers
 
-    def begin(self, credential: Credential, principal: PrincipalId, wanted: Wanted) -> CountedReading:
+    def begin(
+        self, credential: PresentedCredential, principal: PrincipalId, wanted: StatementRequest
+    ) -> CountedReading:
         """Return a statement that nothing is kept of; the caller reads and closes it.
 
         Raises `StatementError` if the principal has as many as there may be.
@@ -181,15 +183,17 @@ class KeptStatements:
         with self._lock:
             return self._begin(credential, principal, wanted)
 
-    def start(self, credential: Credential, principal: PrincipalId, wanted: Wanted) -> KeptStatement:
+    def start(
+        self, credential: PresentedCredential, principal: PrincipalId, wanted: StatementRequest
+    ) -> StoredStatement:
         """Run a statement whose rows are kept. Raises `StatementError` if the principal has as many as there may be."""
         with self._lock:
-            kept = KeptStatement(credential, self._begin(credential, principal, wanted), self._clock())
+            kept = StoredStatement(credential, self._begin(credential, principal, wanted), self._clock())
             self._kept[kept.id] = kept
         self._workers.submit(kept.run)
         return kept
 
-    def find(self, credential: Credential, id: str) -> KeptStatement | None:
+    def find(self, credential: PresentedCredential, id: str) -> StoredStatement | None:
         """Return a statement of this credential, which counts as a use."""
         with self._lock:
             self._expire()
@@ -199,7 +203,7 @@ class KeptStatements:
             kept.used = self._clock()
             return kept
 
-    def drop(self, kept: KeptStatement, why: str = CANCELLED_BY) -> None:
+    def drop(self, kept: StoredStatement, why: str = CANCELLED_BY) -> None:
         """End a statement and keep nothing of it."""
         with self._lock:
             self._kept.pop(kept.id, None)
@@ -215,7 +219,9 @@ class KeptStatements:
         self._spark.close()
         self._workers.shutdown(wait=False, cancel_futures=True)
 
-    def _begin(self, credential: Credential, principal: PrincipalId, wanted: Wanted) -> CountedReading:
+    def _begin(
+        self, credential: PresentedCredential, principal: PrincipalId, wanted: StatementRequest
+    ) -> CountedReading:
         """Begin a statement within the number that its principal may have."""
         self._expire()
         # A statement that was dropped counts until its thread has closed it.

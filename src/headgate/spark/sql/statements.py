@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from headgate.control.text.error_text import REFUSED
+from headgate.control.text.error_text import REFUSED_STATE
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from headgate.facts.caller import Caller
-    from headgate.spark.authority import Credential
+    from headgate.spark.authority import PresentedCredential
 
 CANCELLED = "57014"
 """The SQLSTATE of a statement that was ended before it was done."""
@@ -47,7 +47,7 @@ class RowsDeniedError(StatementError):
     """The caller may not read the rows of a statement now. The guard does not see this denial: no statement runs."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, REFUSED, None)
+        super().__init__(message, REFUSED_STATE, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class SqlLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class StatementRequest:
     """One statement as somebody sends it, and how much of its result is wanted at most."""
 
     text: str
@@ -78,7 +78,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class StatementProgress:
     """How far Spark says that a statement is. `bytes` are those read so far."""
 
     stages: int = 0
@@ -97,11 +97,11 @@ class Column:
     type: str
 
 
-class Reading(Protocol):
+class Execution(Protocol):
     """One statement on Spark, read batch by batch."""
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> StatementProgress:
         """How far it is."""
         ...
 
@@ -131,10 +131,10 @@ class Reading(Protocol):
         ...
 
 
-class RunsStatements(Protocol):
+class StatementRunner(Protocol):
     """Runs SQL as the holder of a credential, in the organization that it names."""
 
-    def begin(self, credential: "Credential", wanted: Wanted) -> Reading:
+    def begin(self, credential: "PresentedCredential", wanted: StatementRequest) -> Execution:
         """Return a statement that is about to run; returns at once."""
         ...
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from headgate.control.access.switches import ChangeSetting
-from headgate.control.kernel.command import Plan, View
+from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.ports import DocumentPut
 from headgate.endpoints.api.access.agreements import OneAccess
 from headgate.endpoints.api.access.change_requests import OneChange
@@ -29,8 +29,8 @@ class Rewritten:
     document: DocumentPut
     name: str = "document.rewrite"
 
-    def plan(self, view: View) -> Plan:
-        return Plan((), (self.document,))
+    def decide(self, view: CommandContext) -> CommandEffect:
+        return CommandEffect((), (self.document,))
 
 
 @dataclass(frozen=True, slots=True)

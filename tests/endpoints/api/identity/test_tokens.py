@@ -45,7 +45,7 @@ class TestATokenOfOnesOwn:
         acme.call("ci", "GET", "/me")
         used = last_used()
         assert used is not None
-        acme.opened.keep()
+        acme.opened.flush()
         assert last_used() == used
         assert acme.opened.store.document("token_use", TokenId(token["id"])) == {"at": used}
 

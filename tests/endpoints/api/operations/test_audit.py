@@ -203,7 +203,7 @@ def sent(world: World, name: str, path: str) -> httpx.Response:
 def kept_in(world: World, root: ResourceId) -> list[AuditRecord]:
     """Return what the audit of a log has, newest first."""
     until(lambda: world.deployment.audit.waiting == 0, lambda: "the audit is not written")
-    return [each for _, each in world.deployment.stores.audited(root, AuditFilter(), limit=10_000)]
+    return [each for _, each in world.deployment.stores.audit_records(root, AuditFilter(), limit=10_000)]
 
 
 class TestSecrets:

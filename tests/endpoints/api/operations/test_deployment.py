@@ -10,7 +10,7 @@ import pytest
 from headgate.control.deployment.operators import add_operator, remove_operator
 from headgate.control.identity.principals import AddPrincipal
 from headgate.control.kernel.audit_records import AuditFilter
-from headgate.control.kernel.metadata import BY_ITSELF
+from headgate.control.kernel.metadata import INTERNAL
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import Organizations
 from headgate.decision.types import Question
@@ -35,8 +35,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def operator(world: World) -> str:
     """The session of an operator."""
     secret = login(world, "olga")
-    user = world.deployment.entrance.logins.user_of("olga")
-    add_operator(world.deployment.organizations.deployment.control, user.principal, BY_ITSELF)
+    user = world.deployment.entrance.authentication.user_of("olga")
+    add_operator(world.deployment.organizations.deployment.control, user.principal, INTERNAL)
     return secret
 
 
@@ -96,12 +96,12 @@ class TestOperators:
 
     def test_an_operator_whose_role_is_revoked_is_refused(self, world: World) -> None:
         secret = login(world, "otto")
-        user = world.deployment.entrance.logins.user_of("otto").principal
+        user = world.deployment.entrance.authentication.user_of("otto").principal
         control = world.deployment.organizations.deployment.control
-        add_operator(control, user, BY_ITSELF)
+        add_operator(control, user, INTERNAL)
 
         before = asked(world, secret, "GET", HERE).status_code
-        remove_operator(control, user, BY_ITSELF)
+        remove_operator(control, user, INTERNAL)
 
         assert (before, asked(world, secret, "GET", HERE).status_code) == (200, 403)
 
@@ -150,7 +150,7 @@ class TestOtherCallers:
 
     def test_an_owner_by_login_is_no_operator(self, world: World) -> None:
         secret = login(world, "nils")
-        user = world.deployment.entrance.logins.user_of("nils").principal
+        user = world.deployment.entrance.authentication.user_of("nils").principal
         control = world.deployment.home.control
         control.execute(AddPrincipal(user, "nils", "owner"), None)
 
@@ -158,7 +158,7 @@ class TestOtherCallers:
         assert asked(world, secret, "GET", HERE).status_code == 403
 
     def test_a_token_of_an_operator_is_no_login(self, world: World, operator: str, acme: Place) -> None:
-        olga = world.deployment.entrance.logins.user_of("olga").principal
+        olga = world.deployment.entrance.authentication.user_of("olga").principal
         acme.control.execute(AddPrincipal(olga, "olga", "owner"), None)
 
         answer = asked(world, acme.token(olga), "GET", HERE)
@@ -167,12 +167,12 @@ class TestOtherCallers:
 
     def test_a_refusal_stands_in_the_audit_of_the_deployment(self, world: World) -> None:
         secret = login(world, "eddy")
-        user = world.deployment.entrance.logins.user_of("eddy").principal
+        user = world.deployment.entrance.authentication.user_of("eddy").principal
 
         asked(world, secret, "DELETE", f"{HERE}/main")
         until(lambda: world.deployment.audit.waiting == 0, lambda: "the audit is not written")
 
-        kept = world.deployment.stores.audited(DEPLOYMENT, AuditFilter(principal=user))
+        kept = world.deployment.stores.audit_records(DEPLOYMENT, AuditFilter(principal=user))
         assert [(each.action, each.allowed) for _, each in kept] == [("deployment.remove_organization", False)]
 
 
@@ -331,6 +331,6 @@ class TestAReplica:
 
         assert not there.control.ask(question).allowed
         assert not acme.control.ask(question).allowed
-        assert there.control.answers.who("table.select", table.id, time.time()) == frozenset()
-        assert there.control.answers.which(question.caller, "table.select", time.time()) == ()
+        assert there.control.answers.list_principals("table.select", table.id, time.time()) == frozenset()
+        assert there.control.answers.list_resources(question.caller, "table.select", time.time()) == ()
         stores.close()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from headgate.control.access.switches import ChangeSetting
 from headgate.control.identity.principals import RemovePrincipal
-from headgate.control.kernel.run_queue import RunPut, RunRow
+from headgate.control.kernel.run_queue import RunRow, RunUpdate
 from headgate.facts.ids import ResourceId, RunId
 from tests.app.deployment_harness import Place
 from tests.endpoints.api.pipelines.test_runs import saved
@@ -86,7 +86,7 @@ def test_what_a_model_says_of_notifications_holds(make: Make) -> None:
     job = {"type": "job", "parent": "one", "name": "nightly", "relations": {"cluster": [{"to": "big"}]}}
     id = acme.create("/resources", job)
     failed = RunRow(RunId(f"run-of-{id}"), ResourceId(id), "failed", "manual", None, 1.0, 1.0)
-    acme.opened.store.put_run(RunPut(failed, None))
+    acme.opened.store.put_run(RunUpdate(failed, None))
     acme.give("ann", "member", "one")
     assert told(acme, "ann") == []
 
@@ -102,7 +102,7 @@ def test_a_refused_run_is_told_to_who_may_see_the_pipeline(make: Make) -> None:
     acme = make()
     pipeline = saved(acme)
     refused = RunRow(RunId(f"run-of-{pipeline}"), pipeline, "refused", "schedule", None, 1.0, 1.0)
-    acme.opened.store.put_run(RunPut(refused, None))
+    acme.opened.store.put_run(RunUpdate(refused, None))
 
     assert (told(acme, "vic"), told(acme, "eve")) == ([("run", "delays", "refused")], [])
 

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.questions.messages import asking
-from headgate.control.text.error_text import REFUSED
+from headgate.control.questions.messages import with_request_link
+from headgate.control.text.error_text import REFUSED_STATE
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.definitions.chart import MOST_BYTES, MOST_DRAWN_ROWS
-from headgate.pipelines.writing.cached_rows import keeper
-from headgate.spark.sql.statement_store import KeptStatements
-from headgate.spark.sql.statements import SqlLimits, StatementError, Wanted
+from headgate.pipelines.writing.cached_rows import row_saver
+from headgate.spark.sql.statement_store import StatementStore
+from headgate.spark.sql.statements import SqlLimits, StatementError, StatementRequest
 from headgate.untrusted_input.blocking_pool import CHART_LIMITS, BlockingPool
 from headgate.untrusted_input.purposes import CHARTS
 from tests.app.deployment_harness import World, world_in
@@ -71,7 +71,7 @@ class TestAVisualization:
     def keep(world: World) -> None:
         """Keep rows as a run of it does."""
         id = world.call("owner", "GET", "/pipelines/cars").json()["id"]
-        keeper(world.control, world.opened.store, RunId("run_1"), id)({**ROWS, "cut": False})
+        row_saver(world.control, world.opened.store, RunId("run_1"), id)({**ROWS, "cut": False})
 
     def test_shows_the_rows_of_its_last_run_to_who_may_see_it(self, world: World, shown: str) -> None:
         answer = world.call("vic", "GET", f"/pipelines/{shown}/rows").json()
@@ -145,7 +145,7 @@ class TestAHostileChart:
         """Return the chart of a run that has kept a row for each of these cells."""
         rows = [[cell, 1] for cell in cells]
         kept = {"columns": [[column, "string"], ["n", "bigint"]], "rows": rows, "cut": False}
-        keeper(world.control, world.opened.store, RunId("run_1"), ResourceId(id))(kept)
+        row_saver(world.control, world.opened.store, RunId("run_1"), ResourceId(id))(kept)
         answer: httpx.Response = world.call("vic", "GET", "/pipelines/hostile/chart.svg")
         return answer
 
@@ -234,7 +234,7 @@ def spark(world: World) -> Iterator[World]:
 def has(world: World, *batches: pa.RecordBatch, error: StatementError | None = None, at_once: int = 16) -> FakeSpark:
     """From now on every statement comes to this."""
     fake = FakeSpark(*batches, error=error)
-    statements = KeptStatements(fake, SqlLimits(at_once=at_once))
+    statements = StatementStore(fake, SqlLimits(at_once=at_once))
     world.app.state.deployed = replace(world.app.state.deployed, statements=statements, has_spark=lambda _: True)
     return fake
 
@@ -269,7 +269,7 @@ class TestASavedQuery:
         assert spark.call("vic", "DELETE", f"/pipelines/{kept}").status_code == 200
 
     def test_tells_what_spark_refuses(self, spark: World, kept: str) -> None:
-        has(spark, error=StatementError("vic may not", REFUSED, "HEADGATE_ACCESS_DENIED"))
+        has(spark, error=StatementError("vic may not", REFUSED_STATE, "HEADGATE_ACCESS_DENIED"))
 
         assert refusals(spark, f"{kept}/rows", "vic") == {403}
 
@@ -293,7 +293,7 @@ class TestASavedQuery:
         has(spark, at_once=1)
         statements = spark.app.state.deployed.statements
         other = statements.begin(
-            spark.tokens["vic"], spark.caller("vic").principal, Wanted("SELECT 1", None, 1, 1, 1.0)
+            spark.tokens["vic"], spark.caller("vic").principal, StatementRequest("SELECT 1", None, 1, 1, 1.0)
         )
 
         assert refusals(spark, f"{kept}/rows", "vic") == {429}
@@ -330,8 +330,10 @@ class TestASelect:
 
     def test_with_a_mistake_is_not_saved_and_one_that_nobody_reads_now_is(self, spark: World) -> None:
         codes: list[int] = []
-        right = asking("ed: there is no `lake.raw.t` that you may see", "/api/v1/requests?action=table.select")
-        for words, state in (("no", "42601"), ("too deep", "54001"), (right, REFUSED), ("no Spark", None)):
+        right = with_request_link(
+            "ed: there is no `lake.raw.t` that you may see", "/api/v1/requests?action=table.select"
+        )
+        for words, state in (("no", "42601"), ("too deep", "54001"), (right, REFUSED_STATE), ("no Spark", None)):
             has(spark, error=StatementError(words, state, None))
             codes.append(save(spark, definition("visualization", "mistaken")).status_code)
 
@@ -340,13 +342,15 @@ class TestASelect:
     def test_a_select_is_not_saved_unread_because_its_author_has_too_many_statements(self, spark: World) -> None:
         has(spark, at_once=1)
         principal = spark.caller("ed").principal
-        spark.app.state.deployed.statements.begin(spark.tokens["ed"], principal, Wanted("SELECT 1", None, 1, 1, 1.0))
+        spark.app.state.deployed.statements.begin(
+            spark.tokens["ed"], principal, StatementRequest("SELECT 1", None, 1, 1, 1.0)
+        )
 
         assert save(spark, definition("visualization", "unread")).status_code == 429
 
     def test_that_no_right_would_allow_is_not_saved(self, spark: World) -> None:
         words = "function `java_method` is not among those Headgate allows"
-        has(spark, error=StatementError(words, REFUSED, "HEADGATE_ACCESS_DENIED"))
+        has(spark, error=StatementError(words, REFUSED_STATE, "HEADGATE_ACCESS_DENIED"))
 
         answer = save(spark, definition("visualization", "refused"))
 

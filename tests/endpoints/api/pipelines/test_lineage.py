@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.kernel.run_queue import RunPut, RunRow
-from headgate.control.pipelines.commits import noted
-from headgate.control.pipelines.run_access import Touched
+from headgate.control.kernel.run_queue import RunRow, RunUpdate
+from headgate.control.pipelines.commits import commit_note
+from headgate.control.pipelines.run_access import RunAccessLog
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.lineage.recorder import Lineage
+from headgate.pipelines.lineage.recorder import LineageRecorder
 from tests.app.deployment_harness import Place
 from tests.endpoints.conftest import Make
 
@@ -20,17 +20,17 @@ QUERY = {"kind": "query", "sql": "SELECT 1"}
 
 def ran(place: Place, run: str, pipeline: str, read: str, wrote: str, at: float) -> None:
     """Keep a run of a pipeline that read one table and wrote another."""
-    organization, touched = place.opened, Touched()
-    touched.note(organization, RunId(run), [("table.select", read.split(".")), ("table.insert", wrote.split("."))])
-    touched.note_columns(organization.store, RunId(run), wrote, {"delay": [(read, "late")]})
+    organization, touched = place.opened, RunAccessLog()
+    touched.record(organization, RunId(run), [("table.select", read.split(".")), ("table.insert", wrote.split("."))])
+    touched.record_columns(organization.store, RunId(run), wrote, {"delay": [(read, "late")]})
     table = organization.control.snapshot.find(wrote.split("."))
     assert table is not None
     added = {"snapshots": 1, "rows": 2, "bytes": 30}
-    organization.store.put_document(noted(organization.store, RunId(run), table.id, added, {"delay": "double"}))
+    organization.store.put_document(commit_note(organization.store, RunId(run), table.id, added, {"delay": "double"}))
     found = ResourceId(place.call("owner", "GET", f"/pipelines/{pipeline}").json()["id"])
     row = RunRow(RunId(run), found, "succeeded", "manual", None, at, at, at, at + 1, 1, "w")
-    organization.store.put_run(RunPut(row, None))
-    Lineage().ended(organization, row.run)
+    organization.store.put_run(RunUpdate(row, None))
+    LineageRecorder().ended(organization, row.run)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ class TestEvents:
         going = replace(done, run=RunId("going"), state="running", ended=None, queued=10.0)
         waiting = replace(going, run=RunId("waiting"), state="queued", started=None)
         for each in (going, waiting):
-            store.put_run(RunPut(each, None))
+            store.put_run(RunUpdate(each, None))
 
         found = acme.call("owner", "GET", "/lineage/events").json()["items"]
 

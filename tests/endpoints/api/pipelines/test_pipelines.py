@@ -126,7 +126,7 @@ class TestStreams:
         assert acme.call("owner", "POST", "/pipelines/load/streams", taken).status_code == 409
 
     def test_are_no_more_than_a_definition_may_have(self, acme: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("headgate.endpoints.api.pipelines.pipelines.MOST", 1)
+        monkeypatch.setattr("headgate.endpoints.api.pipelines.pipelines.MAX_ENTRIES", 1)
         refused = acme.call("owner", "POST", "/pipelines/load/streams", stream("b"))
 
         assert refused.status_code == 422

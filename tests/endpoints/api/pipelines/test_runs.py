@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headgate.control.kernel.run_queue import RunPut, RunRow, RunWanted
+from headgate.control.kernel.run_queue import RunFilter, RunRow, RunUpdate
 from headgate.endpoints.api.pipelines import triggers
 from headgate.endpoints.api.pipelines.runs import read_cursor
 from headgate.endpoints.common.problems import ProblemError
@@ -61,7 +61,7 @@ def failed(run: str, pipeline: ResourceId, queued: float = 1.0, **more: Any) -> 
 
 def put(place: Place, *rows: RunRow) -> None:
     for each in rows:
-        place.opened.store.put_run(RunPut(each, None))
+        place.opened.store.put_run(RunUpdate(each, None))
 
 
 def listed(place: Place, who: str, **query: Any) -> list[str]:
@@ -74,7 +74,7 @@ class TestSeeing:
     def test_a_run_is_for_who_may_see_the_pipelines(self, acme: Place, pipeline: ResourceId) -> None:
         figures = {"metrics": {"rows.lake.ran.a": 3}, "progress": {"tasks": 2, "rows": 3}}
         put(acme, failed("seen", pipeline, why="torn", figures=figures))
-        acme.opened.store.say(RunId("seen"), 1.0, ["one", "two"])
+        acme.opened.store.append_log_lines(RunId("seen"), 1.0, ["one", "two"])
 
         shown = acme.call("vic", "GET", "/runs/seen").json()
 
@@ -148,7 +148,7 @@ class TestLog:
     def test_is_read_from_where_one_was(self, acme: Place, pipeline: ResourceId) -> None:
         token = begin(acme.control, acme.opened.store, RunId("said"), pipeline)
         assert token.startswith("hgr.said.")
-        acme.opened.store.say(RunId("said"), 1.0, [f"line {number}" for number in range(1, 1203)])
+        acme.opened.store.append_log_lines(RunId("said"), 1.0, [f"line {number}" for number in range(1, 1203)])
 
         first = acme.call("vic", "GET", "/runs/said/log").json()
         rest = acme.call("vic", "GET", "/runs/said/log", after=first["next"]).json()
@@ -171,7 +171,7 @@ class TestLog:
             place.give(name, "member", "one")
             place.give(name, role, "nightly")
         put(place, failed("night", id, why="the secret cause"))
-        place.opened.store.say(RunId("night"), 1.0, ["a secret"])
+        place.opened.store.append_log_lines(RunId("night"), 1.0, ["a secret"])
 
         metadata, everything = (place.call(who, "GET", "/runs/night").json() for who in ("ann", "ben"))
 
@@ -313,7 +313,7 @@ class TestBackfill:
         self, home: World, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any] | None
     ) -> None:
         home.call("ed", "POST", "/pipelines/delays/runs")
-        queued = home.deployment.home.store.count_runs(RunWanted(states=("queued",)))
+        queued = home.deployment.home.store.count_runs(RunFilter(states=("queued",)))
         room = 0 if body is None else 1
         monkeypatch.setattr(triggers, "MOST_QUEUED", queued + room)
 
@@ -321,7 +321,7 @@ class TestBackfill:
 
         assert (answer.status_code, answer.json()["type"]) == (409, "urn:headgate:problem:queue-full")
         assert f"has {queued} queued runs" in answer.json()["detail"]
-        assert home.deployment.home.store.count_runs(RunWanted(states=("queued",))) == queued
+        assert home.deployment.home.store.count_runs(RunFilter(states=("queued",))) == queued
         # What the pipeline has room for tells nothing to a user who may not trigger it.
         assert home.call("vic", "POST", f"/pipelines/delays/{path}", body).status_code == 403
 

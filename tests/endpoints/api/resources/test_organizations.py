@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from headgate.app.deployment import SHIPPED, shipped_model
-from headgate.control.deployment.bootstrap import begin_deployment
+from headgate.control.deployment.bootstrap import bootstrap_deployment
 from headgate.control.organizations.organization import Organizations
 from headgate.control.resources.changes import RenameResource
 from headgate.store import open_stores
@@ -21,7 +21,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A deployment whose model lets people begin organizations for their own domain."""
     folder: Path = tmp_path_factory.mktemp("platform")
     stores = open_stores(settings_in(folder).folder)
-    begin_deployment(Organizations(stores, {each: shipped_model(each) for each in SHIPPED}, time.time), "onehouse")
+    bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in SHIPPED}, time.time), "onehouse")
     stores.close()
     with world_in(folder) as world:
         yield world
@@ -29,7 +29,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 def login(world: World, name: str) -> str:
     """Make a user of the deployment with an address of their own, and log them in; returns the session's secret."""
-    logins = world.deployment.entrance.logins
+    logins = world.deployment.entrance.authentication
     logins.register(name, login=name, password=PASSWORD, email=f"{name}@{name}.example", verified=True)
     return logins.log_in(name, PASSWORD, {}).secret
 

@@ -13,7 +13,7 @@ import pytest
 from headgate.endpoints.api.sql import pages
 from headgate.endpoints.api.sql.schemas import ARROW, ShownStatement
 from headgate.endpoints.api.sql.sql import _StreamedRows
-from headgate.spark.sql.statement_store import KeptStatement
+from headgate.spark.sql.statement_store import StoredStatement
 from headgate.spark.sql.statements import RowsDeniedError, SqlLimits, StatementError
 from tests.app.server_process import until
 from tests.endpoints.api.sql.test_sql import Spark, sent, spark, streamed, world
@@ -175,14 +175,14 @@ class TestAPage:
         self, spark: Spark, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         spark.has(booleans(2, 1_000), waits=True)
-        id, show = sent(spark, wait_seconds=0).json()["id"], pages.shown
+        id, show = sent(spark, wait_seconds=0).json()["id"], pages.statement_answer
 
-        def late(kept: KeptStatement, start: int, rows: int) -> ShownStatement:
+        def late(kept: StoredStatement, start: int, rows: int) -> ShownStatement:
             spark.made.last.go.set()
             kept.ended.result(PATIENCE)
             return show(kept, start, rows)
 
-        monkeypatch.setattr(pages, "shown", late)
+        monkeypatch.setattr(pages, "statement_answer", late)
         answer = page(spark, id).json()
 
         assert (answer["state"], answer["rows"], answer["next"]) == ("succeeded", [], 0)

@@ -1,4 +1,4 @@
-"""SQL over HTTP at the door: rows, Arrow, waiting, watching, ending, and what a refusal says."""
+"""SQL over HTTP at the endpoint: rows, Arrow, waiting, watching, ending, and what a refusal says."""
 
 import threading
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from headgate.endpoints.api.sql.schemas import ARROW, PAGE
-from headgate.spark.sql.statement_store import KeptStatements
-from headgate.spark.sql.statements import SEVERAL, SqlLimits, StatementError, Wanted
+from headgate.spark.sql.statement_store import StatementStore
+from headgate.spark.sql.statements import SEVERAL, SqlLimits, StatementError, StatementRequest
 from tests.app.deployment_harness import World, world_in
 from tests.fakes.statements import PATIENCE, FakeSpark
 
@@ -31,12 +31,12 @@ class Spark:
     def has(self, *batches: pa.RecordBatch, limits: SqlLimits | None = None, **more: Any) -> FakeSpark:
         """From now on every statement comes to this."""
         self.made = FakeSpark(*batches, **more)
-        statements = KeptStatements(self.made, limits or SqlLimits())
+        statements = StatementStore(self.made, limits or SqlLimits())
         self.world.app.state.deployed = replace(self.world.app.state.deployed, statements=statements)
         return self.made
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> StatementRequest:
         """What was asked of it last."""
         return self.made.last.wanted
 

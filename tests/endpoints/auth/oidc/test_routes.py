@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from headgate.control.authentication.errors import LoginError
 from headgate.control.authentication.settings import Provider
-from headgate.endpoints.auth.oidc.client import Attempt, ProviderClient
+from headgate.endpoints.auth.oidc.client import LoginAttempt, ProviderClient
 from headgate.endpoints.auth.oidc.errors import ProviderError
 from tests.endpoints.auth.auth_harness import Front, World
 from tests.endpoints.auth.forged_tokens import FORGERIES
@@ -41,7 +41,7 @@ NO_TIMES = (float("nan"), float("inf"), float("-inf"), 1e308, -1e308, 10**400, -
 
 class TestAnIdentityToken:
     def test_says_who_somebody_is(self, fake: FakeProvider) -> None:
-        who = client(fake).believed(fake.token(NONCE), NONCE)
+        who = client(fake).verify_id_token(fake.token(NONCE), NONCE)
 
         assert (who.issuer, who.subject, who.email, who.name) == (fake.issuer, "1", "ann@acme.com", "Ann")
 
@@ -58,11 +58,11 @@ class TestAnIdentityToken:
     def test_says_what_somebody_is_called_on_one_line(
         self, fake: FakeProvider, said: dict[str, Any], name: str
     ) -> None:
-        assert client(fake).believed(fake.token(NONCE, **said), NONCE).name == name
+        assert client(fake).verify_id_token(fake.token(NONCE, **said), NONCE).name == name
 
     @pytest.mark.parametrize("claims", [{"aud": [CLIENT]}, {"aud": [CLIENT, "other"], "azp": CLIENT}, {"nbf": NOW}])
     def test_may_be_for_others_too_if_it_was_given_to_us(self, fake: FakeProvider, claims: dict[str, Any]) -> None:
-        assert client(fake).believed(fake.token(NONCE, **claims), NONCE)
+        assert client(fake).verify_id_token(fake.token(NONCE, **claims), NONCE)
 
     @pytest.mark.parametrize(
         "claims",
@@ -96,84 +96,84 @@ class TestAnIdentityToken:
     )
     def test_that_says_something_else_is_not_believed(self, fake: FakeProvider, claims: dict[str, Any]) -> None:
         with pytest.raises(LoginError):
-            client(fake).believed(fake.token(NONCE, **claims), NONCE)
+            client(fake).verify_id_token(fake.token(NONCE, **claims), NONCE)
 
     def test_may_be_off_by_what_the_clocks_may_differ(self, fake: FakeProvider) -> None:
         late, early = fake.token(NONCE, exp=NOW - 30), fake.token(NONCE, iat=NOW + 30, nbf=NOW + 30)
 
         for token in (late, early):
-            assert client(fake).believed(token, NONCE)
+            assert client(fake).verify_id_token(token, NONCE)
             with pytest.raises(LoginError):
-                client(fake, skew=10.0).believed(token, NONCE)
+                client(fake, skew=10.0).verify_id_token(token, NONCE)
 
     def test_may_be_signed_with_any_kind_of_key_that_is_allowed(self, fake: FakeProvider) -> None:
         fake.key, fake.algorithm, fake.published = ELLIPTIC, "ES256", [RSA[0], ELLIPTIC]
 
-        assert client(fake).believed(fake.token(NONCE), NONCE)
+        assert client(fake).verify_id_token(fake.token(NONCE), NONCE)
         with pytest.raises(LoginError):
-            client(fake, algorithms=("RS256",)).believed(fake.token(NONCE), NONCE)
+            client(fake, algorithms=("RS256",)).verify_id_token(fake.token(NONCE), NONCE)
 
     def test_needs_no_key_id_where_it_names_none(self, fake: FakeProvider) -> None:
         claims = {**fake.claims, "iss": fake.issuer, "aud": CLIENT, "exp": NOW + 9, "iat": NOW, "nonce": NONCE}
         fake.published = [RSA[1], RSA[0]]
 
-        assert client(fake).believed(fake.signed({"alg": "RS256"}, claims, RSA[0]), NONCE)
+        assert client(fake).verify_id_token(fake.signed({"alg": "RS256"}, claims, RSA[0]), NONCE)
 
     @pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES)
     def test_that_is_forged_is_not_believed(
         self, fake: FakeProvider, forge: Callable[[FakeProvider, str], str]
     ) -> None:
         with pytest.raises(LoginError):
-            client(fake).believed(forge(fake, NONCE), NONCE)
+            client(fake).verify_id_token(forge(fake, NONCE), NONCE)
 
     def test_is_not_checked_with_a_secret_even_if_one_is_published(self, fake: FakeProvider) -> None:
         fake.key, fake.algorithm = OctKey.generate_key(256, {"kid": "oct"}), "HS256"
         fake.published = [fake.key, RSA[0]]
 
         with pytest.raises(LoginError):
-            client(fake, algorithms=("HS256", "RS256")).believed(fake.token(NONCE), NONCE)
+            client(fake, algorithms=("HS256", "RS256")).verify_id_token(fake.token(NONCE), NONCE)
 
     def test_is_not_checked_with_a_key_for_something_else(self, fake: FakeProvider) -> None:
         encrypting = RSAKey.import_key(RSA[0].as_dict(private=False) | {"use": "enc"})
         fake.published = [encrypting]
 
         with pytest.raises(LoginError):
-            client(fake).believed(fake.token(NONCE), NONCE)
+            client(fake).verify_id_token(fake.token(NONCE), NONCE)
 
 
 class TestKeys:
     def test_that_are_new_are_read_when_a_token_names_one(self, fake: FakeProvider) -> None:
         ours = client(fake)
-        assert ours.believed(fake.token(NONCE), NONCE)
+        assert ours.verify_id_token(fake.token(NONCE), NONCE)
         before = len(fake.asked)
-        assert ours.believed(fake.token(NONCE), NONCE)
+        assert ours.verify_id_token(fake.token(NONCE), NONCE)
         assert len(fake.asked) == before
 
         fake.rotate(keep=True)
         fake.now += 120
-        assert ours.believed(fake.token(NONCE), NONCE)
+        assert ours.verify_id_token(fake.token(NONCE), NONCE)
         assert len(fake.asked) == before + 2
 
     def test_that_nobody_has_are_not_asked_for_again_and_again(self, fake: FakeProvider) -> None:
         ours = client(fake)
-        assert ours.believed(fake.token(NONCE), NONCE)
+        assert ours.verify_id_token(fake.token(NONCE), NONCE)
         before = len(fake.asked)
 
         for step in range(10):
             fake.now += 10 if step else 70
             fake.key = RSAKey.import_key(RSA[1].as_dict(private=True) | {"kid": f"made{step}"})
             with pytest.raises(LoginError):
-                ours.believed(fake.token(NONCE), NONCE)
+                ours.verify_id_token(fake.token(NONCE), NONCE)
         assert len(fake.asked) - before == 2 * 2
 
     def test_that_were_withdrawn_are_believed_for_so_long_only(self, fake: FakeProvider) -> None:
         ours, old = client(fake), fake.token(NONCE, exp=NOW + 10_000)
-        assert ours.believed(old, NONCE)
+        assert ours.verify_id_token(old, NONCE)
 
         fake.rotate()
         fake.now += 3600
         with pytest.raises(LoginError):
-            ours.believed(old, NONCE)
+            ours.verify_id_token(old, NONCE)
 
 
 class TestAProvider:
@@ -192,18 +192,18 @@ class TestAProvider:
     def test_that_does_not_keep_to_the_specification_is_not_used(self, fake: FakeProvider, answer: Response) -> None:
         fake.broken = answer
         with pytest.raises(ProviderError):
-            client(fake).login_at(Attempt.begin(), "http://127.0.0.1/back")
+            client(fake).authorization_url(LoginAttempt.begin(), "http://127.0.0.1/back")
 
     @pytest.mark.parametrize("address", ["http://evil.example/authorize", "file:///etc/passwd", "", "//evil.example"])
     def test_is_used_under_tls_or_on_this_machine_only(self, fake: FakeProvider, address: str) -> None:
         fake.metadata = {"authorization_endpoint": address}
         with pytest.raises(ProviderError):
-            client(fake).login_at(Attempt.begin(), "http://127.0.0.1/back")
+            client(fake).authorization_url(LoginAttempt.begin(), "http://127.0.0.1/back")
 
     def test_that_is_not_there_is_waited_for(self, fake: FakeProvider) -> None:
         gone = Provider("http://127.0.0.1:9", CLIENT)
         with pytest.raises(ProviderError, match="cannot be reached"):
-            ProviderClient(gone, lambda: NOW).login_at(Attempt.begin(), "http://127.0.0.1/back")
+            ProviderClient(gone, lambda: NOW).authorization_url(LoginAttempt.begin(), "http://127.0.0.1/back")
 
 
 class TestLoggingIn:
@@ -226,7 +226,7 @@ class TestLoggingIn:
 
             assert (answer.status_code, answer.headers["location"]) == (303, "/console")
             principal = http.get("/api/v1/session").json()["principal"]
-            user = world.entrance.logins.user(principal)
+            user = world.entrance.authentication.user(principal)
             assert user is not None
             assert (user.name, user.email) == ("Ann", "ann@acme.com")
             assert self.go(http).status_code == 303
@@ -236,7 +236,7 @@ class TestLoggingIn:
         self, front: Front, fake: FakeProvider
     ) -> None:
         world = self.world(fake, join=frozenset())
-        ann = world.entrance.logins.register("another ann", email="ann@acme.com", verified=True)
+        ann = world.entrance.authentication.register("another ann", email="ann@acme.com", verified=True)
         with front.serving(world) as http:
             for said in (None, False, "no", 1):
                 fake.claims["email_verified"] = said
@@ -258,7 +258,7 @@ class TestLoggingIn:
     def test_is_not_the_user_who_only_says_that_it_is_their_address(self, front: Front, fake: FakeProvider) -> None:
         """Or whoever registers with somebody's address waits until they log in, and is them."""
         world = self.world(fake, join=frozenset())
-        world.entrance.logins.register("eve", email="ann@acme.com")
+        world.entrance.authentication.register("eve", email="ann@acme.com")
         with front.serving(world) as http:
             assert self.go(http).status_code == 401
 
@@ -268,7 +268,7 @@ class TestLoggingIn:
         world = self.world(fake)
         with front.serving(world) as http:
             assert self.go(http).status_code == 401
-        assert len(world.entrance.logins.users()) == 1
+        assert len(world.entrance.authentication.users()) == 1
 
     def test_is_for_the_browser_that_began_it_only(self, front: Front, fake: FakeProvider) -> None:
         """Or somebody else's code logs the victim in as them, or a stolen one the thief."""

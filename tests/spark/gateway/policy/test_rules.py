@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN
 from tests.spark.gateway.admission_cases import (
     ANN,
@@ -39,7 +39,7 @@ class TestWrites:
         ids=str,
     )
     def test_any_other_write_is_refused(self, fields: dict[str, Any]) -> None:
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             try_command(write_operation={"input": a_range(), **fields})
 
     @pytest.mark.parametrize("source", ["csv", "json", "parquet", "text"])
@@ -53,7 +53,7 @@ class TestWrites:
         }
         try_command(RUN, write_operation={**written, "options": {"compression": "gzip", "header": "true"}})
 
-        with pytest.raises(RefusedError, match=r"`WriteOperation\.path` is not allowed"):
+        with pytest.raises(RequestRefusedError, match=r"`WriteOperation\.path` is not allowed"):
             try_command(ANN, write_operation=written)
 
     @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ class TestWrites:
         ids=str,
     )
     def test_and_nothing_else(self, fields: dict[str, Any]) -> None:
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             try_command(
                 RUN,
                 write_operation={"input": a_range(), "source": "csv", "path": "file:/tray/out", "mode": 2, **fields},
@@ -88,7 +88,7 @@ class TestWrites:
     def test_a_table_property_does_not_name_a_place(self, key: str) -> None:
         table = {"input": a_range(), "table_name": "lake.trusted.t", "table_properties": {key: "/x"}}
 
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             try_command(write_operation_v2=table)
 
     @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ class TestWrites:
         ids=str,
     )
     def test_other_commands_are_refused(self, command: dict[str, Any]) -> None:
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             try_command(**command)
 
 
@@ -151,7 +151,7 @@ class TestStreams:
         ids=str,
     )
     def test_it_writes_nowhere_else(self, fields: dict[str, Any]) -> None:
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             try_command(write_stream_operation_start={"input": a_range(), **fields})
 
     def test_a_running_stream_is_looked_after(self) -> None:
@@ -199,7 +199,7 @@ class TestRewrites:
             {"source": "parquet", "mode": 1},
             {"mode": 1, "sort_column_names": ["a"]},
         ):
-            with pytest.raises(RefusedError):
+            with pytest.raises(RequestRefusedError):
                 try_command(write_operation={**written, **other})
 
 
@@ -247,11 +247,11 @@ class TestUnseen:
 
         assert [each.sql.query for each in saved("lake.`a b`", append)] == ["EXPLAIN INSERT INTO lake.`a b` VALUES (1)"]
         assert saved("lake.t", overwrite) == []
-        with pytest.raises(RefusedError, match="is not a name"):
+        with pytest.raises(RequestRefusedError, match="is not a name"):
             saved("t VALUES (2) --", append)
 
     def test_many_of_them_are_refused(self) -> None:
-        with pytest.raises(RefusedError, match="nothing uses"):
+        with pytest.raises(RequestRefusedError, match="nothing uses"):
             self.unseen_in(a_range(), *[a_range()] * 21)
 
     def test_a_graph_of_pipelines_needs_what_a_table_there_needs(self) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from headgate.spark.gateway.errors import RefusedError
-from headgate.spark.gateway.policy.schemas import check_metadata, check_schema
+from headgate.spark.gateway.errors import RequestRefusedError
+from headgate.spark.gateway.policy.schemas import check_schema, check_schema_metadata
 
 
 def schema(metadata: Any, kind: Any = "string") -> str:
@@ -26,7 +26,7 @@ def test_an_honest_schema_passes(text: str) -> None:
 def test_a_schema_of_great_depth_is_refused() -> None:
     check_schema("a " + "ARRAY<" * 100 + "INT" + ">" * 100 + ", b STRUCT<c: INT>" * 300)
     for text in ("a " + "ARRAY<" * 201 + "INT" + ">" * 201, "a INT " + "/* " * 201 + "*/ " * 201):
-        with pytest.raises(RefusedError, match="more than 200 levels deep"):
+        with pytest.raises(RequestRefusedError, match="more than 200 levels deep"):
             check_schema(text)
 
 
@@ -46,16 +46,16 @@ def test_a_schema_of_great_depth_is_refused() -> None:
 def test_metadata_with_a_default_or_an_unknown_key_is_refused(metadata: dict[str, Any]) -> None:
     inner = {"type": "array", "elementType": json.loads(schema(metadata)), "containsNull": True}
     for text in (schema(metadata), schema({}, json.loads(schema(metadata))), schema({}, inner)):
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             check_schema(text)
-    with pytest.raises(RefusedError):
-        check_metadata(json.dumps(metadata))
+    with pytest.raises(RequestRefusedError):
+        check_schema_metadata(json.dumps(metadata))
 
 
 def test_a_repeated_key_hides_nothing() -> None:
-    with pytest.raises(RefusedError):
-        check_metadata('{"note": {"EXISTS_DEFAULT": "1"}, "note": 1}')
-    with pytest.raises(RefusedError):
+    with pytest.raises(RequestRefusedError):
+        check_schema_metadata('{"note": {"EXISTS_DEFAULT": "1"}, "note": 1}')
+    with pytest.raises(RequestRefusedError):
         check_schema('{"type": "struct", "fields": [{"name": "a", "type": "udt", "type": "string"}]}')
 
 
@@ -63,11 +63,11 @@ def test_a_repeated_key_hides_nothing() -> None:
     "text", ['{"type": "struct"', "[" * 100_000, '{"type": "struct", "fields": []} more', '{"a": nan}']
 )
 def test_text_that_is_no_json_is_refused_where_it_looks_like_it(text: str) -> None:
-    with pytest.raises(RefusedError, match="neither DDL nor JSON"):
+    with pytest.raises(RequestRefusedError, match="neither DDL nor JSON"):
         check_schema(text)
 
 
 def test_metadata_that_is_absent_or_ones_own_passes() -> None:
-    check_metadata("")
-    check_metadata("{}")
-    check_metadata(json.dumps({"max": 99, "comment": "the longest", "parts": [1, 2]}))
+    check_schema_metadata("")
+    check_schema_metadata("{}")
+    check_schema_metadata(json.dumps({"max": 99, "comment": "the longest", "parts": [1, 2]}))

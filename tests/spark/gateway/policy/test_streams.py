@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from headgate.facts.caller import Caller
-from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN
 from tests.spark.gateway.admission_cases import (
     ANN,
@@ -59,7 +59,7 @@ class TestFiles:
         ids=str,
     )
     def test_are_streamed_in_no_other_way(self, changed: dict[str, Any]) -> None:
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             read(**changed)
 
 
@@ -78,5 +78,5 @@ class TestProgress:
         ids=str,
     )
     def test_is_kept_nowhere_else(self, caller: Caller, options: dict[str, str]) -> None:
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             write(caller, **options)

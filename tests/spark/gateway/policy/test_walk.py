@@ -7,9 +7,9 @@ import zstandard
 from google.protobuf.message import Message
 
 from headgate.spark.gateway.admission import inspector
-from headgate.spark.gateway.errors import InvalidRequestError, RefusedError
+from headgate.spark.gateway.errors import InvalidRequestError, RequestRefusedError
 from headgate.spark.gateway.policy.walk import MAX_DEPTH
-from headgate.spark.gateway.rpcs import ADD_ARTIFACTS, ANALYZE_PLAN, CONFIG, EXECUTE_PLAN
+from headgate.spark.gateway.rpcs import ADD_ARTIFACTS, ANALYZE_PLAN, CONFIG_RPC, EXECUTE_PLAN
 from tests.spark.gateway.admission_cases import (
     ANN,
     IN_THE_DROP,
@@ -35,15 +35,15 @@ class TestUnknown:
         unknown = b"\xfa\xff\x03\x01x"  # field 8191, one byte of content
         relation = relations.Relation.FromString(a_range().SerializeToString() + unknown)
 
-        with pytest.raises(RefusedError, match="`ExecutePlanRequest` has a field that Headgate does not know"):
+        with pytest.raises(RequestRefusedError, match="`ExecutePlanRequest` has a field that Headgate does not know"):
             admit_as(ANN, EXECUTE_PLAN, plain.SerializeToString() + unknown)
-        with pytest.raises(RefusedError, match="`Relation` has a field that Headgate does not know"):
+        with pytest.raises(RequestRefusedError, match="`Relation` has a field that Headgate does not know"):
             try_relation(limit=relations.Limit(input=relation))
 
     def test_an_unknown_value_of_an_enumeration_is_refused(self) -> None:
         join = relations.Join(left=a_range(), right=a_range(), join_type=99)
 
-        with pytest.raises(RefusedError, match=r"`Join\.join_type`"):
+        with pytest.raises(RequestRefusedError, match=r"`Join\.join_type`"):
             try_relation(join=join)
 
     def test_what_is_no_message_is_an_invalid_request(self) -> None:
@@ -61,7 +61,7 @@ class TestDecimals:
 
     @pytest.mark.parametrize("number", ["1e100000000", "-1E+100000000", "1e-100000000", "1e1001", "1" * 1001])
     def test_a_number_of_many_digits_is_refused(self, number: str) -> None:
-        with pytest.raises(RefusedError, match="more than 1,000 digits"):
+        with pytest.raises(RequestRefusedError, match="more than 1,000 digits"):
             try_relation(**filtered_by(number))
 
     @pytest.mark.parametrize("number", ["1e38", "0E-18", "-1.50", "9" * 38, "1E+0000000038"])
@@ -76,10 +76,10 @@ LONG_TEXTS = {
     "a name of the client's": (EXECUTE_PLAN, {"user_context": {"user_name": "x" * 2049}}),
     "many tags": (EXECUTE_PLAN, {"tags": ["t"] * 65}),
     "a value of a setting": (
-        CONFIG,
+        CONFIG_RPC,
         {"operation": {"set": {"pairs": [{"key": "spark.sql.session.timeZone", "value": "x" * 2049}]}}},
     ),
-    "many keys": (CONFIG, {"operation": {"get": {"keys": ["spark.sql.session.timeZone"] * 257}}}),
+    "many keys": (CONFIG_RPC, {"operation": {"get": {"keys": ["spark.sql.session.timeZone"] * 257}}}),
 }
 
 
@@ -90,7 +90,7 @@ class TestTextsOutsideOfAPlan:
     def test_that_are_too_long_are_refused(self, what: str) -> None:
         rpc, fields = LONG_TEXTS[what]
 
-        with pytest.raises(RefusedError, match=r"is longer than|has more than"):
+        with pytest.raises(RequestRefusedError, match=r"is longer than|has more than"):
             admit_as(ANN, rpc, rpc.request(session_id=SESSION, **fields).SerializeToString())
 
     def test_of_the_usual_length_pass(self) -> None:
@@ -158,17 +158,17 @@ class TestRelations:
     def test_what_nobody_may_is_refused_on_top_and_below(self, what: str) -> None:
         relation = REFUSED_RELATIONS[what]
 
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             try_relation(limit=relations.Limit(input=relation, limit=1))
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             try_relation(with_relations=relations.WithRelations(root=a_range(), references=[relation]))
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             try_command(sql_command=commands.SqlCommand(sql="SELECT 1", input=relation))
 
     def test_a_value_in_a_map_is_looked_at(self) -> None:
         udf = {"common_inline_user_defined_function": {"python_udf": {"command": b"x"}}}
 
-        with pytest.raises(RefusedError, match="user code does not run in the driver"):
+        with pytest.raises(RequestRefusedError, match="user code does not run in the driver"):
             try_relation(sql={"query": "SELECT :a", "named_arguments": {"a": udf}})
 
 
@@ -177,7 +177,7 @@ class TestFiles:
         try_relation(RUN, read=files(options={"header": "true", "inferSchema": "true"}))
 
     def test_nobody_else_reads_files(self) -> None:
-        with pytest.raises(RefusedError, match="only a run"):
+        with pytest.raises(RequestRefusedError, match="only a run"):
             try_relation(ANN, read=files())
 
     @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ class TestFiles:
         ids=str,
     )
     def test_a_run_reads_nothing_else(self, fields: dict[str, Any]) -> None:
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             try_relation(RUN, read=files(**fields))
 
 
@@ -229,15 +229,15 @@ class TestConfig:
             {"set": {"pairs": [{"key": harmless, "value": "UTC"}, {"key": key, "value": "x"}]}},
             {"unset": {"keys": [key]}},
         ):
-            with pytest.raises(RefusedError, match=key):
+            with pytest.raises(RequestRefusedError, match=key):
                 try_config(**operation)
 
     def test_all_keys_at_once_are_refused(self) -> None:
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             try_config(get_all={})
 
     def test_what_the_client_only_reads_cannot_be_changed(self) -> None:
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             try_config(unset={"keys": ["spark.sql.session.localRelationCacheThreshold"]})
 
 
@@ -249,13 +249,13 @@ class TestAnalyze:
         good, bad = base.Plan(root=a_range()), base.Plan(root=relations.Relation(unknown={}))
 
         self.try_kind(**{kind: {"plan": good}})
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             self.try_kind(**{kind: {"plan": bad}})
 
     @pytest.mark.parametrize("kind", ["persist", "unpersist", "get_storage_level"])
     def test_what_is_cached_is_checked_too(self, kind: str) -> None:
         self.try_kind(**{kind: {"relation": a_range()}})
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             self.try_kind(**{kind: {"relation": relations.Relation(unknown={})}})
 
     def try_kind(self, **kind: Any) -> None:
@@ -283,11 +283,11 @@ class TestArtifacts:
     )
     def test_code_and_files_are_refused(self, name: str) -> None:
         for chunked in (False, True):
-            with pytest.raises(RefusedError):
+            with pytest.raises(RequestRefusedError):
                 self.try_artifact(name, b"\xff\xff\xff\xff", chunked=chunked)
 
     def test_an_artifact_in_chunks_that_begins_with_none_is_refused(self) -> None:
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestRefusedError):
             self.try_artifact(self.NAME, b"", chunked=True)
 
 
@@ -307,15 +307,15 @@ class TestCompressedPlans:
         assert plan.root == relation
 
     def test_a_compressed_plan_hides_nothing(self) -> None:
-        with pytest.raises(RefusedError, match="`MapPartitions`"):
+        with pytest.raises(RequestRefusedError, match="`MapPartitions`"):
             admit_as(ANN, EXECUTE_PLAN, self.compressed(relations.Relation(map_partitions={"input": a_range()})))
-        with pytest.raises(RefusedError, match="a stream writes into"):
+        with pytest.raises(RequestRefusedError, match="a stream writes into"):
             admit_as(ANN, EXECUTE_PLAN, self.compressed(commands.Command(write_stream_operation_start={}), kind=2))
 
     def test_a_bomb_is_refused_at_the_bound(self) -> None:
         bomb = zstandard.compress(bytes(65 * 1024 * 1024))
 
-        with pytest.raises(RefusedError, match="larger than 64 MiB"):
+        with pytest.raises(RequestRefusedError, match="larger than 64 MiB"):
             admit_as(ANN, EXECUTE_PLAN, self.compressed(a_range(), data=bomb))
 
     def test_broken_data_is_an_invalid_request(self) -> None:
@@ -332,7 +332,9 @@ class TestDepth:
         plan = length_delimited(1, data)
         return base.ExecutePlanRequest(session_id=SESSION).SerializeToString() + length_delimited(3, plan)
 
-    @pytest.mark.parametrize(("levels", "error"), [(200, None), (MAX_DEPTH, RefusedError), (30000, RefusedError)])
+    @pytest.mark.parametrize(
+        ("levels", "error"), [(200, None), (MAX_DEPTH, RequestRefusedError), (30000, RequestRefusedError)]
+    )
     def test_long_chains_pass_and_endless_ones_do_no_harm(self, levels: int, error: type[Exception] | None) -> None:
         with inspector() as thread:
             work = thread.submit(admit_as, ANN, EXECUTE_PLAN, self.nested(levels))

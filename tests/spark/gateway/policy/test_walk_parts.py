@@ -9,8 +9,8 @@ from google.protobuf.message import DecodeError
 import headgate
 from headgate.spark.gateway import wire_format
 from headgate.spark.gateway.admission import inspector
-from headgate.spark.gateway.errors import GatewayError, InvalidRequestError, RefusedError, TooComplexError
-from headgate.spark.gateway.wire_format import MAX_PARTS, parse
+from headgate.spark.gateway.errors import GatewayError, InvalidRequestError, RequestRefusedError, TooComplexError
+from headgate.spark.gateway.wire_format import MAX_PARTS, parse_message
 from tests.spark.gateway.admission_cases import ANN, a_range, admit_as, relations
 from tests.spark.gateway.shapes import (
     OTHER_CALLS,
@@ -60,7 +60,7 @@ class TestRequests:
 
     @pytest.mark.parametrize("call", OTHER_CALLS)
     def test_other_calls_with_many_values_are_refused(self, call: str) -> None:
-        assert isinstance(refusal(OTHER_CALLS[call](MORE)), RefusedError)
+        assert isinstance(refusal(OTHER_CALLS[call](MORE)), RequestRefusedError)
 
     def test_the_gateway_and_the_guard_allow_as_many_expressions(self) -> None:
         source = Path(headgate.__file__).parent / "spark" / "guard" / "scala" / "PlanLimits.scala"
@@ -119,10 +119,10 @@ class TestLargeMessages:
         self, shape: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         rpc, data = SHAPES[shape](300)
-        plan = parse(rpc.request, data)
+        plan = parse_message(rpc.request, data)
         monkeypatch.setattr(wire_format, "_SCANNED_BYTES", 0)
 
-        assert parse(rpc.request, data) == plan
+        assert parse_message(rpc.request, data) == plan
 
     @pytest.mark.parametrize("wrong", [b"\x0b", b"\x0a\xff\xff\xff\xff\x0f", b"\x0a" + b"\xff" * 12, b"\xff"])
     def test_what_cannot_be_read_is_an_invalid_request(self, wrong: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,4 +138,4 @@ class TestLargeMessages:
 
         for end in range(1, len(data)):
             with pytest.raises(DecodeError):
-                parse(relations.Relation, data[:end])
+                parse_message(relations.Relation, data[:end])

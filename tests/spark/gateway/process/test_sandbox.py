@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from headgate.sandbox import Level
-from headgate.spark.gateway.process.config import Told
+from headgate.sandbox import SandboxLevel
+from headgate.spark.gateway.process.config import ProcessConfig
 from headgate.spark.gateway.process.sandbox import GatewaySandbox
 from tests.sandbox.levels import require_full
 
@@ -42,10 +42,10 @@ class Gateway:
         (self.data / "owner.token").chmod(0o600)
         certificate, key = self.certificates / "cert.pem", self.certificates / "key.pem"
         key.write_text("x", encoding="utf-8")
-        self._told = Told("127.0.0.1", 0, 0, f"http://127.0.0.1:{authority}", "k", certificate, key)
+        self._told = ProcessConfig("127.0.0.1", 0, 0, f"http://127.0.0.1:{authority}", "k", certificate, key)
         self._drivers, self._forbidden = (driver,), (str(self.data), str(Path.home()))
 
-    def ends(self, *code: str, level: Level = Level.FULL) -> str:
+    def ends(self, *code: str, level: SandboxLevel = SandboxLevel.FULL) -> str:
         """Return what Python prints in the gateway's sandbox."""
         sandbox = GatewaySandbox(level, self._drivers, self._forbidden)
         command = sandbox.command((sys.executable, "-P", *code), self._told)
@@ -53,7 +53,7 @@ class Gateway:
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    def tries(self, name: str, argument: object, level: Level = Level.FULL) -> str:
+    def tries(self, name: str, argument: object, level: SandboxLevel = SandboxLevel.FULL) -> str:
         """Return how an attempt ended."""
         return self.ends("-c", Path(ATTEMPTS).read_text(encoding="utf-8"), name, str(argument), level=level)
 
@@ -79,7 +79,9 @@ def test_the_gateway_opens_no_file_of_the_data_folder(gateway: Gateway) -> None:
     attempts += [("read", Path(f"/proc/{os.getpid()}/environ"))]
 
     assert {gateway.tries(*each) for each in attempts} <= REFUSED
-    assert {gateway.tries(*each, Level.NONE) for each in attempts} == {"done"}, "the refusals are not the sandbox's"
+    assert {gateway.tries(*each, SandboxLevel.NONE) for each in attempts} == {"done"}, (
+        "the refusals are not the sandbox's"
+    )
     assert gateway.tries("read", "/etc/shadow") in REFUSED
     assert gateway.tries("read", gateway.certificates / "key.pem") == "done"
 
@@ -90,7 +92,9 @@ def test_the_gateway_connects_the_server_and_the_drivers_only(gateway: Gateway, 
     assert [gateway.tries("connect", each) for each in (server, driver, other)] == ["done", "done", "EACCES"]
     assert gateway.tries("send datagram", 53) == "EPERM"
     assert gateway.tries("signal", os.getpid()) == "EPERM"
-    assert [gateway.tries(*each, Level.NONE) for each in (("connect", other), ("signal", os.getpid()))] == ["done"] * 2
+    assert [gateway.tries(*each, SandboxLevel.NONE) for each in (("connect", other), ("signal", os.getpid()))] == [
+        "done"
+    ] * 2
 
 
 def test_the_gateway_starts_its_parsers_and_nothing_else(gateway: Gateway) -> None:

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from headgate.sandbox.machine import find_level
 from headgate.spark.gateway import protos
-from headgate.spark.gateway.process.config import Ready, Told
+from headgate.spark.gateway.process.config import ProcessConfig, ProcessReady
 from headgate.spark.gateway.process.sandbox import GatewaySandbox
 from headgate.spark.gateway.process.supervisor import GatewayProcess, GatewayProcessError, GatewayState
 from tests.endpoints.http.test_tls import issue
@@ -38,7 +38,7 @@ class Scene:
         self.spark = spark
         self.run = run
         self.said: list[str] = []
-        self.told = Told("127.0.0.1", 0, 0, url, KEY, drain_seconds=50, log_level="error")
+        self.told = ProcessConfig("127.0.0.1", 0, 0, url, KEY, drain_seconds=50, log_level="error")
 
     def sandbox(self) -> GatewaySandbox:
         """Return the sandbox of the process, as far as this machine has one."""
@@ -142,9 +142,9 @@ def test_it_ends_at_once_when_its_parent_is_gone(scene: Scene) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(TypeAdapter(Told).dump_json(scene.told) + b"\n")
+        process.stdin.write(TypeAdapter(ProcessConfig).dump_json(scene.told) + b"\n")
         process.stdin.flush()
-        ready = TypeAdapter(Ready).validate_json(process.stdout.readline())
+        ready = TypeAdapter(ProcessReady).validate_json(process.stdout.readline())
         answers = Client(ready.port, "ann").begin("ExecutePlan")
         next(answers)
 

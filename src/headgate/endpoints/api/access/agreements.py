@@ -16,16 +16,16 @@ from headgate.control.approvals.agreements import (
     RequestAccess,
     TerminateAccess,
 )
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.decision.types import Question
-from headgate.endpoints.common.context import By, Services, Uses
-from headgate.endpoints.common.evaluation_time import Asking, Moment, Present
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
 from headgate.endpoints.common.lookup import Text, resource
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import DISCOVER, needs
-from headgate.endpoints.common.schemas import Called, Page, Strict, Time
-from headgate.endpoints.common.subject_lookup import naming, principal
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time
+from headgate.endpoints.common.subject_lookup import display_name_for, principal
 from headgate.endpoints.common.versions import approval_version, tagged_approval
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.caller import Caller
@@ -40,7 +40,7 @@ Purpose = Annotated[Text, Field(min_length=1, max_length=10_000)]
 State = Literal["requested", "approved", "rejected", "terminated"]
 
 
-class NewRequest(Strict):
+class NewRequest(StrictSchema):
     """A consumer - the caller, or a user or team by id or name - asks to read what a port serves, for a purpose."""
 
     port: Called
@@ -48,7 +48,7 @@ class NewRequest(Strict):
     purpose: Purpose
 
 
-class Dates(Strict):
+class Dates(StrictSchema):
     """From when until when; from now on, and without an end, where it is not said."""
 
     starts: Time | None = None
@@ -91,11 +91,11 @@ class OneAccess(ShownAccess):
 Filter = Annotated[Called | None, Query()]
 
 
-@router.get("/access", response_model=Page[ShownAccess], **needs(DISCOVER))
+@router.get("/access", response_model=Page[ShownAccess], **requires(DISCOVER))
 def list_access(
-    services: Uses,
-    moment: Asking,
-    pages: Pages,
+    services: CurrentContext,
+    moment: RequestedEvaluation,
+    pages: CurrentPaging,
     port: Filter = None,
     consumer: Filter = None,
     state: Annotated[State | None, Query()] = None,
@@ -109,54 +109,60 @@ def list_access(
         if moment.sees(id)
     }
     purposes = services.store.documents(_KIND, list(found))
-    name = naming(services, moment)
+    name = display_name_for(services, moment)
     rows = [_row(moment, name, id, each, purposes.get(id, {})) for id, each in found.items()]
-    return page(rows, pages, ("port_name", "consumer_name", "state", "starts", "ends"), moment.facts.revision)
+    return page_of_rows(rows, pages, ("port_name", "consumer_name", "state", "starts", "ends"), moment.facts.revision)
 
 
-@router.post("/access", status_code=201, **DONE, **needs("output_port.request_access"))
-def request_access(body: NewRequest, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.post("/access", status_code=201, **DONE, **requires("output_port.request_access"))
+def request_access(body: NewRequest, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Ask to read what a port serves. Where the port says so, or the consumer owns it, it is approved at once."""
     id, port = ResourceId(new_id("a")), resource(services, caller, body.port)
     consumer = _consumer(services, _asked(caller, "request_access", port, body), body.consumer)
-    return write.send(RequestAccess(id, port, consumer, body.purpose), of=id, id=id)
+    return write.execute(RequestAccess(id, port, consumer, body.purpose), of=id, id=id)
 
 
-@router.post("/access/add", status_code=201, **DONE, **needs("output_port.add_access"))
-def add_access(body: NewAgreement, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.post("/access/add", status_code=201, **DONE, **requires("output_port.add_access"))
+def add_access(body: NewAgreement, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Let a consumer read what a port serves without having asked."""
     id, port = ResourceId(new_id("a")), resource(services, caller, body.port)
     consumer = _consumer(services, _asked(caller, "add_access", port, body), body.consumer)
     starts = _starts(services, body.starts)
-    return write.send(AddAccess(id, port, consumer, body.purpose, starts, body.ends), of=id, id=id)
+    return write.execute(AddAccess(id, port, consumer, body.purpose, starts, body.ends), of=id, id=id)
 
 
-@router.get("/access/{access}", response_model=OneAccess, **needs(DISCOVER))
-def show_access(access: Called, services: Uses, moment: Asking, response: Response) -> dict[str, Any]:
+@router.get("/access/{access}", response_model=OneAccess, **requires(DISCOVER))
+def show_access(
+    access: Called, services: CurrentContext, moment: RequestedEvaluation, response: Response
+) -> dict[str, Any]:
     """Show a request or agreement."""
     id, found = moment.record(moment.facts.agreements, access)
     stated = tagged_approval(response, services, moment, id)
     document = services.store.document(_KIND, id) or {}
-    row = _row(moment, naming(services, moment), id, found, document)
+    row = _row(moment, display_name_for(services, moment), id, found, document)
     return {**row, "version": stated, "revision": moment.facts.revision}
 
 
-@router.post("/access/{access}/approve", **DONE, **needs("access.approve"))
-def approve_access(access: Called, body: Dates, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
+@router.post("/access/{access}/approve", **DONE, **requires("access.approve"))
+def approve_access(
+    access: Called, body: Dates, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+) -> dict[str, Any]:
     """Approve a request: the consumer is served from `starts` until `ends`."""
     id, _ = moment.record(moment.facts.agreements, access)
-    return write.send(ApproveAccess(id, _starts(services, body.starts), body.ends), of=id, id=id)
+    return write.execute(ApproveAccess(id, _starts(services, body.starts), body.ends), of=id, id=id)
 
 
-@router.post("/access/{access}/reject", **DONE, **needs("access.reject"))
-def reject_access(access: Called, moment: Present, write: Writes) -> dict[str, Any]:
+@router.post("/access/{access}/reject", **DONE, **requires("access.reject"))
+def reject_access(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Reject a request."""
     id, _ = moment.record(moment.facts.agreements, access)
-    return write.send(RejectAccess(id), of=id, id=id)
+    return write.execute(RejectAccess(id), of=id, id=id)
 
 
-@router.patch("/access/{access}", **DONE, **needs("access.edit"))
-def edit_access(access: Called, body: Edited, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
+@router.patch("/access/{access}", **DONE, **requires("access.edit"))
+def edit_access(
+    access: Called, body: Edited, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+) -> dict[str, Any]:
     """Give a request another purpose; an agreement also other dates."""
     id, found = moment.record(moment.facts.agreements, access)
     # What is left out stays as it was read: a change in between refuses the write.
@@ -164,28 +170,28 @@ def edit_access(access: Called, body: Edited, services: Uses, moment: Present, w
     purpose = body.purpose or str((services.store.document(_KIND, id) or {}).get("purpose", ""))
     starts = _starts(services, body.starts if body.starts is not None else found.starts)
     ends = body.ends if "ends" in body.model_fields_set else found.ends
-    return write.send(EditAccess(id, starts, ends, purpose), of=id, id=id)
+    return write.execute(EditAccess(id, starts, ends, purpose), of=id, id=id)
 
 
-@router.post("/access/{access}/terminate", **DONE, **needs("access.terminate"))
-def terminate_access(access: Called, moment: Present, write: Writes) -> dict[str, Any]:
+@router.post("/access/{access}/terminate", **DONE, **requires("access.terminate"))
+def terminate_access(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """End an agreement now."""
     id, _ = moment.record(moment.facts.agreements, access)
-    return write.send(TerminateAccess(id), of=id, id=id)
+    return write.execute(TerminateAccess(id), of=id, id=id)
 
 
-@router.delete("/access/{access}", **DONE, **needs("access.delete"))
-def delete_access(access: Called, moment: Present, write: Writes) -> dict[str, Any]:
+@router.delete("/access/{access}", **DONE, **requires("access.delete"))
+def delete_access(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Delete a request or agreement, with what it gave."""
     id, _ = moment.record(moment.facts.agreements, access)
-    return write.send(DeleteAccess(id), of=id, id=id)
+    return write.execute(DeleteAccess(id), of=id, id=id)
 
 
 def _asked(caller: Caller, verb: str, port: ResourceId, body: NewRequest) -> Question:
     return Question(caller, f"output_port.{verb}", port, given={"purpose": (body.purpose,)})
 
 
-def _consumer(services: Services, asked: Question, name: str | None) -> SubjectId:
+def _consumer(services: EndpointContext, asked: Question, name: str | None) -> SubjectId:
     """Return the consumer that a name means: one that the caller may know of, or for which the caller may do what is asked.
 
     To any other caller hidden and missing are the same error.
@@ -197,16 +203,16 @@ def _consumer(services: Services, asked: Question, name: str | None) -> SubjectI
         return found
     try:
         return principal(services, asked.caller, name)
-    except MissingError:
+    except NotFoundError:
         return resource(services, asked.caller, name)
 
 
-def _starts(services: Services, said: float | None) -> float:
+def _starts(services: EndpointContext, said: float | None) -> float:
     return services.control.now if said is None else said
 
 
 def _row(
-    moment: Moment,
+    moment: Evaluation,
     name: Callable[..., str],
     id: ResourceId,
     found: Agreement,

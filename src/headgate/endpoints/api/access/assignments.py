@@ -9,16 +9,16 @@ from pydantic import BaseModel, Field
 
 from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.control.kernel.several import Several
+from headgate.control.kernel.batch import Batch
 from headgate.decision.types import Question
 from headgate.endpoints.common import lookup
-from headgate.endpoints.common.context import By, Services, Uses
-from headgate.endpoints.common.evaluation_time import Asking, Moment
-from headgate.endpoints.common.lookup import full_name, seen
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import DISCOVER, needs
-from headgate.endpoints.common.schemas import Called, Page, Strict, Time
-from headgate.endpoints.common.subject_lookup import meant
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
+from headgate.endpoints.common.lookup import full_name, resolve_visible
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time
+from headgate.endpoints.common.subject_lookup import resolve_subject
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
@@ -49,7 +49,7 @@ class Shown(BaseModel):
     reason: str
 
 
-class NewAssignment(Strict):
+class NewAssignment(StrictSchema):
     """A role on a resource, for a user, service principal, group or team by id or name."""
 
     subject: Called
@@ -60,13 +60,13 @@ class NewAssignment(Strict):
     reason: Annotated[Called, Field(max_length=200)] | None = None
 
 
-class NewAssignments(Strict):
+class NewAssignments(StrictSchema):
     """Several assignments: all are made, at one revision, or none."""
 
     assignments: Annotated[list[NewAssignment], Field(min_length=1, max_length=_MOST)]
 
 
-class NewRole(Strict):
+class NewRole(StrictSchema):
     """The role that is held instead."""
 
     role: Annotated[Called, Field(max_length=100)]
@@ -78,11 +78,11 @@ ResourceSaid = Annotated[Called, Query(description="what it is on: an id or name
 ReasonSaid = Annotated[str, Query(max_length=200, description="what it was made for; nothing if left out")]
 
 
-@router.get("/assignments", response_model=Page[Shown], **needs(DISCOVER))
+@router.get("/assignments", response_model=Page[Shown], **requires(DISCOVER))
 def list_assignments(
-    services: Uses,
-    asking: Asking,
-    pages: Pages,
+    services: CurrentContext,
+    asking: RequestedEvaluation,
+    pages: CurrentPaging,
     subject: SubjectSaid | None = None,
     role: RoleSaid | None = None,
     resource: ResourceSaid | None = None,
@@ -96,28 +96,30 @@ def list_assignments(
         for each in _seen(asking, whose, place.id if place else None)
         if role in (None, each.role) and reason in (None, each.reason)
     )
-    return page(rows, pages, ("subject", "resource", "role", "ends"), asking.facts.revision)
+    return page_of_rows(rows, pages, ("subject", "resource", "role", "ends"), asking.facts.revision)
 
 
-@router.post("/assignments", status_code=201, **DONE, **needs("assignment.add"))
-def assign(body: NewAssignment, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.post("/assignments", status_code=201, **DONE, **requires("assignment.add"))
+def assign(body: NewAssignment, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Give a role."""
     command = _assigning(services, caller, body)
-    return write.send(command, command.resource, id=_id(command))
+    return write.execute(command, command.resource, id=_id(command))
 
 
-@router.post("/assignments/batch", status_code=201, **DONE, **needs("assignment.add"))
-def assign_several(body: NewAssignments, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.post("/assignments/batch", status_code=201, **DONE, **requires("assignment.add"))
+def assign_several(
+    body: NewAssignments, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Give several roles at one revision, or none of them."""
     commands = tuple(_assigning(services, caller, each) for each in body.assignments)
-    return write.send(Several(commands, "role.assign_several"), ids=[_id(each) for each in commands])
+    return write.execute(Batch(commands, "role.assign_several"), ids=[_id(each) for each in commands])
 
 
-@router.patch("/assignments", **DONE, **needs("assignment.change"))
+@router.patch("/assignments", **DONE, **requires("assignment.change"))
 def change(
     body: NewRole,
-    services: Uses,
-    caller: By,
+    services: CurrentContext,
+    caller: CurrentCaller,
     write: Writes,
     subject: SubjectSaid,
     role: RoleSaid,
@@ -128,14 +130,14 @@ def change(
     named = Question(caller, "assignment.change", ResourceId(resource), role=role, new_role=body.role)
     asked = _about(services, named, subject)
     place = asked.resource
-    command = ChangeRole(meant(services, asked, subject), role, body.role, place, reason)
-    return write.send(command, place, id=f"{command.subject}:{body.role}:{place}:{reason}")
+    command = ChangeRole(resolve_subject(services, asked, subject), role, body.role, place, reason)
+    return write.execute(command, place, id=f"{command.subject}:{body.role}:{place}:{reason}")
 
 
-@router.delete("/assignments", **DONE, **needs("assignment.remove"))
+@router.delete("/assignments", **DONE, **requires("assignment.remove"))
 def revoke(
-    services: Uses,
-    caller: By,
+    services: CurrentContext,
+    caller: CurrentCaller,
     write: Writes,
     subject: SubjectSaid,
     role: RoleSaid,
@@ -144,41 +146,41 @@ def revoke(
 ) -> dict[str, Any]:
     """Take a role back. Once this has returned, no decision allows by it."""
     asked = _about(services, Question(caller, "assignment.remove", ResourceId(resource), role=role), subject)
-    command = RevokeRole(meant(services, asked, subject), role, asked.resource, reason)
-    return write.send(command, asked.resource, id=_id(command))
+    command = RevokeRole(resolve_subject(services, asked, subject), role, asked.resource, reason)
+    return write.execute(command, asked.resource, id=_id(command))
 
 
-def _assigning(services: Services, caller: Caller, body: NewAssignment) -> AssignRole:
+def _assigning(services: EndpointContext, caller: Caller, body: NewAssignment) -> AssignRole:
     named = Question(caller, "assignment.add", ResourceId(body.resource), role=body.role)
     asked = _about(services, named, body.subject)
-    subject = meant(services, asked, body.subject)
+    subject = resolve_subject(services, asked, body.subject)
     return AssignRole(subject, body.role, asked.resource, body.ends, body.starts, body.reason or "")
 
 
-def _about(services: Services, named: Question, whose: str) -> Question:
+def _about(services: EndpointContext, named: Question, whose: str) -> Question:
     """Return the question on what its resource names, to who may see that, or may do it there unseen.
 
     Some models let somebody hand out what they cannot see.
     """
     control, subject = services.control, services.directory.find(whose)
-    for id in lookup.called(control.snapshot, named.resource):
+    for id in lookup.candidates(control.snapshot, named.resource):
         asked = replace(named, resource=id)
         if subject is not None and control.ask(replace(asked, subject=subject)).allowed:
             return asked
     return replace(named, resource=lookup.resource(services, named.caller, named.resource))
 
 
-def _whose(services: Services, moment: Moment, name: str) -> SubjectId:
+def _whose(services: EndpointContext, moment: Evaluation, name: str) -> SubjectId:
     """Return whom a name means; of whom nothing is known, nothing is listed."""
-    team = seen(moment.answers, moment.caller, moment.now, name)
+    team = resolve_visible(moment.answers, moment.caller, moment.now, name)
     return services.directory.find(name) or team or PrincipalId(name)
 
 
-def _seen(moment: Moment, whose: SubjectId | None, place: ResourceId | None) -> Iterator[Assignment]:
+def _seen(moment: Evaluation, whose: SubjectId | None, place: ResourceId | None) -> Iterator[Assignment]:
     facts = moment.facts
     subjects = facts.assignments if whose is None else (whose,)
     if place is not None:
-        subjects = [each for each in facts.subjects.get(place, ()) if whose in (None, each)]
+        subjects = [each for each in facts.assignments_on.get(place, ()) if whose in (None, each)]
     own = None if is_narrowed(facts, moment.caller) else moment.caller.principal
     known: dict[ResourceId, bool] = {}
     for subject in subjects:
@@ -195,7 +197,7 @@ def _id(command: AssignRole | RevokeRole | Assignment) -> str:
     return f"{command.subject}:{command.role}:{command.resource}:{command.reason}"
 
 
-def _row(services: Services, moment: Moment, given: Assignment) -> dict[str, Any]:
+def _row(services: EndpointContext, moment: Evaluation, given: Assignment) -> dict[str, Any]:
     return {
         "id": _id(given),
         "subject": _called(services, moment, given.subject),
@@ -211,7 +213,7 @@ def _row(services: Services, moment: Moment, given: Assignment) -> dict[str, Any
     }
 
 
-def _called(services: Services, moment: Moment, subject: SubjectId) -> str:
+def _called(services: EndpointContext, moment: Evaluation, subject: SubjectId) -> str:
     name, team = services.directory.name(subject), ResourceId(subject)
     if name == subject and team in moment.facts.resources and moment.sees(team):
         return full_name(moment.facts, team)

@@ -6,16 +6,16 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel
 
-from headgate.control.approvals.change_payload import proposed
+from headgate.control.approvals.change_payload import command_from_payload
 from headgate.control.approvals.change_requests import ApproveChange, RejectChange, SubmitChange
 from headgate.control.kernel.ids import new_id
-from headgate.endpoints.common.context import Uses
-from headgate.endpoints.common.evaluation_time import Asking, Moment, Present
-from headgate.endpoints.common.paging import Pages, page
+from headgate.endpoints.common.context import CurrentContext
+from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.resource_changes import Proposed, Prose, proposal
-from headgate.endpoints.common.route_metadata import DISCOVER, needs
+from headgate.endpoints.common.route_metadata import DISCOVER, requires
 from headgate.endpoints.common.schemas import Called, Page
-from headgate.endpoints.common.subject_lookup import naming
+from headgate.endpoints.common.subject_lookup import display_name_for
 from headgate.endpoints.common.versions import tagged_approval
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId
@@ -54,43 +54,45 @@ class OneChange(ShownChange):
     revision: int
 
 
-@router.get("/change-requests", response_model=Page[ShownChange], **needs(DISCOVER))
+@router.get("/change-requests", response_model=Page[ShownChange], **requires(DISCOVER))
 def list_changes(
-    services: Uses,
-    moment: Asking,
-    pages: Pages,
+    services: CurrentContext,
+    moment: RequestedEvaluation,
+    pages: CurrentPaging,
     resource: Annotated[Called | None, Query()] = None,
     state: Annotated[State | None, Query()] = None,
 ) -> dict[str, Any]:
     """List the change requests that the caller may see: of a resource, or in a state."""
     about = moment.resource(resource).id if resource is not None else None
-    name = naming(services, moment)
+    name = display_name_for(services, moment)
     rows = [
         _row(moment, name, id, each)
         for id, each in moment.facts.change_requests.items()
         if about in (None, each.resource) and state in (None, each.state) and moment.sees(id)
     ]
-    return page(rows, pages, ("resource_name", "state", "author"), moment.facts.revision)
+    return page_of_rows(rows, pages, ("resource_name", "state", "author"), moment.facts.revision)
 
 
-@router.post("/change-requests", status_code=201, **DONE, **needs("{type}.submit_change"))
-def submit_change(body: NewChange, moment: Present, write: Writes) -> dict[str, Any]:
+@router.post("/change-requests", status_code=201, **DONE, **requires("{type}.submit_change"))
+def submit_change(body: NewChange, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """File a change of a resource for approval."""
     found = moment.resource(body.resource)
     said = proposal(moment, Proposed(**body.model_dump(exclude={"resource", "why"})))
-    proposed(found, said)
+    command_from_payload(found, said)
     id = ResourceId(new_id("cr"))
-    return write.send(SubmitChange(id, found.id, {"change": dict(said), "why": body.why}), of=id, id=id)
+    return write.execute(SubmitChange(id, found.id, {"change": dict(said), "why": body.why}), of=id, id=id)
 
 
-@router.get("/change-requests/{request}", response_model=OneChange, **needs(DISCOVER))
-def show_change(request: Called, services: Uses, moment: Asking, response: Response) -> dict[str, Any]:
+@router.get("/change-requests/{request}", response_model=OneChange, **requires(DISCOVER))
+def show_change(
+    request: Called, services: CurrentContext, moment: RequestedEvaluation, response: Response
+) -> dict[str, Any]:
     """Show a change request."""
     id, found = moment.record(moment.facts.change_requests, request)
     stated = tagged_approval(response, services, moment, id)
     document = services.store.document(_KIND, id) or {}
     return {
-        **_row(moment, naming(services, moment), id, found),
+        **_row(moment, display_name_for(services, moment), id, found),
         "change": document.get("change", {}),
         "why": document.get("why", ""),
         "version": stated,
@@ -98,22 +100,24 @@ def show_change(request: Called, services: Uses, moment: Asking, response: Respo
     }
 
 
-@router.post("/change-requests/{request}/approve", **DONE, **needs("change_request.approve", "{type}.edit"))
-def approve_change(request: Called, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
+@router.post("/change-requests/{request}/approve", **DONE, **requires("change_request.approve", "{type}.edit"))
+def approve_change(
+    request: Called, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+) -> dict[str, Any]:
     """Approve a change: it is made at the same revision, which needs what making it needs."""
     id, _ = moment.record(moment.facts.change_requests, request)
     said = (services.store.document(_KIND, id) or {}).get("change")
-    return write.send(ApproveChange(id, said), of=id, id=id)
+    return write.execute(ApproveChange(id, said), of=id, id=id)
 
 
-@router.post("/change-requests/{request}/reject", **DONE, **needs("change_request.reject"))
-def reject_change(request: Called, moment: Present, write: Writes) -> dict[str, Any]:
+@router.post("/change-requests/{request}/reject", **DONE, **requires("change_request.reject"))
+def reject_change(request: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Reject a change."""
     id, _ = moment.record(moment.facts.change_requests, request)
-    return write.send(RejectChange(id), of=id, id=id)
+    return write.execute(RejectChange(id), of=id, id=id)
 
 
-def _row(moment: Moment, name: Callable[..., str], id: ResourceId, found: ChangeRequest) -> dict[str, Any]:
+def _row(moment: Evaluation, name: Callable[..., str], id: ResourceId, found: ChangeRequest) -> dict[str, Any]:
     return {
         "id": id,
         "resource": found.resource,

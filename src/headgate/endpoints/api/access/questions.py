@@ -6,20 +6,20 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field, JsonValue
 
-from headgate.control.kernel.errors import MissingError
-from headgate.control.kernel.parsing import UnreadableError
+from headgate.control.kernel.errors import NotFoundError
+from headgate.control.kernel.parsing import InvalidDocumentError
 from headgate.control.questions.parsing import question
 from headgate.decision.explain.explain import explain, smallest_fixes
-from headgate.decision.types import Decision, Fix, Needed, Path, Question
+from headgate.decision.types import Decision, Fix, GrantPath, Question, RequiredAssignment
 from headgate.endpoints.api.resources.resources import Line, listed
-from headgate.endpoints.authzen.routes import keep
-from headgate.endpoints.common.context import Services, Uses
-from headgate.endpoints.common.evaluation_time import Asking, Moment
-from headgate.endpoints.common.lookup import Text, full_name, require
-from headgate.endpoints.common.paging import Pages, Paging, page
+from headgate.endpoints.authzen.routes import record_decisions
+from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
+from headgate.endpoints.common.lookup import Text, full_name, require_on_organization
+from headgate.endpoints.common.paging import CurrentPaging, Paging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.route_metadata import needs, own
-from headgate.endpoints.common.schemas import Called, Page, Strict
+from headgate.endpoints.common.route_metadata import caller_only, requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema
 from headgate.endpoints.common.scope import REQUEST
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -36,7 +36,7 @@ Action = Annotated[Text, Field(min_length=1, max_length=100)]
 Properties = Annotated[dict[Text, JsonValue], Field(max_length=50)]
 
 
-class Asked(Strict):
+class Asked(StrictSchema):
     """An action, for the caller or for somebody else (an id or name), and what else the call would say, by ids."""
 
     action: Action
@@ -50,7 +50,7 @@ class AskedOf(Asked):
     resource: Called
 
 
-class Who(Strict):
+class Who(StrictSchema):
     """An action on a resource, for whoever."""
 
     action: Action
@@ -117,11 +117,11 @@ class Able(BaseModel):
     kind: str
 
 
-_OWN = own("asks about the caller; about anybody else it needs `organization.ask`")
+_OWN = caller_only("asks about the caller; about anybody else it needs `organization.ask`")
 
 
 @router.post("/questions", response_model=Answer, **_OWN)
-def ask(body: AskedOf, request: Request, services: Uses, moment: Asking) -> dict[str, Any]:
+def ask(body: AskedOf, request: Request, services: CurrentContext, moment: RequestedEvaluation) -> dict[str, Any]:
     """Answer whether the caller, or somebody else, may do something on a resource."""
     place = moment.resource(body.resource)
     asked = _question(moment, about(services, moment, body.subject), body.action, place.id, body.properties)
@@ -137,7 +137,9 @@ def ask(body: AskedOf, request: Request, services: Uses, moment: Asking) -> dict
 
 
 @router.post("/questions/explain", response_model=Explained, **_OWN)
-def explain_answer(body: AskedOf, request: Request, services: Uses, moment: Asking) -> dict[str, Any]:
+def explain_answer(
+    body: AskedOf, request: Request, services: CurrentContext, moment: RequestedEvaluation
+) -> dict[str, Any]:
     """Answer with the reasons: every way that allows it, or what is missing and the smallest fixes."""
     place = moment.resource(body.resource)
     asked = _question(moment, about(services, moment, body.subject), body.action, place.id, body.properties)
@@ -160,27 +162,33 @@ def explain_answer(body: AskedOf, request: Request, services: Uses, moment: Aski
     }
 
 
-@router.post("/questions/who", response_model=Page[Able], **needs(ASK))
-def ask_who(body: Who, services: Uses, moment: Asking, pages: Pages) -> dict[str, Any]:
+@router.post("/questions/who", response_model=Page[Able], **requires(ASK))
+def ask_who(body: Who, services: CurrentContext, moment: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List who may do something on a resource, by themselves."""
-    require(services, moment.caller, ASK)
+    require_on_organization(services, moment.caller, ASK)
     return able(services, moment, moment.resource(body.resource), (body.action, body.properties), pages)
 
 
-@router.get("/resources/{resource}/who", response_model=Page[Able], **needs(ASK))
+@router.get("/resources/{resource}/who", response_model=Page[Able], **requires(ASK))
 def list_who(
-    resource: Called, action: Annotated[Action, Query()], services: Uses, moment: Asking, pages: Pages
+    resource: Called,
+    action: Annotated[Action, Query()],
+    services: CurrentContext,
+    moment: RequestedEvaluation,
+    pages: CurrentPaging,
 ) -> dict[str, Any]:
     """List who may do something on a resource, by themselves."""
     return ask_who(Who(action=action, resource=resource), services, moment, pages)
 
 
 @router.post("/questions/which", response_model=Page[Line], **_OWN)
-def ask_which(body: Asked, services: Uses, moment: Asking, pages: Pages) -> dict[str, Any]:
+def ask_which(
+    body: Asked, services: CurrentContext, moment: RequestedEvaluation, pages: CurrentPaging
+) -> dict[str, Any]:
     """List where the caller, or somebody else, may do something."""
     caller, facts = about(services, moment, body.subject), moment.facts
     if not body.properties:
-        found: Iterable[ResourceId] = moment.answers.which(caller, body.action, moment.now)
+        found: Iterable[ResourceId] = moment.answers.list_resources(caller, body.action, moment.now)
     else:
         type = body.action.partition(".")[0]
         there = (id for id, each in facts.resources.items() if type in ("assignment", each.type))
@@ -189,7 +197,7 @@ def ask_which(body: Asked, services: Uses, moment: Asking, pages: Pages) -> dict
 
 
 def able(
-    services: Services, moment: Moment, place: Resource, asked: tuple[str, Properties], pages: Paging
+    services: EndpointContext, moment: Evaluation, place: Resource, asked: tuple[str, Properties], pages: Paging
 ) -> dict[str, Any]:
     """Return a page of who may do an action, with these properties, on a resource."""
     (action, said), known = asked, moment.facts.principals
@@ -198,17 +206,17 @@ def able(
         checked = moment.answers.check_many(questions, moment.now)
         found: Iterable[PrincipalId] = (each.question.caller.principal for each in checked if each.allowed)
     else:
-        found = moment.answers.who(action, place.id, moment.now)
+        found = moment.answers.list_principals(action, place.id, moment.now)
     rows = ({"id": id, "name": services.directory.name(id), "kind": known[id].kind} for id in found)
-    return page(rows, pages, ("name", "kind"), moment.facts.revision)
+    return page_of_rows(rows, pages, ("name", "kind"), moment.facts.revision)
 
 
-def about(services: Services, moment: Moment, name: str | None) -> Caller:
-    """Return whom a question is about. Raises `RefusedError` to who may only ask about themselves."""
+def about(services: EndpointContext, moment: Evaluation, name: str | None) -> Caller:
+    """Return whom a question is about. Raises `PermissionDeniedError` to who may only ask about themselves."""
     mine = moment.caller.principal
     if name is None or name in (mine, services.directory.name(mine)):
         return moment.caller
-    require(services, moment.caller, ASK)
+    require_on_organization(services, moment.caller, ASK)
     if PrincipalId(name) in moment.facts.principals:
         return Caller(PrincipalId(name))
     found = services.directory.find(name)
@@ -216,13 +224,13 @@ def about(services: Services, moment: Moment, name: str | None) -> Caller:
         return Caller(PrincipalId(found))
     team = moment.resource(name)
     if team.type not in _TEAMS:
-        raise MissingError(services.wording.hidden((name,)))
+        raise NotFoundError(services.wording.hidden((name,)))
     return Caller(PrincipalId(team.id))
 
 
-def _kept(request: Request, services: Services, moment: Moment, decision: Decision) -> None:
+def _kept(request: Request, services: EndpointContext, moment: Evaluation, decision: Decision) -> None:
     """Have the audit keep the answer, as far as it wants to know."""
-    keep(
+    record_decisions(
         services.deployed,
         services.organization,
         moment.caller,
@@ -232,22 +240,22 @@ def _kept(request: Request, services: Services, moment: Moment, decision: Decisi
     )
 
 
-def _question(moment: Moment, caller: Caller, action: str, place: ResourceId, said: Properties) -> Question:
+def _question(moment: Evaluation, caller: Caller, action: str, place: ResourceId, said: Properties) -> Question:
     try:
         return question(moment.answers, caller, action, place, said)
-    except UnreadableError as error:
+    except InvalidDocumentError as error:
         raise ProblemError(422, "invalid", f"`properties`: {error}") from None
 
 
-def _allowed(moment: Moment, asked: Sequence[Question]) -> Iterable[ResourceId]:
+def _allowed(moment: Evaluation, asked: Sequence[Question]) -> Iterable[ResourceId]:
     return (each.question.resource for each in moment.answers.check_many(asked, moment.now) if each.allowed)
 
 
-def _fix(services: Services, moment: Moment, fix: Fix) -> dict[str, Any]:
+def _fix(services: EndpointContext, moment: Evaluation, fix: Fix) -> dict[str, Any]:
     return {"assignments": [_needed(services, moment, each) for each in fix.assignments]}
 
 
-def _needed(services: Services, moment: Moment, needed: Needed) -> dict[str, Any]:
+def _needed(services: EndpointContext, moment: Evaluation, needed: RequiredAssignment) -> dict[str, Any]:
     return {
         "role": needed.role,
         "resource": full_name(moment.facts, needed.resource),
@@ -255,7 +263,7 @@ def _needed(services: Services, moment: Moment, needed: Needed) -> dict[str, Any
     }
 
 
-def _because(services: Services, moment: Moment, path: Path) -> dict[str, Any]:
+def _because(services: EndpointContext, moment: Evaluation, path: GrantPath) -> dict[str, Any]:
     return {
         "role": path.role,
         "subject": services.directory.name(path.subject),

@@ -8,26 +8,26 @@ from pydantic import BaseModel, Field
 
 from headgate.control.approvals.requests import ApproveRequest, FileRequest, RejectRequest, open_requests
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ids import new_id
-from headgate.endpoints.common.context import By, Services, Uses
-from headgate.endpoints.common.evaluation_time import Present
-from headgate.endpoints.common.lookup import ORGANIZATION, Text, called, full_name
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import needs, own
-from headgate.endpoints.common.schemas import Called, Page, Strict, Time
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import CurrentEvaluation
+from headgate.endpoints.common.lookup import ORGANIZATION_NAME, Text, candidates, full_name
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import caller_only, requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time
 from headgate.endpoints.common.versions import approval_version, set_version
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.caller import Caller
 from headgate.facts.ids import RequestId, ResourceId
-from headgate.facts.snapshot import Request, Snapshot
+from headgate.facts.snapshot import AccessRequest, Snapshot
 
 router = APIRouter(tags=["requests"])
 
 _KIND = "request"
 
 
-class NewRequest(Strict):
+class NewRequest(StrictSchema):
     """An action on what goes by an id or full name, whether there is such a thing or not, and for which purpose."""
 
     action: Annotated[Text, Field(min_length=1, max_length=100)]
@@ -35,7 +35,7 @@ class NewRequest(Strict):
     purpose: Annotated[Text, Field(min_length=1, max_length=10_000)]
 
 
-class Approval(Strict):
+class Approval(StrictSchema):
     """Until when it is allowed (seconds since the epoch); without an end where it is not said."""
 
     ends: Time | None = None
@@ -64,14 +64,14 @@ class OneRequest(ShownRequest):
     revision: int
 
 
-_OWN = own("the caller's own requests, and those that only they, among others, could approve")
+_OWN = caller_only("the caller's own requests, and those that only they, among others, could approve")
 
 
 @router.get("/requests", response_model=Page[ShownRequest], **_OWN)
 def list_requests(
-    services: Uses,
-    caller: By,
-    pages: Pages,
+    services: CurrentContext,
+    caller: CurrentCaller,
+    pages: CurrentPaging,
     which: Annotated[Literal["all", "own", "waiting"], Query()] = "all",
     action: Annotated[Text | None, Query(max_length=100, description="only those for this action")] = None,
     resource: Annotated[Text | None, Query(max_length=1000, description="only those on what goes by this name")] = None,
@@ -86,15 +86,15 @@ def list_requests(
         if which == "all" or each[which]
         if action in (None, each["action"]) and resource in (None, each["resource"], each["filed"])
     ]
-    return page(rows, pages, ("state", "resource", "action", "author"), services.control.snapshot.revision)
+    return page_of_rows(rows, pages, ("state", "resource", "action", "author"), services.control.snapshot.revision)
 
 
-@router.post("/requests", status_code=201, **DONE, **own("anybody may ask for anything, under any name"))
-def file_request(body: NewRequest, services: Uses, write: Writes) -> dict[str, Any]:
+@router.post("/requests", status_code=201, **DONE, **caller_only("anybody may ask for anything, under any name"))
+def file_request(body: NewRequest, services: CurrentContext, write: Writes) -> dict[str, Any]:
     """Ask to be allowed something. What is there, hidden or missing is asked for alike, and gives the same answer."""
     id = RequestId(new_id("q"))
-    place = _place(services.control.snapshot, body.resource)
-    answer = write.send(FileRequest(id, body.action, place, body.resource, body.purpose), id=id)
+    place = _client_network(services.control.snapshot, body.resource)
+    answer = write.execute(FileRequest(id, body.action, place, body.resource, body.purpose), id=id)
     if answer.get("dry_run"):
         # Which resource it is about would tell whether there is one.
         answer["changes"] = [{**each, "resource": None} for each in answer["changes"]]
@@ -102,29 +102,31 @@ def file_request(body: NewRequest, services: Uses, write: Writes) -> dict[str, A
 
 
 @router.get("/requests/{request}", response_model=OneRequest, **_OWN)
-def show_request(request: Called, services: Uses, moment: Present, response: Response) -> dict[str, Any]:
+def show_request(
+    request: Called, services: CurrentContext, moment: CurrentEvaluation, response: Response
+) -> dict[str, Any]:
     """Show one of the caller's own requests, or one that waits for them."""
     stated = approval_version(services, moment, ResourceId(request))
     for each in requests_for(services, moment.caller):
         if each["id"] == request:
             set_version(response, stated)
             return {**each, "version": stated, "revision": moment.facts.revision}
-    raise MissingError(f"there is no request `{request}` that is yours or waits for you")
+    raise NotFoundError(f"there is no request `{request}` that is yours or waits for you")
 
 
-@router.post("/requests/{request}/approve", **DONE, **needs("assignment.add"))
+@router.post("/requests/{request}/approve", **DONE, **requires("assignment.add"))
 def approve_request(request: Called, body: Approval, write: Writes) -> dict[str, Any]:
     """Make the smallest assignments that allow it, as far as the caller may, with the request as their reason."""
-    return write.send(ApproveRequest(RequestId(request), body.ends), of=ResourceId(request), id=request)
+    return write.execute(ApproveRequest(RequestId(request), body.ends), of=ResourceId(request), id=request)
 
 
-@router.post("/requests/{request}/reject", **DONE, **needs("assignment.add"))
+@router.post("/requests/{request}/reject", **DONE, **requires("assignment.add"))
 def reject_request(request: Called, write: Writes) -> dict[str, Any]:
     """Reject it."""
-    return write.send(RejectRequest(RequestId(request)), of=ResourceId(request), id=request)
+    return write.execute(RejectRequest(RequestId(request)), of=ResourceId(request), id=request)
 
 
-def requests_for(services: Services, caller: Caller) -> Iterator[dict[str, Any]]:
+def requests_for(services: EndpointContext, caller: Caller) -> Iterator[dict[str, Any]]:
     """Yield the caller's own requests, and those that wait for them."""
     known, waiting = services.control.snapshot.requests, set(open_requests(services.control.view(caller)))
     found = {id: each for id, each in known.items() if id in waiting or _is_shown(services, caller, each)}
@@ -135,16 +137,16 @@ def requests_for(services: Services, caller: Caller) -> Iterator[dict[str, Any]]
         yield {**row, "own": mine, "waiting": id in waiting}
 
 
-def _is_shown(services: Services, caller: Caller, request: Request) -> bool:
+def _is_shown(services: EndpointContext, caller: Caller, request: AccessRequest) -> bool:
     """Return whether a request is the caller's own, and about something that a narrowed caller may see."""
     if request.author != caller.principal:
         return False
     narrowed = is_narrowed(services.control.snapshot, caller)
-    return not narrowed or (request.resource is not None and services.control.sees(caller, request.resource))
+    return not narrowed or (request.resource is not None and services.control.is_visible(caller, request.resource))
 
 
 def _row(
-    services: Services, caller: Caller, id: RequestId, found: Request, document: Mapping[str, Any]
+    services: EndpointContext, caller: Caller, id: RequestId, found: AccessRequest, document: Mapping[str, Any]
 ) -> dict[str, Any]:
     filed = str(document.get("name", ""))
     return {
@@ -158,13 +160,13 @@ def _row(
     }
 
 
-def _name(services: Services, caller: Caller, resource: ResourceId | None) -> str | None:
+def _name(services: EndpointContext, caller: Caller, resource: ResourceId | None) -> str | None:
     """Return the name of a resource that the caller may see."""
     facts = services.control.snapshot
-    if resource is None or resource not in facts.resources or not services.control.sees(caller, resource):
+    if resource is None or resource not in facts.resources or not services.control.is_visible(caller, resource):
         return None
     return full_name(facts, resource)
 
 
-def _place(facts: Snapshot, name: str) -> ResourceId | None:
-    return facts.organization if name == ORGANIZATION else next(called(facts, name), None)
+def _client_network(facts: Snapshot, name: str) -> ResourceId | None:
+    return facts.organization if name == ORGANIZATION_NAME else next(candidates(facts, name), None)

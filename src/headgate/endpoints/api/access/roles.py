@@ -7,11 +7,11 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from headgate.control.access.roles import DefineRole, DeleteRole
-from headgate.control.organizations.models_in_force import in_force
-from headgate.endpoints.common.context import Services, Uses
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import needs, own
-from headgate.endpoints.common.schemas import Called, Page, Strict
+from headgate.control.organizations.models_in_force import active_models
+from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import caller_only, requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.model.model import Model, Role
 
@@ -34,32 +34,32 @@ class Shown(BaseModel):
     actions: list[str]
 
 
-class Permissions(Strict):
+class Permissions(StrictSchema):
     """What a role of the organization's own is made of."""
 
     permissions: Annotated[list[Called], Field(max_length=200)]
 
 
-@router.get("/roles", response_model=Page[Shown], **own("the words in which everybody's rights here are told"))
-def list_roles(services: Uses, pages: Pages) -> dict[str, Any]:
+@router.get("/roles", response_model=Page[Shown], **caller_only("the words in which everybody's rights here are told"))
+def list_roles(services: CurrentContext, pages: CurrentPaging) -> dict[str, Any]:
     """List the roles that can be assigned somewhere here, and what they give."""
-    return page(_rows(services), pages, ("name", "model"), services.control.snapshot.revision)
+    return page_of_rows(_rows(services), pages, ("name", "model"), services.control.snapshot.revision)
 
 
-@router.put("/roles/{role}", **DONE, **needs("organization.define_role"))
+@router.put("/roles/{role}", **DONE, **requires("organization.define_role"))
 def define_role(role: Called, body: Permissions, write: Writes) -> dict[str, Any]:
     """Define a role of the organization's own; it replaces the one of that name."""
-    return write.send(DefineRole(role, tuple(dict.fromkeys(body.permissions))), id=role)
+    return write.execute(DefineRole(role, tuple(dict.fromkeys(body.permissions))), id=role)
 
 
-@router.delete("/roles/{role}", **DONE, **needs("organization.delete_role"))
+@router.delete("/roles/{role}", **DONE, **requires("organization.delete_role"))
 def delete_role(role: Called, write: Writes) -> dict[str, Any]:
     """Delete a role of the organization's own, which nobody holds."""
-    return write.send(DeleteRole(role), id=role)
+    return write.execute(DeleteRole(role), id=role)
 
 
-def _rows(services: Services) -> Iterator[dict[str, Any]]:
-    for model in in_force(services.control):
+def _rows(services: EndpointContext) -> Iterator[dict[str, Any]]:
+    for model in active_models(services.control):
         yield from (_row(model, role) for role in model.roles.values() if role.on)
         custom = model.custom_roles
         for name, permissions in services.control.snapshot.custom_roles.items() if custom else ():

@@ -7,11 +7,11 @@ from pydantic import BaseModel
 
 from headgate.control.access.switches import ChangeSetting
 from headgate.control.organizations.models_in_force import Switch, switches
-from headgate.endpoints.common.context import By, Uses
-from headgate.endpoints.common.lookup import ORGANIZATION, resource
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import needs
-from headgate.endpoints.common.schemas import Called, Page, Strict
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext
+from headgate.endpoints.common.lookup import ORGANIZATION_NAME, resource
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema
 from headgate.endpoints.common.writes import DONE, Writes
 
 router = APIRouter(tags=["settings"])
@@ -28,31 +28,33 @@ class Shown(BaseModel):
     values: list[str]
 
 
-class NewValue(Strict):
+class NewValue(StrictSchema):
     """The value of a switch on a resource, and below it until a nearer one says otherwise."""
 
     value: Called
-    resource: Called = ORGANIZATION
+    resource: Called = ORGANIZATION_NAME
 
 
-@router.get("/settings", response_model=Page[Shown], **needs("{type}.see_settings"))
+@router.get("/settings", response_model=Page[Shown], **requires("{type}.see_settings"))
 def list_settings(
-    services: Uses,
-    caller: By,
-    pages: Pages,
-    on: Annotated[Called, Query(alias="resource", description="an id or name")] = ORGANIZATION,
+    services: CurrentContext,
+    caller: CurrentCaller,
+    pages: CurrentPaging,
+    on: Annotated[Called, Query(alias="resource", description="an id or name")] = ORGANIZATION_NAME,
 ) -> dict[str, Any]:
     """List every switch that can be set on a resource. Where no model says who sees them, who sees the resource does."""
     facts = services.control.snapshot
     place = facts.resources[resource(services, caller, on)]
-    return page(map(_row, switches(services.control, caller, place)), pages, ("name", "model"), facts.revision)
+    return page_of_rows(map(_row, switches(services.control, caller, place)), pages, ("name", "model"), facts.revision)
 
 
-@router.put("/settings/{setting}", **DONE, **needs("{type}.set_{setting}"))
-def change_setting(setting: Called, body: NewValue, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.put("/settings/{setting}", **DONE, **requires("{type}.set_{setting}"))
+def change_setting(
+    setting: Called, body: NewValue, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Set a switch. What no role of the model sets, such as a plan, the deployment does."""
     place = resource(services, caller, body.resource)
-    return write.send(ChangeSetting(place, setting, body.value), place, id=place)
+    return write.execute(ChangeSetting(place, setting, body.value), place, id=place)
 
 
 def _row(found: Switch) -> dict[str, Any]:

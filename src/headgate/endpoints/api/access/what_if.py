@@ -8,27 +8,27 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from headgate.control.access.assignments import AssignRole, RevokeRole
-from headgate.control.approvals.change_payload import proposed
+from headgate.control.approvals.change_payload import command_from_payload
 from headgate.control.kernel.command import Command
-from headgate.control.questions.what_if import foreseen
+from headgate.control.questions.what_if import impact_of_commands
 from headgate.control.resources.commands import DeleteResource
 from headgate.endpoints.api.access.questions import ASK
 from headgate.endpoints.api.resources.resources import NewResource, creation
-from headgate.endpoints.common.context import Services, Uses
-from headgate.endpoints.common.evaluation_time import Asking, Moment
+from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
 from headgate.endpoints.common.impact_schemas import ShownEffect, ShownPipeline, effect, pipeline
-from headgate.endpoints.common.lookup import require
-from headgate.endpoints.common.paging import MOST, Pages, page
+from headgate.endpoints.common.lookup import require_on_organization
+from headgate.endpoints.common.paging import MAX_PAGE, CurrentPaging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.resource_changes import Proposed, proposal
-from headgate.endpoints.common.route_metadata import needs
-from headgate.endpoints.common.schemas import Called, Page, Strict, Time
+from headgate.endpoints.common.route_metadata import requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time
 from headgate.facts.ids import PrincipalId, SubjectId
 
 router = APIRouter(tags=["questions"])
 
 
-class Holding(Strict):
+class Holding(StrictSchema):
     """A subject, by id or name, holds a role on a resource; with its dates, where it is to be given."""
 
     subject: Called
@@ -44,7 +44,7 @@ class OtherwiseMade(Proposed):
     resource: Called
 
 
-class Step(Strict):
+class Step(StrictSchema):
     """One step: a role is given or taken, or a resource is made, changed or deleted."""
 
     assign: Holding | None = None
@@ -54,7 +54,7 @@ class Step(Strict):
     delete: Called | None = None
 
 
-class Steps(Strict):
+class Steps(StrictSchema):
     """Steps, each taken after those before it."""
 
     steps: Annotated[list[Step], Field(min_length=1, max_length=100)]
@@ -72,17 +72,19 @@ class Foreseen(Page[EffectLine]):
     pipelines: list[ShownPipeline]
 
 
-@router.post("/questions/what-if", response_model=Foreseen, **needs(ASK))
-def ask_what_if(body: Steps, services: Uses, moment: Asking, pages: Pages) -> dict[str, Any]:
+@router.post("/questions/what-if", response_model=Foreseen, **requires(ASK))
+def ask_what_if(
+    body: Steps, services: CurrentContext, moment: RequestedEvaluation, pages: CurrentPaging
+) -> dict[str, Any]:
     """Answer what would be different for whom after these steps, whoever took them. Nothing is written."""
-    require(services, moment.caller, ASK)
-    found = foreseen(moment.answers, [_command(services, moment, each) for each in body.steps], moment.now)
+    require_on_organization(services, moment.caller, ASK)
+    found = impact_of_commands(moment.answers, [_command(services, moment, each) for each in body.steps], moment.now)
     rows = ({"id": f"{each.principal} {each.resource}", **effect(services.directory, each)} for each in found.effects)
-    answer = page(rows, pages, ("name", "principal", "resource"), moment.facts.revision)
-    return {**answer, "pipelines": [pipeline(each) for each in islice(found.pipelines, MOST)]}
+    answer = page_of_rows(rows, pages, ("name", "principal", "resource"), moment.facts.revision)
+    return {**answer, "pipelines": [pipeline(each) for each in islice(found.pipelines, MAX_PAGE)]}
 
 
-def _command(services: Services, moment: Moment, step: Step) -> Command:
+def _command(services: EndpointContext, moment: Evaluation, step: Step) -> Command:
     said = [(kind, value) for kind, value in step if value is not None]
     if len(said) != 1:
         raise ProblemError(422, "invalid", f"a step is one of {', '.join(_KINDS)}")
@@ -90,29 +92,29 @@ def _command(services: Services, moment: Moment, step: Step) -> Command:
     return _KINDS[kind](services, moment, value)
 
 
-def _assign(services: Services, moment: Moment, given: Holding) -> Command:
+def _assign(services: EndpointContext, moment: Evaluation, given: Holding) -> Command:
     place = moment.resource(given.resource).id
     return AssignRole(_subject(services, moment, given.subject), given.role, place, given.ends, given.starts)
 
 
-def _revoke(services: Services, moment: Moment, taken: Holding) -> Command:
+def _revoke(services: EndpointContext, moment: Evaluation, taken: Holding) -> Command:
     return RevokeRole(_subject(services, moment, taken.subject), taken.role, moment.resource(taken.resource).id)
 
 
-def _create(_: Services, moment: Moment, new: NewResource) -> Command:
+def _create(_: EndpointContext, moment: Evaluation, new: NewResource) -> Command:
     return creation(moment, new)
 
 
-def _change(_: Services, moment: Moment, change: OtherwiseMade) -> Command:
+def _change(_: EndpointContext, moment: Evaluation, change: OtherwiseMade) -> Command:
     said = Proposed(**change.model_dump(exclude={"resource"}))
-    return proposed(moment.resource(change.resource), proposal(moment, said))
+    return command_from_payload(moment.resource(change.resource), proposal(moment, said))
 
 
-def _delete(_: Services, moment: Moment, name: str) -> Command:
+def _delete(_: EndpointContext, moment: Evaluation, name: str) -> Command:
     return DeleteResource(moment.resource(name).id)
 
 
-_KINDS: Mapping[str, Callable[[Services, Moment, Any], Command]] = {
+_KINDS: Mapping[str, Callable[[EndpointContext, Evaluation, Any], Command]] = {
     "assign": _assign,
     "revoke": _revoke,
     "create": _create,
@@ -121,7 +123,7 @@ _KINDS: Mapping[str, Callable[[Services, Moment, Any], Command]] = {
 }
 
 
-def _subject(services: Services, moment: Moment, name: str) -> SubjectId:
+def _subject(services: EndpointContext, moment: Evaluation, name: str) -> SubjectId:
     found: SubjectId | None = services.directory.find(name)
     if found is None and PrincipalId(name) in moment.facts.principals:
         found = PrincipalId(name)

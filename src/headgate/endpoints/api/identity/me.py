@@ -6,12 +6,12 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from headgate.control.access.visibility import knows_of
+from headgate.control.access.visibility import may_see_subject
 from headgate.control.deployment.break_glass import break_glass
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.endpoints.common.context import By, Services, Uses
-from headgate.endpoints.common.lookup import written
-from headgate.endpoints.common.route_metadata import own
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.lookup import resource_display_name
+from headgate.endpoints.common.route_metadata import caller_only
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NOTHING_HELD
@@ -19,7 +19,7 @@ from headgate.facts.snapshot import NOTHING_HELD
 router = APIRouter(tags=["me"])
 
 
-class Held(BaseModel):
+class HeldRole(BaseModel):
     """A role on a resource, from `starts` until `ends` (seconds since the epoch; None = open)."""
 
     role: str
@@ -48,15 +48,15 @@ class Me(BaseModel):
     kind: str
     token: str | None
     organization: Named
-    roles: list[Held]
+    roles: list[HeldRole]
     groups: list[str]
     teams: list[str]
     break_glass: float | None
     revision: int
 
 
-@router.get("/me", response_model=Me, **own("says who the caller is"))
-def me(services: Uses, caller: By) -> dict[str, Any]:
+@router.get("/me", response_model=Me, **caller_only("says who the caller is"))
+def me(services: CurrentContext, caller: CurrentCaller) -> dict[str, Any]:
     """Tell who the caller is, and what that one holds."""
     facts, directory = services.control.snapshot, services.directory
     return {
@@ -65,19 +65,21 @@ def me(services: Uses, caller: By) -> dict[str, Any]:
         "kind": facts.principals[caller.principal].kind,
         "token": caller.token,
         "organization": {"id": services.organization.id, "name": organization_name(services)},
-        "roles": held(services, caller, caller.principal),
+        "roles": held_roles(services, caller, caller.principal),
         "groups": sorted(
             directory.name(each) for each in facts.groups_of(caller.principal) if _sees(services, caller, each)
         ),
         "teams": sorted(
-            written(services, each) for each in _teams(services, caller.principal) if _sees(services, caller, each)
+            resource_display_name(services, each)
+            for each in _teams(services, caller.principal)
+            if _sees(services, caller, each)
         ),
         "break_glass": break_glass(facts, services.control.now),
         "revision": facts.revision,
     }
 
 
-def held(services: Services, caller: Caller, subject: str) -> list[dict[str, Any]]:
+def held_roles(services: EndpointContext, caller: Caller, subject: str) -> list[dict[str, Any]]:
     """Return what was assigned to a subject, as rows, on what the caller may see; one's own wherever it is."""
     facts = services.control.snapshot
     found = facts.assignments.get(ResourceId(subject), NOTHING_HELD).values()
@@ -85,32 +87,34 @@ def held(services: Services, caller: Caller, subject: str) -> list[dict[str, Any
     rows = (
         {
             "role": each.role,
-            "resource": written(services, each.resource),
+            "resource": resource_display_name(services, each.resource),
             "resource_id": each.resource,
             "starts": each.starts,
             "ends": each.ends,
             "reason": each.reason,
         }
         for each in found
-        if own or services.control.sees(caller, each.resource)
+        if own or services.control.is_visible(caller, each.resource)
     )
     return sorted(rows, key=itemgetter("resource", "role", "reason"))
 
 
-def _sees(services: Services, caller: Caller, own: str) -> bool:
+def _sees(services: EndpointContext, caller: Caller, own: str) -> bool:
     """Return whether the caller may see a group or team of its principal."""
     control = services.control
-    return not is_narrowed(control.snapshot, caller) or knows_of(control.answers, caller, ResourceId(own), control.now)
+    return not is_narrowed(control.snapshot, caller) or may_see_subject(
+        control.answers, caller, ResourceId(own), control.now
+    )
 
 
-def organization_name(services: Services) -> str:
+def organization_name(services: EndpointContext) -> str:
     """Return what the organization is called in the deployment."""
     there = services.deployed.organizations.deployment.control.snapshot.resources
     found = there.get(services.organization.id)
     return found.name if found else services.organization.id
 
 
-def _teams(services: Services, principal: str) -> set[ResourceId]:
+def _teams(services: EndpointContext, principal: str) -> set[ResourceId]:
     facts, models = services.control.snapshot, services.control.models.values()
     types = frozenset[str]().union(*(each.members for each in models))
     places = (place for _, place, _ in facts.assignments.get(ResourceId(principal), NOTHING_HELD))

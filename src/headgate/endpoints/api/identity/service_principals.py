@@ -12,18 +12,18 @@ from headgate.control.identity.principals import (
     ExpirePrincipal,
     RenameServicePrincipal,
 )
+from headgate.control.kernel.batch import Batch
 from headgate.control.kernel.command import Command
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.several import Several
-from headgate.endpoints.api.identity.me import Held, held
-from headgate.endpoints.common.context import By, Services, Uses
-from headgate.endpoints.common.evaluation_time import Asking
+from headgate.endpoints.api.identity.me import HeldRole, held_roles
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.lookup import resource
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import DISCOVER, needs
-from headgate.endpoints.common.schemas import Called, Page, Strict, Time, Title
-from headgate.endpoints.common.subject_lookup import principal, require_free, shown
-from headgate.endpoints.common.versions import tagged
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time, Title
+from headgate.endpoints.common.subject_lookup import principal, require_free, visibility_filter
+from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -44,12 +44,12 @@ class ServicePrincipal(BaseModel):
 class OneServicePrincipal(ServicePrincipal):
     """A program, with what was assigned on what the caller may see, and its groups."""
 
-    held: list[Held]
+    held: list[HeldRole]
     groups: list[str]
     version: str
 
 
-class NewServicePrincipal(Strict):
+class NewServicePrincipal(StrictSchema):
     """A program to add, with a role, or with the roles of a `scope` that the model has; `place` is where it belongs."""
 
     name: Title
@@ -58,51 +58,57 @@ class NewServicePrincipal(Strict):
     place: Called | None = None
 
 
-class ServicePrincipalPatch(Strict):
+class ServicePrincipalPatch(StrictSchema):
     """What is to be different; what is left out stays. `ends` null takes the end away."""
 
     name: Title | None = None
     ends: Time | None = None
 
 
-@router.get("/service-principals", response_model=Page[ServicePrincipal], **needs(DISCOVER))
-def list_service_principals(services: Uses, asking: Asking, pages: Pages) -> dict[str, Any]:
+@router.get("/service-principals", response_model=Page[ServicePrincipal], **requires(DISCOVER))
+def list_service_principals(
+    services: CurrentContext, asking: RequestedEvaluation, pages: CurrentPaging
+) -> dict[str, Any]:
     """List the programs that the caller may know of."""
-    facts, seen = asking.facts, shown(asking)
+    facts, seen = asking.facts, visibility_filter(asking)
     rows = (_row(services, facts, id) for id, each in facts.principals.items() if each.kind == _SERVICE and seen(id))
-    return page(rows, pages, ("name", "id", "ends"), facts.revision)
+    return page_of_rows(rows, pages, ("name", "id", "ends"), facts.revision)
 
 
 @router.post(
     "/service-principals",
     status_code=201,
     **DONE,
-    **needs("{type}.create_service_principal", "assignment.add"),
+    **requires("{type}.create_service_principal", "assignment.add"),
 )
-def create_service_principal(body: NewServicePrincipal, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+def create_service_principal(
+    body: NewServicePrincipal, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Add a program."""
     id = PrincipalId(new_id("p"))
     place = resource(services, caller, body.place) if body.place else None
     command = CreateServicePrincipal(id, body.name, body.role, body.scope, place)
-    return write.send(command, ResourceId(id), unless=partial(require_free, write, body.name), id=id, name=body.name)
+    return write.execute(command, ResourceId(id), unless=partial(require_free, write, body.name), id=id, name=body.name)
 
 
-@router.get("/service-principals/{service_principal}", response_model=OneServicePrincipal, **needs(DISCOVER))
-def show_service_principal(service_principal: str, services: Uses, caller: By, response: Response) -> dict[str, Any]:
+@router.get("/service-principals/{service_principal}", response_model=OneServicePrincipal, **requires(DISCOVER))
+def show_service_principal(
+    service_principal: str, services: CurrentContext, caller: CurrentCaller, response: Response
+) -> dict[str, Any]:
     """Tell about a program."""
     id, facts = principal(services, caller, service_principal, _SERVICE), services.control.snapshot
-    found = tagged(response, services, facts, ResourceId(id))
+    found = set_etag(response, services, facts, ResourceId(id))
     groups = sorted(services.directory.name(each) for each in facts.groups_of(id))
-    return {**_row(services, facts, id), "held": held(services, caller, id), "groups": groups, "version": found}
+    return {**_row(services, facts, id), "held": held_roles(services, caller, id), "groups": groups, "version": found}
 
 
 @router.patch(
     "/service-principals/{service_principal}",
     **DONE,
-    **needs("service_principal.edit", "organization.manage_users", "assignment.remove"),
+    **requires("service_principal.edit", "organization.manage_users", "assignment.remove"),
 )
 def change_service_principal(
-    service_principal: str, body: ServicePrincipalPatch, services: Uses, caller: By, write: Writes
+    service_principal: str, body: ServicePrincipalPatch, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give a program another name or another end."""
     id = principal(services, caller, service_principal, _SERVICE)
@@ -113,19 +119,21 @@ def change_service_principal(
         commands.append(ExpirePrincipal(id, body.ends))
     name = body.name
     unless = partial(require_free, write, name, id) if name is not None else None
-    return write.send(Several(tuple(commands), "service_principal.change"), ResourceId(id), unless=unless, id=id)
+    return write.execute(Batch(tuple(commands), "service_principal.change"), ResourceId(id), unless=unless, id=id)
 
 
 @router.delete(
     "/service-principals/{service_principal}",
     **DONE,
-    **needs("service_principal.delete", "organization.manage_users", "assignment.remove"),
+    **requires("service_principal.delete", "organization.manage_users", "assignment.remove"),
 )
-def delete_service_principal(service_principal: str, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+def delete_service_principal(
+    service_principal: str, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """End a program, with its tokens and everything that it was assigned."""
     id = principal(services, caller, service_principal, _SERVICE)
-    return write.send(DeleteServicePrincipal(id), ResourceId(id), id=id)
+    return write.execute(DeleteServicePrincipal(id), ResourceId(id), id=id)
 
 
-def _row(services: Services, facts: Snapshot, id: PrincipalId) -> dict[str, Any]:
+def _row(services: EndpointContext, facts: Snapshot, id: PrincipalId) -> dict[str, Any]:
     return {"id": id, "name": services.directory.name(id), "ends": facts.principals[id].ends}

@@ -6,20 +6,20 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
-from headgate.control.approvals.change_payload import proposed
+from headgate.control.approvals.change_payload import command_from_payload
 from headgate.control.kernel.command import Command
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.decision.types import Question
-from headgate.endpoints.common.context import By, Services, Uses
-from headgate.endpoints.common.evaluation_time import Asking
-from headgate.endpoints.common.lookup import ORGANIZATION, full_name, one, resource
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import DISCOVER, needs
-from headgate.endpoints.common.schemas import Called, Page, Strict, Title
-from headgate.endpoints.common.subject_lookup import meant
-from headgate.endpoints.common.versions import tagged
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import RequestedEvaluation
+from headgate.endpoints.common.lookup import ORGANIZATION_NAME, full_name, one, resource
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Title
+from headgate.endpoints.common.subject_lookup import resolve_subject
+from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import NO_SUBJECTS, Assignment, Resource, Snapshot
@@ -60,87 +60,103 @@ class Member(BaseModel):
     ends: float | None
 
 
-class NewTeam(Strict):
+class NewTeam(StrictSchema):
     """A team or domain to make, below another one or the organization."""
 
     name: Title
-    parent: Called = ORGANIZATION
+    parent: Called = ORGANIZATION_NAME
 
 
-class TeamPatch(Strict):
+class TeamPatch(StrictSchema):
     """What is to be different, one of these: another name, or another parent."""
 
     name: Title | None = None
     parent: Called | None = None
 
 
-class Membership(Strict):
+class Membership(StrictSchema):
     """The role that somebody has in a team."""
 
     role: Annotated[Called, Field(max_length=100)]
 
 
-@router.get("/teams", response_model=Page[Team], **needs(DISCOVER))
-@router.get("/domains", response_model=Page[Team], **needs(DISCOVER))
+@router.get("/teams", response_model=Page[Team], **requires(DISCOVER))
+@router.get("/domains", response_model=Page[Team], **requires(DISCOVER))
 def list_nodes(
-    type: Kind, asking: Asking, pages: Pages, parent: Annotated[Called | None, Query()] = None
+    type: Kind, asking: RequestedEvaluation, pages: CurrentPaging, parent: Annotated[Called | None, Query()] = None
 ) -> dict[str, Any]:
     """List the teams or domains that the caller may see: all of them, or those right below a parent."""
     above = asking.resource(parent).id if parent is not None else None
     found = (each for each in asking.facts.resources.values() if each.type == type and above in (None, each.parent))
     rows = (_row(asking.facts, each) for each in found if asking.sees(each.id))
-    return page(rows, pages, ("name", "id"), asking.facts.revision)
+    return page_of_rows(rows, pages, ("name", "id"), asking.facts.revision)
 
 
-@router.post("/teams", status_code=201, **DONE, **needs("{type}.create_team"))
-@router.post("/domains", status_code=201, **DONE, **needs("{type}.create_domain"))
-def create_node(type: Kind, body: NewTeam, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.post("/teams", status_code=201, **DONE, **requires("{type}.create_team"))
+@router.post("/domains", status_code=201, **DONE, **requires("{type}.create_domain"))
+def create_node(
+    type: Kind, body: NewTeam, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Make a team or domain."""
     id, parent = ResourceId(new_id("r")), resource(services, caller, body.parent)
     name = full_name(services.control.snapshot, parent, body.name)
-    return write.send(CreateResource(id, type, parent, body.name), id, id=id, name=name)
+    return write.execute(CreateResource(id, type, parent, body.name), id, id=id, name=name)
 
 
-@router.get("/teams/{team}", response_model=OneTeam, **needs(DISCOVER))
-@router.get("/domains/{team}", response_model=OneTeam, **needs(DISCOVER))
-def show_node(type: Kind, team: Called, services: Uses, caller: By, response: Response) -> dict[str, Any]:
+@router.get("/teams/{team}", response_model=OneTeam, **requires(DISCOVER))
+@router.get("/domains/{team}", response_model=OneTeam, **requires(DISCOVER))
+def show_node(
+    type: Kind, team: Called, services: CurrentContext, caller: CurrentCaller, response: Response
+) -> dict[str, Any]:
     """Tell about a team or domain."""
     found, facts = one(services, caller, team, type), services.control.snapshot
-    shown = tagged(response, services, facts, found.id)
+    shown = set_etag(response, services, facts, found.id)
     return {**_row(facts, found), "version": shown}
 
 
-@router.patch("/teams/{team}", **DONE, **needs("team.edit", "team.delete", "{parent}.create_team"))
-@router.patch("/domains/{team}", **DONE, **needs("domain.edit", "domain.delete", "{parent}.create_domain"))
-def change_node(type: Kind, team: Called, body: TeamPatch, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.patch("/teams/{team}", **DONE, **requires("team.edit", "team.delete", "{parent}.create_team"))
+@router.patch("/domains/{team}", **DONE, **requires("domain.edit", "domain.delete", "{parent}.create_domain"))
+def change_node(
+    type: Kind, team: Called, body: TeamPatch, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Give a team or domain another name or another parent."""
     found, said = one(services, caller, team, type), dict(body.model_dump(exclude_none=True))
     if body.parent is not None:
         said["parent"] = resource(services, caller, body.parent)
-    return write.send(proposed(found, said), found.id, id=found.id)
+    return write.execute(command_from_payload(found, said), found.id, id=found.id)
 
 
-@router.delete("/teams/{team}", **DONE, **needs("team.delete"))
-@router.delete("/domains/{team}", **DONE, **needs("domain.delete"))
-def delete_node(type: Kind, team: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.delete("/teams/{team}", **DONE, **requires("team.delete"))
+@router.delete("/domains/{team}", **DONE, **requires("domain.delete"))
+def delete_node(
+    type: Kind, team: Called, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Delete a team or domain, with everything below it."""
     found = one(services, caller, team, type)
-    return write.send(DeleteResource(found.id), found.id, id=found.id)
+    return write.execute(DeleteResource(found.id), found.id, id=found.id)
 
 
-@router.get("/teams/{team}/members", response_model=Page[Member], **needs(DISCOVER))
-@router.get("/domains/{team}/members", response_model=Page[Member], **needs(DISCOVER))
-def list_members(type: Kind, team: Called, services: Uses, caller: By, pages: Pages) -> dict[str, Any]:
+@router.get("/teams/{team}/members", response_model=Page[Member], **requires(DISCOVER))
+@router.get("/domains/{team}/members", response_model=Page[Member], **requires(DISCOVER))
+def list_members(
+    type: Kind, team: Called, services: CurrentContext, caller: CurrentCaller, pages: CurrentPaging
+) -> dict[str, Any]:
     """List who is in a team or domain itself, with which role, for who may see it."""
     found, facts = one(services, caller, team, type), services.control.snapshot
     rows = (_member(services, each) for each in facts.assigned_on(found.id))
-    return page(rows, pages, ("name", "role", "id"), facts.revision)
+    return page_of_rows(rows, pages, ("name", "role", "id"), facts.revision)
 
 
-@router.put("/teams/{team}/members/{member}", **DONE, **needs("assignment.add", "assignment.change"))
-@router.put("/domains/{team}/members/{member}", **DONE, **needs("assignment.add", "assignment.change"))
+@router.put("/teams/{team}/members/{member}", **DONE, **requires("assignment.add", "assignment.change"))
+@router.put("/domains/{team}/members/{member}", **DONE, **requires("assignment.add", "assignment.change"))
 def set_member(
-    type: Kind, team: Called, member: Called, body: Membership, services: Uses, caller: By, write: Writes
+    type: Kind,
+    team: Called,
+    member: Called,
+    body: Membership,
+    services: CurrentContext,
+    caller: CurrentCaller,
+    write: Writes,
 ) -> dict[str, Any]:
     """Put somebody into a team or domain with a role, or give another role to who is there."""
     place = one(services, caller, team, type)
@@ -148,30 +164,30 @@ def set_member(
     command: Command
     if held is None:
         asked = Question(caller, "assignment.add", place.id, role=body.role)
-        command = AssignRole(meant(services, asked, member), body.role, place.id)
+        command = AssignRole(resolve_subject(services, asked, member), body.role, place.id)
     else:
         command = ChangeRole(held.subject, held.role, body.role, place.id, held.reason)
-    return write.send(command, place.id, id=place.id)
+    return write.execute(command, place.id, id=place.id)
 
 
-@router.delete("/teams/{team}/members/{member}", **DONE, **needs("assignment.remove"))
-@router.delete("/domains/{team}/members/{member}", **DONE, **needs("assignment.remove"))
+@router.delete("/teams/{team}/members/{member}", **DONE, **requires("assignment.remove"))
+@router.delete("/domains/{team}/members/{member}", **DONE, **requires("assignment.remove"))
 def remove_member(
-    type: Kind, team: Called, member: Called, services: Uses, caller: By, write: Writes
+    type: Kind, team: Called, member: Called, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Take somebody out of a team or domain."""
     place = one(services, caller, team, type)
     held = _held(services, place.id, member)
     if held is None:
-        raise MissingError(services.wording.hidden((member,)))
-    return write.send(RevokeRole(held.subject, held.role, place.id, held.reason), place.id, id=place.id)
+        raise NotFoundError(services.wording.hidden((member,)))
+    return write.execute(RevokeRole(held.subject, held.role, place.id, held.reason), place.id, id=place.id)
 
 
-def _held(services: Services, team: ResourceId, name: str) -> Assignment | None:
+def _held(services: EndpointContext, team: ResourceId, name: str) -> Assignment | None:
     """Return what somebody of this id or name holds in a team. Who sees the team sees who is in it."""
     facts = services.control.snapshot
     subject: SubjectId | None = services.directory.find(name)
-    keys = facts.subjects.get(team, NO_SUBJECTS).get(subject, ()) if subject else ()
+    keys = facts.assignments_on.get(team, NO_SUBJECTS).get(subject, ()) if subject else ()
     return facts.assignments[subject][keys[0]] if subject and keys else None
 
 
@@ -179,6 +195,6 @@ def _row(facts: Snapshot, found: Resource) -> dict[str, Any]:
     return {"id": found.id, "type": found.type, "name": full_name(facts, found.id), "parent": found.parent}
 
 
-def _member(services: Services, held: Assignment) -> dict[str, Any]:
+def _member(services: EndpointContext, held: Assignment) -> dict[str, Any]:
     name = services.directory.name(held.subject)
     return {"id": held.subject, "name": name, "role": held.role, "starts": held.starts, "ends": held.ends}

@@ -6,19 +6,19 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from headgate.control.access.visibility import knows_of
+from headgate.control.access.visibility import may_see_subject
 from headgate.control.identity import tokens
 from headgate.control.identity.token_scope import is_narrowed
 from headgate.control.identity.tokens import LAST_USE, IssueToken, RevokeToken
-from headgate.control.kernel.errors import InvalidError, MissingError
+from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
-from headgate.endpoints.common.context import By, Services, Uses
-from headgate.endpoints.common.lookup import Text, resource, written
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import own
-from headgate.endpoints.common.schemas import Called, Page, Strict, Time
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.lookup import Text, resource, resource_display_name
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import caller_only
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time
 from headgate.endpoints.common.subject_lookup import principal
-from headgate.endpoints.common.writes import DONE, Done, Writes
+from headgate.endpoints.common.writes import DONE, WriteResult, Writes
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 
@@ -44,7 +44,7 @@ class Token(BaseModel):
     last_used: float | None
 
 
-class NewToken(Strict):
+class NewToken(StrictSchema):
     """A token to issue: for oneself, or for another principal; its end, or its life in days.
 
     `only` are resources, `parent` is where it lies under a model that says who may delete it there. It takes the place
@@ -61,30 +61,32 @@ class NewToken(Strict):
     replaces: Called | None = None
 
 
-class Issued(Done):
+class Issued(WriteResult):
     """`token` is the secret to use; it stands in this answer only, and not in that of a repeated request."""
 
     token: str | None = None
     ends: float | None = None
 
 
-@router.get("/tokens", response_model=Page[Token], **own("the caller's own; another's for who may know of that one"))
+@router.get(
+    "/tokens", response_model=Page[Token], **caller_only("the caller's own; another's for who may know of that one")
+)
 def list_tokens(
-    services: Uses,
-    caller: By,
-    pages: Pages,
+    services: CurrentContext,
+    caller: CurrentCaller,
+    pages: CurrentPaging,
     principal_named: Annotated[Called | None, Query(alias="principal", description="whose: an id or name")] = None,
 ) -> dict[str, Any]:
     """List the caller's own tokens, or those of another principal, without their secrets."""
     facts = services.control.snapshot
     whose = caller.principal if principal_named is None else principal(services, caller, principal_named)
-    acting = facts.acting.get(whose, ())
+    acting = facts.actors_of.get(whose, ())
     ids = sorted(TokenId(id) for id in acting if id in facts.tokens and _is_shown(services, caller, TokenId(id)))
     labels, uses = services.store.documents("token", ids), services.store.documents(LAST_USE, ids)
     rows = (
         _row(services, caller, id, str(labels.get(id, {}).get("label", "")), uses.get(id, {}).get("at")) for id in ids
     )
-    return page(rows, pages, ("id", "label", "ends", "last_used"), facts.revision)
+    return page_of_rows(rows, pages, ("id", "label", "ends", "last_used"), facts.revision)
 
 
 @router.post(
@@ -92,9 +94,9 @@ def list_tokens(
     status_code=201,
     response_model=Issued,
     response_model_exclude_none=True,
-    **own("the caller's own; another's by what the model says, or by whatever that one holds"),
+    **caller_only("the caller's own; another's by what the model says, or by whatever that one holds"),
 )
-def issue_token(body: NewToken, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+def issue_token(body: NewToken, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Issue a token; the answer is the only place where its secret ever stands."""
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
     ends = _ends(body, services.control.now)
@@ -109,18 +111,20 @@ def issue_token(body: NewToken, services: Uses, caller: By, write: Writes) -> di
         None if body.parent is None else resource(services, caller, body.parent),
         None if body.replaces is None else TokenId(body.replaces),
     )
-    return write.send(command, ResourceId(token), secret={"token": tokens.written(token, secret)}, id=token, ends=ends)
+    return write.execute(
+        command, ResourceId(token), secret={"token": tokens.format_token(token, secret)}, id=token, ends=ends
+    )
 
 
-@router.delete("/tokens/{token}", **DONE, **own("the caller's own; another's by what the model says"))
-def revoke_token(token: str, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.delete("/tokens/{token}", **DONE, **caller_only("the caller's own; another's by what the model says"))
+def revoke_token(token: str, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """End a token. It is dead when this returns."""
     id = TokenId(token)
     _require_seen(services, caller, id)
-    return write.send(RevokeToken(id), ResourceId(id), id=id)
+    return write.execute(RevokeToken(id), ResourceId(id), id=id)
 
 
-def _is_shown(services: Services, caller: Caller, id: TokenId) -> bool:
+def _is_shown(services: EndpointContext, caller: Caller, id: TokenId) -> bool:
     """Return whether the caller may see a token that acts as a principal they know; a narrowed one of itself alone."""
     control = services.control
     token = control.snapshot.tokens[id]
@@ -128,13 +132,13 @@ def _is_shown(services: Services, caller: Caller, id: TokenId) -> bool:
     return not narrowed or id == caller.token
 
 
-def _require_seen(services: Services, caller: Caller, id: TokenId) -> None:
+def _require_seen(services: EndpointContext, caller: Caller, id: TokenId) -> None:
     control = services.control
     found = control.snapshot.tokens.get(id)
     subjects = (found.principal, PrincipalId(id)) if found else ()
-    known = any(knows_of(control.answers, caller, each, control.now) for each in subjects)
+    known = any(may_see_subject(control.answers, caller, each, control.now) for each in subjects)
     if not known or not _is_shown(services, caller, id):
-        raise MissingError(services.wording.hidden((id,)))
+        raise NotFoundError(services.wording.hidden((id,)))
 
 
 def _ends(body: NewToken, now: float) -> float | None:
@@ -143,7 +147,7 @@ def _ends(body: NewToken, now: float) -> float | None:
     return body.ends if body.days is None else now + body.days * _DAY
 
 
-def _row(services: Services, caller: Caller, id: TokenId, label: str, used: float | None) -> dict[str, Any]:
+def _row(services: EndpointContext, caller: Caller, id: TokenId, label: str, used: float | None) -> dict[str, Any]:
     facts = services.control.snapshot
     token = facts.tokens[id]
     only = None if token.only is None else [_named(services, caller, each) for each in token.only]
@@ -159,5 +163,5 @@ def _row(services: Services, caller: Caller, id: TokenId, label: str, used: floa
     }
 
 
-def _named(services: Services, caller: Caller, id: ResourceId) -> str:
-    return written(services, id) if services.control.sees(caller, id) else id
+def _named(services: EndpointContext, caller: Caller, id: ResourceId) -> str:
+    return resource_display_name(services, id) if services.control.is_visible(caller, id) else id

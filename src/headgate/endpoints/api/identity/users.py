@@ -7,17 +7,17 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
-from headgate.control.kernel.errors import TakenError
-from headgate.endpoints.api.identity.me import Held, held
-from headgate.endpoints.auth.dependencies import Enters
-from headgate.endpoints.common.context import By, Services, Uses
-from headgate.endpoints.common.evaluation_time import Asking
+from headgate.control.kernel.errors import AlreadyExistsError
+from headgate.endpoints.api.identity.me import HeldRole, held_roles
+from headgate.endpoints.auth.dependencies import CurrentAuth
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.lookup import resource
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import DISCOVER, needs
-from headgate.endpoints.common.schemas import Called, Page, Strict, Title
-from headgate.endpoints.common.subject_lookup import principal, require_free, shown
-from headgate.endpoints.common.versions import tagged
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Title
+from headgate.endpoints.common.subject_lookup import principal, require_free, visibility_filter
+from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import NOTHING_HELD, Snapshot
@@ -38,12 +38,12 @@ class User(BaseModel):
 class OneUser(User):
     """A user, with what was assigned on what the caller may see, and the groups."""
 
-    held: list[Held]
+    held: list[HeldRole]
     groups: list[str]
     version: str
 
 
-class NewUser(Strict):
+class NewUser(StrictSchema):
     """A new user of the deployment, with a role on the organization, or on the place that users come into.
 
     A user that the deployment has already joins by an invitation, which the user accepts.
@@ -54,59 +54,61 @@ class NewUser(Strict):
     place: Called | None = None
 
 
-@router.get("/users", response_model=Page[User], **needs(DISCOVER))
-def list_users(services: Uses, asking: Asking, pages: Pages) -> dict[str, Any]:
+@router.get("/users", response_model=Page[User], **requires(DISCOVER))
+def list_users(services: CurrentContext, asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List everybody, for who may know who is here; the caller alone for anybody else."""
-    facts, seen = asking.facts, shown(asking)
+    facts, seen = asking.facts, visibility_filter(asking)
     rows = (_row(services, facts, id) for id, each in facts.principals.items() if each.kind == _USER and seen(id))
-    return page(rows, pages, ("name", "id"), facts.revision)
+    return page_of_rows(rows, pages, ("name", "id"), facts.revision)
 
 
 @router.post(
     "/users",
     status_code=201,
     **DONE,
-    **needs("{type}.add_user", "assignment.add"),
+    **requires("{type}.add_user", "assignment.add"),
 )
-def add_user(body: NewUser, services: Uses, caller: By, ways: Enters, write: Writes) -> dict[str, Any]:
+def add_user(
+    body: NewUser, services: CurrentContext, caller: CurrentCaller, ways: CurrentAuth, write: Writes
+) -> dict[str, Any]:
     """Add a new user. To add a user that the deployment has already, create an invitation for that user."""
     place = resource(services, caller, body.place) if body.place else None
     id = PrincipalId(write.new_id("p"))
 
     def register() -> None:
         try:
-            ways.logins.register(body.name, principal=id)
-        except TakenError:
+            ways.authentication.register(body.name, principal=id)
+        except AlreadyExistsError:
             # The same request at the same moment has registered this very user.
-            if ways.logins.user(id) is None:
+            if ways.authentication.user(id) is None:
                 raise
 
     command = AddPrincipal(id, body.name, body.role, place)
     unless = partial(require_free, write, body.name)
     # Without the name: answers are kept for repeated requests, and who is forgotten is not looked for in them.
-    return write.send(command, ResourceId(id), unless=unless, first=register, id=id)
+    return write.execute(command, ResourceId(id), unless=unless, first=register, id=id)
 
 
-@router.get("/users/{user}", response_model=OneUser, **needs(DISCOVER))
-def show_user(user: str, services: Uses, caller: By, response: Response) -> dict[str, Any]:
+@router.get("/users/{user}", response_model=OneUser, **requires(DISCOVER))
+def show_user(user: str, services: CurrentContext, caller: CurrentCaller, response: Response) -> dict[str, Any]:
     """Tell about a user."""
     id, facts = principal(services, caller, user, _USER), services.control.snapshot
-    found = tagged(response, services, facts, ResourceId(id))
+    found = set_etag(response, services, facts, ResourceId(id))
     groups = sorted(services.directory.name(each) for each in facts.groups_of(id))
-    return {**_row(services, facts, id), "held": held(services, caller, id), "groups": groups, "version": found}
+    return {**_row(services, facts, id), "held": held_roles(services, caller, id), "groups": groups, "version": found}
 
 
 @router.delete(
     "/users/{user}",
     **DONE,
-    **needs("organization.manage_users", "assignment.remove"),
+    **requires("organization.manage_users", "assignment.remove"),
 )
-def remove_user(user: str, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+def remove_user(user: str, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Have somebody leave: memberships, assignments and tokens end."""
     id = principal(services, caller, user, _USER)
-    return write.send(RemovePrincipal(id), ResourceId(id), id=id)
+    return write.execute(RemovePrincipal(id), ResourceId(id), id=id)
 
 
-def _row(services: Services, facts: Snapshot, id: PrincipalId) -> dict[str, Any]:
+def _row(services: EndpointContext, facts: Snapshot, id: PrincipalId) -> dict[str, Any]:
     roles = {role for role, place, _ in facts.assignments.get(id, NOTHING_HELD) if place == facts.organization}
     return {"id": id, "name": services.directory.name(id), "roles": sorted(roles)}

@@ -1,4 +1,4 @@
-"""The audit: every change with who, through which door, why and by what right; and the decisions that were kept."""
+"""The audit: every change with who, through which endpoint, why and by what right; and the decisions that were kept."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -8,12 +8,12 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, BeforeValidator, Field
 
 from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
-from headgate.control.kernel.ports import Entry, Ground
-from headgate.endpoints.common.context import By, Services, Uses
-from headgate.endpoints.common.evaluation_time import NEWEST, Asking, Moment, seconds
-from headgate.endpoints.common.lookup import full_name, require, seen
-from headgate.endpoints.common.ndjson import in_lines, lined, lines
-from headgate.endpoints.common.paging import MOST
+from headgate.control.kernel.ports import Authorization, LogEntry
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import NEWEST_REVISION, Evaluation, RequestedEvaluation, seconds
+from headgate.endpoints.common.lookup import full_name, require_on_organization, resolve_visible
+from headgate.endpoints.common.ndjson import accepts_ndjson_docs, ndjson_response, wants_ndjson
+from headgate.endpoints.common.paging import MAX_PAGE
 from headgate.endpoints.common.schemas import Called
 from headgate.facts.encoding import encode
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -37,7 +37,7 @@ class ShownGround(BaseModel):
 
 
 class ShownEntry(BaseModel):
-    """One accepted command: when (seconds since the epoch), who, through which door, why, by what right, its changes.
+    """One accepted command: when (seconds since the epoch), who, through which endpoint, why, by what right, its changes.
 
     `names` says how those are called now who are known by an id here.
     """
@@ -100,7 +100,7 @@ When = Annotated[
     BeforeValidator(_when),
     Field(ge=0, le=1e11, description="seconds since the epoch, or a time with its zone as in RFC 3339"),
 ]
-Count = Annotated[int, Query(ge=1, le=MOST, description="so many at most")]
+Count = Annotated[int, Query(ge=1, le=MAX_PAGE, description="so many at most")]
 Word = Annotated[Called, Field(max_length=200)]
 
 
@@ -114,7 +114,7 @@ class Wanted(BaseModel):
     since: When | None = None
     until: When | None = None
 
-    def has(self, entry: Entry) -> bool:
+    def has(self, entry: LogEntry) -> bool:
         """Say whether an entry is wanted; who and what are said by ids here."""
         return (
             self.actor in (None, entry.actor)
@@ -139,18 +139,23 @@ class WantedDecisions(BaseModel):
     until: When | None = None
 
 
-def wanted(services: Uses, caller: By, moment: Asking, said: Annotated[Wanted, Query()]) -> Wanted:
+def wanted(
+    services: CurrentContext, caller: CurrentCaller, moment: RequestedEvaluation, said: Annotated[Wanted, Query()]
+) -> Wanted:
     """Return which entries are wanted, by ids, to who may read them."""
-    require(services, caller, READ)
+    require_on_organization(services, caller, READ)
     ids = {"actor": _who(services, said.actor), "resource": _what(moment, said.resource)}
     return said.model_copy(update=ids)
 
 
 def wanted_decisions(
-    services: Uses, caller: By, moment: Asking, said: Annotated[WantedDecisions, Query()]
+    services: CurrentContext,
+    caller: CurrentCaller,
+    moment: RequestedEvaluation,
+    said: Annotated[WantedDecisions, Query()],
 ) -> AuditFilter:
     """Return which decisions are wanted, by ids, to who may read them."""
-    require(services, caller, READ)
+    require_on_organization(services, caller, READ)
     # A denial to a caller that may not discover the resource has its full name, every other record its id.
     resource = _what(moment, said.resource)
     found = resource and services.control.snapshot.resources.get(ResourceId(resource))
@@ -159,64 +164,64 @@ def wanted_decisions(
     return AuditFilter(**{**dict(said), **ids})
 
 
-def _who(services: Services, name: str | None) -> str | None:
+def _who(services: EndpointContext, name: str | None) -> str | None:
     return name and (services.directory.find(name) or name)
 
 
-def _what(moment: Moment, name: str | None) -> str | None:
+def _what(moment: Evaluation, name: str | None) -> str | None:
     # What is gone is still called by its id.
-    return name and (seen(moment.answers, moment.caller, moment.now, name) or name)
+    return name and (resolve_visible(moment.answers, moment.caller, moment.now, name) or name)
 
 
-@router.get("/audit", response_model=Entries, **lined(READ))
+@router.get("/audit", response_model=Entries, **accepts_ndjson_docs(READ))
 def read_changes(
     request: Request,
-    services: Uses,
-    moment: Asking,
+    services: CurrentContext,
+    moment: RequestedEvaluation,
     entries: Annotated[Wanted, Depends(wanted)],
-    after: Annotated[int, Query(ge=0, le=NEWEST, description="only what came after this revision")] = 0,
+    after: Annotated[int, Query(ge=0, le=NEWEST_REVISION, description="only what came after this revision")] = 0,
     limit: Count = 100,
 ) -> Any:
     """Read who changed what, oldest first; with `Accept: application/x-ndjson` all of it, in lines."""
     newest = moment.facts.revision
     until = (each for each in _until(services.store.entries(after), newest) if entries.has(each))
-    if in_lines(request):
-        return lines(_shown(services, until))
+    if wants_ndjson(request):
+        return ndjson_response(_shown(services, until))
     items = list(_shown(services, islice(until, limit + 1)))
     more = len(items) > limit
     return {"items": items[:limit], "next": items[limit - 1]["revision"] if more else None, "revision": newest}
 
 
-@router.get("/audit/decisions", response_model=Decisions, **lined(READ))
+@router.get("/audit/decisions", response_model=Decisions, **accepts_ndjson_docs(READ))
 def read_decisions(
     request: Request,
-    services: Uses,
+    services: CurrentContext,
     asked: Annotated[AuditFilter, Depends(wanted_decisions)],
-    before: Annotated[int | None, Query(ge=0, le=NEWEST, description="only what has a lower number")] = None,
+    before: Annotated[int | None, Query(ge=0, le=NEWEST_REVISION, description="only what has a lower number")] = None,
     limit: Count = 100,
 ) -> Any:
     """Read the denied calls and, where the level says so, every decision, newest first, or in lines."""
-    if in_lines(request):
-        return lines(_decision(services, *each) for each in _kept(services, asked, before))
+    if wants_ndjson(request):
+        return ndjson_response(_decision(services, *each) for each in _kept(services, asked, before))
     items = [_decision(services, *each) for each in _audited(services, asked, before, limit + 1)]
     more = len(items) > limit
     return {"items": items[:limit], "next": items[limit - 1]["number"] if more else None}
 
 
-def _until(entries: Iterable[Entry], newest: int) -> Iterator[Entry]:
+def _until(entries: Iterable[LogEntry], newest: int) -> Iterator[LogEntry]:
     for entry in entries:
         if entry.revision > newest:
             return
         yield entry
 
 
-def _shown(services: Services, entries: Iterator[Entry]) -> Iterator[dict[str, Any]]:
+def _shown(services: EndpointContext, entries: Iterator[LogEntry]) -> Iterator[dict[str, Any]]:
     while some := list(islice(entries, _AT_ONCE)):
         whys = services.store.documents("why", [str(each.revision) for each in some])
         yield from (_entry(services, each, str(whys.get(str(each.revision), {}).get("text", ""))) for each in some)
 
 
-def _entry(services: Services, entry: Entry, why: str) -> dict[str, Any]:
+def _entry(services: EndpointContext, entry: LogEntry, why: str) -> dict[str, Any]:
     return {
         "revision": entry.revision,
         "at": entry.at,
@@ -232,7 +237,7 @@ def _entry(services: Services, entry: Entry, why: str) -> dict[str, Any]:
     }
 
 
-def _ground(ground: Ground) -> dict[str, Any]:
+def _ground(ground: Authorization) -> dict[str, Any]:
     return {
         "action": ground.action,
         "resource": ground.resource,
@@ -242,14 +247,14 @@ def _ground(ground: Ground) -> dict[str, Any]:
     }
 
 
-def _named(entry: Entry) -> set[str]:
+def _named(entry: LogEntry) -> set[str]:
     """Return every id that an entry is about, and other words."""
     said = {value for each in entry.changes for value in encode(each).values() if isinstance(value, str)}
     asked = {each.resource for each in entry.grounds}
     return {each for each in (*said, *asked, entry.actor) if each}
 
 
-def _names(services: Services, ids: Iterable[str]) -> dict[str, str]:
+def _names(services: EndpointContext, ids: Iterable[str]) -> dict[str, str]:
     facts, directory = services.control.snapshot, services.directory
     found = dict[str, str]()
     for id in sorted(ids):
@@ -260,7 +265,7 @@ def _names(services: Services, ids: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _decision(services: Services, number: int, record: AuditRecord) -> dict[str, Any]:
+def _decision(services: EndpointContext, number: int, record: AuditRecord) -> dict[str, Any]:
     return {
         "number": number,
         "at": record.at,
@@ -279,12 +284,12 @@ def _decision(services: Services, number: int, record: AuditRecord) -> dict[str,
 
 
 def _audited(
-    services: Services, asked: AuditFilter, before: int | None, limit: int
+    services: EndpointContext, asked: AuditFilter, before: int | None, limit: int
 ) -> Iterable[tuple[int, AuditRecord]]:
-    return services.deployed.organizations.stores.audited(services.organization.id, asked, before, limit)
+    return services.deployed.organizations.stores.audit_records(services.organization.id, asked, before, limit)
 
 
-def _kept(services: Services, asked: AuditFilter, before: int | None) -> Iterator[tuple[int, AuditRecord]]:
+def _kept(services: EndpointContext, asked: AuditFilter, before: int | None) -> Iterator[tuple[int, AuditRecord]]:
     while some := list(_audited(services, asked, before, _AT_ONCE)):
         yield from some
         before = some[-1][0]

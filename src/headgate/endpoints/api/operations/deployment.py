@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from headgate.control.deployment.organization_list import State, describe_organization
+from headgate.control.deployment.organization_list import OrganizationState, describe_organization
 from headgate.control.kernel.command import Command
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization_life import EndOrganization
@@ -16,9 +16,9 @@ from headgate.control.organizations.suspension import ResumeOrganization, Suspen
 from headgate.decision.types import Question
 from headgate.endpoints.common.deployment_callers import ByUser, UsesDeployment, WritesDeployment
 from headgate.endpoints.common.lookup import Text
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import needs
-from headgate.endpoints.common.schemas import Called, Page, Strict
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema
 from headgate.endpoints.common.writes import DONE, Write
 from headgate.facts.ids import ResourceId
 
@@ -33,30 +33,30 @@ class ListedOrganization(BaseModel):
     id: str
     name: str
     model: str
-    state: State
+    state: OrganizationState
     created: float | None
 
 
-class Suspension(Strict):
+class Suspension(StrictSchema):
     """Why an organization is suspended, for the audit."""
 
     why: Annotated[Text, Field(min_length=1, max_length=1000)]
 
 
-@router.get("/organizations", response_model=Page[ListedOrganization], **needs(_LIST))
-def list_all_organizations(services: UsesDeployment, caller: ByUser, pages: Pages) -> dict[str, Any]:
+@router.get("/organizations", response_model=Page[ListedOrganization], **requires(_LIST))
+def list_all_organizations(services: UsesDeployment, caller: ByUser, pages: CurrentPaging) -> dict[str, Any]:
     """List every organization of the deployment."""
     control, organizations = services.control, services.deployed.organizations
     control.require(Question(caller, _LIST, DEPLOYMENT))
     found = organizations.listed
-    shown = page(
+    shown = page_of_rows(
         ({"id": id, "name": name} for id, name in found.items()), pages, ("name", "id"), control.snapshot.revision
     )
     items = [{**each, **asdict(describe_organization(organizations, each["id"]))} for each in shown["items"]]
     return {**shown, "items": items}
 
 
-@router.post("/organizations/{organization}/suspend", **DONE, **needs("deployment.suspend_organization"))
+@router.post("/organizations/{organization}/suspend", **DONE, **requires("deployment.suspend_organization"))
 def suspend_organization(
     organization: Called, body: Suspension, services: UsesDeployment, write: WritesDeployment
 ) -> dict[str, Any]:
@@ -66,14 +66,14 @@ def suspend_organization(
     return _in_both(write, id, SuspendOrganization(id), SuspendOrganization(id))
 
 
-@router.post("/organizations/{organization}/resume", **DONE, **needs("deployment.suspend_organization"))
+@router.post("/organizations/{organization}/resume", **DONE, **requires("deployment.suspend_organization"))
 def resume_organization(organization: Called, services: UsesDeployment, write: WritesDeployment) -> dict[str, Any]:
     """Resume an organization: everything in it is decided as before it was suspended."""
     id = services.deployed.organizations.listed_id(organization)
     return _in_both(write, id, ResumeOrganization(id), ResumeOrganization(id))
 
 
-@router.delete("/organizations/{organization}", **DONE, **needs("deployment.remove_organization"))
+@router.delete("/organizations/{organization}", **DONE, **requires("deployment.remove_organization"))
 def remove_organization(organization: Called, services: UsesDeployment, write: WritesDeployment) -> dict[str, Any]:
     """Remove an organization: every principal in it is removed. Its log and its files stay, its name is free again."""
     organizations = services.deployed.organizations
@@ -89,4 +89,4 @@ def _in_both(
     def write_own() -> None:
         write.services.deployed.organizations.open(id).control.execute(own, None, write.call)
 
-    return write.send(listed, id, unless=unless, first=write_own, id=id)
+    return write.execute(listed, id, unless=unless, first=write_own, id=id)

@@ -8,18 +8,18 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.identity.token_scope import is_narrowed
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.kernel.run_queue import FAILED, REFUSED, RunWanted
-from headgate.control.pipelines.commands import KINDS
-from headgate.control.pipelines.runs import runs_as_nobody
+from headgate.control.kernel.run_queue import FAILED, REFUSED, RunFilter
+from headgate.control.pipelines.commands import PIPELINE_KINDS
+from headgate.control.pipelines.runs import has_no_run_as
 from headgate.decision.types import Question
 from headgate.endpoints.api.access.requests import requests_for
 from headgate.endpoints.api.pipelines.runs import known_action, may_see, runs_for
-from headgate.endpoints.common.context import Services, Uses
-from headgate.endpoints.common.evaluation_time import Moment, Present
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import needs, own
+from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import caller_only, requires
 from headgate.endpoints.common.schemas import Called, Page
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -29,7 +29,7 @@ router = APIRouter(tags=["notifications"])
 
 _KIND = "dismissed"
 _OPEN = "requested"
-_WENT_WRONG = RunWanted(states=(FAILED, REFUSED))
+_WENT_WRONG = RunFilter(states=(FAILED, REFUSED))
 _RUNS = 200
 """Of so many runs is told at most: the newest."""
 
@@ -51,88 +51,92 @@ class Dismissed(BaseModel):
     revision: int
 
 
-@router.get("/notifications", response_model=Page[Notification], **own("what concerns the caller"))
-def list_notifications(services: Uses, moment: Present, pages: Pages) -> dict[str, Any]:
+@router.get("/notifications", response_model=Page[Notification], **caller_only("what concerns the caller"))
+def list_notifications(services: CurrentContext, moment: CurrentEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List what waits for the caller, what has become of what they asked for, and runs and pipelines that need somebody."""
     found = {each["id"]: each for each, _ in _all(services, moment)}
-    gone = services.store.documents(_KIND, [_key(moment, id) for id in found])
-    rows = [each for id, each in found.items() if _key(moment, id) not in gone]
-    return page(rows, pages, ("kind", "about", "state"), moment.facts.revision)
+    gone = services.store.documents(_KIND, [_notification_id(moment, id) for id in found])
+    rows = [each for id, each in found.items() if _notification_id(moment, id) not in gone]
+    return page_of_rows(rows, pages, ("kind", "about", "state"), moment.facts.revision)
 
 
-@router.post("/notifications/{notification}/dismiss", response_model=Dismissed, **needs("{type}.dismiss_notification"))
-def dismiss(notification: Called, services: Uses, moment: Present) -> dict[str, Any]:
+@router.post(
+    "/notifications/{notification}/dismiss", response_model=Dismissed, **requires("{type}.dismiss_notification")
+)
+def dismiss(notification: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
     """Do not show a notification to the caller any more. Needs an action only where the access model knows one for it."""
     found = {each["id"]: pipeline for each, pipeline in _all(services, moment)}
     if notification not in found:
-        raise MissingError(f"there is no notification `{notification}` for you")
+        raise NotFoundError(f"there is no notification `{notification}` for you")
     pipeline = found[notification]
     action = known_action(moment, pipeline, "dismiss_notification") if pipeline else None
     if pipeline and action:
         services.control.require(Question(moment.caller, action, pipeline.id))
-    services.store.put_document(DocumentPut(_KIND, _key(moment, notification), {}))
+    services.store.put_document(DocumentPut(_KIND, _notification_id(moment, notification), {}))
     return {"id": notification, "revision": moment.facts.revision}
 
 
-def _key(moment: Moment, id: str) -> str:
+def _notification_id(moment: Evaluation, id: str) -> str:
     return f"{moment.caller.principal} {id}"
 
 
-def _all(services: Services, moment: Moment) -> Iterator[tuple[dict[str, Any], Resource | None]]:
+def _all(services: EndpointContext, moment: Evaluation) -> Iterator[tuple[dict[str, Any], Resource | None]]:
     """Yield every notification, with the pipeline that it is of, if any."""
     for each in (*_requests(services, moment.caller), *_access(moment), *_changes(moment)):
         yield each, None
     for row, pipeline in islice(runs_for(services.store, moment, _WENT_WRONG), _RUNS):
         if _concerns(moment, pipeline):
-            yield _told("run", row.run, moment.name(pipeline.id), row.state), pipeline
+            yield _notification("run", row.run, moment.name(pipeline.id), row.state), pipeline
     for pipeline in _waiting(services, moment):
-        yield _told("pipeline", pipeline.id, moment.name(pipeline.id), "waiting"), pipeline
+        yield _notification("pipeline", pipeline.id, moment.name(pipeline.id), "waiting"), pipeline
 
 
-def _waiting(services: Services, moment: Moment) -> Iterator[Resource]:
+def _waiting(services: EndpointContext, moment: Evaluation) -> Iterator[Resource]:
     """Yield the pipelines whose runs wait until somebody saves them: their run-as principal is gone."""
     facts = moment.facts
     alone = [
-        each for each in facts.resources.values() if each.type in KINDS and runs_as_nobody(facts, each.id, moment.now)
+        each
+        for each in facts.resources.values()
+        if each.type in PIPELINE_KINDS and has_no_run_as(facts, each.id, moment.now)
     ]
     defined = services.store.documents("pipeline", [each.id for each in alone])
     yield from (each for each in alone if each.id in defined and may_see(moment, each) and _concerns(moment, each))
 
 
-def _concerns(moment: Moment, pipeline: Resource) -> bool:
+def _concerns(moment: Evaluation, pipeline: Resource) -> bool:
     viewing = known_action(moment, pipeline, "view_notification")
     return viewing is None or _may(moment, viewing, pipeline.id)
 
 
-def _requests(services: Services, caller: Caller) -> Iterator[dict[str, Any]]:
+def _requests(services: EndpointContext, caller: Caller) -> Iterator[dict[str, Any]]:
     for each in requests_for(services, caller):
         if each["waiting"] or each["state"] != _OPEN:
-            yield _told("request", each["id"], each["resource"], each["state"])
+            yield _notification("request", each["id"], each["resource"], each["state"])
 
 
-def _access(moment: Moment) -> Iterator[dict[str, Any]]:
+def _access(moment: Evaluation) -> Iterator[dict[str, Any]]:
     mine = moment.caller.principal
     for id, each in moment.facts.agreements.items():
         decided = each.state != _OPEN and mine in (each.author, each.consumer) and _is_told(moment, each.port)
         if decided or (each.state == _OPEN and _may(moment, "access.approve", id)):
-            yield _told("access", id, moment.name(each.port), each.state)
+            yield _notification("access", id, moment.name(each.port), each.state)
 
 
-def _changes(moment: Moment) -> Iterator[dict[str, Any]]:
+def _changes(moment: Evaluation) -> Iterator[dict[str, Any]]:
     for id, each in moment.facts.change_requests.items():
         decided = each.state != _OPEN and each.author == moment.caller.principal and _is_told(moment, each.resource)
         if decided or (each.state == _OPEN and _may(moment, "change_request.approve", id)):
-            yield _told("change_request", id, moment.name(each.resource), each.state)
+            yield _notification("change_request", id, moment.name(each.resource), each.state)
 
 
-def _is_told(moment: Moment, about: ResourceId) -> bool:
+def _is_told(moment: Evaluation, about: ResourceId) -> bool:
     """Return whether the caller hears what became of something of its principal's."""
     return moment.sees(about) or not is_narrowed(moment.facts, moment.caller)
 
 
-def _may(moment: Moment, action: str, resource: ResourceId) -> bool:
+def _may(moment: Evaluation, action: str, resource: ResourceId) -> bool:
     return moment.answers.check(Question(moment.caller, action, resource), moment.now).allowed
 
 
-def _told(kind: str, of: str, about: str, state: str) -> dict[str, Any]:
+def _notification(kind: str, of: str, about: str, state: str) -> dict[str, Any]:
     return {"id": f"{kind}.{of}.{state}", "kind": kind, "of": of, "about": about, "state": state}

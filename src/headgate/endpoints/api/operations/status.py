@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 
-from headgate.endpoints.common.context import Everything
+from headgate.endpoints.common.context import CurrentApp
 from headgate.endpoints.common.route_metadata import public
 
 router = APIRouter(tags=["status"])
@@ -20,6 +20,6 @@ class Health(BaseModel):
 
 
 @router.get("/health", response_model=Health, **public("whether the API and Spark answer, and nothing about anybody"))
-def health(deployed: Everything) -> dict[str, Any]:
+def health(deployed: CurrentApp) -> dict[str, Any]:
     """Tell whether the API and Spark answer."""
     return dict(deployed.health())

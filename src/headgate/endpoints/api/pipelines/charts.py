@@ -6,24 +6,24 @@ import anyio.to_thread
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from headgate.control.kernel.errors import InvalidError, MissingError
+from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.decision.types import Question
 from headgate.endpoints.api.pipelines.select_checks import rows_for
 from headgate.endpoints.api.resources.resources import readable
-from headgate.endpoints.common.context import Presents, Services, Uses, require_spark
-from headgate.endpoints.common.evaluation_time import Moment, Present
+from headgate.endpoints.common.context import CurrentContext, EndpointContext, Presents, require_spark
+from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.route_metadata import needs
+from headgate.endpoints.common.route_metadata import requires
 from headgate.endpoints.common.schemas import Called
 from headgate.facts.snapshot import Resource
-from headgate.pipelines.definitions.chart import ChartError, Rows, require_writable_title, specify_chart
-from headgate.pipelines.definitions.chart_drawing import ChartsBusyError, draw
+from headgate.pipelines.definitions.chart import ChartError, ChartRows, require_writable_title, specify_chart
+from headgate.pipelines.definitions.chart_renderer import ChartsBusyError, render_chart
 from headgate.pipelines.definitions.definition import PipelineDefinition
 from headgate.pipelines.kinds import defined
 from headgate.pipelines.kinds.saved_query import SavedQueryDefinition
 from headgate.pipelines.kinds.visualization import VisualizationDefinition
-from headgate.pipelines.writing.cached_rows import shown
-from headgate.spark.authority import Credential
+from headgate.pipelines.writing.cached_rows import load_rows
+from headgate.spark.authority import PresentedCredential
 
 router = APIRouter(tags=["pipelines"])
 
@@ -36,7 +36,7 @@ _ALONE = {
 
 _Showing = VisualizationDefinition | SavedQueryDefinition
 
-_NEEDS = needs("{type}.describe", "organization.execute_query", "table.select")
+_NEEDS = requires("{type}.describe", "organization.execute_query", "table.select")
 _DRAWN = {**_NEEDS, "responses": {**_NEEDS["responses"], 200: {"content": {SVG: {}}, "description": "The chart."}}}
 
 
@@ -54,18 +54,22 @@ class ShownRows(BaseModel):
 
 
 @router.get("/pipelines/{pipeline}/rows", response_model=ShownRows, **_NEEDS)
-def show_rows(pipeline: Called, services: Uses, moment: Present, credential: Presents) -> dict[str, Any]:
+def show_rows(
+    pipeline: Called, services: CurrentContext, moment: CurrentEvaluation, credential: Presents
+) -> dict[str, Any]:
     """Show the rows of a visualization's last run, or what a saved query gives now with the caller's rights."""
     return _rows(services, moment, *_showing(services, moment, pipeline), credential)
 
 
 @router.get("/pipelines/{pipeline}/chart.svg", response_class=Response, **_DRAWN)
-async def show_chart(pipeline: Called, services: Uses, moment: Present, credential: Presents) -> Response:
+async def show_chart(
+    pipeline: Called, services: CurrentContext, moment: CurrentEvaluation, credential: Presents
+) -> Response:
     """Draw the same rows."""
     specification = await anyio.to_thread.run_sync(_specification, services, moment, pipeline, credential)
     # No thread waits for the process that draws: there are few of them, for all requests.
     try:
-        picture = await draw(services.deployed.charts, services.organization.id, specification)
+        picture = await render_chart(services.deployed.charts, services.organization.id, specification)
     except ChartError as error:
         raise ProblemError(409, "no-chart", str(error)) from None
     except ChartsBusyError as error:
@@ -82,18 +86,20 @@ def require_chart(definition: PipelineDefinition) -> None:
             raise InvalidError(str(error)) from None
 
 
-def _specification(services: Services, moment: Moment, pipeline: str, credential: Credential) -> bytes:
+def _specification(
+    services: EndpointContext, moment: Evaluation, pipeline: str, credential: PresentedCredential
+) -> bytes:
     found, definition = _showing(services, moment, pipeline)
     if definition.chart is None:
         raise ProblemError(409, "no-chart", f"`{pipeline}` says nothing of a chart; its rows can be had")
     rows = _rows(services, moment, found, definition, credential)
     try:
-        return specify_chart(definition.chart, Rows(columns=rows["columns"], rows=rows["rows"]))
+        return specify_chart(definition.chart, ChartRows(columns=rows["columns"], rows=rows["rows"]))
     except ChartError as error:
         raise ProblemError(409, "no-chart", str(error)) from None
 
 
-def _showing(services: Services, moment: Moment, name: str) -> tuple[Resource, _Showing]:
+def _showing(services: EndpointContext, moment: Evaluation, name: str) -> tuple[Resource, _Showing]:
     found = readable(services, moment, name)
     document = services.store.document("pipeline", found.id)
     definition = defined(document) if document is not None else None
@@ -103,23 +109,31 @@ def _showing(services: Services, moment: Moment, name: str) -> tuple[Resource, _
 
 
 def _rows(
-    services: Services, moment: Moment, found: Resource, definition: _Showing, credential: Credential
+    services: EndpointContext,
+    moment: Evaluation,
+    found: Resource,
+    definition: _Showing,
+    credential: PresentedCredential,
 ) -> dict[str, Any]:
     if isinstance(definition, SavedQueryDefinition):
         return _asked(services, moment, found, definition, credential)
     return _kept(services, moment, found)
 
 
-def _kept(services: Services, moment: Moment, found: Resource) -> dict[str, Any]:
-    kept = shown(services.store, found.id)
+def _kept(services: EndpointContext, moment: Evaluation, found: Resource) -> dict[str, Any]:
+    kept = load_rows(services.store, found.id)
     # Rows of tables that it does not read any more, and that the caller may not, are as if they were not there.
-    if kept is None or not kept.may_be_seen(services.control, moment.caller):
-        raise MissingError(f"no run of `{found.name}` has kept rows that you may see")
+    if kept is None or not kept.is_visible_to(services.control, moment.caller):
+        raise NotFoundError(f"no run of `{found.name}` has kept rows that you may see")
     return {**kept.rows.model_dump(), "run": kept.run, "at": kept.at}
 
 
 def _asked(
-    services: Services, moment: Moment, found: Resource, definition: SavedQueryDefinition, credential: Credential
+    services: EndpointContext,
+    moment: Evaluation,
+    found: Resource,
+    definition: SavedQueryDefinition,
+    credential: PresentedCredential,
 ) -> dict[str, Any]:
     require_spark(services.deployed, services.organization)
     root = moment.facts.organization

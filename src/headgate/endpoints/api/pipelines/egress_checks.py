@@ -1,16 +1,16 @@
 """The operator's egress rules, asked before a pipeline is saved that names connections."""
 
 from headgate.control.connections.commands import CONNECTION
-from headgate.control.egress.policy import SETTING
+from headgate.control.egress.policy import EGRESS_SETTING
 from headgate.control.kernel.errors import InvalidError
-from headgate.endpoints.common.context import Services
+from headgate.endpoints.common.context import EndpointContext
 from headgate.facts.changes import Relations
 from headgate.pipelines.connections.path_access import CONNECTIONS
 
 _SOURCE = "source"
 
 
-def require_egress(services: Services, relations: Relations) -> None:
+def require_egress(services: EndpointContext, relations: Relations) -> None:
     """Raise `InvalidError` if a connection that a pipeline declares, by itself or by its source, may not be reached.
 
     The text names the connection, and not what is behind it: the caller may use it, but perhaps not describe it.
@@ -23,5 +23,5 @@ def require_egress(services: Services, relations: Relations) -> None:
         if document is not None and egress.fault(document) is not None:
             raise InvalidError(
                 f"what is behind the connection `{resources[edge.target].name}` is not allowed to this organization; "
-                f"the operator lists it in the file that {SETTING} names"
+                f"the operator lists it in the file that {EGRESS_SETTING} names"
             )

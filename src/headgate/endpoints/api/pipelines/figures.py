@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
-from headgate.control.kernel.command import knows
+from headgate.control.kernel.command import model_has_action
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
-from headgate.endpoints.common.evaluation_time import Moment
+from headgate.endpoints.common.evaluation_time import Evaluation
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
-from headgate.pipelines.execution.run_log import METRICS, PROGRESS, ROWS
+from headgate.pipelines.execution.run_log import METRICS, PROGRESS, ROWS_LINE
 
 _TABLE: Final = "table"
 _WORK: Final = frozenset(("stages", "stages_done", "tasks", "tasks_done"))
@@ -20,7 +20,7 @@ _WORK: Final = frozenset(("stages", "stages_done", "tasks", "tasks_done"))
 class VisibleFigures:
     """Says which figures of runs the caller may learn at one moment."""
 
-    def __init__(self, moment: Moment) -> None:
+    def __init__(self, moment: Evaluation) -> None:
         self._moment = moment
         self.reads = cache(self._reads)
 
@@ -43,9 +43,9 @@ class VisibleFigures:
 
     def _reads_counted(self, metric: str, *, whole: bool) -> bool:
         """Return whether the caller may learn a metric: that of a table by its name, any other by all of the tables."""
-        if not metric.startswith(ROWS):
+        if not metric.startswith(ROWS_LINE):
             return whole
-        found = self._moment.facts.find(tuple(metric.removeprefix(ROWS).split(".")))
+        found = self._moment.facts.find(tuple(metric.removeprefix(ROWS_LINE).split(".")))
         return found is not None and self.reads(found.id)
 
     def _reads_all(self, pipeline: Resource) -> bool:
@@ -67,6 +67,6 @@ class VisibleFigures:
         """Return whether the caller may do this; None if the access model there has no such action."""
         moment, action = self._moment, f"{found.type}.{verb}"
         model = model_for(moment.answers.models, moment.facts, found.type, found.id)
-        if model is None or not knows(model, action):
+        if model is None or not model_has_action(model, action):
             return None
         return moment.answers.check(Question(moment.caller, action, found.id), moment.now).allowed

@@ -8,20 +8,20 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
-from headgate.control.kernel.run_queue import RunRow, RunWanted
+from headgate.control.kernel.run_queue import RunFilter, RunRow
 from headgate.endpoints.api.pipelines.figures import VisibleFigures
 from headgate.endpoints.api.pipelines.runs import cursor_at, may_read, may_see, read_cursor, runs_for
-from headgate.endpoints.common.context import Services, Uses
-from headgate.endpoints.common.evaluation_time import Moment, Present
+from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
 from headgate.endpoints.common.lookup import Text
-from headgate.endpoints.common.ndjson import in_lines, lined, lines
-from headgate.endpoints.common.paging import MOST
-from headgate.endpoints.common.route_metadata import DISCOVER, needs
+from headgate.endpoints.common.ndjson import accepts_ndjson_docs, ndjson_response, wants_ndjson
+from headgate.endpoints.common.paging import MAX_PAGE
+from headgate.endpoints.common.route_metadata import DISCOVER, requires
 from headgate.endpoints.common.schemas import Called
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource
 from headgate.pipelines.lineage.graph import Step, steps, walk
-from headgate.pipelines.lineage.recorder import LATEST, trace_in, trace_of
+from headgate.pipelines.lineage.recorder import LATEST, trace_from_document, trace_of
 
 router = APIRouter(tags=["lineage"])
 
@@ -57,9 +57,11 @@ class Shown(BaseModel):
     revision: int
 
 
-@router.get("/lineage", response_model=Shown, **needs(DISCOVER, "{type}.see_runs"))
+@router.get("/lineage", response_model=Shown, **requires(DISCOVER, "{type}.see_runs"))
 def show_lineage(
-    services: Uses, moment: Present, of: Annotated[Called, Query(description="a table, or a connection")]
+    services: CurrentContext,
+    moment: CurrentEvaluation,
+    of: Annotated[Called, Query(description="a table, or a connection")],
 ) -> dict[str, Any]:
     """Show what a table came of, and what came of it, through every pipeline and table that the caller may see."""
     found, known = moment.resource(of), list(_steps(services, moment))
@@ -71,24 +73,24 @@ def show_lineage(
     }
 
 
-@router.get("/lineage/events", response_model=Events, **lined("{type}.see_runs"))
+@router.get("/lineage/events", response_model=Events, **accepts_ndjson_docs("{type}.see_runs"))
 def read_events(
     request: Request,
-    services: Uses,
-    moment: Present,
+    services: CurrentContext,
+    moment: CurrentEvaluation,
     pipeline: Annotated[Called | None, Query(description="only of this pipeline")] = None,
-    limit: Annotated[int, Query(ge=1, le=MOST, description="of so many runs at most")] = 50,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="of so many runs at most")] = 50,
     cursor: Annotated[Text | None, Query(max_length=2000, description="the `next` of the page before")] = None,
 ) -> Any:
     """Read the runs that the caller may see as OpenLineage events, newest first; with `Accept: application/x-ndjson` all."""
-    wanted = RunWanted(
+    wanted = RunFilter(
         pipeline=moment.resource(pipeline).id if pipeline is not None else None,
         before=None if cursor is None else read_cursor(cursor),
     )
     found = runs_for(services.store, moment, wanted)
     told = _telling(services, moment)
-    if in_lines(request):
-        return lines(event for each in found for event in told(*each))
+    if wants_ndjson(request):
+        return ndjson_response(event for each in found for event in told(*each))
     page = list(islice(found, limit + 1))
     last = page[limit - 1][0] if len(page) > limit else None
     return {
@@ -98,30 +100,30 @@ def read_events(
     }
 
 
-def _telling(services: Services, moment: Moment) -> Callable[[RunRow, Resource], Iterator[dict[str, Any]]]:
+def _telling(services: EndpointContext, moment: Evaluation) -> Callable[[RunRow, Resource], Iterator[dict[str, Any]]]:
     # Imported here: the library takes a while to load, and who asks for no events does without.
-    from headgate.pipelines.lineage.events import Teller  # noqa: PLC0415 (loaded late)
+    from headgate.pipelines.lineage.events import EventBuilder  # noqa: PLC0415 (loaded late)
 
     sees, figures = cache(moment.sees), VisibleFigures(moment)
 
     def told(row: RunRow, pipeline: Resource) -> Iterator[dict[str, Any]]:
-        teller = Teller(moment.facts, sees, counts=figures.reads, says_why=may_read(moment, pipeline))
+        teller = EventBuilder(moment.facts, sees, counts=figures.reads, says_why=may_read(moment, pipeline))
         return teller.all(row, lambda: trace_of(services.organization, row))
 
     return told
 
 
-def _steps(services: Services, moment: Moment) -> Iterator[Step]:
+def _steps(services: EndpointContext, moment: Evaluation) -> Iterator[Step]:
     """Yield the steps whose pipeline and both ends the caller may see."""
     sees = cache(moment.sees)
     for id, document in services.store.documents(LATEST).items():
         pipeline = moment.facts.resources.get(ResourceId(id))
         if pipeline is not None and may_see(moment, pipeline):
-            found = steps(pipeline.id, RunId(str(document["run"])), trace_in(document))
+            found = steps(pipeline.id, RunId(str(document["run"])), trace_from_document(document))
             yield from (each for each in found if sees(each.source) and sees(each.target))
 
 
-def _step(moment: Moment, distance: int, step: Step) -> dict[str, Any]:
+def _step(moment: Evaluation, distance: int, step: Step) -> dict[str, Any]:
     return {
         "source": moment.name(step.source),
         "target": moment.name(step.target),

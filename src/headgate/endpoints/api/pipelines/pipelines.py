@@ -9,39 +9,39 @@ from fastapi import APIRouter, Body, Query, Response
 from pydantic import BaseModel
 
 from headgate.control.kernel.command import require_new_name
-from headgate.control.kernel.errors import InvalidError, MissingError
+from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.ports import RunConflictError
-from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunWanted
+from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunFilter
 from headgate.control.pipelines.commands import DeletePipeline, SavePipeline
 from headgate.control.pipelines.states import STATES, ChangeState, MoveToCluster
 from headgate.control.pipelines.streams import AddStream, SwitchStream
 from headgate.control.resources.attributes import STATE
-from headgate.control.resources.versions import version
+from headgate.control.resources.versions import resource_version
 from headgate.endpoints.api.pipelines.charts import require_chart
 from headgate.endpoints.api.pipelines.egress_checks import require_egress
-from headgate.endpoints.api.pipelines.schedule_checks import require_no_circle
+from headgate.endpoints.api.pipelines.schedule_checks import require_acyclic_schedule
 from headgate.endpoints.api.pipelines.select_checks import require_inputs
 from headgate.endpoints.api.resources.resources import readable
 from headgate.endpoints.common.cluster_checks import require_cluster
-from headgate.endpoints.common.context import By, Presents, Services, Uses
-from headgate.endpoints.common.evaluation_time import Asking, Moment, Present
-from headgate.endpoints.common.lookup import project, resource, seen
-from headgate.endpoints.common.paging import Pages, page
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext, Presents
+from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
+from headgate.endpoints.common.lookup import default_project, resolve_visible, resource
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.route_metadata import DISCOVER, needs
-from headgate.endpoints.common.schemas import Called, Page, Strict
-from headgate.endpoints.common.subject_lookup import naming, principal
-from headgate.endpoints.common.versions import tagged
+from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema
+from headgate.endpoints.common.subject_lookup import display_name_for, principal
+from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Write, Writes
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import NO_NAMES, Resource
-from headgate.pipelines.definitions.declared_io import relations, written
-from headgate.pipelines.definitions.definition import MOST, PipelineDefinition, parts
-from headgate.pipelines.kinds import Definition, defined, touches
+from headgate.pipelines.definitions.declared_io import input_edges, output_edges
+from headgate.pipelines.definitions.definition import MAX_ENTRIES, PipelineDefinition, parts
+from headgate.pipelines.kinds import Definition, declared_io, defined
 from headgate.pipelines.kinds.source import Streaming
-from headgate.pipelines.loading.streams import Stream, outputs
+from headgate.pipelines.loading.streams import SourceStream, outputs
 
 router = APIRouter(tags=["pipelines"])
 
@@ -82,28 +82,33 @@ class OnePipeline(Pipeline):
     revision: int
 
 
-class Cluster(Strict):
+class Cluster(StrictSchema):
     """Where it is to run."""
 
     cluster: Called
 
 
-@router.get("/pipelines", response_model=Page[Pipeline], **needs(DISCOVER))
+@router.get("/pipelines", response_model=Page[Pipeline], **requires(DISCOVER))
 def list_pipelines(
-    services: Uses, moment: Asking, pages: Pages, kind: Annotated[Called | None, Query()] = None
+    services: CurrentContext,
+    moment: RequestedEvaluation,
+    pages: CurrentPaging,
+    kind: Annotated[Called | None, Query()] = None,
 ) -> dict[str, Any]:
     """List the pipelines that the caller may see."""
     kinds = PIPELINES if kind is None else tuple(each for each in PIPELINES if each == kind)
     found = (each for each in moment.facts.resources.values() if each.type in kinds and moment.sees(each.id))
-    return page(_rows(services, moment, found), pages, ("name", "kind", "state", "run_as"), moment.facts.revision)
+    return page_of_rows(
+        _rows(services, moment, found), pages, ("name", "kind", "state", "run_as"), moment.facts.revision
+    )
 
 
-@router.put("/pipelines/{pipeline}", **DONE, **needs("project.create_{type}", "{type}.edit", "connection.use"))
+@router.put("/pipelines/{pipeline}", **DONE, **requires("project.create_{type}", "{type}.edit", "connection.use"))
 def save_pipeline(
     pipeline: Called,
     definition: Annotated[Definition, Body()],
-    services: Uses,
-    caller: By,
+    services: CurrentContext,
+    caller: CurrentCaller,
     write: Writes,
     credential: Presents,
     project_name: Annotated[
@@ -114,9 +119,9 @@ def save_pipeline(
     """Make a pipeline, or replace its definition. From now on its runs use the caller's rights, or those of `run_as`."""
     if definition.name != pipeline.rpartition(".")[2]:
         raise InvalidError(f"the definition is of `{definition.name}`, the address says `{pipeline}`")
-    touched = touches(definition)
-    edges = relations(touched, services.gate, caller)
-    place = project(services) if project_name is None else resource(services, caller, project_name)
+    touched = declared_io(definition)
+    edges = input_edges(touched, services.gate, caller)
+    place = default_project(services) if project_name is None else resource(services, caller, project_name)
     # A hidden one is as missing: who may make a pipeline hears that the name is taken, nobody else anything of it.
     id = _there(services, caller, pipeline, None if project_name is None else place) or ResourceId(new_id("pl"))
     service = definition.run_as and principal(services, caller, definition.run_as, "service_principal")
@@ -127,73 +132,89 @@ def save_pipeline(
 
     def fits() -> None:
         after = definition.schedule.after if definition.schedule else None
-        require_no_circle(services, caller, definition.name, place, after)
+        require_acyclic_schedule(services, caller, definition.name, place, after)
         require_cluster(services, definition.cluster, edges)
         require_egress(services, edges)
         _require_new_stream_names(services, id, definition)
         require_chart(definition)
         require_inputs(services, credential, caller, definition)
 
-    return write.send(command, of=id, unless=fits, id=id, name=pipeline)
+    return write.execute(command, of=id, unless=fits, id=id, name=pipeline)
 
 
-@router.get("/pipelines/{pipeline}", response_model=OnePipeline, **needs("{type}.describe"))
-def show_pipeline(pipeline: Called, services: Uses, moment: Present, response: Response) -> dict[str, Any]:
+@router.get("/pipelines/{pipeline}", response_model=OnePipeline, **requires("{type}.describe"))
+def show_pipeline(
+    pipeline: Called, services: CurrentContext, moment: CurrentEvaluation, response: Response
+) -> dict[str, Any]:
     """Show a pipeline with its definition."""
     found = readable(services, moment, pipeline)
     if found.type not in PIPELINES:
-        raise MissingError(services.wording.hidden((pipeline,)))
-    stated = tagged(response, services, moment.facts, found.id)
+        raise NotFoundError(services.wording.hidden((pipeline,)))
+    stated = set_etag(response, services, moment.facts, found.id)
     (row,) = _rows(services, moment, [found])
     document = services.store.document("pipeline", found.id)
     return {**row, "definition": document, "version": stated, "revision": moment.facts.revision}
 
 
-@router.delete("/pipelines/{pipeline}", **DONE, **needs("{type}.delete"))
-def delete_pipeline(pipeline: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.delete("/pipelines/{pipeline}", **DONE, **requires("{type}.delete"))
+def delete_pipeline(pipeline: Called, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Delete a pipeline; the tables that it wrote stay."""
     id = resource(services, caller, pipeline)
-    return write.send(DeletePipeline(id), of=id, id=id)
+    return write.execute(DeletePipeline(id), of=id, id=id)
 
 
-@router.post("/pipelines/{pipeline}/streams", status_code=201, **DONE, **needs("{type}.add_stream", "connection.use"))
-def add_stream(pipeline: Called, body: Stream, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
+@router.post(
+    "/pipelines/{pipeline}/streams", status_code=201, **DONE, **requires("{type}.add_stream", "connection.use")
+)
+def add_stream(
+    pipeline: Called, body: SourceStream, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+) -> dict[str, Any]:
     """Add a stream to a source. From now on its runs use the caller's rights."""
     require_new_name(body.name)
     found, definition, write = _defined(services, moment, pipeline, write)
-    if len(definition.streams) >= MOST:
-        raise ProblemError(422, "invalid", f"a definition has at most {MOST:,} streams; make another for the rest")
+    if len(definition.streams) >= MAX_ENTRIES:
+        raise ProblemError(
+            422, "invalid", f"a definition has at most {MAX_ENTRIES:,} streams; make another for the rest"
+        )
     if any(each.name == body.name for each in definition.streams):
         raise ProblemError(409, "taken", f"there is a stream `{body.name}` already")
     taken = {each.table for each in outputs(definition.streams)} & {each.table for each in outputs((body,))}
     if taken:
         raise ProblemError(409, "taken", f"there is a stream into `{taken.pop()}` already")
-    edges = written(outputs((body,)), services.gate, moment.caller)
+    edges = output_edges(outputs((body,)), services.gate, moment.caller)
     streams = definition.model_copy(update={"streams": (*definition.streams, body)})
     command = AddStream(found.id, edges, streams.model_dump(mode="json"))
     reached = partial(require_egress, services, found.relations)
-    return write.send(command, of=found.id, unless=reached, id=found.id)
+    return write.execute(command, of=found.id, unless=reached, id=found.id)
 
 
-@router.post("/pipelines/{pipeline}/streams/{stream}/enable", **DONE, **needs("{type}.enable_stream", "connection.use"))
-def enable_stream(pipeline: Called, stream: Called, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
+@router.post(
+    "/pipelines/{pipeline}/streams/{stream}/enable", **DONE, **requires("{type}.enable_stream", "connection.use")
+)
+def enable_stream(
+    pipeline: Called, stream: Called, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+) -> dict[str, Any]:
     """Have a stream count. From now on the runs use the caller's rights."""
     return _switch(services, moment, pipeline, stream, write, enabled=True)
 
 
-@router.post("/pipelines/{pipeline}/streams/{stream}/disable", **DONE, **needs("{type}.disable_stream"))
-def disable_stream(pipeline: Called, stream: Called, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
+@router.post("/pipelines/{pipeline}/streams/{stream}/disable", **DONE, **requires("{type}.disable_stream"))
+def disable_stream(
+    pipeline: Called, stream: Called, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+) -> dict[str, Any]:
     """Leave a stream out."""
     return _switch(services, moment, pipeline, stream, write, enabled=False)
 
 
 def _changing(verb: str) -> Callable[..., Any]:
-    def change_state(pipeline: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+    def change_state(
+        pipeline: Called, services: CurrentContext, caller: CurrentCaller, write: Writes
+    ) -> dict[str, Any]:
         id, run = resource(services, caller, pipeline), RunId(new_id("run"))
         for _ in range(_TRIES):
-            rows = tuple(services.store.runs(RunWanted(id, states=(QUEUED, RUNNING))))
+            rows = tuple(services.store.runs(RunFilter(id, states=(QUEUED, RUNNING))))
             try:
-                return write.send(ChangeState(id, verb, rows, run), of=id, id=id)
+                return write.execute(ChangeState(id, verb, rows, run), of=id, id=id)
             except RunConflictError:  # one of them has just begun or ended
                 continue
         raise ProblemError(409, "changed", f"the runs of `{pipeline}` do not stand still; try again")
@@ -212,22 +233,24 @@ for _verb in STATES:
         name=_verb,
         summary=_verb.replace("_", " ").capitalize(),
         **DONE,
-        **needs(f"{{type}}.{_verb}", *_ALSO.get(_verb, ())),
+        **requires(f"{{type}}.{_verb}", *_ALSO.get(_verb, ())),
     )
 
 
 @router.post(
     "/resources/{resource_name}/move-to-cluster",
     **DONE,
-    **needs("{type}.move_to_cluster", "{type}.change_services_cluster"),
+    **requires("{type}.move_to_cluster", "{type}.change_services_cluster"),
 )
-def move_to_cluster(resource_name: Called, body: Cluster, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+def move_to_cluster(
+    resource_name: Called, body: Cluster, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Run something, or a table's services, on another cluster."""
     id = resource(services, caller, resource_name)
-    return write.send(MoveToCluster(id, resource(services, caller, body.cluster)), of=id, id=id)
+    return write.execute(MoveToCluster(id, resource(services, caller, body.cluster)), of=id, id=id)
 
 
-def _require_new_stream_names(services: Services, pipeline: ResourceId, definition: PipelineDefinition) -> None:
+def _require_new_stream_names(services: EndpointContext, pipeline: ResourceId, definition: PipelineDefinition) -> None:
     """Raise `InvalidError` if a stream that the pipeline does not have yet has a name that nothing can be given."""
     if not isinstance(definition, Streaming):
         return
@@ -238,17 +261,17 @@ def _require_new_stream_names(services: Services, pipeline: ResourceId, definiti
             require_new_name(stream.name)
 
 
-def _there(services: Services, caller: Caller, pipeline: str, place: ResourceId | None) -> ResourceId | None:
+def _there(services: EndpointContext, caller: Caller, pipeline: str, place: ResourceId | None) -> ResourceId | None:
     """Return the pipeline of this name that the caller may see: at a place, or wherever it is the name of."""
     control = services.control
     if place is None:
-        return seen(control.answers, caller, control.now, pipeline)
+        return resolve_visible(control.answers, caller, control.now, pipeline)
     found = control.snapshot.children.get(place, NO_NAMES).get(pipeline.rpartition(".")[2])
-    return found if found is not None and control.sees(caller, found) else None
+    return found if found is not None and control.is_visible(caller, found) else None
 
 
-def _rows(services: Services, moment: Moment, found: Any) -> list[dict[str, Any]]:
-    facts, name = moment.facts, naming(services, moment)
+def _rows(services: EndpointContext, moment: Evaluation, found: Any) -> list[dict[str, Any]]:
+    facts, name = moment.facts, display_name_for(services, moment)
     running = {run.pipeline for run in facts.runs.values()}
     return [
         {
@@ -264,14 +287,14 @@ def _rows(services: Services, moment: Moment, found: Any) -> list[dict[str, Any]
 
 
 def _switch(
-    services: Services, moment: Moment, pipeline: str, stream: str, write: Write, *, enabled: bool
+    services: EndpointContext, moment: Evaluation, pipeline: str, stream: str, write: Write, *, enabled: bool
 ) -> dict[str, Any]:
     found, definition, write = _defined(services, moment, pipeline, write)
     meant = next((each for each in definition.streams if each.name == stream), None)
     tables = tuple(parts(each.table) for each in outputs((meant,))) if meant else ()
     layer = moment.facts.find(tables[0][:-1]) if tables else None
     if meant is None or layer is None:
-        raise MissingError(services.wording.hidden((pipeline, stream)))
+        raise NotFoundError(services.wording.hidden((pipeline, stream)))
     streams = tuple(
         each.model_copy(update={"enabled": enabled}) if each is meant else each for each in definition.streams
     )
@@ -279,14 +302,16 @@ def _switch(
     document: Mapping[str, Any] = definition.model_copy(update={"streams": streams}).model_dump(mode="json")
     reached = partial(require_egress, services, found.relations) if enabled else None
     command = SwitchStream(found.id, layer.id, titles, enabled, document)
-    return write.send(command, of=found.id, unless=reached, id=found.id)
+    return write.execute(command, of=found.id, unless=reached, id=found.id)
 
 
-def _defined(services: Services, moment: Moment, name: str, write: Write) -> tuple[Resource, Streaming, Write]:
+def _defined(
+    services: EndpointContext, moment: Evaluation, name: str, write: Write
+) -> tuple[Resource, Streaming, Write]:
     """Return what has streams with its definition, and the write for exactly that version of it."""
     found = readable(services, moment, name)
     # Before the definition is read: a change in between makes it the version of an older one.
-    stated = version(moment.facts, services.store, found.id)
+    stated = resource_version(moment.facts, services.store, found.id)
     document = services.store.document("pipeline", found.id)
     definition = defined(document) if document is not None else None
     if not isinstance(definition, Streaming):

@@ -11,22 +11,22 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from headgate.control.kernel.command import knows
-from headgate.control.kernel.errors import MissingError
+from headgate.control.kernel.command import model_has_action
+from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ports import RunConflictError, Store
-from headgate.control.kernel.run_queue import Line, RunRow, RunWanted
+from headgate.control.kernel.run_queue import RunFilter, RunLogLine, RunRow
 from headgate.control.pipelines.runs import CancelRun
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.endpoints.api.pipelines.figures import VisibleFigures
-from headgate.endpoints.common.context import Services, Uses
-from headgate.endpoints.common.evaluation_time import Moment, Present
+from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
 from headgate.endpoints.common.lookup import Text, full_name
-from headgate.endpoints.common.paging import MOST
+from headgate.endpoints.common.paging import MAX_PAGE
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.route_metadata import needs
+from headgate.endpoints.common.route_metadata import requires
 from headgate.endpoints.common.schemas import Called, Page, Time
-from headgate.endpoints.common.subject_lookup import naming
+from headgate.endpoints.common.subject_lookup import display_name_for
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource
@@ -94,18 +94,18 @@ class Log(BaseModel):
     ended: bool
 
 
-@router.get("/runs", response_model=Page[RunLine], **needs("{type}.see_runs"))
+@router.get("/runs", response_model=Page[RunLine], **requires("{type}.see_runs"))
 def list_runs(
-    services: Uses,
-    moment: Present,
+    services: CurrentContext,
+    moment: CurrentEvaluation,
     pipeline: Annotated[Called | None, Query()] = None,
     state: Annotated[State | None, Query()] = None,
     since: Annotated[Time | None, Query(description="only those that were queued at this time or later")] = None,
-    limit: Annotated[int, Query(ge=1, le=MOST, description="so many entries at most")] = 50,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="so many entries at most")] = 50,
     cursor: Annotated[Text | None, Query(max_length=2000, description="the `next` of the page before")] = None,
 ) -> dict[str, Any]:
     """List the runs of a pipeline, or of every pipeline, whose runs the caller may see, the newest first."""
-    wanted = RunWanted(
+    wanted = RunFilter(
         pipeline=moment.resource(pipeline).id if pipeline is not None else None,
         states=None if state is None else (state,),
         since=since,
@@ -121,11 +121,11 @@ def list_runs(
     }
 
 
-@router.get("/runs/{run}", response_model=ShownRun, **needs("{type}.see_runs"))
-def show_run(run: Called, services: Uses, moment: Present) -> dict[str, Any]:
+@router.get("/runs/{run}", response_model=ShownRun, **requires("{type}.see_runs"))
+def show_run(run: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
     """Show a run's state, progress and figures, and how its log begins."""
-    row, pipeline = shown(services, moment, run)
-    said = services.store.lines(row.run) if may_read(moment, pipeline) else ()
+    row, pipeline = visible_run(services, moment, run)
+    said = services.store.log_lines(row.run) if may_read(moment, pipeline) else ()
     return {
         **_line(services, moment, row, pipeline),
         **VisibleFigures(moment).of(pipeline, row.figures),
@@ -134,47 +134,47 @@ def show_run(run: Called, services: Uses, moment: Present) -> dict[str, Any]:
     }
 
 
-@router.get("/runs/{run}/log", response_model=Log, **needs("{type}.see_logs"))
+@router.get("/runs/{run}/log", response_model=Log, **requires("{type}.see_logs"))
 def show_log(
     run: Called,
-    services: Uses,
-    moment: Present,
+    services: CurrentContext,
+    moment: CurrentEvaluation,
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="only what was said after this line")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000, description="so many lines at most")] = 1000,
 ) -> dict[str, Any]:
     """Show a part of a run's log."""
-    row, pipeline = shown(services, moment, run)
+    row, pipeline = visible_run(services, moment, run)
     if not may_read(moment, pipeline):
         services.control.require(Question(moment.caller, f"{pipeline.type}.{_LOGS}", pipeline.id))
-    said = services.store.lines(row.run, after, limit)
+    said = services.store.log_lines(row.run, after, limit)
     items = [_said(each) for each in said]
     # The state was read before the lines: whoever has heard the last word of an ended run has heard all.
     over = row.ended is not None and len(said) < limit
     return {"items": items, "next": said[-1].number if said else after, "ended": over}
 
 
-@router.post("/runs/{run}/cancel", **DONE, **needs("{type}.cancel", "{type}.trigger"))
-def cancel_run(run: Called, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
+@router.post("/runs/{run}/cancel", **DONE, **requires("{type}.cancel", "{type}.trigger"))
+def cancel_run(run: Called, services: CurrentContext, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """End a run before its time, or take it from the queue."""
     for _ in range(_TRIES):
-        row, _pipeline = shown(services, moment, run)
+        row, _pipeline = visible_run(services, moment, run)
         try:
-            return write.send(CancelRun(row), id=run)
+            return write.execute(CancelRun(row), id=run)
         except RunConflictError:  # it has just begun or ended
             continue
     raise ProblemError(409, "changed", f"the run `{run}` does not stand still; try again")
 
 
-def shown(services: Services, moment: Moment, run: str) -> tuple[RunRow, Resource]:
-    """Return a run that the caller may see, with its pipeline. Raises the same `MissingError` for any other."""
+def visible_run(services: EndpointContext, moment: Evaluation, run: str) -> tuple[RunRow, Resource]:
+    """Return a run that the caller may see, with its pipeline. Raises the same `NotFoundError` for any other."""
     row = services.store.run(RunId(run))
     pipeline = moment.facts.resources.get(row.pipeline) if row else None
     if row is None or pipeline is None or not may_see(moment, pipeline):
-        raise MissingError(f"there is no run `{run}` that you may see")
+        raise NotFoundError(f"there is no run `{run}` that you may see")
     return row, pipeline
 
 
-def runs_for(store: Store, moment: Moment, wanted: RunWanted) -> Iterator[tuple[RunRow, Resource]]:
+def runs_for(store: Store, moment: Evaluation, wanted: RunFilter) -> Iterator[tuple[RunRow, Resource]]:
     """Yield the runs that are wanted and that the caller may see, newest first, each with its pipeline."""
     seen = dict[ResourceId, Resource | None]()
     while rows := store.runs(wanted, _AT_A_TIME):
@@ -188,21 +188,21 @@ def runs_for(store: Store, moment: Moment, wanted: RunWanted) -> Iterator[tuple[
         wanted = replace(wanted, before=(rows[-1].queued, rows[-1].run))
 
 
-def may_see(moment: Moment, pipeline: Resource) -> bool:
+def may_see(moment: Evaluation, pipeline: Resource) -> bool:
     """Say whether the caller may see the runs of a pipeline."""
     known = next((each for each in _SEEING if known_action(moment, pipeline, each)), None)
     return known is not None and _allowed(moment, pipeline, known)
 
 
-def known_action(moment: Moment, found: Resource, verb: str) -> str | None:
+def known_action(moment: Evaluation, found: Resource, verb: str) -> str | None:
     """Return the action of this verb on a resource, if the access model there knows it."""
     action = f"{found.type}.{verb}"
     model = model_for(moment.answers.models, moment.facts, found.type, found.id)
-    return action if model is not None and knows(model, action) else None
+    return action if model is not None and model_has_action(model, action) else None
 
 
-def _line(services: Services, moment: Moment, row: RunRow, pipeline: Resource) -> dict[str, Any]:
-    name = naming(services, moment)
+def _line(services: EndpointContext, moment: Evaluation, row: RunRow, pipeline: Resource) -> dict[str, Any]:
+    name = display_name_for(services, moment)
     return {
         "run": row.run,
         "pipeline": pipeline.id,
@@ -222,16 +222,16 @@ def _line(services: Services, moment: Moment, row: RunRow, pipeline: Resource) -
     }
 
 
-def _said(line: Line) -> dict[str, Any]:
+def _said(line: RunLogLine) -> dict[str, Any]:
     return {"number": line.number, "at": line.at, "line": line.text}
 
 
-def may_read(moment: Moment, pipeline: Resource) -> bool:
+def may_read(moment: Evaluation, pipeline: Resource) -> bool:
     """Say whether the caller may read what the runs of a pipeline have said."""
     return known_action(moment, pipeline, _LOGS) is None or _allowed(moment, pipeline, _LOGS)
 
 
-def _allowed(moment: Moment, pipeline: Resource, verb: str) -> bool:
+def _allowed(moment: Evaluation, pipeline: Resource, verb: str) -> bool:
     question = Question(moment.caller, f"{pipeline.type}.{verb}", pipeline.id)
     return moment.answers.check(question, moment.now).allowed
 

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 
 from headgate.control.kernel.errors import InvalidError
-from headgate.endpoints.common.context import Services
+from headgate.endpoints.common.context import EndpointContext
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from headgate.pipelines.scheduling.scheduler import beside, goes_round
+from headgate.pipelines.scheduling.scheduler import has_cycle, same_project
 
 
-def require_no_circle(services: Services, caller: Caller, name: str, place: ResourceId, after: str | None) -> None:
+def require_acyclic_schedule(
+    services: EndpointContext, caller: Caller, name: str, place: ResourceId, after: str | None
+) -> None:
     """Raise `InvalidError` if a pipeline would come after itself, as far as the caller may see what it comes after."""
     if after is None:
         return
@@ -21,9 +23,13 @@ def require_no_circle(services: Services, caller: Caller, name: str, place: Reso
             yield after
             return
         for each in there:
-            if each.name == pipeline and beside(control.snapshot, place, each.id) and control.sees(caller, each.id):
+            if (
+                each.name == pipeline
+                and same_project(control.snapshot, place, each.id)
+                and control.is_visible(caller, each.id)
+            ):
                 schedule = documents[each.id].get("schedule") or {}
                 yield from filter(None, (schedule.get("after"),))
 
-    if goes_round(name, before):
+    if has_cycle(name, before):
         raise InvalidError(f"`{name}` would come after itself: `{after}` comes after it, or is it")

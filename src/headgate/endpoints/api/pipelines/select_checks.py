@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.questions.messages import asked
-from headgate.control.text.error_text import REFUSED, mask
-from headgate.endpoints.common.context import Services
+from headgate.control.questions.messages import split_request_link
+from headgate.control.text.error_text import REFUSED_STATE, mask
+from headgate.endpoints.common.context import EndpointContext
 from headgate.endpoints.common.problems import ProblemError
 from headgate.facts.caller import Caller
-from headgate.pipelines.definitions.chart import MOST_BYTES, MOST_ROWS, Rows, as_json
+from headgate.pipelines.definitions.chart import MOST_BYTES, MOST_ROWS, ChartRows, as_json
 from headgate.pipelines.definitions.select import (
     InputsError,
     SelectingDefinition,
@@ -18,9 +18,9 @@ from headgate.pipelines.definitions.select import (
     require_same,
     wrapped,
 )
-from headgate.pipelines.json_size import RowSizeError, within
-from headgate.spark.authority import Credential
-from headgate.spark.sql.statements import TOO_MANY, StatementError, Wanted
+from headgate.pipelines.json_size import RowSizeError, batches_within
+from headgate.spark.authority import PresentedCredential
+from headgate.spark.sql.statements import TOO_MANY, StatementError, StatementRequest
 
 _SECONDS = 60.0
 _BYTES = 64 * 1024**2
@@ -30,7 +30,7 @@ _FAILED = "Error occurred during query planning:"
 """How EXPLAIN begins to say that there is no plan."""
 
 
-def require_inputs(services: Services, credential: Credential, caller: Caller, definition: Any) -> None:
+def require_inputs(services: EndpointContext, credential: PresentedCredential, caller: Caller, definition: Any) -> None:
     """Raise `InvalidError` for a definition whose SELECT Spark cannot read, or that does not declare what it reads.
 
     What the caller may not read, and everything while there is no Spark, is left to the runs: they are held to it.
@@ -57,12 +57,14 @@ def require_inputs(services: Services, credential: Credential, caller: Caller, d
 
 def _is_of_the_text(error: StatementError) -> bool:
     """Say whether another text is the only remedy. A refusal that a right would lift says where to ask for it."""
-    if error.sqlstate == REFUSED:
-        return asked(str(error))[1] is None
+    if error.sqlstate == REFUSED_STATE:
+        return split_request_link(str(error))[1] is None
     return (error.sqlstate or "").startswith(_MISTAKES)
 
 
-def rows_for(services: Services, credential: Credential, caller: Caller, definition: SelectingDefinition) -> Rows:
+def rows_for(
+    services: EndpointContext, credential: PresentedCredential, caller: Caller, definition: SelectingDefinition
+) -> ChartRows:
     """Return the first rows of a definition's SELECT, with the caller's rights.
 
     Raises:
@@ -72,14 +74,18 @@ def rows_for(services: Services, credential: Credential, caller: Caller, definit
     return _answer(services, credential, caller, wrapped(definition.sql), MOST_BYTES)
 
 
-def _answer(services: Services, credential: Credential, caller: Caller, text: str, size: int) -> Rows:
-    wanted = Wanted(text, parameters(None), MOST_ROWS, _BYTES, _SECONDS)
+def _answer(
+    services: EndpointContext, credential: PresentedCredential, caller: Caller, text: str, size: int
+) -> ChartRows:
+    wanted = StatementRequest(text, parameters(None), MOST_ROWS, _BYTES, _SECONDS)
     reading = services.statements.begin(credential, caller.principal, wanted)
     try:
         columns, _ = reading.open()
-        batches, is_cut = within(reading.batches(), size)
+        batches, is_cut = batches_within(reading.batches(), size)
         rows = tuple(as_json(row) for batch in batches for row in _of(batch))
-        return Rows(columns=tuple((each.name, each.type) for each in columns), rows=rows, cut=is_cut or reading.more)
+        return ChartRows(
+            columns=tuple((each.name, each.type) for each in columns), rows=rows, cut=is_cut or reading.more
+        )
     except RowSizeError as error:
         raise ProblemError(413, "too-large", str(error)) from None
     except (OverflowError, ValueError) as error:

@@ -9,18 +9,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field
 
+from headgate.control.kernel.batch import Batch
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.run_queue import ENDED, QUEUED, RunWanted
-from headgate.control.kernel.several import Several
+from headgate.control.kernel.run_queue import ENDED_STATES, QUEUED, RunFilter
 from headgate.control.pipelines.runs import QueueRun
-from headgate.endpoints.api.pipelines.runs import shown
-from headgate.endpoints.common.context import By, Services, Uses
-from headgate.endpoints.common.evaluation_time import Present
+from headgate.endpoints.api.pipelines.runs import visible_run
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import CurrentEvaluation
 from headgate.endpoints.common.lookup import Text, resource
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.route_metadata import needs
-from headgate.endpoints.common.schemas import Called, Strict
+from headgate.endpoints.common.route_metadata import requires
+from headgate.endpoints.common.schemas import Called, StrictSchema
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.kinds import defined, kind_of
@@ -41,7 +41,7 @@ _FITTING = "with a `step`, `since` and `until` are both whole numbers, both date
 Value = Annotated[int | Annotated[Text, Field(max_length=200)], Field(description="a value of the cursor")]
 
 
-class Backfill(Strict):
+class Backfill(StrictSchema):
     """The rows from `since` to before `until`; without one of them, the range is open there.
 
     With a `step`, each part is a run of its own: a number for numbers, a duration as in `P1D` for dates and times.
@@ -66,18 +66,20 @@ class Backfill(Strict):
         return [(_text(since), _text(until)) for since, until in found]
 
 
-@router.post("/pipelines/{pipeline}/runs", status_code=202, **DONE, **needs("{type}.trigger"))
-def trigger(pipeline: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.post("/pipelines/{pipeline}/runs", status_code=202, **DONE, **requires("{type}.trigger"))
+def trigger(pipeline: Called, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Have a pipeline run as soon as it may; `/runs/{run}` tells how it goes."""
     run = RunId(new_id("run"))
     target = resource(services, caller, pipeline)
-    answer = write.send(QueueRun(run, target), unless=lambda: _require_room(services, target), id=run, run=run)
+    answer = write.execute(QueueRun(run, target), unless=lambda: _require_room(services, target), id=run, run=run)
     services.runner.wake()
     return answer
 
 
-@router.post("/pipelines/{pipeline}/backfill", status_code=202, **DONE, **needs("{type}.trigger"))
-def backfill(pipeline: Called, body: Backfill, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.post("/pipelines/{pipeline}/backfill", status_code=202, **DONE, **requires("{type}.trigger"))
+def backfill(
+    pipeline: Called, body: Backfill, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Have a pipeline run for a range of its cursor, in one run or one for each step. A dry run lists them."""
     id, ranges, now = resource(services, caller, pipeline), body.ranges(), services.control.now
     runs = [RunId(new_id("run")) for _ in ranges]
@@ -91,21 +93,21 @@ def backfill(pipeline: Called, body: Backfill, services: Uses, caller: By, write
         _require_room(services, id, len(runs))
         _require_ranges(services, id)
 
-    answer = write.send(Several(commands, "run.backfill"), unless=fits, runs=runs, ranges=parts)
+    answer = write.execute(Batch(commands, "run.backfill"), unless=fits, runs=runs, ranges=parts)
     services.runner.wake()
     return {**answer, "ranges": parts}
 
 
-@router.post("/runs/{run}/retry", status_code=202, **DONE, **needs("{type}.trigger"))
-def retry(run: Called, services: Uses, moment: Present, write: Writes) -> dict[str, Any]:
+@router.post("/runs/{run}/retry", status_code=202, **DONE, **requires("{type}.trigger"))
+def retry(run: Called, services: CurrentContext, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Have a run that has ended carried out again, as a new one for the same range."""
-    row, _ = shown(services, moment, run)
-    if row.state not in ENDED:
+    row, _ = visible_run(services, moment, run)
+    if row.state not in ENDED_STATES:
         raise ProblemError(409, "under-way", f"the run `{run}` is {row.state}; it can be cancelled, or waited for")
     again = RunId(new_id("run"))
     why = "manual" if (row.since, row.until) == (None, None) else "backfill"
     command = QueueRun(again, row.pipeline, why, None, row.since, row.until)
-    answer = write.send(command, unless=lambda: _require_room(services, row.pipeline), id=again, run=again)
+    answer = write.execute(command, unless=lambda: _require_room(services, row.pipeline), id=again, run=again)
     services.runner.wake()
     return answer
 
@@ -133,7 +135,7 @@ def _text(value: object) -> str | None:
     return value.isoformat() if isinstance(value, date) else None if value is None else str(value)
 
 
-def _require_ranges(services: Services, pipeline: ResourceId) -> None:
+def _require_ranges(services: EndpointContext, pipeline: ResourceId) -> None:
     """Raise `InvalidError` for a pipeline whose runs are never about a part of the past."""
     document = services.store.document("pipeline", pipeline)
     definition = defined(document) if document is not None else None
@@ -142,11 +144,11 @@ def _require_ranges(services: Services, pipeline: ResourceId) -> None:
         raise InvalidError(whole)
 
 
-def _require_room(services: Services, pipeline: ResourceId, more: int = 1) -> None:
+def _require_room(services: EndpointContext, pipeline: ResourceId, more: int = 1) -> None:
     """Raise `ProblemError` unless the organization has Spark here and the pipeline may have so many more queued runs."""
     if not services.deployed.has_spark(services.organization):
         raise ProblemError(409, "not-served", "this organization has no Spark here, on which its pipelines could run")
-    queued = services.store.count_runs(RunWanted(pipeline, states=(QUEUED,)))
+    queued = services.store.count_runs(RunFilter(pipeline, states=(QUEUED,)))
     if queued + more > MOST_QUEUED:
         detail = (
             f"the pipeline has {queued:,} queued runs, and at most {MOST_QUEUED:,} may be queued; "

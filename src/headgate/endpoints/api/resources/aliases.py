@@ -7,12 +7,12 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from headgate.endpoints.api.resources.resources import Line, NewResource, create_resource, list_resources
-from headgate.endpoints.common.evaluation_time import Asking, Present
-from headgate.endpoints.common.lookup import LAKE, ORGANIZATION
-from headgate.endpoints.common.paging import Pages
-from headgate.endpoints.common.resource_changes import Attributes, Edges
-from headgate.endpoints.common.route_metadata import DISCOVER, needs
-from headgate.endpoints.common.schemas import Called, Page, Strict, Title
+from headgate.endpoints.common.evaluation_time import CurrentEvaluation, RequestedEvaluation
+from headgate.endpoints.common.lookup import LAKE, ORGANIZATION_NAME
+from headgate.endpoints.common.paging import CurrentPaging
+from headgate.endpoints.common.resource_changes import AttributesBody, Edges
+from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Title
 from headgate.endpoints.common.writes import DONE, Writes
 
 router = APIRouter(tags=["resources"])
@@ -26,28 +26,28 @@ class _Noun(NamedTuple):
 NOUNS: Mapping[str, _Noun] = {
     "databases": _Noun("database", LAKE),
     "clusters": _Noun("cluster", "project"),
-    "data-products": _Noun("data_product", ORGANIZATION),
-    "data-contracts": _Noun("data_contract", ORGANIZATION),
+    "data-products": _Noun("data_product", ORGANIZATION_NAME),
+    "data-contracts": _Noun("data_contract", ORGANIZATION_NAME),
 }
 
 
 def _list(noun: _Noun) -> Callable[..., Any]:
-    def list_them(moment: Asking, pages: Pages) -> dict[str, Any]:
+    def list_them(moment: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
         return list_resources(moment, pages, type=noun.type)
 
     return list_them
 
 
 def _create(noun: _Noun) -> Callable[..., Any]:
-    class New(Strict):
+    class New(StrictSchema):
         name: Title
         parent: Called = noun.parent
         relations: Edges = Field(default_factory=dict)
-        attributes: Attributes = Field(default_factory=dict)
+        attributes: AttributesBody = Field(default_factory=dict)
 
     New.__name__ = f"New{''.join(each.title() for each in noun.type.split('_'))}"
 
-    def create(body: New, moment: Present, write: Writes) -> dict[str, Any]:
+    def create(body: New, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
         return create_resource(NewResource(type=noun.type, **dict(body)), moment, write)
 
     return create
@@ -62,7 +62,7 @@ for _name, _noun in NOUNS.items():
         name=f"list_{_noun.type}s",
         summary=f"List {_words}s",
         response_model=Page[Line],
-        **needs(DISCOVER),
+        **requires(DISCOVER),
     )
     router.add_api_route(
         f"/{_name}",
@@ -72,5 +72,5 @@ for _name, _noun in NOUNS.items():
         name=f"create_{_noun.type}",
         summary=f"Create a {_words}",
         **DONE,
-        **needs(f"{{parent}}.create_{_noun.type}"),
+        **requires(f"{{parent}}.create_{_noun.type}"),
     )

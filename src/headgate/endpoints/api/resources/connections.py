@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field, model_validator
 
 from headgate.control.connections.commands import (
     CONNECTION,
-    Behind,
     ChangeSecret,
+    ConnectionTarget,
     CreateConnection,
     DeleteConnection,
     Folder,
@@ -19,16 +19,16 @@ from headgate.control.connections.commands import (
 )
 from headgate.control.connections.vault import VaultError
 from headgate.control.connections.vault_rotation import reseal_new_secret
-from headgate.control.kernel.errors import InvalidError, MissingError
+from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.endpoints.api.resources.resources import Line, list_resources, readable
-from headgate.endpoints.common.context import By, Services, Uses
-from headgate.endpoints.common.evaluation_time import Asking, Present
-from headgate.endpoints.common.lookup import Text, project, resource
-from headgate.endpoints.common.paging import Pages
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import CurrentEvaluation, RequestedEvaluation
+from headgate.endpoints.common.lookup import Text, default_project, resource
+from headgate.endpoints.common.paging import CurrentPaging
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.route_metadata import DISCOVER, needs
-from headgate.endpoints.common.schemas import Called, Page, Strict, Title
+from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Title
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId
 
@@ -40,7 +40,7 @@ Password = Annotated[str, Field(max_length=1000)]
 Headers = Annotated[dict[str, str], Field(max_length=50)]
 
 
-class NewPostgreSql(Strict):
+class NewPostgreSql(StrictSchema):
     """A PostgreSQL database, and as whom it is entered. The password is never shown again."""
 
     host: Annotated[Text, Field(max_length=253)]
@@ -51,14 +51,14 @@ class NewPostgreSql(Strict):
     sslmode: Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] = "prefer"
 
 
-class NewHttp(Strict):
+class NewHttp(StrictSchema):
     """An HTTP API, and the headers that it is asked with; their values are never shown again."""
 
     base_url: Annotated[Text, Field(max_length=2000)]
     headers: Headers = Field(default_factory=dict[str, str])
 
 
-class NewConnection(Strict):
+class NewConnection(StrictSchema):
     """A folder of the server's machine, a PostgreSQL database or an HTTP API, for the pipelines of a project.
 
     Where no project is named, of the only one.
@@ -77,7 +77,7 @@ class NewConnection(Strict):
         return self
 
 
-class Secret(Strict):
+class Secret(StrictSchema):
     """Another secret: the password of a database, or all headers of an HTTP API."""
 
     password: Password | None = None
@@ -102,8 +102,8 @@ class OneConnection(BaseModel):
     revision: int
 
 
-@router.get("/connections", response_model=Page[Line], **needs(DISCOVER))
-def list_connections(moment: Asking, pages: Pages) -> dict[str, Any]:
+@router.get("/connections", response_model=Page[Line], **requires(DISCOVER))
+def list_connections(moment: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List the connections that the caller may see."""
     return list_resources(moment, pages, type=_TYPE)
 
@@ -112,11 +112,13 @@ def list_connections(moment: Asking, pages: Pages) -> dict[str, Any]:
     "/connections",
     status_code=201,
     **DONE,
-    **needs("project.create_connection"),
+    **requires("project.create_connection"),
 )
-def create_connection(body: NewConnection, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+def create_connection(
+    body: NewConnection, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Declare a place. Who makes a connection lends its use to others by assignments."""
-    place = project(services) if body.project is None else resource(services, caller, body.project)
+    place = default_project(services) if body.project is None else resource(services, caller, body.project)
     id = ResourceId(new_id("c"))
     behind, secret = _behind(body), _secret(body)
     sealed = _sealed(services, id, secret)
@@ -128,7 +130,7 @@ def create_connection(body: NewConnection, services: Uses, caller: By, write: Wr
             raise InvalidError(fault)
 
     warning: dict[str, Any] = _warning(behind) if services.egress.fault(behind.document()) is None else {}
-    answer = write.send(command, of=id, unless=is_allowed, id=id, name=body.name, **warning)
+    answer = write.execute(command, of=id, unless=is_allowed, id=id, name=body.name, **warning)
     _reseal(services, id, sealed, secret)
     return answer
 
@@ -137,20 +139,22 @@ def create_connection(body: NewConnection, services: Uses, caller: By, write: Wr
     "/connections/{connection}",
     response_model=OneConnection,
     response_model_exclude_none=True,
-    **needs("connection.describe"),
+    **requires("connection.describe"),
 )
-def show_connection(connection: Called, services: Uses, moment: Present) -> dict[str, Any]:
+def show_connection(connection: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
     """Show what is behind a connection."""
     found = readable(services, moment, connection)
     document = services.store.document(CONNECTION, found.id)
     if found.type != _TYPE or document is None:
-        raise MissingError(services.wording.hidden((connection,)))
+        raise NotFoundError(services.wording.hidden((connection,)))
     shown = {**document, "id": found.id, "name": found.name, "refused": services.egress.fault(document)}
     return {**shown, "revision": moment.facts.revision}
 
 
-@router.put("/connections/{connection}/secret", **DONE, **needs("connection.edit"))
-def change_secret(connection: Called, body: Secret, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.put("/connections/{connection}/secret", **DONE, **requires("connection.edit"))
+def change_secret(
+    connection: Called, body: Secret, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Put another secret in the place of a connection's; runs that connect from now on use that."""
     id = resource(services, caller, connection)
     document = services.store.document(CONNECTION, id) or {}
@@ -158,25 +162,27 @@ def change_secret(connection: Called, body: Secret, services: Uses, caller: By, 
     if body.password is None and body.headers is None:
         raise InvalidError("say the new `password`, or the new `headers`")
     sealed = _sealed(services, id, secret) or {}
-    answer = write.send(ChangeSecret(id, sealed), of=id, id=id)
+    answer = write.execute(ChangeSecret(id, sealed), of=id, id=id)
     _reseal(services, id, sealed, secret)
     return answer
 
 
-@router.delete("/connections/{connection}", **DONE, **needs("connection.delete"))
-def delete_connection(connection: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.delete("/connections/{connection}", **DONE, **requires("connection.delete"))
+def delete_connection(
+    connection: Called, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Delete a connection; what declares it can no longer reach what was behind it."""
     id = resource(services, caller, connection)
-    return write.send(DeleteConnection(id), of=id, id=id)
+    return write.execute(DeleteConnection(id), of=id, id=id)
 
 
-def _behind(body: NewConnection) -> Behind:
+def _behind(body: NewConnection) -> ConnectionTarget:
     if body.postgresql is not None:
         return PostgreSql(**body.postgresql.model_dump(exclude={"password"}))
     return Http(body.http.base_url) if body.http is not None else Folder(body.folder or "")
 
 
-def _warning(behind: Behind) -> dict[str, Any]:
+def _warning(behind: ConnectionTarget) -> dict[str, Any]:
     """Return what pipelines would not find, of a place that they may reach."""
     if isinstance(behind, Folder) and not Path(behind.path).is_dir():
         return {
@@ -191,7 +197,7 @@ def _secret(body: NewConnection) -> dict[str, str] | None:
     return dict(secret_of("http", None, body.http.headers)) if body.http is not None else None
 
 
-def _sealed(services: Services, connection: ResourceId, secret: Any) -> Any:
+def _sealed(services: EndpointContext, connection: ResourceId, secret: Any) -> Any:
     if secret is None:
         return None
     try:
@@ -200,7 +206,7 @@ def _sealed(services: Services, connection: ResourceId, secret: Any) -> Any:
         raise ProblemError(503, "unavailable", str(error)) from error
 
 
-def _reseal(services: Services, connection: ResourceId, sealed: Any, secret: Any) -> None:
+def _reseal(services: EndpointContext, connection: ResourceId, sealed: Any, secret: Any) -> None:
     if not sealed:
         return
     try:

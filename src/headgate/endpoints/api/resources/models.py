@@ -5,11 +5,11 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from headgate.control.kernel.errors import MissingError
-from headgate.control.organizations.models_in_force import in_force
-from headgate.endpoints.common.context import Uses
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import own
+from headgate.control.kernel.errors import NotFoundError
+from headgate.control.organizations.models_in_force import active_models
+from headgate.endpoints.common.context import CurrentContext
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import caller_only
 from headgate.endpoints.common.schemas import Called, Page
 from headgate.model.describe import condition
 from headgate.model.model import Model
@@ -63,20 +63,20 @@ class One(Line):
     matrix: dict[str, dict[str, list[str]]]
 
 
-@router.get("/models", response_model=Page[Line], **own("by which rules everybody here is decided about"))
-def list_models(services: Uses, pages: Pages) -> dict[str, Any]:
+@router.get("/models", response_model=Page[Line], **caller_only("by which rules everybody here is decided about"))
+def list_models(services: CurrentContext, pages: CurrentPaging) -> dict[str, Any]:
     """List the access models of the deployment."""
     models = services.control.models.values()
     rows = (_line(services, each) for each in models)
-    return page(rows, pages, ("name",), services.control.snapshot.revision, key="name")
+    return page_of_rows(rows, pages, ("name",), services.control.snapshot.revision, key="name")
 
 
-@router.get("/models/{model}", response_model=One, **own("by which rules everybody here is decided about"))
-def show_model(model: Called, services: Uses) -> dict[str, Any]:
+@router.get("/models/{model}", response_model=One, **caller_only("by which rules everybody here is decided about"))
+def show_model(model: Called, services: CurrentContext) -> dict[str, Any]:
     """Tell what an access model says: its types, its switches, its roles and what they give."""
     found = services.control.models.get(model)
     if found is None:
-        raise MissingError(services.wording.hidden((model,)))
+        raise NotFoundError(services.wording.hidden((model,)))
     return {
         **_line(services, found),
         "types": [
@@ -101,10 +101,10 @@ def show_model(model: Called, services: Uses) -> dict[str, Any]:
     }
 
 
-def _line(services: Uses, model: Model) -> dict[str, Any]:
-    there = any(each.name == model.name for each in in_force(services.control))
+def _line(services: CurrentContext, model: Model) -> dict[str, Any]:
+    there = any(each.name == model.name for each in active_models(services.control))
     return {"name": model.name, "version": model.version, "hash": model.hash, "in_force": there}
 
 
 def _matrix(model: Model, type: str) -> dict[str, list[str]]:
-    return {action: list(model.giving(action)) for action in model.actions_on(type)}
+    return {action: list(model.roles_granting(action)) for action in model.actions_on(type)}

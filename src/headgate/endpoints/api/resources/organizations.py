@@ -9,9 +9,9 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
-from headgate.control.deployment.bootstrap import Founding, found, preview_founding
+from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, preview_founding
 from headgate.control.deployment.break_glass import break_glass
-from headgate.control.kernel.errors import MissingError, TakenError
+from headgate.control.kernel.errors import AlreadyExistsError, NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import Organization
@@ -21,13 +21,13 @@ from headgate.control.resources.changes import RenameResource
 from headgate.control.resources.commands import DeleteResource
 from headgate.decision.types import Question
 from headgate.endpoints.api.identity.me import organization_name
-from headgate.endpoints.auth.dependencies import Enters
-from headgate.endpoints.common.context import Deployed, Everything, Services, Uses
+from headgate.endpoints.auth.dependencies import CurrentAuth
+from headgate.endpoints.common.context import AppState, CurrentApp, CurrentContext, EndpointContext
 from headgate.endpoints.common.deployment_callers import ByAnyone, ByUser
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import needs, own
-from headgate.endpoints.common.schemas import Called, Page, Strict, Title
-from headgate.endpoints.common.versions import tagged
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import caller_only, requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Title
+from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Wants, Write, Writes, writing
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -55,13 +55,13 @@ class One(Line):
     revision: int
 
 
-class NewName(Strict):
+class NewName(StrictSchema):
     """What the organization is called."""
 
     name: Title
 
 
-class NewOrganization(Strict):
+class NewOrganization(StrictSchema):
     """An organization to begin: its home model, and that of its ownership tree, if any.
 
     `owner` is the login name or id of a user of the deployment, the caller if left out. `domain` is the e-mail domain that
@@ -82,11 +82,11 @@ class Begun(Line):
     dry_run: bool = False
 
 
-@router.get("/organization", response_model=One, **own("who is in it knows where that is"))
-def show_organization(services: Uses, response: Response) -> dict[str, Any]:
+@router.get("/organization", response_model=One, **caller_only("who is in it knows where that is"))
+def show_organization(services: CurrentContext, response: Response) -> dict[str, Any]:
     """Tell about the organization that the request is for."""
     facts, id = services.control.snapshot, services.organization.id
-    shown = tagged(response, services, facts, id)
+    shown = set_etag(response, services, facts, id)
     return {
         "id": id,
         "name": organization_name(services),
@@ -100,84 +100,86 @@ def show_organization(services: Uses, response: Response) -> dict[str, Any]:
 
 
 @router.patch(
-    "/organization", **DONE, **needs("organization.edit", "organization.change_settings", "organization.manage_users")
+    "/organization",
+    **DONE,
+    **requires("organization.edit", "organization.change_settings", "organization.manage_users"),
 )
-def rename_organization(body: NewName, services: Uses, write: Writes) -> dict[str, Any]:
+def rename_organization(body: NewName, services: CurrentContext, write: Writes) -> dict[str, Any]:
     """Give the organization another name. What else it is, the deployment says."""
     id = services.organization.id
 
     def rename() -> None:
         try:
             _deployment(services).control.execute(RenameResource(id, body.name), None, write.call)
-        except TakenError:
+        except AlreadyExistsError:
             # A concurrent repeat renamed it, or an earlier attempt ended before it wrote to the organization's log.
             if organization_name(services) != body.name:
                 raise
 
-    return write.send(RenameOrganization(body.name), id, first=rename, id=id, name=body.name)
+    return write.execute(RenameOrganization(body.name), id, first=rename, id=id, name=body.name)
 
 
-@router.delete("/organization", **DONE, **needs("organization.delete"))
-def end_organization(services: Uses, write: Writes) -> dict[str, Any]:
+@router.delete("/organization", **DONE, **requires("organization.delete"))
+def end_organization(services: CurrentContext, write: Writes) -> dict[str, Any]:
     """End the organization: nobody is in it any more. Its log stays, for the operator."""
     id = services.organization.id
 
     def unlist() -> None:
         # A concurrent repeat unlisted it, or an earlier attempt ended before it wrote to the organization's log.
-        with suppress(MissingError):
+        with suppress(NotFoundError):
             _deployment(services).control.execute(DeleteResource(id), None, write.call)
 
     def unless() -> None:
         require_removable(services.deployed.organizations, id)
 
-    return write.send(EndOrganization(), id, unless=unless, first=unlist, id=id)
+    return write.execute(EndOrganization(), id, unless=unless, first=unlist, id=id)
 
 
-@router.get("/organizations", response_model=Page[Line], **own("they are the caller's own"))
-def list_organizations(deployed: Everything, who: ByAnyone, pages: Pages) -> dict[str, Any]:
+@router.get("/organizations", response_model=Page[Line], **caller_only("they are the caller's own"))
+def list_organizations(deployed: CurrentApp, who: ByAnyone, pages: CurrentPaging) -> dict[str, Any]:
     """List the organizations that the caller is in, suspended ones too."""
     there = deployed.organizations.deployment.control.snapshot
     mine = [each for each in deployed.organizations.of(who.principal) if each.caller(who) or each.is_suspended_for(who)]
     rows = ({"id": each.id, "name": _named(deployed, each)} for each in mine)
-    return page(rows, pages, ("name", "id"), there.revision)
+    return page_of_rows(rows, pages, ("name", "id"), there.revision)
 
 
 async def founding_write(
-    request: Request, response: Response, deployed: Everything, caller: ByUser, wants: Wants
+    request: Request, response: Response, deployed: CurrentApp, caller: ByUser, wants: Wants
 ) -> AsyncGenerator[Write]:
     """Yield the write that creates an organization; its answer is kept in the new organization's log."""
     root = _root(caller.principal, wants.key)
-    services = Services(deployed, await run_in_threadpool(deployed.organizations.draft, root))
+    services = EndpointContext(deployed, await run_in_threadpool(deployed.organizations.draft, root))
     async with writing(request, response, services, caller, wants) as write:
         yield write
 
 
-@router.post("/organizations", status_code=201, response_model=Begun, **needs(_CREATE, _ASSIGN_OWNER))
+@router.post("/organizations", status_code=201, response_model=Begun, **requires(_CREATE, _ASSIGN_OWNER))
 def begin_organization(
-    body: NewOrganization, ways: Enters, write: Annotated[Write, Depends(founding_write)]
+    body: NewOrganization, ways: CurrentAuth, write: Annotated[Write, Depends(founding_write)]
 ) -> dict[str, Any]:
     """Begin an organization, where the deployment's model lets the caller."""
     root, organizations = write.services.organization.id, write.services.deployed.organizations
     attributes = {"domain": (body.domain,)} if body.domain is not None else dict[str, tuple[str, ...]]()
     owner, name = _owner(write.services.deployed, ways, write.caller, body.owner)
-    founding = Founding(root, body.name, owner, name, body.model, body.tree, attributes)
+    founding = OrganizationSpec(root, body.name, owner, name, body.model, body.tree, attributes)
     reply = write.reply(id=root, name=body.name)
     begins = write.call_for(reply)
     if write.dry_run:
         preview_founding(organizations, founding, write.caller, write.call)
         write.response.status_code = 200
         return {"revision": write.services.control.snapshot.revision, **reply.made, "dry_run": True}
-    found(organizations, founding, write.caller, write.call, begins)
+    create_organization(organizations, founding, write.caller, write.call, begins)
     return reply.answer
 
 
-def _owner(deployed: Deployed, ways: Enters, caller: Caller, named: str | None) -> tuple[PrincipalId, str]:
+def _owner(deployed: AppState, ways: CurrentAuth, caller: Caller, named: str | None) -> tuple[PrincipalId, str]:
     """Return the id and the name of the owner-to-be; naming another user than the caller is a right of its own."""
-    own = ways.logins.user(caller.principal)
+    own = ways.authentication.user(caller.principal)
     if named is None or named == caller.principal or (own and named == own.login):
         return caller.principal, own.name if own else caller.principal
     deployed.organizations.deployment.control.require(Question(caller, _ASSIGN_OWNER, DEPLOYMENT))
-    found_user = ways.logins.user(PrincipalId(named)) or ways.logins.user_of(named)
+    found_user = ways.authentication.user(PrincipalId(named)) or ways.authentication.user_of(named)
     return found_user.principal, found_user.name
 
 
@@ -188,10 +190,10 @@ def _root(principal: PrincipalId, key: str | None) -> ResourceId:
     return ResourceId(f"o_{hashlib.sha256(f'{len(principal)}:{principal}{key}'.encode()).hexdigest()[:32]}")
 
 
-def _deployment(services: Services) -> Organization:
+def _deployment(services: EndpointContext) -> Organization:
     return services.deployed.organizations.deployment
 
 
-def _named(deployed: Deployed, organization: Organization) -> str:
+def _named(deployed: AppState, organization: Organization) -> str:
     there = deployed.organizations.deployment.control.snapshot.resources.get(organization.id)
     return there.name if there else organization.id

@@ -9,13 +9,13 @@ from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.commands import GovernProject
 from headgate.control.resources.changes import RenameResource
 from headgate.control.resources.commands import CreateResource, DeleteResource
-from headgate.endpoints.common.context import By, Uses
-from headgate.endpoints.common.evaluation_time import Asking
-from headgate.endpoints.common.lookup import ORGANIZATION, one, resource
-from headgate.endpoints.common.paging import Pages, page
-from headgate.endpoints.common.route_metadata import DISCOVER, needs
-from headgate.endpoints.common.schemas import Called, Page, Strict, Title
-from headgate.endpoints.common.versions import tagged
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext
+from headgate.endpoints.common.evaluation_time import RequestedEvaluation
+from headgate.endpoints.common.lookup import ORGANIZATION_NAME, one, resource
+from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
+from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Title
+from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
@@ -39,61 +39,67 @@ class OneProject(Project):
     version: str
 
 
-class ProjectBody(Strict):
+class ProjectBody(StrictSchema):
     """What a project is called."""
 
     name: Title
 
 
-class Governing(Strict):
+class Governing(StrictSchema):
     """The access model that is to decide in a project."""
 
     model: Called
 
 
-@router.get("/projects", response_model=Page[Project], **needs(DISCOVER))
-def list_projects(asking: Asking, pages: Pages) -> dict[str, Any]:
+@router.get("/projects", response_model=Page[Project], **requires(DISCOVER))
+def list_projects(asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List the projects that the caller may see."""
     found = (each for each in asking.facts.resources.values() if each.type == _TYPE)
     rows = (_row(asking.facts, each) for each in found if asking.sees(each.id))
-    return page(rows, pages, ("name", "id", "model"), asking.facts.revision)
+    return page_of_rows(rows, pages, ("name", "id", "model"), asking.facts.revision)
 
 
-@router.post("/projects", status_code=201, **DONE, **needs("organization.create_project"))
-def create_project(body: ProjectBody, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.post("/projects", status_code=201, **DONE, **requires("organization.create_project"))
+def create_project(body: ProjectBody, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Make a project."""
     id = ResourceId(new_id("r"))
-    command = CreateResource(id, _TYPE, resource(services, caller, ORGANIZATION), body.name)
-    return write.send(command, id, id=id, name=body.name)
+    command = CreateResource(id, _TYPE, resource(services, caller, ORGANIZATION_NAME), body.name)
+    return write.execute(command, id, id=id, name=body.name)
 
 
-@router.get("/projects/{project}", response_model=OneProject, **needs(DISCOVER))
-def show_project(project: Called, services: Uses, caller: By, response: Response) -> dict[str, Any]:
+@router.get("/projects/{project}", response_model=OneProject, **requires(DISCOVER))
+def show_project(
+    project: Called, services: CurrentContext, caller: CurrentCaller, response: Response
+) -> dict[str, Any]:
     """Tell about a project."""
     found, facts = one(services, caller, project, _TYPE), services.control.snapshot
-    shown = tagged(response, services, facts, found.id)
+    shown = set_etag(response, services, facts, found.id)
     return {**_row(facts, found), "version": shown}
 
 
-@router.patch("/projects/{project}", **DONE, **needs("project.edit"))
-def rename_project(project: Called, body: ProjectBody, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.patch("/projects/{project}", **DONE, **requires("project.edit"))
+def rename_project(
+    project: Called, body: ProjectBody, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Give a project another name."""
     found = one(services, caller, project, _TYPE)
-    return write.send(RenameResource(found.id, body.name), found.id, id=found.id, name=body.name)
+    return write.execute(RenameResource(found.id, body.name), found.id, id=found.id, name=body.name)
 
 
-@router.delete("/projects/{project}", **DONE, **needs("project.delete"))
-def delete_project(project: Called, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.delete("/projects/{project}", **DONE, **requires("project.delete"))
+def delete_project(project: Called, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Delete a project, with everything in it."""
     found = one(services, caller, project, _TYPE)
-    return write.send(DeleteResource(found.id), found.id, id=found.id)
+    return write.execute(DeleteResource(found.id), found.id, id=found.id)
 
 
-@router.put("/projects/{project}/model", **DONE, **needs(DISCOVER))
-def govern_project(project: Called, body: Governing, services: Uses, caller: By, write: Writes) -> dict[str, Any]:
+@router.put("/projects/{project}/model", **DONE, **requires(DISCOVER))
+def govern_project(
+    project: Called, body: Governing, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Have another access model decide in a project. The deployment alone does; anybody else hears so."""
     found = one(services, caller, project, _TYPE)
-    return write.send(GovernProject(found.id, body.model), found.id, id=found.id)
+    return write.execute(GovernProject(found.id, body.model), found.id, id=found.id)
 
 
 def _row(facts: Snapshot, found: Resource) -> dict[str, Any]:

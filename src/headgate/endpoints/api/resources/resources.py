@@ -6,24 +6,31 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.approvals.change_payload import proposed
-from headgate.control.kernel.command import knows
+from headgate.control.approvals.change_payload import command_from_payload
+from headgate.control.kernel.command import model_has_action
 from headgate.control.kernel.ids import new_id
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.control.resources.document_kinds import DESCRIPTION
-from headgate.control.resources.documents import DOCUMENTED, ChangeDocument, Describe
+from headgate.control.resources.documents import DOCUMENTED, ChangeDocument, SetDescription
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.endpoints.common.cluster_checks import require_configured
-from headgate.endpoints.common.context import Services, Uses
-from headgate.endpoints.common.evaluation_time import Asking, Moment, Present
+from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
 from headgate.endpoints.common.lookup import full_name
-from headgate.endpoints.common.paging import Pages, Paging, page
+from headgate.endpoints.common.paging import CurrentPaging, Paging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.resource_changes import Attributes, Edges, Prose, ResourceChange, edges, proposal
-from headgate.endpoints.common.route_metadata import DISCOVER, needs
-from headgate.endpoints.common.schemas import Called, Document, Page, Strict, Title
-from headgate.endpoints.common.versions import tagged
+from headgate.endpoints.common.resource_changes import (
+    AttributesBody,
+    Edges,
+    Prose,
+    ResourceChange,
+    proposal,
+    relations_from,
+)
+from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.schemas import Called, Document, Page, StrictSchema, Title
+from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.changes import Edge
 from headgate.facts.ids import ResourceId
@@ -64,17 +71,17 @@ class Shown(Line):
     revision: int
 
 
-class NewResource(Strict):
+class NewResource(StrictSchema):
     """A resource to make below a parent. What is named, is named by its id or full name."""
 
     type: Called
     parent: Called
     name: Title
     relations: Edges = Field(default_factory=dict)
-    attributes: Attributes = Field(default_factory=dict)
+    attributes: AttributesBody = Field(default_factory=dict)
 
 
-class Description(Strict):
+class Description(StrictSchema):
     """A description in prose; empty for none."""
 
     text: Prose = ""
@@ -89,9 +96,9 @@ class Kept(BaseModel):
 Filter = Annotated[Called | None, Query()]
 
 
-@router.get("/resources", response_model=Page[Line], **needs(DISCOVER))
+@router.get("/resources", response_model=Page[Line], **requires(DISCOVER))
 def list_resources(
-    moment: Asking, pages: Pages, type: Filter = None, parent: Filter = None, name: Filter = None
+    moment: RequestedEvaluation, pages: CurrentPaging, type: Filter = None, parent: Filter = None, name: Filter = None
 ) -> dict[str, Any]:
     """List what the caller may see: all of it, of a type, right below a parent, or of a full name."""
     above = moment.resource(parent).id if parent is not None else None
@@ -108,23 +115,25 @@ def list_resources(
     "/resources",
     status_code=201,
     **DONE,
-    **needs("{parent}.create_{type}"),
+    **requires("{parent}.create_{type}"),
 )
-def create_resource(body: NewResource, moment: Present, write: Writes) -> dict[str, Any]:
+def create_resource(body: NewResource, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Make a resource of any type that the access model knows there."""
     if body.type == "connection":
         raise ProblemError(422, "invalid", "a connection says where it leads; make it at `/connections`")
     command = creation(moment, body)
     name = full_name(moment.facts, command.parent, body.name)
     fits = None if body.type != "cluster" else lambda: require_configured(write.services, body.attributes)
-    return write.send(command, of=command.resource, unless=fits, id=command.resource, name=name)
+    return write.execute(command, of=command.resource, unless=fits, id=command.resource, name=name)
 
 
-@router.get("/resources/{resource}", response_model=Shown, **needs(DISCOVER))
-def show_resource(resource: Called, services: Uses, moment: Asking, response: Response) -> dict[str, Any]:
+@router.get("/resources/{resource}", response_model=Shown, **requires(DISCOVER))
+def show_resource(
+    resource: Called, services: CurrentContext, moment: RequestedEvaluation, response: Response
+) -> dict[str, Any]:
     """Show one resource, and what the caller may do with it."""
     found = moment.resource(resource)
-    shown = tagged(response, services, moment.facts, found.id)
+    shown = set_etag(response, services, moment.facts, found.id)
     return {
         **line(moment, found),
         "relations": {name: [_edge(moment, each) for each in ends] for name, ends in found.relations.items()},
@@ -139,32 +148,32 @@ def show_resource(resource: Called, services: Uses, moment: Asking, response: Re
 @router.patch(
     "/resources/{resource}",
     **DONE,
-    **needs("{type}.edit", "{type}.alter", "{type}.delete", "{type}.drop", "{parent}.create_{type}"),
+    **requires("{type}.edit", "{type}.alter", "{type}.delete", "{type}.drop", "{parent}.create_{type}"),
 )
-def change_resource(resource: Called, body: ResourceChange, moment: Present, write: Writes) -> dict[str, Any]:
+def change_resource(resource: Called, body: ResourceChange, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Change one thing about a resource: its name, its parent, some relations, or some attributes."""
     found = moment.resource(resource)
     fits = None if found.type != "cluster" else lambda: require_configured(write.services, body.attributes)
-    return write.send(proposed(found, proposal(moment, body)), of=found.id, unless=fits, id=found.id)
+    return write.execute(command_from_payload(found, proposal(moment, body)), of=found.id, unless=fits, id=found.id)
 
 
-@router.delete("/resources/{resource}", **DONE, **needs("{type}.delete", "{type}.drop"))
-def delete_resource(resource: Called, moment: Present, write: Writes) -> dict[str, Any]:
+@router.delete("/resources/{resource}", **DONE, **requires("{type}.delete", "{type}.drop"))
+def delete_resource(resource: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Delete a resource with everything below it. Tables go with `DROP TABLE`, which takes their data too."""
     found = moment.resource(resource)
-    return write.send(DeleteResource(found.id), of=found.id, id=found.id)
+    return write.execute(DeleteResource(found.id), of=found.id, id=found.id)
 
 
-@router.get("/resources/{resource}/children", response_model=Page[Line], **needs(DISCOVER))
-def list_children(resource: Called, moment: Asking, pages: Pages) -> dict[str, Any]:
+@router.get("/resources/{resource}/children", response_model=Page[Line], **requires(DISCOVER))
+def list_children(resource: Called, moment: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List what lies right below a resource, as far as the caller may see it."""
     above = moment.resource(resource).id
     below = moment.facts.children.get(above, {}).values()
     return listed(moment, (moment.facts.resources[id] for id in below), pages)
 
 
-@router.get("/resources/{resource}/description", response_model=Description, **needs("{type}.describe"))
-def show_description(resource: Called, services: Uses, moment: Present) -> dict[str, Any]:
+@router.get("/resources/{resource}/description", response_model=Description, **requires("{type}.describe"))
+def show_description(resource: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
     """Show the description of a resource."""
     found = readable(services, moment, resource)
     return {"text": (services.store.document(DESCRIPTION, found.id) or {}).get("text", "")}
@@ -173,16 +182,16 @@ def show_description(resource: Called, services: Uses, moment: Present) -> dict[
 @router.put(
     "/resources/{resource}/description",
     **DONE,
-    **needs("{type}.change_description", "{type}.edit", "{type}.alter"),
+    **requires("{type}.change_description", "{type}.edit", "{type}.alter"),
 )
-def describe(resource: Called, body: Description, moment: Present, write: Writes) -> dict[str, Any]:
+def describe(resource: Called, body: Description, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Describe a resource; an empty text takes the description away."""
     found = moment.resource(resource)
-    return write.send(Describe(found.id, body.text), of=found.id, id=found.id)
+    return write.execute(SetDescription(found.id, body.text), of=found.id, id=found.id)
 
 
-@router.get("/resources/{resource}/document", response_model=Kept, **needs("{type}.describe"))
-def show_document(resource: Called, services: Uses, moment: Present) -> dict[str, Any]:
+@router.get("/resources/{resource}/document", response_model=Kept, **requires("{type}.describe"))
+def show_document(resource: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
     """Show the document of a contract, a definition, a policy and the like; an empty one where none was written."""
     found = readable(services, moment, resource)
     if found.type not in DOCUMENTED:
@@ -190,52 +199,52 @@ def show_document(resource: Called, services: Uses, moment: Present) -> dict[str
     return {"document": services.store.document(found.type, found.id) or {}}
 
 
-@router.put("/resources/{resource}/document", **DONE, **needs("{type}.edit", "{type}.alter"))
-def change_document(resource: Called, body: Document, moment: Present, write: Writes) -> dict[str, Any]:
+@router.put("/resources/{resource}/document", **DONE, **requires("{type}.edit", "{type}.alter"))
+def change_document(resource: Called, body: Document, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Write the document of a contract, a definition, a policy and the like: any JSON object."""
     found = moment.resource(resource)
-    return write.send(ChangeDocument(found.id, body), of=found.id, id=found.id)
+    return write.execute(ChangeDocument(found.id, body), of=found.id, id=found.id)
 
 
-def creation(moment: Moment, body: NewResource) -> CreateResource:
+def creation(moment: Evaluation, body: NewResource) -> CreateResource:
     """Return the command that makes what a body says."""
     return CreateResource(
         ResourceId(new_id("r")),
         body.type,
         moment.resource(body.parent).id,
         body.name,
-        edges(moment, body.relations),
+        relations_from(moment, body.relations),
         {key: tuple(words) for key, words in body.attributes.items()},
     )
 
 
-def listed(moment: Moment, found: Iterable[Resource], pages: Paging) -> dict[str, Any]:
+def listed(moment: Evaluation, found: Iterable[Resource], pages: Paging) -> dict[str, Any]:
     """Return a page of those resources that the caller may see."""
     lines = (line(moment, each) for each in found if moment.sees(each.id))
-    return page(lines, pages, ("name", "type"), moment.facts.revision)
+    return page_of_rows(lines, pages, ("name", "type"), moment.facts.revision)
 
 
-def line(moment: Moment, found: Resource) -> dict[str, Any]:
+def line(moment: Evaluation, found: Resource) -> dict[str, Any]:
     """Return a resource as in a list."""
     return {"id": found.id, "type": found.type, "name": full_name(moment.facts, found.id), "parent": found.parent}
 
 
-def readable(services: Services, moment: Moment, name: str) -> Resource:
-    """Return a resource whose documents the caller may read now. Raises `MissingError` or `RefusedError`."""
+def readable(services: EndpointContext, moment: Evaluation, name: str) -> Resource:
+    """Return a resource whose documents the caller may read now. Raises `NotFoundError` or `PermissionDeniedError`."""
     found = moment.resource(name)
     model = model_for(moment.answers.models, moment.facts, found.type, found.id)
-    if model is not None and knows(model, f"{found.type}.describe"):
+    if model is not None and model_has_action(model, f"{found.type}.describe"):
         services.control.require(Question(moment.caller, f"{found.type}.describe", found.id))
     return found
 
 
-def _edge(moment: Moment, edge: Edge) -> dict[str, Any]:
+def _edge(moment: Evaluation, edge: Edge) -> dict[str, Any]:
     there = edge.target in moment.facts.resources and moment.sees(edge.target)
     name = full_name(moment.facts, edge.target) if there else None
     return {"to": edge.target, "name": name, "enabled": edge.enabled, "stream": edge.name}
 
 
-def _allowed(moment: Moment, found: Resource) -> list[str]:
+def _allowed(moment: Evaluation, found: Resource) -> list[str]:
     model = model_for(moment.answers.models, moment.facts, found.type, found.id)
     actions = model.actions_on(found.type) if model else ()
     asked = [Question(moment.caller, action, found.id) for action in actions]

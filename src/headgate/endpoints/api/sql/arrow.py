@@ -5,7 +5,7 @@ import io
 import pyarrow as pa
 
 
-class Stream:
+class ArrowStream:
     """Writes a stream; each call returns the bytes that it adds."""
 
     def __init__(self, schema: pa.Schema) -> None:

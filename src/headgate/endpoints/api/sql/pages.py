@@ -9,18 +9,18 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from headgate.endpoints.api.sql.schemas import ShownStatement, shown
+from headgate.endpoints.api.sql.schemas import ShownStatement, statement_answer
 from headgate.facts.caller import Caller
-from headgate.spark.sql.statement_store import KeptStatement, KeptStatements
+from headgate.spark.sql.statement_store import StatementStore, StoredStatement
 
 _PIECE = 256 * 1024
 _JSON = "application/json"
 
 
-class Page:
+class StatementPage:
     """A statement with some of its rows as JSON. Enter it before it is made; `response` keeps it until it is sent."""
 
-    def __init__(self, statements: KeptStatements, kept: KeptStatement, caller: Caller) -> None:
+    def __init__(self, statements: StatementStore, kept: StoredStatement, caller: Caller) -> None:
         self.next: int | None = None
         """Where the rows after it begin."""
         self._statements = statements
@@ -56,7 +56,7 @@ class Page:
             await anyio.to_thread.run_sync(self._kept.decide_again, self._caller)
 
     def _make(self, start: int, rows: int, is_kept: bool) -> None:  # noqa: FBT001 (a thread takes no keywords)
-        answer = shown(self._kept, start, rows)
+        answer = statement_answer(self._kept, start, rows)
         self.next = answer.next
         self._body = _written(answer if is_kept or answer.next is not None else answer.model_copy(update={"id": None}))
 

@@ -8,10 +8,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.problems import ProblemError, statement_problem
 from headgate.endpoints.common.route_metadata import Problem
-from headgate.endpoints.common.schemas import Strict
+from headgate.endpoints.common.schemas import StrictSchema
 from headgate.pipelines.json_size import json_size, rows_within
-from headgate.spark.sql.statement_store import KeptStatement
-from headgate.spark.sql.statements import Scalar, SqlLimits, Wanted
+from headgate.spark.sql.statement_store import StoredStatement
+from headgate.spark.sql.statements import Scalar, SqlLimits, StatementRequest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +20,7 @@ PAGE = 10_000
 """So many rows in one answer at most."""
 PAGE_BYTES = 16 * 1024**2
 """The largest answer, by the estimate of its rows as JSON."""
-ROWS = 1_000
+ROWS_PER_PAGE = 1_000
 """So many rows where nobody says how many."""
 
 ARROW = "application/vnd.apache.arrow.stream"
@@ -37,7 +37,7 @@ def _of_spark(value: Scalar) -> Scalar:
 _Parameter = Annotated[Text | bool | int | float | None, AfterValidator(_of_spark)]
 
 
-class Statement(Strict):
+class Statement(StrictSchema):
     """One SQL statement, with what is wanted of it at most.
 
     `parameters` are values for `:name`, or for each `?` in order. `limit` is how many rows are wanted. With `wait_seconds` it
@@ -51,11 +51,11 @@ class Statement(Strict):
     seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     wait_seconds: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] | None = None
 
-    def wanted(self, limits: SqlLimits, *, kept: bool) -> Wanted:
+    def wanted(self, limits: SqlLimits, *, kept: bool) -> StatementRequest:
         """Return it within the limits of the deployment; `kept` if its rows are."""
         most = limits.kept_bytes if kept else limits.bytes
-        rows = self.limit or (ROWS if kept else limits.rows)
-        return Wanted(
+        rows = self.limit or (ROWS_PER_PAGE if kept else limits.rows)
+        return StatementRequest(
             text=self.statement,
             parameters=self.parameters,
             rows=min(rows, limits.rows),
@@ -105,7 +105,7 @@ class ShownStatement(BaseModel):
 class RowTooLargeError(ProblemError):
     """One row of a result is too large for an answer by itself."""
 
-    def __init__(self, kept: KeptStatement, row: int, size: int) -> None:
+    def __init__(self, kept: StoredStatement, row: int, size: int) -> None:
         detail = (
             f"row {row} of the result needs up to {size / 1024**2:,.1f} MiB as JSON, and an answer has at most "
             f"{PAGE_BYTES // 1024**2} MiB; select fewer values of the row, or ask for an Arrow stream with `Accept: {ARROW}`"
@@ -113,7 +113,7 @@ class RowTooLargeError(ProblemError):
         super().__init__(413, "too-large", detail, id=kept.id, row=row)
 
 
-def shown(kept: KeptStatement, start: int, rows: int) -> ShownStatement:
+def statement_answer(kept: StoredStatement, start: int, rows: int) -> ShownStatement:
     """Return a statement with so many of its rows, from one on, that fit into one answer.
 
     Raises `ProblemError` for a value that JSON cannot hold, and `RowTooLargeError`.
@@ -137,7 +137,7 @@ def shown(kept: KeptStatement, start: int, rows: int) -> ShownStatement:
     )
 
 
-def _values(kept: KeptStatement, part: "pa.Table", start: int) -> list[tuple[Any, ...]]:
+def _values(kept: StoredStatement, part: "pa.Table", start: int) -> list[tuple[Any, ...]]:
     fitting = rows_within(part, PAGE_BYTES)
     if part.num_rows and not fitting:
         raise RowTooLargeError(kept, start, json_size(part.slice(0, 1)))

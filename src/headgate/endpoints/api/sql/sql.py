@@ -8,31 +8,31 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from headgate.control.kernel.errors import MissingError
-from headgate.endpoints.api.sql.arrow import Stream
-from headgate.endpoints.api.sql.pages import Page
-from headgate.endpoints.api.sql.schemas import ARROW, PAGE, ROWS, RowTooLargeError, ShownStatement, Statement
-from headgate.endpoints.common.context import By, Presents, Uses, on_spark
+from headgate.control.kernel.errors import NotFoundError
+from headgate.endpoints.api.sql.arrow import ArrowStream
+from headgate.endpoints.api.sql.pages import StatementPage
+from headgate.endpoints.api.sql.schemas import ARROW, PAGE, ROWS_PER_PAGE, RowTooLargeError, ShownStatement, Statement
+from headgate.endpoints.common.context import CurrentCaller, CurrentContext, Presents, require_spark_of_request
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.route_metadata import own
+from headgate.endpoints.common.route_metadata import caller_only
 from headgate.endpoints.common.schemas import Called
 from headgate.facts.caller import Caller
-from headgate.spark.authority import Credential
-from headgate.spark.sql.statement_store import KeptStatement, KeptStatements
-from headgate.spark.sql.statements import Reading
+from headgate.spark.authority import PresentedCredential
+from headgate.spark.sql.statement_store import StatementStore, StoredStatement
+from headgate.spark.sql.statements import Execution
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-router = APIRouter(tags=["sql"], dependencies=[Depends(on_spark)])
+router = APIRouter(tags=["sql"], dependencies=[Depends(require_spark_of_request)])
 
 GONE = "whoever sent it has gone"
 _MOST_ROWS = "how many rows are wanted at most; fewer come where more would be too large for one answer"
 _CUT = "the result is larger than one may be here; ask for less of it"
 
 _TOO_LARGE = {"description": "The body, or one row of the result, is too large."}
-_OWN = own("only who sent a statement knows of it, by the same token")
-_RUN = own("Spark's guard decides on everything that the statement touches")
+_OWN = caller_only("only who sent a statement knows of it, by the same token")
+_RUN = caller_only("Spark's guard decides on everything that the statement touches")
 _RUN["responses"] = _RUN["responses"] | {
     200: {"content": {ARROW: {}}, "description": "Its rows; as an Arrow stream for who accepts one."},
     202: {"model": ShownStatement, "description": "It is under way; `Location` says where to ask for it."},
@@ -42,7 +42,9 @@ _OWN["responses"] = _OWN["responses"] | {413: _OWN["responses"][413] | _TOO_LARG
 
 
 @router.post("/sql", response_model=ShownStatement, **_RUN)
-async def run_sql(body: Statement, request: Request, services: Uses, credential: Presents, caller: By) -> Response:
+async def run_sql(
+    body: Statement, request: Request, services: CurrentContext, credential: Presents, caller: CurrentCaller
+) -> Response:
     """Run it; a refusal is a problem with SQLSTATE 42501, why, what is missing, and where to ask for it."""
     statements = services.statements
     if ARROW in request.headers.get("accept", ""):
@@ -61,9 +63,9 @@ async def run_sql(body: Statement, request: Request, services: Uses, credential:
 
 
 async def _first_page(
-    statements: KeptStatements, kept: KeptStatement, request: Request, caller: Caller, *, ended: bool
+    statements: StatementStore, kept: StoredStatement, request: Request, caller: Caller, *, ended: bool
 ) -> Response:
-    async with Page(statements, kept, caller) as page:
+    async with StatementPage(statements, kept, caller) as page:
         if ended and kept.error is not None:
             raise kept.error
         await page.make(0, PAGE, is_kept=not ended)
@@ -79,35 +81,35 @@ async def _first_page(
 async def show_statement(
     statement: Called,
     request: Request,
-    services: Uses,
+    services: CurrentContext,
     credential: Presents,
-    caller: By,
+    caller: CurrentCaller,
     start: Annotated[int, Query(ge=0, description="the first row that is wanted")] = 0,
-    rows: Annotated[int, Query(ge=1, le=PAGE, description=_MOST_ROWS)] = ROWS,
+    rows: Annotated[int, Query(ge=1, le=PAGE, description=_MOST_ROWS)] = ROWS_PER_PAGE,
     wait_seconds: Annotated[float, Query(ge=0, le=3600, description="how long to wait for its end")] = 0.0,
 ) -> Response:
     """Show where a statement is, and rows of its result once there is one: those of `start` that fit into one answer."""
     kept = _found(services.statements, credential, statement)
     await _ended(kept, request, wait_seconds)
-    async with Page(services.statements, kept, caller) as page:
+    async with StatementPage(services.statements, kept, caller) as page:
         await page.make(start, rows, is_kept=True)
         return page.response()
 
 
 @router.delete("/sql/{statement}", status_code=204, **_OWN)
-def end_statement(statement: Called, services: Uses, credential: Presents, _: By) -> None:
+def end_statement(statement: Called, services: CurrentContext, credential: Presents, _: CurrentCaller) -> None:
     """End a statement if it still runs, and keep nothing of it."""
     services.statements.drop(_found(services.statements, credential, statement))
 
 
-def _found(statements: KeptStatements, credential: Credential, id: str) -> KeptStatement:
+def _found(statements: StatementStore, credential: PresentedCredential, id: str) -> StoredStatement:
     found = statements.find(credential, id)
     if found is None:
-        raise MissingError(f"there is no statement `{id}` of yours; rows are kept for a while only")
+        raise NotFoundError(f"there is no statement `{id}` of yours; rows are kept for a while only")
     return found
 
 
-async def _ended(kept: KeptStatement, request: Request, seconds: float | None) -> bool:
+async def _ended(kept: StoredStatement, request: Request, seconds: float | None) -> bool:
     """Wait until it has ended, so many seconds at most; say whether it has. Raises `ProblemError` if nobody listens."""
     kept.waiting += 1
     gone = asyncio.create_task(_gone(request))
@@ -129,7 +131,7 @@ async def _gone(request: Request) -> None:
 
 
 async def _streamed(
-    statements: KeptStatements, body: Statement, request: Request, credential: Credential, caller: Caller
+    statements: StatementStore, body: Statement, request: Request, credential: PresentedCredential, caller: Caller
 ) -> Response:
     """Return the rows as Spark makes them: no more of them is here than is on its way."""
     reading = statements.begin(credential, caller.principal, body.wanted(statements.limits, kept=False))
@@ -150,7 +152,7 @@ async def _streamed(
     wanted_less = body.limit is not None or body.bytes is not None
 
     async def rows() -> AsyncIterator[bytes]:
-        stream, batches = Stream(schema), reading.batches()
+        stream, batches = ArrowStream(schema), reading.batches()
         while (piece := await loop.run_in_executor(workers, _next_piece, reading, batches, stream, caller)) is not None:
             yield piece
         if reading.more and not wanted_less:
@@ -163,7 +165,9 @@ async def _streamed(
     return _StreamedRows(rows(), close)
 
 
-def _next_piece(reading: Reading, batches: Iterator["pa.RecordBatch"], stream: Stream, caller: Caller) -> bytes | None:
+def _next_piece(
+    reading: Execution, batches: Iterator["pa.RecordBatch"], stream: ArrowStream, caller: Caller
+) -> bytes | None:
     """Return the next rows, decided on again, or None after the last ones."""
     batch = next(batches, None)
     if batch is None:
@@ -187,6 +191,6 @@ class _StreamedRows(StreamingResponse):
             await self._close()
 
 
-async def _cancel_when_gone(request: Request, reading: Reading) -> None:
+async def _cancel_when_gone(request: Request, reading: Execution) -> None:
     await _gone(request)
     reading.cancel(GONE)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headgate.control.authentication.errors import LoginError
-from headgate.control.authentication.federated import Outsider
+from headgate.control.authentication.federation import ExternalIdentity
 from headgate.control.authentication.settings import Provider
 
 _LONGEST_SUBJECT = 255
@@ -14,7 +14,7 @@ _LATEST = 1e11
 """Seconds since the epoch; the largest time that the API takes, too."""
 
 
-def outsider(claims: Mapping[str, Any], provider: Provider, nonce: str, now: float) -> Outsider:
+def identity_from_claims(claims: Mapping[str, Any], provider: Provider, nonce: str, now: float) -> ExternalIdentity:
     """Return who somebody is by the claims of a token whose signature holds. Raises `LoginError` for any that does not fit.
 
     `nonce` is the one that went along with the request, `now` the time in seconds since the epoch.
@@ -30,7 +30,7 @@ def outsider(claims: Mapping[str, Any], provider: Provider, nonce: str, now: flo
     # Some providers write it as a word; only what says yes counts.
     verified = said is True or said == "true"
     known = email if isinstance(email, str) and verified else None
-    return Outsider(provider.issuer, subject, known, _name(claims) or known or subject)
+    return ExternalIdentity(provider.issuer, subject, known, _name(claims) or known or subject)
 
 
 def _name(claims: Mapping[str, Any]) -> str:

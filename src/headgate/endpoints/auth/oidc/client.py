@@ -14,23 +14,23 @@ from joserfc.errors import JoseError
 from joserfc.jws import extract_compact
 
 from headgate.control.authentication.errors import LoginError
-from headgate.control.authentication.federated import Outsider
+from headgate.control.authentication.federation import ExternalIdentity
 from headgate.control.authentication.settings import Provider
-from headgate.endpoints.auth.oidc.claims import outsider
+from headgate.endpoints.auth.oidc.claims import identity_from_claims
 from headgate.endpoints.auth.oidc.errors import ProviderError
-from headgate.endpoints.auth.oidc.provider_metadata import Documents, Published, asked
+from headgate.endpoints.auth.oidc.provider_metadata import Documents, Published, fetch_json
 
 _UNKNOWN = "the identity token is not signed as the provider signs; log in again"
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class LoginAttempt:
     """One login on its way, made of one secret that stays in the browser that began it."""
 
     secret: str
 
     @classmethod
-    def begin(cls) -> "Attempt":
+    def begin(cls) -> "LoginAttempt":
         """Return a new one."""
         return cls(secrets.token_urlsafe(32))
 
@@ -66,7 +66,7 @@ class ProviderClient:
         self._clock = clock
         self._documents = Documents(provider, clock)
 
-    def login_at(self, attempt: Attempt, back: str) -> str:
+    def authorization_url(self, attempt: LoginAttempt, back: str) -> str:
         """Return the address where somebody logs in and is sent `back` from. Raises `ProviderError`."""
         query = urlencode(
             {
@@ -83,15 +83,15 @@ class ProviderClient:
         endpoint = self._documents.newest().endpoint("authorization_endpoint")
         return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{query}"
 
-    def who(self, attempt: Attempt, code: str, back: str) -> Outsider:
+    def exchange_code(self, attempt: LoginAttempt, code: str, back: str) -> ExternalIdentity:
         """Return who has come back with a code. Raises `LoginError` if that cannot be believed, else `ProviderError`."""
-        return self.believed(self._exchanged(attempt, code, back), attempt.nonce)
+        return self.verify_id_token(self._exchanged(attempt, code, back), attempt.nonce)
 
-    def believed(self, token: str, nonce: str) -> Outsider:
+    def verify_id_token(self, token: str, nonce: str) -> ExternalIdentity:
         """Return whom an identity token is about. Raises `LoginError` if it cannot be believed, else `ProviderError`."""
-        return outsider(self._signed(token), self._provider, nonce, self._clock())
+        return identity_from_claims(self._signed(token), self._provider, nonce, self._clock())
 
-    def _exchanged(self, attempt: Attempt, code: str, back: str) -> str:
+    def _exchanged(self, attempt: LoginAttempt, code: str, back: str) -> str:
         provider, published = self._provider, self._documents.newest()
         fields = {
             "grant_type": "authorization_code",
@@ -108,7 +108,7 @@ class ProviderClient:
                 more["auth"] = (quote(provider.client, safe=""), quote(provider.secret, safe=""))
             else:
                 fields["client_secret"] = provider.secret
-        token = asked(provider, "POST", published.endpoint("token_endpoint"), **more).get("id_token")
+        token = fetch_json(provider, "POST", published.endpoint("token_endpoint"), **more).get("id_token")
         if not isinstance(token, str):
             raise ProviderError(f"`{provider.issuer}` gave no identity token")
         return token
@@ -123,12 +123,12 @@ class ProviderClient:
         if algorithm not in self._provider.algorithms or not isinstance(kid, (str, type(None))):
             raise LoginError(_UNKNOWN)
         published = self._documents.newest()
-        if not published.fitting(kid, algorithm):
+        if not published.matching_keys(kid, algorithm):
             published = self._documents.after(published)
         return self._checked(token, algorithm, kid, published)
 
     def _checked(self, token: str, algorithm: str, kid: str | None, published: Published) -> Mapping[str, Any]:
-        for key in published.fitting(kid, algorithm):
+        for key in published.matching_keys(kid, algorithm):
             try:
                 return dict(jwt.decode(token, key, algorithms=[algorithm]).claims)
             except (JoseError, ValueError, TypeError, json.JSONDecodeError):

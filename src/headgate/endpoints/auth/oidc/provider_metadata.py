@@ -30,7 +30,7 @@ class Published:
         """Return an address that the provider names."""
         return _sound(str(self.said.get(name, "")))
 
-    def fitting(self, kid: str | None, algorithm: str) -> tuple[Key, ...]:
+    def matching_keys(self, kid: str | None, algorithm: str) -> tuple[Key, ...]:
         """Return the keys that a token may be signed with: of its id; of any where it names none."""
         return tuple(
             key
@@ -69,17 +69,17 @@ class Documents:
 
     def _read(self) -> Published:
         issuer = self._provider.issuer
-        said = asked(self._provider, "GET", f"{_sound(issuer).rstrip('/')}/.well-known/openid-configuration")
+        said = fetch_json(self._provider, "GET", f"{_sound(issuer).rstrip('/')}/.well-known/openid-configuration")
         if said.get("issuer") != issuer:
             raise ProviderError(f"`{issuer}` says that it is `{said.get('issuer')}`; name the issuer as it does")
-        listed = asked(self._provider, "GET", _sound(str(said.get("jwks_uri", "")))).get("keys")
+        listed = fetch_json(self._provider, "GET", _sound(str(said.get("jwks_uri", "")))).get("keys")
         if not isinstance(listed, list):
             raise ProviderError(f"`{issuer}` lists no keys")
         keys = (_key(each) for each in listed)
         return Published(said, tuple(key for key in keys if key is not None), self._clock())
 
 
-def asked(provider: Provider, method: str, url: str, **more: Any) -> dict[str, Any]:
+def fetch_json(provider: Provider, method: str, url: str, **more: Any) -> dict[str, Any]:
     """Return the JSON object that the provider answers with. Raises `ProviderError`."""
     try:
         with (

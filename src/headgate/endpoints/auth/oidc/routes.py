@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse
 
 from headgate.control.authentication.errors import LoginError
-from headgate.endpoints.auth.dependencies import Enters, Told
-from headgate.endpoints.auth.oidc.client import Attempt, ProviderClient
+from headgate.endpoints.auth.dependencies import Client, CurrentAuth
+from headgate.endpoints.auth.oidc.client import LoginAttempt, ProviderClient
 from headgate.endpoints.common.cookies import cookie, put, remember
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.problems import ProblemError
@@ -32,25 +32,25 @@ def log_in(request: Request, next: Short = "/") -> RedirectResponse:
     """Go to the provider, to come back logged in, to `next`: a path of this deployment."""
     if not _LOCAL.fullmatch(next):
         raise ProblemError(422, "invalid", "`next` is a path of this deployment, such as `/`")
-    attempt = Attempt.begin()
-    response = RedirectResponse(_provider(request).login_at(attempt, _back(request)), 303)
+    attempt = LoginAttempt.begin()
+    response = RedirectResponse(_provider(request).authorization_url(attempt, _back(request)), 303)
     put(request, response, _COOKIE, f"{attempt.secret}.{quote(next, safe='')}", _SECONDS)
     return response
 
 
 @router.get("/callback", status_code=303, **public("whoever logs in is nobody yet"))
-def come_back(
-    request: Request, ways: Enters, told: Told, state: Short = "", code: Short = "", error: Short = ""
+def callback(
+    request: Request, ways: CurrentAuth, told: Client, state: Short = "", code: Short = "", error: Short = ""
 ) -> RedirectResponse:
     """Come back from the provider."""
     secret, _, quoted = (cookie(request, _COOKIE) or "").partition(".")
-    attempt = Attempt(secret)
+    attempt = LoginAttempt(secret)
     if not secret or not hmac.compare_digest(attempt.state.encode(), state.encode()):
         raise LoginError("this login did not begin in this browser, or took too long; log in again")
     if error or not code:
         raise LoginError("the provider did not log you in; log in again")
-    who = _provider(request).who(attempt, code, _back(request))
-    started = ways.logins.sessions.start(ways.outsiders.user(who), "oidc", told)
+    who = _provider(request).exchange_code(attempt, code, _back(request))
+    started = ways.authentication.sessions.start(ways.outsiders.user(who), "oidc", told)
     path = unquote(quoted)
     response = RedirectResponse(path if _LOCAL.fullmatch(path) else "/", 303)
     put(request, response, _COOKIE, "", 0)

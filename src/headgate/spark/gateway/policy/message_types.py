@@ -8,7 +8,7 @@ from typing import Any, Final
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.policy.allow_list import ALLOWED
 from headgate.spark.gateway.policy.deny_reasons import reason
 from headgate.spark.gateway.policy.rewrites import REWRITES
@@ -63,13 +63,13 @@ class FieldType:
         return value if self.is_repeated else (value,)
 
     def check(self, owner: str, value: Any) -> None:
-        """Raise `RefusedError` unless a value is allowed."""
+        """Raise `RequestRefusedError` unless a value is allowed."""
         if not self.is_allowed:
-            raise refusal(_subject(owner, self.descriptor))
+            raise refused_message(_subject(owner, self.descriptor))
         if self.enum is not None:
             numbers = value if self.is_repeated else (value,)
             if any(number not in self.enum for number in numbers):
-                raise RefusedError(f"`{owner}.{self.name}` has a value that Headgate does not know")
+                raise RequestRefusedError(f"`{owner}.{self.name}` has a value that Headgate does not know")
         check_length(self.descriptor, value)
 
 
@@ -104,9 +104,9 @@ def short_name(descriptor: Descriptor) -> str:
     return descriptor.full_name.removeprefix("spark.connect.")
 
 
-def refusal(name: str) -> RefusedError:
+def refused_message(name: str) -> RequestRefusedError:
     """Return the error for a message or field that is not allowed."""
-    return RefusedError(f"`{name}` is not allowed: {reason(name) or 'Headgate does not know it'}")
+    return RequestRefusedError(f"`{name}` is not allowed: {reason(name) or 'Headgate does not know it'}")
 
 
 def _field_type(field: FieldDescriptor, *, is_allowed: bool) -> FieldType:

@@ -24,7 +24,7 @@ FILE_WRITE: Final = _listed("file-write-options") - {"path"}
 DATABASE_READ: Final = _listed("database-options")
 DATABASE_WRITE: Final = _listed("database-write-options")
 TABLE_WRITE: Final = _listed("write-options")
-TABLE_PROPERTIES: Final = table_properties.TABLE_PROPERTIES
+TABLE_PROPERTY_OPTIONS: Final = table_properties.TABLE_PROPERTIES
 METADATA_KEYS: Final = _listed("metadata-keys")
 """Keys of a column's metadata that Spark reads and a client may write."""
 RATE_READ: Final = _listed("rate-options")

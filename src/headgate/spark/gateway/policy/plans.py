@@ -6,9 +6,9 @@ from typing import Any, Final
 import zstandard
 from google.protobuf.message import DecodeError, Message
 
-from headgate.spark.gateway.errors import InvalidRequestError, RefusedError, TooLargeError
+from headgate.spark.gateway.errors import InvalidRequestError, RequestRefusedError, TooLargeError
 from headgate.spark.gateway.protos import base, commands, relations
-from headgate.spark.gateway.wire_format import parse
+from headgate.spark.gateway.wire_format import parse_message
 
 MAX_PLAN_BYTES: Final = 64 * 1024 * 1024
 _OPERATION: Final = base.Plan.CompressedOperation
@@ -18,10 +18,10 @@ class LargePlanError(Exception):
     """A plan is larger, once it is unpacked, than was asked for."""
 
 
-def unpack(request: Message, most: int = MAX_PLAN_BYTES) -> None:
+def unpack_plan(request: Message, most: int = MAX_PLAN_BYTES) -> None:
     """Replace every compressed plan of the request by its content.
 
-    Raises `RefusedError`, `InvalidRequestError`, and `LargePlanError` for a plan of more than `most` bytes.
+    Raises `RequestRefusedError`, `InvalidRequestError`, and `LargePlanError` for a plan of more than `most` bytes.
     """
     for plan in _plans(request):
         if plan.HasField("compressed_operation"):
@@ -42,15 +42,15 @@ def _plans(message: Message, depth: int = 0) -> Iterator[Any]:
 def _unpack_plan(plan: Any, most: int) -> None:
     operation = plan.compressed_operation
     if operation.compression_codec != base.COMPRESSION_CODEC_ZSTD:
-        raise RefusedError("the plan's compression is not known to Headgate")
+        raise RequestRefusedError("the plan's compression is not known to Headgate")
     data = _decompress(operation.data, most)
     try:
         if operation.op_type == _OPERATION.OP_TYPE_RELATION:
-            plan.root.CopyFrom(parse(relations.Relation, data))
+            plan.root.CopyFrom(parse_message(relations.Relation, data))
         elif operation.op_type == _OPERATION.OP_TYPE_COMMAND:
-            plan.command.CopyFrom(parse(commands.Command, data))
+            plan.command.CopyFrom(parse_message(commands.Command, data))
         else:
-            raise RefusedError("the kind of the compressed plan is not known to Headgate")
+            raise RequestRefusedError("the kind of the compressed plan is not known to Headgate")
     except DecodeError:
         raise InvalidRequestError("the compressed plan cannot be read") from None
 

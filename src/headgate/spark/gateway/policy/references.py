@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.policy.rewrites import require_name
 from headgate.spark.gateway.protos import commands, relations
 
@@ -40,7 +40,7 @@ class References:
 
 
 def references(messages: Iterable[tuple[str, Any]]) -> References:
-    """Return what a request with these `REFERRING` messages refers to. Raises `RefusedError` if that is too much."""
+    """Return what a request with these `REFERRING` messages refers to. Raises `RequestRefusedError` if that is too much."""
     found = References()
     plans: list[Any] = []
     used: set[int] = set()
@@ -59,7 +59,7 @@ def references(messages: Iterable[tuple[str, Any]]) -> References:
             found.local_rows.append(message)
     found.unseen.extend(plan for plan in plans if not (plan.common.HasField("plan_id") and plan.common.plan_id in used))
     if len(found.unseen) + len(found.probes) > _MOST:
-        raise RefusedError(f"the request refers to more than {_MOST} plans that nothing uses; leave them out")
+        raise RequestRefusedError(f"the request refers to more than {_MOST} plans that nothing uses; leave them out")
     return found
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from headgate.spark.gateway.artifact_names import name_cached_rows
-from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.policy.values import MAX_NAME
 from headgate.spark.gateway.protos import commands, relations
 
@@ -51,9 +51,9 @@ def _sql(command: str, name: str) -> Any:
 
 
 def require_name(text: str) -> str:
-    """Return a text that may stand in SQL as a name, and as nothing else. Raises `RefusedError`."""
+    """Return a text that may stand in SQL as a name, and as nothing else. Raises `RequestRefusedError`."""
     if not _is_name(text):
-        raise RefusedError(f"`{text}` is not a name; write one with other characters in backquotes")
+        raise RequestRefusedError(f"`{text}` is not a name; write one with other characters in backquotes")
     return text
 
 
@@ -102,4 +102,4 @@ REWRITES: Final[Mapping[str, Callable[[Any], None]]] = {
     "Command": _name_written_table,
     "Relation": _rewrite_relation,
 }
-"""Message type -> what replaces such messages by the guard's words. Raises `RefusedError`."""
+"""Message type -> what replaces such messages by the guard's words. Raises `RequestRefusedError`."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from headgate.facts.caller import Caller
-from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.policy import config_keys, options
-from headgate.spark.gateway.policy.schemas import check_metadata, check_schema
+from headgate.spark.gateway.policy.schemas import check_schema, check_schema_metadata
 from headgate.spark.gateway.policy.streams import check_stream_sink, check_stream_source
 from headgate.spark.gateway.policy.values import check_decimal, check_name, check_options
 
-MayTouch = Callable[[Caller, str, str], bool]
+MayAccess = Callable[[Caller, str, str], bool]
 """Whether a run may do something (`path.read`) with a path, by what its pipeline declares and its run-as may use."""
 
 
@@ -21,16 +21,16 @@ def _unbounded() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class RequestingCaller:
     """The caller of a request, the question which paths it may touch, and what ends a check that takes too long."""
 
     caller: Caller
-    may_touch: MayTouch
+    may_touch: MayAccess
     require_time: Callable[[], None] = _unbounded
 
 
-Rule = Callable[[Any, Reader], None]
-"""Raises `RefusedError`. The message is `Any`: each rule is found by the name of the one type it reads."""
+Rule = Callable[[Any, RequestingCaller], None]
+"""Raises `RequestRefusedError`. The message is `Any`: each rule is found by the name of the one type it reads."""
 
 _NOT_IN_A_PATH: Final = re.compile(r"[*?\[\]{}]|(?:^|/)\.\.(?:/|$)")
 _CACHE_NAME: Final = re.compile(r"cache/[0-9a-f]{64}")
@@ -45,7 +45,7 @@ _NOWHERE: Final = "noop"
 
 
 def _name(*fields: str) -> Rule:
-    def rule(message: Any, _reader: Reader) -> None:
+    def rule(message: Any, _reader: RequestingCaller) -> None:
         for field in fields:
             check_name(getattr(message, field))
 
@@ -53,26 +53,26 @@ def _name(*fields: str) -> Rule:
 
 
 def _schema(field: str) -> Rule:
-    def rule(message: Any, _reader: Reader) -> None:
+    def rule(message: Any, _reader: RequestingCaller) -> None:
         check_schema(getattr(message, field))
 
     return rule
 
 
-def _decimal(message: Any, _reader: Reader) -> None:
+def _decimal(message: Any, _reader: RequestingCaller) -> None:
     check_decimal(message.value)
 
 
-def _metadata(message: Any, _reader: Reader) -> None:
-    check_metadata(message.metadata)
+def _metadata(message: Any, _reader: RequestingCaller) -> None:
+    check_schema_metadata(message.metadata)
 
 
-def _named_table(message: Any, _reader: Reader) -> None:
+def _named_table(message: Any, _reader: RequestingCaller) -> None:
     check_name(message.unparsed_identifier)
     check_options(message.options, options.TABLE_READ, "option of a table read")
 
 
-def _read(message: Any, reader: Reader) -> None:
+def _read(message: Any, reader: RequestingCaller) -> None:
     if message.is_streaming and message.HasField("data_source"):
         _check_stream(message.data_source, reader)
     elif message.HasField("data_source") and message.data_source.format == _DATABASE and reader.caller.run is not None:
@@ -81,61 +81,65 @@ def _read(message: Any, reader: Reader) -> None:
         _check_files(message.data_source, reader)
 
 
-def _stream(message: Any, reader: Reader) -> None:
+def _stream(message: Any, reader: RequestingCaller) -> None:
     place = check_stream_sink(message)
     if place is not None and (
         reader.caller.run is None or not reader.may_touch(reader.caller, "path.checkpoint", place)
     ):
-        raise RefusedError("where a stream keeps its checkpoint is chosen by Headgate; leave `checkpointLocation` out")
+        raise RequestRefusedError(
+            "where a stream keeps its checkpoint is chosen by Headgate; leave `checkpointLocation` out"
+        )
 
 
-def _check_stream(source: Any, reader: Reader) -> None:
+def _check_stream(source: Any, reader: RequestingCaller) -> None:
     if reader.caller.run is None or source.format == _RATE:
         check_stream_source(source)
         return
     if not source.schema:
-        raise RefusedError("a stream of files must name its columns")
+        raise RequestRefusedError("a stream of files must name its columns")
     _check_files(source, reader, options.FILE_STREAM)
 
 
 def _check_table(source: Any) -> None:
     """Let a run read a table of a database by the name of a connection; whether it may, the guard asks."""
     if source.paths or source.schema:
-        raise RefusedError("a database is read table by table, with the columns that it has")
+        raise RequestRefusedError("a database is read table by table, with the columns that it has")
     check_options(source.options, options.DATABASE_READ, "option of a database")
 
 
-def _check_files(message: Any, reader: Reader, allowed: frozenset[str] = options.FILE_READ) -> None:
+def _check_files(message: Any, reader: RequestingCaller, allowed: frozenset[str] = options.FILE_READ) -> None:
     if reader.caller.run is None:
-        raise RefusedError("`Read.DataSource` is not allowed: only a run reads files, and what its pipeline declares")
+        raise RequestRefusedError(
+            "`Read.DataSource` is not allowed: only a run reads files, and what its pipeline declares"
+        )
     if message.format not in options.FILE_FORMATS:
-        raise RefusedError(
+        raise RequestRefusedError(
             f"the format `{message.format}` is not allowed; use {', '.join(sorted(options.FILE_FORMATS))}"
         )
     if not message.paths:
-        raise RefusedError("a read of files must name its paths")
+        raise RequestRefusedError("a read of files must name its paths")
     check_schema(message.schema)
     check_options(message.options, allowed, "option of a file read")
     for path in message.paths:
         _check_path(path, "path.read", reader)
 
 
-def _check_path(path: str, action: str, reader: Reader) -> None:
+def _check_path(path: str, action: str, reader: RequestingCaller) -> None:
     if _NOT_IN_A_PATH.search(path) or not reader.may_touch(reader.caller, action, path):
-        raise RefusedError(f"the path `{path}` is not declared by the pipeline")
+        raise RequestRefusedError(f"the path `{path}` is not declared by the pipeline")
 
 
 def _query(*fields: str) -> Rule:
     """Let an analysis look at queries; Spark has no answer about a command."""
 
-    def rule(message: Any, _reader: Reader) -> None:
+    def rule(message: Any, _reader: RequestingCaller) -> None:
         if not all(getattr(message, field).HasField("root") for field in fields):
-            raise RefusedError("only a query can be analysed, not a command")
+            raise RequestRefusedError("only a query can be analysed, not a command")
 
     return rule
 
 
-def _sql_arguments(message: Any, _reader: Reader) -> None:
+def _sql_arguments(message: Any, _reader: RequestingCaller) -> None:
     for argument in (*message.named_arguments.values(), *message.pos_arguments):
         _check_argument(argument)
 
@@ -147,17 +151,17 @@ def _check_argument(argument: Any) -> None:
         return  # the latter is refused for what it is
     call = argument.unresolved_function
     if kind != "unresolved_function" or call.function_name not in _COLLECTIONS:
-        raise RefusedError("an argument of SQL must be a literal, or an array, map or struct of literals")
+        raise RequestRefusedError("an argument of SQL must be a literal, or an array, map or struct of literals")
     for each in call.arguments:
         _check_argument(each)
 
 
-def _create_table(message: Any, _reader: Reader) -> None:
+def _create_table(message: Any, _reader: RequestingCaller) -> None:
     check_name(message.table_name)
     _check_write_format(message.source)
 
 
-def _write(message: Any, reader: Reader) -> None:
+def _write(message: Any, reader: RequestingCaller) -> None:
     if message.HasField("path"):
         _check_written_files(message, reader)
         return
@@ -168,7 +172,7 @@ def _write(message: Any, reader: Reader) -> None:
         check_options(message.options, frozenset(), "option of this sink")
         return
     if not message.HasField("table"):
-        raise RefusedError("a write must name a table; use `saveAsTable` or `writeTo`")
+        raise RequestRefusedError("a write must name a table; use `saveAsTable` or `writeTo`")
     check_name(message.table.table_name)
     _check_write_format(message.source)
     check_options(message.options, options.TABLE_WRITE, "option of a table write")
@@ -177,82 +181,86 @@ def _write(message: Any, reader: Reader) -> None:
 def _check_written_table(message: Any) -> None:
     _check_plain(message)
     if message.partitioning_columns:
-        raise RefusedError("the tables of a database have no folders to write into")
+        raise RequestRefusedError("the tables of a database have no folders to write into")
     check_options(message.options, options.DATABASE_WRITE, "option of a database")
 
 
 def _check_plain(message: Any) -> None:
     if message.sort_column_names or message.HasField("bucket_by") or message.clustering_columns:
-        raise RefusedError("rows are not sorted, bucketed or clustered where they are written outside the lake")
+        raise RequestRefusedError("rows are not sorted, bucketed or clustered where they are written outside the lake")
 
 
-def _check_written_files(message: Any, reader: Reader) -> None:
+def _check_written_files(message: Any, reader: RequestingCaller) -> None:
     if reader.caller.run is None:
-        raise RefusedError("`WriteOperation.path` is not allowed: paths are reached through a declared connection only")
+        raise RequestRefusedError(
+            "`WriteOperation.path` is not allowed: paths are reached through a declared connection only"
+        )
     if message.source not in options.FILE_FORMATS:
-        raise RefusedError(f"files are written as {', '.join(sorted(options.FILE_FORMATS))}, not as `{message.source}`")
+        raise RequestRefusedError(
+            f"files are written as {', '.join(sorted(options.FILE_FORMATS))}, not as `{message.source}`"
+        )
     _check_plain(message)
     check_options(message.options, options.FILE_WRITE, "option of a file write")
     for key, value in message.options.items():
         if key.lower() == "compression" and not _PLAIN.fullmatch(value):
-            raise RefusedError("a compression is named by a plain word, such as `gzip`")
+            raise RequestRefusedError("a compression is named by a plain word, such as `gzip`")
     _check_path(message.path, "path.write", reader)
 
 
-def _write_v2(message: Any, _reader: Reader) -> None:
+def _write_v2(message: Any, _reader: RequestingCaller) -> None:
     check_name(message.table_name)
     _check_write_format(message.provider)
     check_options(message.options, options.TABLE_WRITE, "option of a table write")
-    check_options(message.table_properties, options.TABLE_PROPERTIES, "table property")
+    check_options(message.table_properties, options.TABLE_PROPERTY_OPTIONS, "table property")
 
 
 def _check_write_format(name: str) -> None:
     if name.lower() not in _WRITE_FORMATS:
-        raise RefusedError(f"the table format `{name}` is not allowed; leave it out")
+        raise RequestRefusedError(f"the table format `{name}` is not allowed; leave it out")
 
 
-def _artifact(message: Any, _reader: Reader) -> None:
+def _artifact(message: Any, _reader: RequestingCaller) -> None:
     """Let an artifact pass by its name. What it holds is checked once it is collected (`artifacts.verify`)."""
     _check_artifact_name(message.name)
 
 
-def _chunked_artifact(message: Any, _reader: Reader) -> None:
+def _chunked_artifact(message: Any, _reader: RequestingCaller) -> None:
     _check_artifact_name(message.name)
     if not message.initial_chunk.data:
-        raise RefusedError("an artifact in several chunks begins with an empty one; send its first bytes")
+        raise RequestRefusedError("an artifact in several chunks begins with an empty one; send its first bytes")
 
 
-def _artifact_names(message: Any, _reader: Reader) -> None:
+def _artifact_names(message: Any, _reader: RequestingCaller) -> None:
     for name in message.names:
         _check_artifact_name(name)
 
 
 def _check_artifact_name(name: str) -> None:
     if not _CACHE_NAME.fullmatch(name):
-        raise RefusedError(f"the artifact `{name}` is not allowed: user code does not run in the driver")
+        raise RequestRefusedError(f"the artifact `{name}` is not allowed: user code does not run in the driver")
 
 
-def _tags(message: Any, _reader: Reader) -> None:
+def _tags(message: Any, _reader: RequestingCaller) -> None:
     """Spark writes tags between its own, and knows users and sessions by theirs."""
     for tag in message.tags:
         if not _TAG.fullmatch(tag) or "_Session_" in tag or tag.startswith("SparkConnect"):
-            raise RefusedError("a tag is a short text without commas, and none of Spark's own")
+            raise RequestRefusedError("a tag is a short text without commas, and none of Spark's own")
 
 
 def _settable(keys: Callable[[Any], Iterable[str]]) -> Rule:
-    def rule(message: Any, _reader: Reader) -> None:
+    def rule(message: Any, _reader: RequestingCaller) -> None:
         for key in keys(message):
             if key not in config_keys.SETTABLE:
-                raise RefusedError(f"the configuration key `{key}` cannot be changed by users")
+                raise RequestRefusedError(f"the configuration key `{key}` cannot be changed by users")
 
     return rule
 
 
 def _readable(keys: Callable[[Any], Iterable[str]]) -> Rule:
-    def rule(message: Any, _reader: Reader) -> None:
+    def rule(message: Any, _reader: RequestingCaller) -> None:
         for key in keys(message):
             if key not in config_keys.READABLE and key not in config_keys.SETTABLE:
-                raise RefusedError(f"the configuration key `{key}` cannot be read by users")
+                raise RequestRefusedError(f"the configuration key `{key}` cannot be read by users")
 
     return rule
 

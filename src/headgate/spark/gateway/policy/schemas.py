@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.policy.options import METADATA_KEYS
 
 MAX_SCHEMA_BYTES: Final = 4 * 1024 * 1024
@@ -23,7 +23,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def check_schema(text: str) -> None:
-    """Raise `RefusedError` if the schema is JSON with a user-defined type, a default or unknown metadata, or DDL of great depth."""
+    """Raise `RequestRefusedError` if the schema is JSON with a user-defined type, a default or unknown metadata, or DDL of great depth."""
     if text.lstrip().startswith(("{", "[", '"')):
         _check_json(text, _check_type_pairs)
     if text.count("<") > _MAX_NESTING or text.count("/*") > _MAX_NESTING:
@@ -31,19 +31,19 @@ def check_schema(text: str) -> None:
 
 
 def _check_nesting(text: str) -> None:
-    """Raise `RefusedError` where types or comments stand within each other: Spark's parser takes ever longer for each level."""
+    """Raise `RequestRefusedError` where types or comments stand within each other: Spark's parser takes ever longer for each level."""
     for opening, closing in (("<", ">"), ("/*", "*/")):
         levels = 0
         for sign in re.findall(f"{re.escape(opening)}|{re.escape(closing)}", text):
             levels = max(levels + (1 if sign == opening else -1), 0)
             if levels > _MAX_NESTING:
-                raise RefusedError(
+                raise RequestRefusedError(
                     f"the schema nests types or comments more than {_MAX_NESTING} levels deep; use fewer levels"
                 )
 
 
-def check_metadata(text: str) -> None:
-    """Raise `RefusedError` unless the metadata of a column, as JSON, has only keys that a client may write."""
+def check_schema_metadata(text: str) -> None:
+    """Raise `RequestRefusedError` unless the metadata of a column, as JSON, has only keys that a client may write."""
     if text:
         _check_keys(key for key, _ in _check_json(text, _check_pairs))
 
@@ -53,13 +53,13 @@ def _check_json(text: str, check: Callable[[list[tuple[str, Any]]], _Pairs]) -> 
     try:
         found = json.loads(text, object_pairs_hook=check)
     except (ValueError, RecursionError):
-        raise RefusedError("the schema is neither DDL nor JSON; write it as `a INT, b STRING`") from None
+        raise RequestRefusedError("the schema is neither DDL nor JSON; write it as `a INT, b STRING`") from None
     return found if isinstance(found, _Pairs) else _Pairs()
 
 
 def _check_type_pairs(pairs: list[tuple[str, Any]]) -> _Pairs:
     if ("type", "udt") in pairs or any(key in _OF_USER_DEFINED for key, _ in pairs):
-        raise RefusedError(_USER_DEFINED)
+        raise RequestRefusedError(_USER_DEFINED)
     for key, value in pairs:
         if key == "metadata" and isinstance(value, _Pairs):
             _check_keys(each for each, _ in value)
@@ -68,11 +68,13 @@ def _check_type_pairs(pairs: list[tuple[str, Any]]) -> _Pairs:
 
 def _check_pairs(pairs: list[tuple[str, Any]]) -> _Pairs:
     if any(key in _DEFAULTS for key, _ in pairs):
-        raise RefusedError(_NO_DEFAULT)
+        raise RequestRefusedError(_NO_DEFAULT)
     return _Pairs(pairs)
 
 
 def _check_keys(keys: Iterable[str]) -> None:
     for key in keys:
         if key not in METADATA_KEYS and not _NOTE.fullmatch(key):
-            raise RefusedError(f"the metadata key `{key}` is not allowed; use lower-case letters, digits, `_` and `-`")
+            raise RequestRefusedError(
+                f"the metadata key `{key}` is not allowed; use lower-case letters, digits, `_` and `-`"
+            )

@@ -7,7 +7,7 @@ from typing import Any, Final
 from google.protobuf.descriptor import FieldDescriptor
 
 from headgate.spark.gateway.artifact_names import MAX_ARTIFACTS
-from headgate.spark.gateway.errors import RefusedError
+from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.policy.schemas import MAX_SCHEMA_BYTES
 
 _SHORT: Final = 2048
@@ -64,11 +64,11 @@ def bounds(field: FieldDescriptor) -> tuple[int | None, int | None]:
 
 
 def check_length(field: FieldDescriptor, value: Any) -> None:
-    """Raise `RefusedError` if a field holds a text that is too long, or too many values."""
+    """Raise `RequestRefusedError` if a field holds a text that is too long, or too many values."""
     length, count = bounds(field)
     if count is not None and len(value) > count:
-        raise RefusedError(f"the request has more than {count:,} `{field.name}`; send fewer at once")
+        raise RequestRefusedError(f"the request has more than {count:,} `{field.name}`; send fewer at once")
     if length is None:
         return
     if any(len(text) > length for text in (value if field.is_repeated else (value,))):
-        raise RefusedError(f"`{field.name}` is longer than {length:,} characters; shorten it")
+        raise RequestRefusedError(f"`{field.name}` is longer than {length:,} characters; shorten it")

@@ -7,10 +7,10 @@ from typing import Any, Final
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from headgate.spark.gateway.errors import RefusedError, TooComplexError
-from headgate.spark.gateway.policy.message_types import MessageType, message_type, refusal
+from headgate.spark.gateway.errors import RequestRefusedError, TooComplexError
+from headgate.spark.gateway.policy.message_types import MessageType, message_type, refused_message
 from headgate.spark.gateway.policy.references import REFERRING
-from headgate.spark.gateway.policy.rules import Reader
+from headgate.spark.gateway.policy.rules import RequestingCaller
 from headgate.spark.gateway.wire_format import MAX_PARTS, TOO_MANY_PARTS
 
 MAX_DEPTH = 1024
@@ -20,10 +20,10 @@ _LOOKS: Final = 4096
 """Messages between two looks at the clock."""
 
 
-def check(request: Message, reader: Reader) -> list[tuple[str, Any]]:
+def check_request(request: Message, reader: RequestingCaller) -> list[tuple[str, Any]]:
     """Put the request into words that the guard sees, and return its messages that refer to something, by type.
 
-    Raises `RefusedError` unless everything in it is allowed to this reader, and it is small enough to look at.
+    Raises `RequestRefusedError` unless everything in it is allowed to this reader, and it is small enough to look at.
     """
     walk = _Walk(reader)
     # One iterator for each level: what is not reached takes no memory.
@@ -42,7 +42,7 @@ def check(request: Message, reader: Reader) -> list[tuple[str, Any]]:
 class _Walk:
     """What one walk has seen."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: RequestingCaller) -> None:
         self._reader = reader
         self._parts = 0
         self._messages = 0
@@ -57,10 +57,12 @@ class _Walk:
         if kind.rewrite is not None:
             kind.rewrite(message)
         if not kind.is_allowed:
-            raise refusal(kind.name)
+            raise refused_message(kind.name)
         below = self._check_fields(kind, message)
         if len(UnknownFieldSet(message)):
-            raise RefusedError(f"`{kind.name}` has a field that Headgate does not know; use a PySpark 4.1 client")
+            raise RequestRefusedError(
+                f"`{kind.name}` has a field that Headgate does not know; use a PySpark 4.1 client"
+            )
         if kind.rule is not None:
             kind.rule(message, self._reader)
         if kind.name in REFERRING:

@@ -11,7 +11,7 @@ DRAIN: Final = b"drain\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProcessConfig:
     """Where to listen, whom to ask, and how to log. Ports are 0 for a free one.
 
     Beside the port for everybody there is one on loopback without TLS, for the server's own statements.
@@ -30,7 +30,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ProcessReady:
     """It answers, on these ports; or it cannot, and why."""
 
     port: int = 0

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from headgate.sandbox import Level, Policy
+from headgate.sandbox import Policy, SandboxLevel
 from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM, sandbox_command
-from headgate.spark.gateway.process.config import Told
+from headgate.spark.gateway.process.config import ProcessConfig
 
 _PROCESSES: Final = "/proc"
 """Parsers that it starts read how much memory they have. What other processes hold there, Landlock refuses."""
@@ -20,16 +20,16 @@ _PROCESSES: Final = "/proc"
 class GatewaySandbox:
     """How much of the sandbox is enforced, the ports of the drivers, and what it must not be able to open."""
 
-    level: Level = Level.NONE
+    level: SandboxLevel = SandboxLevel.NONE
     connects: tuple[int, ...] = ()
     forbidden: tuple[str, ...] = ()
 
-    def command(self, command: Sequence[str], told: Told) -> Sequence[str]:
+    def command(self, command: Sequence[str], told: ProcessConfig) -> Sequence[str]:
         """Return how a command is started in the sandbox."""
         return sandbox_command(command, gateway_policy(self, told), self.level)
 
 
-def gateway_policy(sandbox: GatewaySandbox, told: Told) -> Policy:
+def gateway_policy(sandbox: GatewaySandbox, told: ProcessConfig) -> Policy:
     """Return what the gateway may do. A certificate is renewed by another file in its folder."""
     certificates = (str(file.absolute().parent) for file in (told.tls_cert, told.tls_key) if file is not None)
     return Policy(

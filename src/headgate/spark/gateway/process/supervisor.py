@@ -14,7 +14,7 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
-from headgate.spark.gateway.process.config import DRAIN, Ready, Told
+from headgate.spark.gateway.process.config import DRAIN, ProcessConfig, ProcessReady
 from headgate.spark.gateway.process.sandbox import GatewaySandbox
 from headgate.spark.process_supervisor import Supervisor
 
@@ -42,7 +42,7 @@ class GatewayProcess:
 
     def __init__(
         self,
-        told: Told,
+        told: ProcessConfig,
         died: Callable[[], None],
         say: Callable[[str], None],
         tasks: BackgroundTasks | None = None,
@@ -87,7 +87,7 @@ class GatewayProcess:
         """Let the child finish what is under way, in its time; returns when it is gone."""
         if self._supervision:
             await self._supervision.stop()
-        await self._end(self._told.drain_seconds + _STOP_WITHIN)
+        await self._terminate(self._told.drain_seconds + _STOP_WITHIN)
         self.state = GatewayState.STOPPED
 
     async def _launch(self) -> None:
@@ -97,7 +97,7 @@ class GatewayProcess:
             ready = await asyncio.wait_for(_ready(self._process), _START_WITHIN)
         except BaseException as error:
             self.state = GatewayState.DOWN
-            await self._end(0)
+            await self._terminate(0)
             if isinstance(error, TimeoutError):
                 raise GatewayProcessError(f"the gateway does not serve after {_START_WITHIN:.0f} s") from None
             raise
@@ -115,7 +115,7 @@ class GatewayProcess:
         self._died()
         return f"the gateway ended (code {code}); its sessions are gone; starting another"
 
-    async def _end(self, within: float) -> None:
+    async def _terminate(self, within: float) -> None:
         process = self._process
         if process is None or process.returncode is not None:
             return
@@ -131,7 +131,7 @@ class GatewayProcess:
             await process.wait()
 
 
-async def _spawn(told: Told, sandbox: GatewaySandbox) -> Process:
+async def _spawn(told: ProcessConfig, sandbox: GatewaySandbox) -> Process:
     process = await asyncio.create_subprocess_exec(
         *sandbox.command((sys.executable, "-P", "-m", "headgate.app.spark.gateway_process"), told),
         stdin=PIPE,
@@ -141,16 +141,16 @@ async def _spawn(told: Told, sandbox: GatewaySandbox) -> Process:
         start_new_session=True,
     )
     if process.stdin:
-        process.stdin.write(TypeAdapter(Told).dump_json(told) + b"\n")
+        process.stdin.write(TypeAdapter(ProcessConfig).dump_json(told) + b"\n")
         with suppress(ConnectionError):
             await process.stdin.drain()
     return process
 
 
-async def _ready(process: Process) -> Ready:
+async def _ready(process: Process) -> ProcessReady:
     line = await process.stdout.readline() if process.stdout else b""
     try:
-        ready = TypeAdapter(Ready).validate_json(line)
+        ready = TypeAdapter(ProcessReady).validate_json(line)
     except ValidationError:
         raise GatewayProcessError("the gateway ended while it started; the log says why") from None
     if ready.error:

@@ -7,7 +7,7 @@ from headgate.control.authentication.addresses import Addresses
 from headgate.control.authentication.commands import LinkSubject, RegisterUser
 from headgate.control.authentication.errors import LoginError
 from headgate.control.control import Control
-from headgate.control.kernel.errors import TakenError
+from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.normalize import address, domain, domain_name
 from headgate.control.kernel.ports import DocumentConflictError, Store
@@ -15,7 +15,7 @@ from headgate.facts.ids import PrincipalId
 
 
 @dataclass(frozen=True, slots=True)
-class Outsider:
+class ExternalIdentity:
     """Who somebody is at a provider. `email` is an address that the provider has verified, or None."""
 
     issuer: str
@@ -29,7 +29,7 @@ class Outsider:
         return hashlib.sha256(f"{len(self.issuer)}:{self.issuer}{self.subject}".encode()).hexdigest()
 
 
-class Outsiders:
+class ExternalIdentities:
     """Which user of the deployment somebody is who has proved who they are to a provider."""
 
     def __init__(self, control: Control, store: Store, join: frozenset[str]) -> None:
@@ -38,7 +38,7 @@ class Outsiders:
         self._join = frozenset(map(domain_name, join))
         self._addresses = Addresses(store)
 
-    def user(self, who: Outsider) -> PrincipalId:
+    def user(self, who: ExternalIdentity) -> PrincipalId:
         """Return the user they are: linked before, or of the same verified address, or new if that may join.
 
         Raises `LoginError` if they have no user here and may not join.
@@ -49,14 +49,14 @@ class Outsiders:
             # Two windows of the same person; the other one was faster.
             found = self._known(who)
             if found is None:
-                raise TakenError("that address was taken at the same moment; log in again") from None
+                raise AlreadyExistsError("that address was taken at the same moment; log in again") from None
             return found
 
-    def _known(self, who: Outsider) -> PrincipalId | None:
+    def _known(self, who: ExternalIdentity) -> PrincipalId | None:
         found = self._store.document("subject", who.key)
         return PrincipalId(found["principal"]) if found else None
 
-    def _linked(self, who: Outsider) -> PrincipalId | None:
+    def _linked(self, who: ExternalIdentity) -> PrincipalId | None:
         principal = self._addresses.find(who.email) if who.email else None
         if principal is None:
             return None
@@ -67,7 +67,7 @@ class Outsiders:
         self._control.execute(LinkSubject(principal, who.key, {**user, "subject": who.key}), None)
         return principal
 
-    def _joined(self, who: Outsider) -> PrincipalId:
+    def _joined(self, who: ExternalIdentity) -> PrincipalId:
         email = address(who.email) if who.email else None
         if email is None or domain(email) not in self._join:
             raise LoginError(

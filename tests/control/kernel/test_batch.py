@@ -1,13 +1,13 @@
 from headgate.control.identity.groups import ChangeMembership, CreateGroup
-from headgate.control.kernel.command import Command, RefusedError
+from headgate.control.kernel.batch import Batch
+from headgate.control.kernel.command import Command, PermissionDeniedError
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.several import Several
 from headgate.facts.ids import GroupId
 from tests.control.organization_harness import ANN, BEN, FOUNDER, nekt, role
 
 
-def several(*commands: Command) -> Several:
-    return Several(commands, "several")
+def several(*commands: Command) -> Batch:
+    return Batch(commands, "several")
 
 
 class TestSeveralCommands:
@@ -32,7 +32,7 @@ class TestSeveralCommands:
         world = nekt()
         world.do(role(ANN, "manager", "raw"), role(ANN, "viewer", "secret"))
 
-        world.refuse(several(role(BEN, "viewer", "raw"), role(BEN, "viewer", "secret")), RefusedError, by=ANN)
+        world.refuse(several(role(BEN, "viewer", "raw"), role(BEN, "viewer", "secret")), PermissionDeniedError, by=ANN)
 
     def test_are_at_least_one(self) -> None:
         nekt().refuse(several(), InvalidError, "nothing is to be different", by=ANN)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
-from tests.spark.gateway.many.markers import LeakError, LostError, Owner
+from tests.spark.gateway.concurrency.markers import LeakError, LostError, Owner
 
 REFUSED: Final = "42501"
 _ZONES: Final = ("UTC", "Asia/Tokyo", "America/Lima", "Europe/Paris", "Africa/Cairo", "Pacific/Fiji")

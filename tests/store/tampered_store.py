@@ -10,7 +10,7 @@ import psycopg
 
 from headgate.store import FILE, chain
 from headgate.store.log_rows import hash_of
-from headgate.store.tables import log
+from headgate.store.tables import log_table
 
 
 def run(where: str | Path, *statements: str) -> list[tuple[Any, ...]]:
@@ -25,7 +25,7 @@ def run(where: str | Path, *statements: str) -> list[tuple[Any, ...]]:
 
 def rehash(where: str | Path, root: str) -> None:
     """Give each entry of a log the hashes that its content asks for, as somebody does who knows how the chain is made."""
-    columns = [column.name for column in log.columns]
+    columns = [column.name for column in log_table.columns]
     previous = chain.GENESIS
     for values in run(where, f"SELECT {', '.join(columns)} FROM log WHERE log_id = '{root}' ORDER BY revision"):
         row: Any = SimpleNamespace(**dict(zip(columns, values, strict=True)) | {"previous_hash": previous})

@@ -6,15 +6,15 @@ from concurrent.futures import Future
 
 import pytest
 
-from headgate.pipelines.definitions.chart import Chart, ChartError, Rows, specify_chart
-from headgate.pipelines.definitions.chart_drawing import ChartsBusyError, draw
+from headgate.pipelines.definitions.chart import Chart, ChartError, ChartRows, specify_chart
+from headgate.pipelines.definitions.chart_renderer import ChartsBusyError, render_chart
 from headgate.untrusted_input.blocking_pool import BlockingPool
 from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyError, UnreadableInputError
 from headgate.untrusted_input.pool import Charge
 from headgate.untrusted_input.purposes import CHARTS
 
 SPECIFICATION = specify_chart(
-    Chart(type="bar", x="x", y="y"), Rows(columns=(("x", "string"), ("y", "int")), rows=(("a", 1),))
+    Chart(type="bar", x="x", y="y"), ChartRows(columns=(("x", "string"), ("y", "int")), rows=(("a", 1),))
 )
 
 
@@ -37,7 +37,7 @@ class Answering(BlockingPool):
 
 
 def test_a_picture_is_what_the_process_has_drawn() -> None:
-    assert asyncio.run(draw(Answering(b"<svg/>"), "ann", SPECIFICATION)) == b"<svg/>"
+    assert asyncio.run(render_chart(Answering(b"<svg/>"), "ann", SPECIFICATION)) == b"<svg/>"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_chart_that_is_not_drawn_has_an_error_with_the_words_of_the_pool(
     error: Exception, raised: type[Exception]
 ) -> None:
     with pytest.raises(raised, match=str(error)):
-        asyncio.run(draw(Answering(error), "ann", SPECIFICATION))
+        asyncio.run(render_chart(Answering(error), "ann", SPECIFICATION))
 
 
 def test_a_request_that_ends_takes_its_chart_along() -> None:
@@ -61,7 +61,7 @@ def test_a_request_that_ends_takes_its_chart_along() -> None:
 
     async def leave() -> None:
         async with asyncio.timeout(0.01):
-            await draw(pool, "ann", SPECIFICATION)
+            await render_chart(pool, "ann", SPECIFICATION)
 
     with pytest.raises(TimeoutError):
         asyncio.run(leave())

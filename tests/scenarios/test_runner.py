@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 
 from headgate.cli.scenarios.folders import System, read_folder
-from headgate.conformance.errors import ScenarioError, later
-from headgate.conformance.runner import NO_ANSWER, Outcome, read_case, run
-from headgate.control.kernel.parsing import UnreadableError, word
+from headgate.conformance.errors import ScenarioError, time_after
+from headgate.conformance.runner import NO_ANSWER, CaseOutcome, read_case, run_case
+from headgate.control.kernel.parsing import InvalidDocumentError, word
 from headgate.decision.evaluator import Reference
 from tests.scenarios.folders import CONFORMANCE
 
 SYSTEMS: Mapping[str, System] = {each.name: each for each in read_folder(CONFORMANCE, Reference)}
 
 
-def outcome(system: str, given: list[Any], ask: str, with_: dict[str, Any] | None = None) -> Outcome:
+def outcome(system: str, given: list[Any], ask: str, with_: dict[str, Any] | None = None) -> CaseOutcome:
     """Run a case: `actor action resource`, with parameters."""
     actor, action, resource = ask.split()
     asked = {"actor": actor, "action": action, "resource": resource, "with": with_ or {}}
     source = {"id": "X-1", "system": system, "given": given, "ask": asked, "expect": "allow", "note": "", "source": ""}
-    return run(SYSTEMS[system].world, read_case(source, system))
+    return run_case(SYSTEMS[system].world, read_case(source, system))
 
 
 class TestAnUnknownWord:
@@ -96,7 +96,7 @@ class TestAStep:
         before = {log: engine.facts for log, engine in found.world.engines.items()}
 
         for case in found.cases[:50]:
-            run(found.world, case)
+            run_case(found.world, case)
 
         assert {log: engine.facts for log, engine in found.world.engines.items()} == before
 
@@ -169,7 +169,7 @@ class TestACase:
     def test_that_is_none_is_said_to_be_none(self, change: dict[str, Any], sentence: str) -> None:
         source = {"id": "X", "system": "nekt", "given": [], "ask": {}, "expect": "deny", "note": "", "source": ""}
 
-        with pytest.raises(UnreadableError, match=sentence):
+        with pytest.raises(InvalidDocumentError, match=sentence):
             read_case({**source, **change}, "nekt")
 
 
@@ -178,15 +178,15 @@ class TestAValue:
         assert [word(each) for each in (True, False, 3, "three")] == ["true", "false", "3", "three"]
 
     def test_that_is_a_mapping_is_none(self) -> None:
-        with pytest.raises(UnreadableError, match="where a single word is needed"):
+        with pytest.raises(InvalidDocumentError, match="where a single word is needed"):
             word({"a": "b"})
 
     @pytest.mark.parametrize("offset", ["30d", "+d", "+3h", "+-3d", ""])
     def test_is_a_time_only_in_days_from_now(self, offset: str) -> None:
-        assert later(10.0, "+2d") == 10.0 + 2 * 86_400
+        assert time_after(10.0, "+2d") == 10.0 + 2 * 86_400
 
         with pytest.raises(ScenarioError, match="is no time"):
-            later(10.0, offset)
+            time_after(10.0, offset)
 
 
 def test_a_folder_that_cannot_be_read_says_what_is_missing(tmp_path: Path) -> None:

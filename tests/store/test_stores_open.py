@@ -6,7 +6,7 @@ import pytest
 
 from headgate.control.kernel.ports import StoreError
 from headgate.store import FILE, open_stores
-from tests.store.tampering import run
+from tests.store.tampered_store import run
 
 
 def test_another_schema_version_is_refused(lasting: str | Path) -> None:

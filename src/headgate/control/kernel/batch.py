@@ -3,26 +3,26 @@
 from dataclasses import dataclass
 from itertools import chain
 
-from headgate.control.kernel.command import Command, Plan, View
+from headgate.control.kernel.command import Command, CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 
 
 @dataclass(frozen=True, slots=True)
-class Several:
+class Batch:
     """Commands that are carried out in this order, each decided on what those before it leave."""
 
     commands: tuple[Command, ...]
     name: str
 
-    def plan(self, view: View) -> Plan:
+    def decide(self, view: CommandContext) -> CommandEffect:
         """Need what each of them needs."""
         if not self.commands:
             raise InvalidError("nothing is to be different; say what is")
-        plans: list[Plan] = []
+        plans: list[CommandEffect] = []
         for each in self.commands:
-            plans.append(each.plan(view))
-            view = view.after(*plans[-1].changes)
-        return Plan(
+            plans.append(each.decide(view))
+            view = view.with_changes(*plans[-1].changes)
+        return CommandEffect(
             tuple(chain.from_iterable(each.changes for each in plans)),
             tuple(chain.from_iterable(each.documents for each in plans)),
             tuple(chain.from_iterable(each.pointers for each in plans)),

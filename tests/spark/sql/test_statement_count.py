@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.spark.sql.several import several
+from headgate.spark.sql.statement_count import several
 
 
 @pytest.mark.parametrize(

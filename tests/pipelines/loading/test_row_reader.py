@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors.exceptions.connect import AnalysisException
 
 from headgate.pipelines.load_errors import LoadError
-from headgate.pipelines.loading.reading import read_files
+from headgate.pipelines.loading.row_reader import read_files
 from headgate.pipelines.loading.streams import FileStream
 
 STREAM = FileStream(name="s", into="lake.raw.s", file="a.csv")

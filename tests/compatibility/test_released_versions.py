@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from headgate.app.deployment import Deployment, open_deployment
 from headgate.app.settings.settings import Settings
 from headgate.cli import app
-from headgate.control.kernel.run_queue import RunWanted
+from headgate.control.kernel.run_queue import RunFilter
 from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
@@ -117,7 +117,7 @@ def require_as_it_was(organization: Organization, said: Mapping[str, Any]) -> No
     assert sum(allowed for *_, allowed in said["decisions"]) > 5
     tables = sorted(".".join(facts.full_name(each.table)) for each in organization.store.pointers())
     assert tables == said["tables"]
-    assert sorted(f"{row.pipeline} {row.state}" for row in organization.store.runs(RunWanted())) == said["runs"]
+    assert sorted(f"{row.pipeline} {row.state}" for row in organization.store.runs(RunFilter())) == said["runs"]
 
 
 def require_tokens(deployment: Deployment, id: str, said: Mapping[str, Any]) -> None:
@@ -149,8 +149,8 @@ class TestADataFolder:
     ) -> None:
         for id, said in released.organizations.items():
             require_tokens(deployment, id, said)
-        login = deployment.entrance.logins.log_in("ann", PASSWORD, {})
-        assert deployment.entrance.logins.principal_of(login.secret) is not None
+        login = deployment.entrance.authentication.log_in("ann", PASSWORD, {})
+        assert deployment.entrance.authentication.principal_of(login.secret) is not None
 
     def test_of_an_earlier_version_verifies(self, released: Released) -> None:
         result = run("log", "verify", "--data", released.folder / "data")
@@ -222,7 +222,7 @@ def _export(released: Released, name: str) -> Path:
 def _kept(organization: Organization) -> tuple[list[Any], list[Mapping[str, Any]]]:
     """Return the runs of an organization with their lines, and its pipelines."""
     store = organization.store
-    runs = [(row, store.lines(row.run)) for row in store.runs(RunWanted())]
+    runs = [(row, store.log_lines(row.run)) for row in store.runs(RunFilter())]
     return runs, list(store.documents("pipeline").values())
 
 

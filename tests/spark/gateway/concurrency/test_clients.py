@@ -3,9 +3,9 @@
 import time
 from typing import Any
 
-from tests.spark.gateway.many.actions import Step
-from tests.spark.gateway.many.clients import Crowd, Seen
-from tests.spark.gateway.many.markers import Owner
+from tests.spark.gateway.concurrency.actions import Step
+from tests.spark.gateway.concurrency.clients import Crowd, Seen
+from tests.spark.gateway.concurrency.markers import Owner
 
 
 class Session:

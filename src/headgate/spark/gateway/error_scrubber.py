@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-from headgate.control.text.error_text import REFUSED, is_internal, mask, mask_places
+from headgate.control.text.error_text import REFUSED_STATE, is_internal, mask, mask_places
 from headgate.spark.gateway.answer_bounds import parse_answer, require_few_parts
 from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.protos import base
@@ -31,7 +31,7 @@ def scrub(code: grpc.StatusCode, rich: bytes) -> tuple[grpc.StatusCode, str, byt
     """
     status, info = _read(rich)
     state = info.metadata.get("sqlState", "")
-    if state == REFUSED:
+    if state == REFUSED_STATE:
         return _short(grpc.StatusCode.PERMISSION_DENIED, status.message, info)
     if is_internal(state):
         return _short(code, mask(status.message), info)

@@ -14,9 +14,9 @@ from google.rpc.status_pb2 import Status
 from headgate.control.text.error_text import mask
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.artifact_names import restore_statuses
+from headgate.spark.gateway.error_scrubber import scrub, scrub_chain, scrub_result
 from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.policy.message_types import short_name
-from headgate.spark.gateway.scrubbing import scrub, scrub_chain, scrub_result
 from tests.spark.gateway.admission_cases import walk
 
 base: Any = protos.base  # nested messages are written as dicts here, which the stubs do not know

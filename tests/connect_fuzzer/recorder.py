@@ -1,4 +1,4 @@
-"""Records what a stock client sends for the corpus's cases and for what they leave out: `python -m tests.connect_fuzzer.recording`.
+"""Records what a stock client sends for the corpus's cases and for what they leave out: `python -m tests.connect_fuzzer.recorder`.
 
 A request is kept if it has a field that no shorter one of the recording has.
 """

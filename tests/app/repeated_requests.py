@@ -6,8 +6,8 @@ from typing import Any
 
 from headgate.control.access.switches import ChangeSetting
 from headgate.control.deployment.operators import add_operator
-from headgate.control.kernel.metadata import BY_ITSELF
-from headgate.control.kernel.run_queue import RunPut, RunRow
+from headgate.control.kernel.metadata import INTERNAL
+from headgate.control.kernel.run_queue import RunRow, RunUpdate
 from headgate.facts.ids import ResourceId, RunId
 from tests.app.deployment_harness import Place, World
 from tests.app.route_requests import Asked
@@ -34,8 +34,8 @@ class Ground:
         """Have a new operator of the deployment send the request."""
         name = f"op{next(_NUMBERS)}"
         self.address, self.secret = "", login(self.world, name)
-        user = self.world.deployment.entrance.logins.user_of(name)
-        add_operator(self.world.deployment.organizations.deployment.control, user.principal, BY_ITSELF)
+        user = self.world.deployment.entrance.authentication.user_of(name)
+        add_operator(self.world.deployment.organizations.deployment.control, user.principal, INTERNAL)
 
     def send(self, method: str, asked: Asked, key: str, body: Any = None) -> Any:
         """Send the request under a key, with another body where one is given."""
@@ -111,7 +111,7 @@ def _run(verb: str, state: str) -> Prepare:
         place = ground.place()
         pipeline, id = _queried(place), RunId(f"run{next(_NUMBERS)}")
         ended = 2.0 if state == "failed" else None
-        place.opened.store.put_run(RunPut(RunRow(id, pipeline, state, "manual", None, 1.0, 1.0, None, ended), None))
+        place.opened.store.put_run(RunUpdate(RunRow(id, pipeline, state, "manual", None, 1.0, 1.0, None, ended), None))
         return Asked(f"/runs/{id}/{verb}")
 
     return asked

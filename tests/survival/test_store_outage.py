@@ -55,7 +55,7 @@ def server() -> Iterator[OwnServer]:
 @pytest.fixture(autouse=True)
 def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
     """The store gives up sooner here than in earnest, so that the tests do not last as long."""
-    monkeypatch.setattr(postgresql.Impatient, "patience", 1.0)
+    monkeypatch.setattr(postgresql.TimeoutConnection, "patience", 1.0)
     monkeypatch.setattr(postgresql, "CONNECT_SECONDS", 2)
     monkeypatch.setattr(postgresql, "LIMITS", "-c statement_timeout=1s -c lock_timeout=1s")
 

@@ -12,10 +12,10 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType
 from headgate.control.text.error_text import visible_words
 from headgate.pipelines.errors import failure
 from headgate.pipelines.load_errors import LoadError
-from headgate.pipelines.loading.schema_evolution import named
+from headgate.pipelines.loading.schema_evolution import find_field
 from headgate.pipelines.loading.streams import FileStream, TableStream
 
-FILE = functions.col("_metadata.file_name")
+FILE_NAME = functions.col("_metadata.file_name")
 """The name of the file that a row is from. Rows that are asked for it bear all that is known of their file, at a cost."""
 RAW = "headgate_raw"
 """The column that has the text of a row that could not be read; nothing in all others."""
@@ -26,14 +26,14 @@ _FETCHED = 10_000
 def read_files(spark: SparkSession, stream: FileStream, folder: Path) -> Iterator[DataFrame]:
     """Yield the rows of the files of a staged folder. Raises `LoadError` where one cannot be read at all."""
     paths = [str(each) for each in sorted(folder.iterdir())]
-    known = declared(spark, stream.columns)
+    known = declared_schema(spark, stream.columns)
     read = {"csv": _csv, "json": _json, "json_lines": _json, "parquet": _parquet}[stream.format]
     yield from read(spark, stream, paths, known)
 
 
-def read_lines(spark: SparkSession, columns: str, folder: Path) -> Iterator[DataFrame]:
+def read_json_lines(spark: SparkSession, columns: str, folder: Path) -> Iterator[DataFrame]:
     """Yield the rows of what was staged as JSON lines."""
-    yield _read_json(spark, [str(folder)], declared(spark, columns), one_a_line=True)
+    yield _read_json(spark, [str(folder)], declared_schema(spark, columns), one_a_line=True)
 
 
 def read_table(spark: SparkSession, stream: TableStream, connection: str) -> Iterator[DataFrame]:
@@ -42,7 +42,7 @@ def read_table(spark: SparkSession, stream: TableStream, connection: str) -> Ite
     yield reader.option("fetchsize", _FETCHED).load()
 
 
-def declared(spark: SparkSession, columns: str) -> StructType:
+def declared_schema(spark: SparkSession, columns: str) -> StructType:
     """Return the columns that a definition says. Raises `LoadError` where it is not how SQL writes columns."""
     try:
         return spark.createDataFrame([], columns).schema if columns else StructType()
@@ -75,7 +75,7 @@ def _refuse_lines(spark: SparkSession, paths: Sequence[str]) -> None:
     """Raise `LoadError` for a file of several documents: Spark would read the first and say nothing of the others."""
     begins = functions.left("value", functions.lit(1))
     counted = functions.count_if(begins == "{").alias("objects"), functions.count_if(begins == "[").alias("lists")
-    found = spark.read.text(list(paths)).groupBy(FILE.alias("name")).agg(*counted)
+    found = spark.read.text(list(paths)).groupBy(FILE_NAME.alias("name")).agg(*counted)
     wrong = found.where("objects > 1 AND lists = 0").limit(1).collect()
     if wrong:
         raise LoadError(f"`{wrong[0]['name']}` has a document in each line; its format is `json_lines`")
@@ -85,7 +85,7 @@ def _read_json(spark: SparkSession, paths: Sequence[str], known: StructType, *, 
     multiple = "false" if one_a_line else "true"
     reader = spark.read.format("json").option("multiLine", multiple).option("columnNameOfCorruptRecord", RAW)
     found = [each for each in reader.load(list(paths)).schema.fields if each.name != RAW]
-    new = [each for each in found if named(known, each.name) is None]
+    new = [each for each in found if find_field(known, each.name) is None]
     return reader.schema(_with_raw(StructType([*known.fields, *new]))).load(list(paths))
 
 
@@ -119,7 +119,7 @@ def _looked_at(path: str, schema: Callable[[str], StructType]) -> StructType:
 
 
 def _type(known: StructType, name: str) -> DataType:
-    found = named(known, name)
+    found = find_field(known, name)
     return found.dataType if found else StringType()
 
 

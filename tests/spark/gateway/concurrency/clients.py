@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
-from tests.spark.gateway.many.actions import STEPS, Step
-from tests.spark.gateway.many.markers import LeakError, Owner
+from tests.spark.gateway.concurrency.actions import STEPS, Step
+from tests.spark.gateway.concurrency.markers import LeakError, Owner
 
 Connect = Callable[[str], SparkSession]
 

@@ -6,7 +6,7 @@ from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
 
 
 @dataclass(frozen=True, slots=True)
-class Presented:
+class AuthenticatedPrincipal:
     """Who presents a secret. `organization` is the only one where it is good; None for a login, which is good in all."""
 
     principal: PrincipalId

@@ -19,7 +19,7 @@ def chart_pool() -> BlockingPool:
     return BlockingPool(CHART_LIMITS, CHARTS)
 
 
-async def draw(pool: BlockingPool, owner: str, specification: bytes) -> bytes:
+async def render_chart(pool: BlockingPool, owner: str, specification: bytes) -> bytes:
     """Return a chart as SVG. `owner` shares the processes with other owners.
 
     Raises:

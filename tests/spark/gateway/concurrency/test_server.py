@@ -7,9 +7,9 @@ import time
 import pytest
 
 from tests.soak import count
+from tests.spark.gateway.concurrency.actions import STEPS
+from tests.spark.gateway.concurrency.clients import Crowd
 from tests.spark.gateway.guarded_gateway import PEOPLE, Guarded
-from tests.spark.gateway.many.actions import STEPS
-from tests.spark.gateway.many.clients import Crowd
 
 pytestmark = pytest.mark.spark
 _SEED = 20261121
