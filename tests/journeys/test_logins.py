@@ -59,7 +59,7 @@ class TestInADeployment:
             browser.headers["x-csrf-token"] = browser.post("/api/v1/login", json=body).json()["csrf"]
             yield browser
 
-    def test_a_session_is_taken_by_every_door(self, world: World, zoe: PrincipalId) -> None:
+    def test_a_session_is_taken_by_every_endpoint(self, world: World, zoe: PrincipalId) -> None:
         session = world.http.post("/api/v1/login", json={"login": "zoe", "password": PASSWORD}).json()["session"]
         known = {"authorization": f"Bearer {session}"}
 

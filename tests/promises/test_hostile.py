@@ -161,7 +161,7 @@ def test_a_body_that_is_no_body_is_refused_by_every_route_and_changes_nothing(
     assert target.revision == before
 
 
-def test_a_body_with_a_byte_order_mark_is_refused_alike_at_every_door(target: Target) -> None:
+def test_a_body_with_a_byte_order_mark_is_refused_alike_at_every_endpoint(target: Target) -> None:
     known = {"authorization": f"Bearer {target.place.tokens['owner']}", "content-type": "application/json"}
 
     for method, path in sending(target):

@@ -47,7 +47,7 @@ def denied(place: Place, wait: float = 10, **query: Any) -> list[dict[str, Any]]
 
 
 class TestChanges:
-    def test_tell_who_through_which_door_why_and_by_what_right(self, acme: Place) -> None:
+    def test_tell_who_through_which_endpoint_why_and_by_what_right(self, acme: Place) -> None:
         headers = {"headgate-why": "for the new project", "x-request-id": "r-1"}
         acme.send("owner", "POST", "/databases", {"name": "new"}, headers)
 

@@ -177,7 +177,7 @@ class TestOtherCallers:
 
 
 class TestASuspendedOrganization:
-    def test_every_door_answers_its_members_that_it_is_suspended(
+    def test_every_endpoint_answers_its_members_that_it_is_suspended(
         self, world: World, operator: str, acme: Place
     ) -> None:
         suspend(world, operator, acme)
