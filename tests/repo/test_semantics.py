@@ -7,7 +7,8 @@ from pathlib import Path
 from types import ModuleType
 
 from headgate.decision import reference
-from tests.control.kernel import test_command_promises, test_control_promises
+from tests.control import test_control_promises
+from tests.control.kernel import test_command_promises
 from tests.decision import test_reference_promises, test_reference_promises_of_models
 from tests.store import test_log_promises
 

@@ -1,0 +1,67 @@
+"""The layout of the house: tests stand where their modules do, and the imports of control are shallow."""
+
+from functools import cache
+from pathlib import Path
+
+import grimp
+import pytest
+
+TESTS, SOURCES = Path("tests"), Path("src/headgate")
+GROUPS = {
+    "bench": "benchmarks",
+    "bypass": "attempts to get around the guard, and the corpus of them",
+    "compatibility": "what earlier versions wrote, and models of other products",
+    "connect_fuzzer": "mutated messages of Spark Connect",
+    "journeys": "what a user does from end to end",
+    "promises": "what holds at every route and endpoint",
+    "repo": "the repository itself",
+    "scenarios": "folders of cases, for every way to ask",
+    "spark/gateway/concurrency": "many clients at once at one gateway",
+    "spark/guard": "the guard, which is written in Scala",
+    "survival": "kills, races, outages",
+}
+"""Folders of tests that belong to no module, and what they hold."""
+
+MOST_LEVELS = 9
+"""Of the imports in `control`: what is deeper takes more than one reading to follow."""
+
+
+def has_module(test: Path) -> bool:
+    """Return whether a module or package of the name `x` stands where `test_x.py` or `test_x_aspect.py` says."""
+    place, subject = SOURCES / test.parent, test.stem.removeprefix("test_")
+    names = [each.stem for each in place.glob("*") if each.suffix == ".py" or each.is_dir()]
+    return any(subject == name or subject.startswith(f"{name}_") for name in names)
+
+
+def files_of_modules() -> list[Path]:
+    """Return the files of tests outside the named groups, relative to the folder of tests."""
+    files = (file.relative_to(TESTS) for file in sorted(TESTS.rglob("test_*.py")))
+    return [file for file in files if not any(file.is_relative_to(group) for group in GROUPS)]
+
+
+def test_every_file_of_tests_stands_where_its_module_does() -> None:
+    assert [str(test) for test in files_of_modules() if not has_module(test)] == []
+
+
+@pytest.mark.parametrize("name", ["facts/test_folding.py", "app/test_facts.py", "nowhere/test_fold.py"])
+def test_a_file_of_tests_without_a_module_is_noticed(name: str) -> None:
+    assert not has_module(Path(name))
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_group_of_tests_exists(group: str) -> None:
+    assert list((TESTS / group).glob("test_*.py"))
+
+
+def test_the_longest_chain_of_imports_in_control_has_few_levels() -> None:
+    graph = grimp.build_graph("headgate")
+
+    @cache
+    def levels(module: str) -> int:
+        inner = (
+            each for each in graph.find_modules_directly_imported_by(module) if each.startswith("headgate.control")
+        )
+        return 1 + max(map(levels, inner), default=0)
+
+    modules = [module for module in graph.modules if module.startswith("headgate.control")]
+    assert max(map(levels, modules)) <= MOST_LEVELS
