@@ -32,7 +32,8 @@ from headgate.control.kernel.ports import (
 )
 from headgate.control.kernel.replay import replayed
 from headgate.control.resources.versions import resource_version
-from headgate.decision.context import Models, caller_invalid
+from headgate.decision.caller_validity import caller_invalid
+from headgate.decision.context import Models
 from headgate.decision.diff.results import Impact
 from headgate.decision.diff.what_if import what_if
 from headgate.decision.engine.engine import Engine

@@ -21,8 +21,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from headgate.decision.caller_validity import caller_invalid
 from headgate.decision.conditions import holds
-from headgate.decision.context import EvaluationContext, Models, caller_invalid
+from headgate.decision.context import EvaluationContext, Models
 from headgate.decision.effective_assignments import effective_assignments, expand_assignment, meets_membership
 from headgate.decision.run_scope import is_declared
 from headgate.decision.tree import derived_inputs, requirement_places, rule_applies, subject_kind

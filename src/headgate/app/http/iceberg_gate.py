@@ -16,7 +16,7 @@ from headgate.control.catalog.tables import (
     RenameTable,
     is_view,
 )
-from headgate.control.identity.token_scope import replay_scope
+from headgate.control.identity.narrowed_callers import replay_scope
 from headgate.control.kernel.audit_records import Denial
 from headgate.control.kernel.command import Command, PermissionDeniedError
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotEmptyError, NotFoundError

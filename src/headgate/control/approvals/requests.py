@@ -7,7 +7,7 @@ whoever could make one of the smallest assignments that would allow it.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ports import DocumentPut

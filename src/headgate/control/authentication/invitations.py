@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from headgate.control.authentication.secrets import INVITATION, generate, parse_secret
+from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.identity.principals import AddPrincipal
-from headgate.control.identity.token_scope import is_narrowed
 from headgate.control.kernel.command import CommandContext, CommandEffect, PermissionDeniedError
 from headgate.control.kernel.errors import CallerGoneError, InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id

@@ -18,7 +18,8 @@ from headgate.control.kernel.stores import Stores
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.questions.by_name import NameAuthorizer
 from headgate.control.questions.messages import RefusalMessages
-from headgate.decision.context import Models, caller_invalid
+from headgate.decision.caller_validity import caller_invalid
+from headgate.decision.context import Models
 from headgate.decision.engine.engine import Engine
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId

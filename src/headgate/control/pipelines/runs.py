@@ -25,7 +25,7 @@ from headgate.control.kernel.run_queue import (
 )
 from headgate.control.pipelines.requirements import run_refusal
 from headgate.control.resources.attributes import STATE
-from headgate.decision.context import caller_invalid
+from headgate.decision.caller_validity import caller_invalid
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change, RunEnded, RunStarted
 from headgate.facts.ids import ResourceId, RunId

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from headgate.decision.context import Models, caller_invalid
+from headgate.decision.caller_validity import caller_invalid
+from headgate.decision.context import Models
 from headgate.decision.engine.checks import MaskChecker, met
 from headgate.decision.engine.compile import CompiledModels, compile_models
 from headgate.decision.engine.grants import GrantIndex

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import inf
 from operator import is_
 
-from headgate.decision.context import caller_invalid
+from headgate.decision.caller_validity import caller_invalid
 from headgate.decision.engine.cache import BoundedCache
 from headgate.decision.engine.grants import GrantIndex, Grants, Masks, add, joined
 from headgate.decision.engine.invalidation import Invalidation

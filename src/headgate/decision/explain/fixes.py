@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
+from headgate.decision.caller_validity import caller_invalid
 from headgate.decision.candidates import candidate_principals, may_grant, sources
-from headgate.decision.context import EvaluationContext, caller_invalid
+from headgate.decision.context import EvaluationContext
 from headgate.decision.diff.reach import is_satisfiable
 from headgate.decision.effective_assignments import expand_assignment, meets_membership
 from headgate.decision.evaluator import Answers

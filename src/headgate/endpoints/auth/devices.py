@@ -14,7 +14,8 @@ from headgate.control.authentication.sessions import Session
 from headgate.control.kernel.errors import NotFoundError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth, CurrentSession
 from headgate.endpoints.auth.oauth import Form
-from headgate.endpoints.common.cookies import csrf, in_cookie, remember, require_own_origin, require_own_page
+from headgate.endpoints.common.cookies import in_cookie, remember
+from headgate.endpoints.common.csrf import csrf_token, require_own_origin, require_own_page
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.route_metadata import caller_only, public
 from headgate.endpoints.common.schemas import StrictSchema
@@ -97,7 +98,7 @@ def _page(request: Request, ways: Entrance, code: str, said: str = "", status: i
         body = _LOGIN.substitute(said=told, code=escape(code), provider=provider)
     else:
         name = escape(_name(ways, session))
-        body = _ENTER.substitute(said=told, code=escape(code), name=name, csrf=csrf(secret))
+        body = _ENTER.substitute(said=told, code=escape(code), name=name, csrf=csrf_token(secret))
     return HTMLResponse(_PAGE.substitute(body=body), status, {"cache-control": "no-store"})
 
 

@@ -12,7 +12,7 @@ from headgate.control.kernel.ports import DocumentConflictError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth, session
 from headgate.endpoints.auth.sessions import LoggedIn, LoginName, PasswordText, entered
 from headgate.endpoints.common.context import CurrentCaller, CurrentContext
-from headgate.endpoints.common.cookies import require_own_origin
+from headgate.endpoints.common.csrf import require_own_origin
 from headgate.endpoints.common.lookup import Text, resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, public, requires

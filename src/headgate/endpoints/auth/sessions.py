@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 from headgate.control.authentication.sessions import NewSession, Session
 from headgate.control.kernel.errors import NotFoundError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth, CurrentSession
-from headgate.endpoints.common.cookies import csrf, in_cookie, presented, put, remember, require_own_origin
+from headgate.endpoints.common.cookies import in_cookie, presented, put, remember
+from headgate.endpoints.common.csrf import csrf_token, require_own_origin
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.route_metadata import caller_only, public
 from headgate.endpoints.common.schemas import StrictSchema
@@ -78,7 +79,7 @@ def log_out(request: Request, response: Response, ways: CurrentAuth, session: Cu
 @router.get("/session", **caller_only("it tells about the session that it is sent with"))
 def this_session(request: Request, session: CurrentSession) -> LoggedIn:
     """Whose session this is, and what a page sends beside its cookie."""
-    return LoggedIn(id=session.id, principal=session.principal, ends=session.ends, csrf=csrf(presented(request)))
+    return LoggedIn(id=session.id, principal=session.principal, ends=session.ends, csrf=csrf_token(presented(request)))
 
 
 @router.get("/sessions", **caller_only("they are the caller's own"))
@@ -109,7 +110,7 @@ def entered(request: Request, response: Response, started: NewSession, *, cookie
     if not cookie:
         return answer.model_copy(update={"session": started.secret})
     remember(request, response, started)
-    return answer.model_copy(update={"csrf": csrf(started.secret)})
+    return answer.model_copy(update={"csrf": csrf_token(started.secret)})
 
 
 def _shown(each: Session, current: Session) -> SessionShown:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization
 from headgate.decision.evaluator import Answers

@@ -1,18 +1,14 @@
-"""Sessions of browsers: the secret in a cookie, and the proof that a request comes from our own pages."""
+"""Sessions of browsers: the secret in a cookie that no script can read."""
 
-import base64
-import hashlib
-import hmac
 import re
-from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 
 from headgate.control.authentication.sessions import NewSession
+from headgate.endpoints.common.csrf import CSRF_HEADER, require_own_page
 from headgate.endpoints.common.problems import ProblemError
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
-HEADER = "x-csrf-token"
 _VALUE = re.compile(r"[\w.~%-]+", re.ASCII)
 """What a value of ours is written with."""
 
@@ -31,7 +27,7 @@ def presented(request: Request) -> str:
             401, "unauthenticated", "send a token or session as `Authorization: Bearer <secret>`, or log in"
         )
     if request.method not in _SAFE:
-        require_own_page(request, kept, request.headers.get(HEADER, ""))
+        require_own_page(request, kept, request.headers.get(CSRF_HEADER, ""))
     return kept
 
 
@@ -55,35 +51,6 @@ def cookie(request: Request, plain: str) -> str | None:
     parts = (part.strip() for header in request.headers.getlist("cookie") for part in header.split(";"))
     found = [part.removeprefix(begins) for part in parts if part.startswith(begins)]
     return found[0] if len(found) == 1 and _VALUE.fullmatch(found[0]) else None
-
-
-def require_own_page(request: Request, secret: str, token: str) -> None:
-    """Raise `ProblemError` 403 unless the request comes from our own page: it knows the token of the session."""
-    require_own_origin(request)
-    if not hmac.compare_digest(csrf(secret).encode(), token.encode()):
-        raise ProblemError(
-            403, "csrf", "send the session's token, which `GET /api/v1/session` tells, as `X-CSRF-Token`"
-        )
-
-
-def require_own_origin(request: Request) -> None:
-    """Raise `ProblemError` 403 if the browser says that another site's page sent the request."""
-    origin = request.headers.get("origin")
-    if origin is not None and _host_of(origin) != request.headers.get("host"):
-        raise ProblemError(403, "csrf", "this can be sent from our own pages only")
-
-
-def _host_of(origin: str) -> str | None:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return None
-
-
-def csrf(secret: str) -> str:
-    """Return the token that only who can read our answers knows; it tells nothing of the secret."""
-    digest = hashlib.sha256(b"headgate csrf " + secret.encode()).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def remember(request: Request, response: Response, started: NewSession) -> None:

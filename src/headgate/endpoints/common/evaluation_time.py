@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Query
 
 from headgate.control.control import Control
-from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.questions.messages import hidden_text
 from headgate.decision.evaluator import Answers

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
-from headgate.control.identity.token_scope import replay_scope
+from headgate.control.identity.narrowed_callers import replay_scope
 from headgate.control.kernel.errors import CommandError
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, RunConflictError, Store
 from headgate.endpoints.common.context import EndpointContext

@@ -9,12 +9,12 @@ from headgate.endpoints.http.access_log import log_request
 from headgate.endpoints.http.bodies import BodyMiddleware
 from headgate.endpoints.http.browser_headers import browser_headers
 from headgate.endpoints.http.expectations import Expectations
-from headgate.endpoints.http.head_checks import HeadCheckMiddleware
 from headgate.endpoints.http.limits import Limits
 from headgate.endpoints.http.metrics import Metrics
 from headgate.endpoints.http.probes import MetricsAccess, Probes, Readiness
 from headgate.endpoints.http.rate_limits import IdentifyClient, RateLimitMiddleware, TokenBuckets, of_principals
 from headgate.endpoints.http.request_context import Exchanges, RequestContext
+from headgate.endpoints.http.request_smuggling import HeadCheckMiddleware
 from headgate.endpoints.http.timeouts import Deadlines
 
 _LIMITS = Limits()

@@ -12,7 +12,7 @@ from headgate.control.kernel.audit_records import REFUSED, SUSPENDED, UNAUTHENTI
 from headgate.control.kernel.names import find_by_name
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.messages import denial_text
-from headgate.decision.context import caller_invalid
+from headgate.decision.caller_validity import caller_invalid
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
-from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.batch import Batch
 from headgate.decision.types import Question
 from headgate.endpoints.common import lookup

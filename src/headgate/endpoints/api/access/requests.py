@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.approvals.requests import ApproveRequest, FileRequest, RejectRequest, open_requests
-from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from headgate.control.access.visibility import may_see_subject
 from headgate.control.deployment.break_glass import break_glass
-from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
 from headgate.endpoints.common.lookup import resource_display_name
 from headgate.endpoints.common.route_metadata import caller_only

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from headgate.control.access.visibility import may_see_subject
 from headgate.control.identity import tokens
-from headgate.control.identity.token_scope import is_narrowed
+from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.identity.tokens import LAST_USE, IssueToken, RevokeToken
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id

@@ -1,4 +1,4 @@
-"""Heads that two readers could read differently, or that are too large, are refused."""
+"""Request smuggling: heads that two readers could read differently, or that are too large, are refused."""
 
 from urllib.parse import unquote_to_bytes
 
