@@ -1,5 +1,6 @@
 """The reference of the API says what the application serves now, and every route says what it needs."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,3 +47,14 @@ def test_every_route_says_what_it_needs_or_why_nothing(document: Mapping[str, An
     silent = [name for name, each in operations(document) if not any(each.get(key) for key in (NEEDS, PUBLIC, OWN))]
 
     assert silent == []
+
+
+def test_operations_are_named_as_a_generated_client_calls_them(document: Any) -> None:
+    ids = [each["operationId"] for methods in document["paths"].values() for each in methods.values()]
+
+    assert len(ids) == len(set(ids))
+    assert [id for id in ids if not re.fullmatch(r"[a-z]+(_[a-z]+)*", id) or "_v1_" in id] == []
+
+
+def test_schemas_are_named_by_one_noun_each(document: Any) -> None:
+    assert [name for name in document["components"]["schemas"] if not re.fullmatch(r"[A-Za-z]+", name)] == []

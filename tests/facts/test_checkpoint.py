@@ -35,11 +35,11 @@ _SRC = Path(__file__).parents[2]
 _DUMP = """
 import sys
 from hashlib import sha256
-from headgate.facts.checkpoint import dump
+from headgate.facts.checkpoint import dump_checkpoint
 from headgate.facts.fold import fold
 from headgate.facts.snapshot import Snapshot
 from tests.facts.samples import SAMPLES
-print(sha256(dump(fold(Snapshot(), SAMPLES, 7))).hexdigest())
+print(sha256(dump_checkpoint(fold(Snapshot(), SAMPLES, 7))).hexdigest())
 """
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pydantic import TypeAdapter
 
-from headgate.endpoints.api.sql.schemas import ShownStatement
+from headgate.endpoints.api.sql.schemas import Statement
 from headgate.pipelines.json_size import json_size, rows_within
 
 FRACTION = 0.05
@@ -51,7 +51,7 @@ VALUES: list[tuple[pa.DataType, list[Any]]] = [
     (pa.struct([("a", pa.bool_()), ("\x02", pa.string())]), [{"a": True, "\x02": "\x02"}, None, {}]),
     (NESTED, [None, {NESTED[0].name: [[("k", {"deep": False})], None, []]}, {NESTED[0].name: None}]),
 ]
-ROWS = TypeAdapter(list[tuple[Any, ...]], config=ShownStatement.model_config)
+ROWS = TypeAdapter(list[tuple[Any, ...]], config=Statement.model_config)
 
 
 def table(*columns: tuple[pa.DataType, list[Any]]) -> pa.Table:

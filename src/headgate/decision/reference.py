@@ -168,9 +168,8 @@ def _assigned(asked: EvaluationContext, model: Model, resource: Resource) -> Ite
 def _named(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
     principal = asked.question.caller.principal
     for rule in model.named_in:
-        named = (
-            {resource.creator} if rule.relation == "created_by" else {e.target for e in resource.edges(rule.relation)}
-        )
+        targets = {edge.target for edge in resource.edges(rule.relation)}
+        named = {resource.creator} if rule.relation == "created_by" else targets
         if resource.type in rule.to and principal in named:
             yield GrantPath(rule.role, principal, rule.role, resource.id)
 

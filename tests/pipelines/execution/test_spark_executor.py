@@ -154,7 +154,7 @@ class TestAnAttempt:
         def work(execution: RunExecution) -> None:
             copy_one(execution, seen)
             change(session.attempt.organization, ResourceDeleted(DELAYS))
-            session.attempt.close()
+            session.attempt.close_once()
 
         carry_out(work)
 
@@ -177,7 +177,7 @@ class TestAnAttempt:
         with pytest.raises(InterruptedError, match="may not do"):
             carry_out(work)
 
-        assert session.attempt.stopped is StopReason.REFUSED
+        assert session.attempt.stop_reason is StopReason.REFUSED
         assert "its run-as principal may not do" in session.attempt.refusal
 
     def test_that_was_told_to_end_does_not_begin(self, carry_out: Any, session: FakeSession) -> None:

@@ -19,6 +19,7 @@ from headgate.endpoints.authzen.routes import AuthZen
 from headgate.endpoints.common import idempotency, problems
 from headgate.endpoints.common.context import AppState, RunNotifier
 from headgate.endpoints.common.denials import record_denial
+from headgate.endpoints.common.route_metadata import operation_id
 from headgate.endpoints.http import hosts
 from headgate.endpoints.http.break_glass_header import BreakGlassHeader, BreakGlassStatus
 from headgate.endpoints.http.organization_path import OrganizationPathMiddleware
@@ -40,7 +41,14 @@ def http_application(
 ) -> FastAPI:
     """Return the application of one deployment."""
     # No pages of the framework's: they load their scripts from elsewhere.
-    app = FastAPI(title="Headgate", version="0.1.0", docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title="Headgate",
+        version="0.1.0",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        generate_unique_id_function=operation_id,
+    )
     app.state.deployed = AppState(
         organizations=deployment.organizations,
         identity=deployment.identity,

@@ -23,6 +23,7 @@ from headgate.endpoints.api.operations import audit, deployment, notifications, 
 from headgate.endpoints.api.pipelines import charts, lineage, pipelines, runs, triggers
 from headgate.endpoints.api.resources import aliases, connections, models, organizations, projects, resources
 from headgate.endpoints.api.sql import sql
+from headgate.endpoints.common.route_metadata import operation_id
 
 _MODULES = (
     status,
@@ -61,7 +62,7 @@ _MODULES = (
 @cache
 def api_routes() -> Sequence[BaseRoute]:
     """Return every route below `/api/v1`: put together once, which takes a second and says nothing of one deployment."""
-    router = APIRouter()
+    router = APIRouter(generate_unique_id_function=operation_id)
     for module in _MODULES:
         router.include_router(module.router, prefix="/api/v1")
     # Whole before it is handed out: see the end of `http_application`, which does this for what else there is.

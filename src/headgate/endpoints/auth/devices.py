@@ -43,14 +43,14 @@ Enter the code only if you see it on a device of your own.</p>
 </form>""")
 
 
-class Answer(StrictSchema):
+class DeviceAnswer(StrictSchema):
     """Whether a device may log in as the caller."""
 
     allow: bool
 
 
 @router.post("/api/v1/devices/{code}", status_code=204, **caller_only("the device acts as the caller"))
-def answer(code: str, body: Answer, ways: CurrentAuth, session: CurrentSession) -> None:
+def answer_device(code: str, body: DeviceAnswer, ways: CurrentAuth, session: CurrentSession) -> None:
     """Let the device in that shows this code, or keep it out."""
     ways.devices.answer(code, session, ways.authentication.now, allow=body.allow)
 

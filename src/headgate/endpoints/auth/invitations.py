@@ -10,34 +10,34 @@ from headgate.control.authentication.services import Entrance
 from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.kernel.ports import DocumentConflictError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth, session
-from headgate.endpoints.auth.sessions import LoggedIn, LoginName, PasswordText, entered
+from headgate.endpoints.auth.sessions import LoginName, LoginResult, PasswordText, entered
 from headgate.endpoints.common.context import CurrentCaller, CurrentContext
 from headgate.endpoints.common.csrf import require_own_origin
 from headgate.endpoints.common.lookup import Text, resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, public, requires
-from headgate.endpoints.common.schemas import Page, StrictSchema
-from headgate.endpoints.common.writes import DONE, WriteResult, Writes
+from headgate.endpoints.common.schemas import StrictSchema, page_model
+from headgate.endpoints.common.writes import DONE, WriteAnswer, Writes
 from headgate.facts.ids import PrincipalId
 
 router = APIRouter(prefix="/api/v1/invitations", tags=["logins"])
 
 
-class NewInvitation(StrictSchema):
+class InvitationCreate(StrictSchema):
     """Whoever takes it joins with this role on the organization, or on the place that users come into."""
 
     role: Annotated[Text, Field(min_length=1, max_length=100)] = "member"
     place: Annotated[Text, Field(max_length=200)] | None = None
 
 
-class Invited(WriteResult):
+class IssuedInvitation(WriteAnswer):
     """`invitation` is the secret to hand over; it stands in this answer only, and not in that of a repeated request."""
 
     invitation: str | None = None
     ends: float | None = None
 
 
-class InvitationShown(BaseModel):
+class InvitationSummary(BaseModel):
     """An invitation that stands until `ends` (seconds since the epoch), and who made it."""
 
     id: str
@@ -47,7 +47,7 @@ class InvitationShown(BaseModel):
     ends: float
 
 
-class Newcomer(StrictSchema):
+class InvitationAcceptance(StrictSchema):
     """Somebody who is no user of the deployment yet. With `cookie` the session is put into the browser's cookie."""
 
     login: LoginName
@@ -55,25 +55,25 @@ class Newcomer(StrictSchema):
     cookie: bool = False
 
 
-class Joined(BaseModel):
+class AcceptedInvitation(BaseModel):
     """The user is in the organization of this id and `name` now; `login` is there for a new user of the deployment."""
 
     organization: str
     name: str
     principal: str
     revision: int
-    login: LoggedIn | None = None
+    login: LoginResult | None = None
 
 
 @router.post(
     "",
     status_code=201,
-    response_model=Invited,
+    response_model=IssuedInvitation,
     response_model_exclude_none=True,
     **requires("organization.add_user", "assignment.add"),
 )
-def invite(
-    body: NewInvitation, services: CurrentContext, caller: CurrentCaller, ways: CurrentAuth, write: Writes
+def create_invitation(
+    body: InvitationCreate, services: CurrentContext, caller: CurrentCaller, ways: CurrentAuth, write: Writes
 ) -> dict[str, Any]:
     """Invite somebody."""
     place = resource(services, caller, body.place) if body.place else None
@@ -84,7 +84,7 @@ def invite(
 
 @router.get(
     "",
-    response_model=Page[InvitationShown],
+    response_model=page_model(InvitationSummary),
     **caller_only("it lists the caller's own, and everybody's to who manages users"),
 )
 def list_invitations(
@@ -97,7 +97,7 @@ def list_invitations(
 
 
 @router.delete("/{id}", **DONE, **caller_only("one's own, or with `organization.manage_users`"))
-def withdraw(
+def delete_invitation(
     id: str, services: CurrentContext, caller: CurrentCaller, ways: CurrentAuth, write: Writes
 ) -> dict[str, Any]:
     """Withdraw an invitation."""
@@ -108,16 +108,21 @@ def withdraw(
 
 
 @router.get("/{secret}/accept", **public("whoever is invited is nobody yet; the secret is in the address"))
-def look(secret: str, ways: CurrentAuth) -> InvitationShown:
+def get_invitation(secret: str, ways: CurrentAuth) -> InvitationSummary:
     """Tell what somebody is invited to."""
     found = ways.invitations.find(secret)
     return _shown(found, found.by.principal)
 
 
 @router.post("/{secret}/accept", status_code=201, **public("whoever is invited is nobody yet"))
-def accept(
-    secret: str, request: Request, response: Response, ways: CurrentAuth, told: Client, body: Newcomer | None = None
-) -> Joined:
+def accept_invitation(
+    secret: str,
+    request: Request,
+    response: Response,
+    ways: CurrentAuth,
+    told: Client,
+    body: InvitationAcceptance | None = None,
+) -> AcceptedInvitation:
     """Join: as the user whose session it is, or as a new one with a login name and password."""
     found = ways.invitations.find(secret)
     if body is None:
@@ -131,7 +136,7 @@ def accept(
     return joined.model_copy(update={"login": login})
 
 
-def _register(ways: Entrance, found: Invitation, body: Newcomer) -> PrincipalId:
+def _register(ways: Entrance, found: Invitation, body: InvitationAcceptance) -> PrincipalId:
     """Register the user that an invitation is for. Raises `NotFoundError` if another request has just used the invitation."""
     try:
         return ways.authentication.newcomer(found.newcomer, body.login, body.password)
@@ -141,12 +146,12 @@ def _register(ways: Entrance, found: Invitation, body: Newcomer) -> PrincipalId:
         raise
 
 
-def _joined(ways: Entrance, found: Invitation, principal: PrincipalId) -> Joined:
+def _joined(ways: Entrance, found: Invitation, principal: PrincipalId) -> AcceptedInvitation:
     user = ways.authentication.user(principal)
     facts = ways.invitations.accept(found, principal, user.name if user else principal)
     name = ways.invitations.organization_name(found)
-    return Joined(organization=found.organization, name=name, principal=principal, revision=facts.revision)
+    return AcceptedInvitation(organization=found.organization, name=name, principal=principal, revision=facts.revision)
 
 
-def _shown(each: Invitation, by: str) -> InvitationShown:
-    return InvitationShown(id=each.id, organization=each.organization, by=by, role=each.role, ends=each.ends)
+def _shown(each: Invitation, by: str) -> InvitationSummary:
+    return InvitationSummary(id=each.id, organization=each.organization, by=by, role=each.role, ends=each.ends)

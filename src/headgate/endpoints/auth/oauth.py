@@ -25,14 +25,14 @@ _DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 _NOT_KEPT = {"cache-control": "no-store"}
 
 
-class OAuthFault(BaseModel):
+class OAuthErrorBody(BaseModel):
     """An error as OAuth 2.0 wants it."""
 
     error: str
     error_description: str
 
 
-class Granted(BaseModel):
+class OAuthToken(BaseModel):
     """A secret to send as `Authorization: Bearer`, and for how many seconds it is good."""
 
     access_token: str
@@ -40,7 +40,7 @@ class Granted(BaseModel):
     expires_in: int
 
 
-class DeviceCode(BaseModel):
+class DeviceAuthorizationBody(BaseModel):
     """What a device shows to a person, and what it polls with."""
 
     device_code: str
@@ -65,7 +65,7 @@ def on_oauth(_: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, OAuthError):
         raise error
     known = {"www-authenticate": 'Basic realm="headgate"'} if error.status == 401 else {}  # noqa: PLR2004
-    body = OAuthFault(error=error.word, error_description=str(error))
+    body = OAuthErrorBody(error=error.word, error_description=str(error))
     return JSONResponse(body.model_dump(), error.status, headers={**_NOT_KEPT, **known})
 
 
@@ -91,7 +91,7 @@ def _takes(reason: str, **fields: str) -> dict[str, Any]:
     """Describe a route that takes a form and needs no caller."""
     properties = {name: {"type": "string", "description": text} for name, text in fields.items()}
     content = {_FORM: {"schema": {"type": "object", "properties": properties}}}
-    fault: dict[str, Any] = {"model": OAuthFault}
+    fault: dict[str, Any] = {"model": OAuthErrorBody}
     return {
         "openapi_extra": {PUBLIC: reason, "requestBody": {"content": content}},
         "responses": {
@@ -105,7 +105,7 @@ def _takes(reason: str, **fields: str) -> dict[str, Any]:
 
 @router.post(
     "/oauth2/token",
-    response_model=Granted,
+    response_model=OAuthToken,
     **_takes(
         "whoever asks for a token has none yet",
         grant_type=f"`{_CREDENTIALS}`, or `{_DEVICE}`",
@@ -114,7 +114,7 @@ def _takes(reason: str, **fields: str) -> dict[str, Any]:
         device_code="what `/oauth2/device_authorization` gave",
     ),
 )
-def token(request: Request, fields: Form, ways: CurrentAuth) -> JSONResponse:
+def create_oauth_token(request: Request, fields: Form, ways: CurrentAuth) -> JSONResponse:
     """Give a short-lived token to a service principal, or a session to a device that was let in."""
     kind = fields.get("grant_type")
     if kind == _CREDENTIALS:
@@ -129,7 +129,9 @@ def token(request: Request, fields: Form, ways: CurrentAuth) -> JSONResponse:
 @router.post(
     "/oauth2/device_authorization", **_takes("a device is nobody until it was let in", client_id="what the device is")
 )
-def device_authorization(request: Request, fields: Form, ways: CurrentAuth, told: Client) -> DeviceCode:
+def create_device_authorization(
+    request: Request, fields: Form, ways: CurrentAuth, told: Client
+) -> DeviceAuthorizationBody:
     """Give a device a code, which somebody enters who is logged in elsewhere."""
     said = {**told, "agent": agent(fields.get("client_id", "")) or told["agent"]}
     try:
@@ -137,7 +139,7 @@ def device_authorization(request: Request, fields: Form, ways: CurrentAuth, told
     except TooOftenError as error:
         raise OAuthError("slow_down", str(error), 429) from None
     page = f"{base_url(request.scope)}/oauth2/device"
-    return DeviceCode(
+    return DeviceAuthorizationBody(
         device_code=asked.secret,
         user_code=asked.code,
         verification_uri=page,
@@ -148,7 +150,7 @@ def device_authorization(request: Request, fields: Form, ways: CurrentAuth, told
 
 
 @router.get("/.well-known/oauth-authorization-server", openapi_extra={PUBLIC: "it tells where to log in"})
-def metadata(request: Request) -> dict[str, Any]:
+def get_oauth_metadata(request: Request) -> dict[str, Any]:
     """What is served here of OAuth 2.0 (RFC 8414)."""
     here = base_url(request.scope)
     return {
@@ -161,19 +163,19 @@ def metadata(request: Request) -> dict[str, Any]:
     }
 
 
-def _for_service(ways: Entrance, client: str, secret: str) -> Granted:
+def _for_service(ways: Entrance, client: str, secret: str) -> OAuthToken:
     try:
         issued = ways.access_tokens.issue(client, secret)
     except LoginError as error:
         raise OAuthError("invalid_client", str(error), 401) from None
-    return Granted(access_token=issued.secret, expires_in=int(issued.seconds))
+    return OAuthToken(access_token=issued.secret, expires_in=int(issued.seconds))
 
 
-def _for_device(ways: Entrance, code: str) -> Granted:
+def _for_device(ways: Entrance, code: str) -> OAuthToken:
     found = ways.devices.redeem(code, ways.authentication.now)
     if isinstance(found, PendingReason):
         raise OAuthError(found.value, _WAITS[found])
-    return Granted(access_token=found.secret, expires_in=int(found.session.ends - found.session.at))
+    return OAuthToken(access_token=found.secret, expires_in=int(found.session.ends - found.session.at))
 
 
 _WAITS = {

@@ -20,7 +20,7 @@ LoginName = Annotated[Text, Field(min_length=1, max_length=200)]
 PasswordText = Annotated[Text, Field(max_length=2000)]
 
 
-class Login(StrictSchema):
+class LoginCreate(StrictSchema):
     """A login name and its password. With `cookie` the session is put into the browser's cookie, and not into the answer."""
 
     login: LoginName
@@ -28,7 +28,7 @@ class Login(StrictSchema):
     cookie: bool = False
 
 
-class LoggedIn(BaseModel):
+class LoginResult(BaseModel):
     """Somebody is logged in until `ends` (seconds since the epoch).
 
     `session` is the secret to send as `Authorization: Bearer`; `csrf` is what a page sends beside the cookie instead.
@@ -41,7 +41,7 @@ class LoggedIn(BaseModel):
     csrf: str | None = None
 
 
-class SessionShown(BaseModel):
+class SessionSummary(BaseModel):
     """A session of one's own; times in seconds since the epoch. `how` is by what: `password`, `oidc`, `device` ..."""
 
     id: str
@@ -53,7 +53,7 @@ class SessionShown(BaseModel):
     current: bool
 
 
-class NewPassword(StrictSchema):
+class PasswordPatch(StrictSchema):
     """Another password for oneself."""
 
     old: PasswordText
@@ -61,7 +61,7 @@ class NewPassword(StrictSchema):
 
 
 @router.post("/login", status_code=201, **public("whoever logs in is nobody yet"))
-def log_in(body: Login, request: Request, response: Response, ways: CurrentAuth, told: Client) -> LoggedIn:
+def log_in(body: LoginCreate, request: Request, response: Response, ways: CurrentAuth, told: Client) -> LoginResult:
     """Log in by a password."""
     require_own_origin(request)
     started = ways.authentication.log_in(body.login, body.password, told)
@@ -77,19 +77,21 @@ def log_out(request: Request, response: Response, ways: CurrentAuth, session: Cu
 
 
 @router.get("/session", **caller_only("it tells about the session that it is sent with"))
-def this_session(request: Request, session: CurrentSession) -> LoggedIn:
+def get_session(request: Request, session: CurrentSession) -> LoginResult:
     """Whose session this is, and what a page sends beside its cookie."""
-    return LoggedIn(id=session.id, principal=session.principal, ends=session.ends, csrf=csrf_token(presented(request)))
+    return LoginResult(
+        id=session.id, principal=session.principal, ends=session.ends, csrf=csrf_token(presented(request))
+    )
 
 
 @router.get("/sessions", **caller_only("they are the caller's own"))
-def list_sessions(ways: CurrentAuth, session: CurrentSession) -> list[SessionShown]:
+def list_sessions(ways: CurrentAuth, session: CurrentSession) -> list[SessionSummary]:
     """One's own sessions, newest first."""
     return [_shown(each, session) for each in ways.authentication.sessions.of(session.principal)]
 
 
 @router.delete("/sessions/{id}", status_code=204, **caller_only("it is the caller's own"))
-def end_session(id: str, ways: CurrentAuth, session: CurrentSession) -> None:
+def delete_session(id: str, ways: CurrentAuth, session: CurrentSession) -> None:
     """End one of one's own sessions, wherever it is."""
     if id not in {each.id for each in ways.authentication.sessions.of(session.principal)}:
         raise NotFoundError(f"there is no session `{id}` of yours")
@@ -97,15 +99,15 @@ def end_session(id: str, ways: CurrentAuth, session: CurrentSession) -> None:
 
 
 @router.post("/password", status_code=204, **caller_only("it is the caller's own"))
-def change_password(body: NewPassword, ways: CurrentAuth, session: CurrentSession, told: Client) -> None:
+def change_password(body: PasswordPatch, ways: CurrentAuth, session: CurrentSession, told: Client) -> None:
     """Change one's password, and end one's other sessions."""
     ways.authentication.change_password(session, body.old, body.new, told["address"])
 
 
-def entered(request: Request, response: Response, started: NewSession, *, cookie: bool) -> LoggedIn:
+def entered(request: Request, response: Response, started: NewSession, *, cookie: bool) -> LoginResult:
     """Return the answer to who has logged in."""
     session = started.session
-    answer = LoggedIn(id=session.id, principal=session.principal, ends=session.ends)
+    answer = LoginResult(id=session.id, principal=session.principal, ends=session.ends)
     response.headers["cache-control"] = "no-store"
     if not cookie:
         return answer.model_copy(update={"session": started.secret})
@@ -113,8 +115,8 @@ def entered(request: Request, response: Response, started: NewSession, *, cookie
     return answer.model_copy(update={"csrf": csrf_token(started.secret)})
 
 
-def _shown(each: Session, current: Session) -> SessionShown:
-    return SessionShown(
+def _shown(each: Session, current: Session) -> SessionSummary:
+    return SessionSummary(
         id=each.id,
         at=each.at,
         ends=each.ends,

@@ -8,14 +8,14 @@ from headgate.control.identity.directory import Directory
 from headgate.decision.diff.results import Ability, PipelineImpact, SubjectImpact
 
 
-class ShownAbility(BaseModel):
+class ImpactAbility(BaseModel):
     """An action; `role` is there where it is about an assignment."""
 
     action: str
     role: str | None = None
 
 
-class ShownEffect(BaseModel):
+class ImpactEffect(BaseModel):
     """What a principal loses and gains on a resource; `before` and `after` are the roles that give as much there."""
 
     principal: str
@@ -23,11 +23,11 @@ class ShownEffect(BaseModel):
     resource: str
     before: str | None = None
     after: str | None = None
-    lost: list[ShownAbility]
-    gained: list[ShownAbility]
+    lost: list[ImpactAbility]
+    gained: list[ImpactAbility]
 
 
-class ShownPipeline(BaseModel):
+class ImpactedPipeline(BaseModel):
     """A pipeline that breaks by what is lost, or opens by what is gained."""
 
     pipeline: str

@@ -14,7 +14,7 @@ Word = Annotated[Text, Field(max_length=1000)]
 Prose = Annotated[Text, Field(max_length=100_000)]
 
 
-class NamedEdge(StrictSchema):
+class RelationEdgeCreate(StrictSchema):
     """One end of a relation: the id or full name of what it leads to, whether it counts, and its stream's name if any."""
 
     to: Called
@@ -22,11 +22,11 @@ class NamedEdge(StrictSchema):
     stream: Annotated[Text, Field(max_length=255)] = ""
 
 
-Edges = Annotated[dict[Title, Annotated[list[NamedEdge], Field(max_length=1000)]], Field(max_length=50)]
+Edges = Annotated[dict[Title, Annotated[list[RelationEdgeCreate], Field(max_length=1000)]], Field(max_length=50)]
 AttributesBody = Annotated[dict[Title, Annotated[list[Word], Field(max_length=100)]], Field(max_length=50)]
 
 
-class ResourceChange(StrictSchema):
+class ResourcePatch(StrictSchema):
     """One thing that is to be otherwise: its name or its parent (of a table, both), these relations, or these attributes."""
 
     name: Title | None = None
@@ -35,7 +35,7 @@ class ResourceChange(StrictSchema):
     attributes: AttributesBody | None = None
 
 
-class Proposed(ResourceChange):
+class ProposedChange(ResourcePatch):
     """One thing that is to be otherwise; what describes it, too."""
 
     description: Prose | None = None
@@ -50,7 +50,7 @@ def relations_from(moment: Evaluation, named: Edges) -> Relations:
     }
 
 
-def proposal(moment: Evaluation, body: ResourceChange) -> Proposal:
+def proposal(moment: Evaluation, body: ResourcePatch) -> Proposal:
     """Return what a body says, with ids only."""
     said: dict[str, Any] = body.model_dump(exclude_none=True)
     if body.parent is not None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
 
 NEEDS, PUBLIC, OWN = "x-headgate-needs", "x-headgate-public", "x-headgate-own"
@@ -19,6 +20,11 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
+
+
+def operation_id(route: APIRoute) -> str:
+    """Return the id of a route's operation in the OpenAPI document: its name, as a generated client calls the method."""
+    return route.name
 
 
 _PROBLEM = {"model": Problem, "content": {"application/problem+json": {}}}

@@ -1,9 +1,10 @@
 """What bodies are made of: a field that nobody knows is an error, and nothing is longer than it has to be."""
 
 import json
+from functools import cache
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from headgate.endpoints.common.lookup import Text
 
@@ -22,6 +23,12 @@ class Page(BaseModel, Generic[Row]):
     items: list[Row]
     next: str | None
     revision: int
+
+
+@cache
+def page_model(row: type[BaseModel]) -> type[BaseModel]:
+    """Return the schema of a page of rows; the OpenAPI document names it after them."""
+    return create_model(f"{row.__name__.removesuffix('Summary')}Page", __base__=Page[row])
 
 
 Called = Annotated[Text, Field(min_length=1, max_length=1000)]

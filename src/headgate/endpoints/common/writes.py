@@ -17,7 +17,7 @@ from headgate.control.kernel.ports import RequestOrigin
 from headgate.decision.diff.results import SubjectImpact
 from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
 from headgate.endpoints.common.idempotency import IdempotencyKey, digest, once, replay_or_run
-from headgate.endpoints.common.impact_schemas import ShownEffect, ShownPipeline, effect, pipeline
+from headgate.endpoints.common.impact_schemas import ImpactedPipeline, ImpactEffect, effect, pipeline
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.replies import Reply
@@ -32,7 +32,7 @@ _SHOWN = 100
 """So many effects of a dry run are shown; the rest is counted."""
 
 
-class WriteResult(BaseModel):
+class WriteAnswer(BaseModel):
     """What a write gives: the revision that has it, what was made, and the new version of the resource.
 
     A dry run writes nothing and gives what it would have written and what would be different for whom.
@@ -46,12 +46,12 @@ class WriteResult(BaseModel):
     dry_run: bool = False
     changes: list[dict[str, Any]] | None = None
     needed: list[dict[str, Any]] | None = None
-    effects: list[ShownEffect] | None = None
-    pipelines: list[ShownPipeline] | None = None
+    effects: list[ImpactEffect] | None = None
+    pipelines: list[ImpactedPipeline] | None = None
     more_effects: int | None = None
 
 
-DONE: dict[str, Any] = {"response_model": WriteResult, "response_model_exclude_none": True}
+DONE: dict[str, Any] = {"response_model": WriteAnswer, "response_model_exclude_none": True}
 """What a route says that answers so."""
 
 

@@ -51,7 +51,7 @@ def iceberg_router(identify: AuthenticateRequest, record_denial: RecordDenial) -
     _view_routes(router)
     endpoints = [each for route in router.routes if isinstance(route, APIRoute) for each in _advertised(route)]
 
-    @router.get("/v1/config", **_needs(DISCOVER))
+    @router.get("/v1/config", name="get_catalog_config", **_needs(DISCOVER))
     def config(asking: Asked) -> dict[str, Any]:
         # Spark would send a report for each scan, of which nothing is kept.
         overrides = {"rest-metrics-reporting-enabled": "false"} if asking.who.guarded else {}

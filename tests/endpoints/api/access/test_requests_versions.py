@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from headgate.control.access.switches import ChangeSetting
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.ports import DocumentPut
-from headgate.endpoints.api.access.agreements import OneAccess
-from headgate.endpoints.api.access.change_requests import OneChange
-from headgate.endpoints.api.access.requests import OneRequest
+from headgate.endpoints.api.access.agreements import Agreement
+from headgate.endpoints.api.access.change_requests import ChangeRequest
+from headgate.endpoints.api.access.requests import AccessRequest
 from tests.app.deployment_harness import Place
 from tests.endpoints.conftest import Make
 
@@ -83,7 +83,7 @@ def access(make: Make) -> Approval:
     place = mesh(make)
     body = {"port": "orders.port", "consumer": "buyers", "purpose": "to know"}
     id = place.create("/access", body, by="robot")
-    found = Approval(place, f"/access/{id}", OneAccess, "ann", {})
+    found = Approval(place, f"/access/{id}", Agreement, "ann", {})
     found.changes.update(
         port_name=found.renamed("/resources/orders.port", "salaries"),
         consumer_name=found.renamed("/resources/buyers", "sellers"),
@@ -100,7 +100,7 @@ def change_request(make: Make) -> Approval:
     place = mesh(make)
     body = {"resource": "orders", "attributes": {"kind": ["x"]}, "why": "as it is"}
     id = place.create("/change-requests", body, by="robot")
-    found = Approval(place, f"/change-requests/{id}", OneChange, "ann", {})
+    found = Approval(place, f"/change-requests/{id}", ChangeRequest, "ann", {})
     found.changes.update(
         resource_name=found.renamed("/resources/orders", "salaries"),
         author=found.renamed("/service-principals/robot", "android", by="owner"),
@@ -117,7 +117,7 @@ def request(make: Make) -> Approval:
     place.program("robot", "member")
     body = {"action": "database.describe", "resource": "lake.raw", "purpose": "to know"}
     id = place.create("/requests", body, by="robot")
-    found = Approval(place, f"/requests/{id}", OneRequest, "owner", {})
+    found = Approval(place, f"/requests/{id}", AccessRequest, "owner", {})
     found.changes.update(
         resource=found.renamed("/resources/lake.raw", "salaries"),
         author=found.renamed("/service-principals/robot", "android", by="owner"),

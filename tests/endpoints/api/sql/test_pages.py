@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from headgate.endpoints.api.sql import pages
-from headgate.endpoints.api.sql.schemas import ARROW, ShownStatement
+from headgate.endpoints.api.sql.schemas import ARROW, Statement
 from headgate.endpoints.api.sql.sql import _StreamedRows
 from headgate.spark.sql.statement_store import StoredStatement
 from headgate.spark.sql.statements import RowsDeniedError, SqlLimits, StatementError
@@ -60,15 +60,15 @@ class HeldJson:
         self.written: list[str | None] = []
         """The ids of the statements of these pages."""
         self.go = threading.Event()
-        write = ShownStatement.model_dump_json
+        write = Statement.model_dump_json
 
-        def held(answer: ShownStatement) -> str:
+        def held(answer: Statement) -> str:
             if answer.rows:
                 self.written.append(answer.id)
                 assert self.go.wait(PATIENCE), "the test did not let the page go on"
             return write(answer)
 
-        monkeypatch.setattr(ShownStatement, "model_dump_json", held)
+        monkeypatch.setattr(Statement, "model_dump_json", held)
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ class TestAPage:
         spark.has(booleans(2, 1_000), waits=True)
         id, show = sent(spark, wait_seconds=0).json()["id"], pages.statement_answer
 
-        def late(kept: StoredStatement, start: int, rows: int) -> ShownStatement:
+        def late(kept: StoredStatement, start: int, rows: int) -> Statement:
             spark.made.last.go.set()
             kept.ended.result(PATIENCE)
             return show(kept, start, rows)

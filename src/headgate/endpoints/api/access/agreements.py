@@ -24,13 +24,13 @@ from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluat
 from headgate.endpoints.common.lookup import Text, resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time
+from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
 from headgate.endpoints.common.subject_lookup import display_name_for, principal
 from headgate.endpoints.common.versions import approval_version, tagged_approval
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, SubjectId
-from headgate.facts.snapshot import Agreement
+from headgate.facts.snapshot import Agreement as AgreementFact
 
 router = APIRouter(tags=["access"])
 
@@ -40,7 +40,7 @@ Purpose = Annotated[Text, Field(min_length=1, max_length=10_000)]
 State = Literal["requested", "approved", "rejected", "terminated"]
 
 
-class NewRequest(StrictSchema):
+class AgreementRequest(StrictSchema):
     """A consumer - the caller, or a user or team by id or name - asks to read what a port serves, for a purpose."""
 
     port: Called
@@ -48,24 +48,24 @@ class NewRequest(StrictSchema):
     purpose: Purpose
 
 
-class Dates(StrictSchema):
+class AgreementDates(StrictSchema):
     """From when until when; from now on, and without an end, where it is not said."""
 
     starts: Time | None = None
     ends: Time | None = None
 
 
-class NewAgreement(NewRequest, Dates):
+class AgreementCreate(AgreementRequest, AgreementDates):
     """An agreement that nobody has asked for."""
 
 
-class Edited(Dates):
+class AgreementPatch(AgreementDates):
     """What is to be otherwise; what is left out stays."""
 
     purpose: Purpose | None = None
 
 
-class ShownAccess(BaseModel):
+class AgreementSummary(BaseModel):
     """A request or agreement. `active` says whether the consumer is served now."""
 
     id: str
@@ -81,7 +81,7 @@ class ShownAccess(BaseModel):
     active: bool
 
 
-class OneAccess(ShownAccess):
+class Agreement(AgreementSummary):
     """A request or agreement, and its version."""
 
     version: str
@@ -91,8 +91,8 @@ class OneAccess(ShownAccess):
 Filter = Annotated[Called | None, Query()]
 
 
-@router.get("/access", response_model=Page[ShownAccess], **requires(DISCOVER))
-def list_access(
+@router.get("/access", response_model=page_model(AgreementSummary), **requires(DISCOVER))
+def list_agreements(
     services: CurrentContext,
     moment: RequestedEvaluation,
     pages: CurrentPaging,
@@ -115,7 +115,9 @@ def list_access(
 
 
 @router.post("/access", status_code=201, **DONE, **requires("output_port.request_access"))
-def request_access(body: NewRequest, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
+def request_agreement(
+    body: AgreementRequest, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Ask to read what a port serves. Where the port says so, or the consumer owns it, it is approved at once."""
     id, port = ResourceId(new_id("a")), resource(services, caller, body.port)
     consumer = _consumer(services, _asked(caller, "request_access", port, body), body.consumer)
@@ -123,7 +125,9 @@ def request_access(body: NewRequest, services: CurrentContext, caller: CurrentCa
 
 
 @router.post("/access/add", status_code=201, **DONE, **requires("output_port.add_access"))
-def add_access(body: NewAgreement, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
+def create_agreement(
+    body: AgreementCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Let a consumer read what a port serves without having asked."""
     id, port = ResourceId(new_id("a")), resource(services, caller, body.port)
     consumer = _consumer(services, _asked(caller, "add_access", port, body), body.consumer)
@@ -131,8 +135,8 @@ def add_access(body: NewAgreement, services: CurrentContext, caller: CurrentCall
     return write.execute(AddAccess(id, port, consumer, body.purpose, starts, body.ends), of=id, id=id)
 
 
-@router.get("/access/{access}", response_model=OneAccess, **requires(DISCOVER))
-def show_access(
+@router.get("/access/{access}", response_model=Agreement, **requires(DISCOVER))
+def get_agreement(
     access: Called, services: CurrentContext, moment: RequestedEvaluation, response: Response
 ) -> dict[str, Any]:
     """Show a request or agreement."""
@@ -144,8 +148,8 @@ def show_access(
 
 
 @router.post("/access/{access}/approve", **DONE, **requires("access.approve"))
-def approve_access(
-    access: Called, body: Dates, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+def approve_agreement(
+    access: Called, body: AgreementDates, services: CurrentContext, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
     """Approve a request: the consumer is served from `starts` until `ends`."""
     id, _ = moment.record(moment.facts.agreements, access)
@@ -153,15 +157,15 @@ def approve_access(
 
 
 @router.post("/access/{access}/reject", **DONE, **requires("access.reject"))
-def reject_access(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def reject_agreement(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Reject a request."""
     id, _ = moment.record(moment.facts.agreements, access)
     return write.execute(RejectAccess(id), of=id, id=id)
 
 
 @router.patch("/access/{access}", **DONE, **requires("access.edit"))
-def edit_access(
-    access: Called, body: Edited, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+def update_agreement(
+    access: Called, body: AgreementPatch, services: CurrentContext, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
     """Give a request another purpose; an agreement also other dates."""
     id, found = moment.record(moment.facts.agreements, access)
@@ -174,20 +178,20 @@ def edit_access(
 
 
 @router.post("/access/{access}/terminate", **DONE, **requires("access.terminate"))
-def terminate_access(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def terminate_agreement(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """End an agreement now."""
     id, _ = moment.record(moment.facts.agreements, access)
     return write.execute(TerminateAccess(id), of=id, id=id)
 
 
 @router.delete("/access/{access}", **DONE, **requires("access.delete"))
-def delete_access(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def delete_agreement(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Delete a request or agreement, with what it gave."""
     id, _ = moment.record(moment.facts.agreements, access)
     return write.execute(DeleteAccess(id), of=id, id=id)
 
 
-def _asked(caller: Caller, verb: str, port: ResourceId, body: NewRequest) -> Question:
+def _asked(caller: Caller, verb: str, port: ResourceId, body: AgreementRequest) -> Question:
     return Question(caller, f"output_port.{verb}", port, given={"purpose": (body.purpose,)})
 
 
@@ -215,7 +219,7 @@ def _row(
     moment: Evaluation,
     name: Callable[..., str],
     id: ResourceId,
-    found: Agreement,
+    found: AgreementFact,
     document: Mapping[str, Any],
 ) -> dict[str, Any]:
     now = moment.now

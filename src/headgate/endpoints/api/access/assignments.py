@@ -17,7 +17,7 @@ from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvalu
 from headgate.endpoints.common.lookup import full_name, resolve_visible
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time
+from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
 from headgate.endpoints.common.subject_lookup import resolve_subject
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.caller import Caller
@@ -30,7 +30,7 @@ _MOST = 100
 """So many assignments in one command at most."""
 
 
-class Shown(BaseModel):
+class AssignmentSummary(BaseModel):
     """A subject holds a role on a resource, from `starts` until `ends` (seconds since the epoch; None = open).
 
     `reason` is the id of what it was made for.
@@ -49,7 +49,7 @@ class Shown(BaseModel):
     reason: str
 
 
-class NewAssignment(StrictSchema):
+class AssignmentCreate(StrictSchema):
     """A role on a resource, for a user, service principal, group or team by id or name."""
 
     subject: Called
@@ -60,13 +60,13 @@ class NewAssignment(StrictSchema):
     reason: Annotated[Called, Field(max_length=200)] | None = None
 
 
-class NewAssignments(StrictSchema):
+class AssignmentBatch(StrictSchema):
     """Several assignments: all are made, at one revision, or none."""
 
-    assignments: Annotated[list[NewAssignment], Field(min_length=1, max_length=_MOST)]
+    assignments: Annotated[list[AssignmentCreate], Field(min_length=1, max_length=_MOST)]
 
 
-class NewRole(StrictSchema):
+class AssignmentPatch(StrictSchema):
     """The role that is held instead."""
 
     role: Annotated[Called, Field(max_length=100)]
@@ -78,7 +78,7 @@ ResourceSaid = Annotated[Called, Query(description="what it is on: an id or name
 ReasonSaid = Annotated[str, Query(max_length=200, description="what it was made for; nothing if left out")]
 
 
-@router.get("/assignments", response_model=Page[Shown], **requires(DISCOVER))
+@router.get("/assignments", response_model=page_model(AssignmentSummary), **requires(DISCOVER))
 def list_assignments(
     services: CurrentContext,
     asking: RequestedEvaluation,
@@ -100,15 +100,17 @@ def list_assignments(
 
 
 @router.post("/assignments", status_code=201, **DONE, **requires("assignment.add"))
-def assign(body: NewAssignment, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
+def create_assignment(
+    body: AssignmentCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Give a role."""
     command = _assigning(services, caller, body)
     return write.execute(command, command.resource, id=_id(command))
 
 
 @router.post("/assignments/batch", status_code=201, **DONE, **requires("assignment.add"))
-def assign_several(
-    body: NewAssignments, services: CurrentContext, caller: CurrentCaller, write: Writes
+def create_assignments(
+    body: AssignmentBatch, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give several roles at one revision, or none of them."""
     commands = tuple(_assigning(services, caller, each) for each in body.assignments)
@@ -116,8 +118,8 @@ def assign_several(
 
 
 @router.patch("/assignments", **DONE, **requires("assignment.change"))
-def change(
-    body: NewRole,
+def update_assignment(
+    body: AssignmentPatch,
     services: CurrentContext,
     caller: CurrentCaller,
     write: Writes,
@@ -135,7 +137,7 @@ def change(
 
 
 @router.delete("/assignments", **DONE, **requires("assignment.remove"))
-def revoke(
+def delete_assignment(
     services: CurrentContext,
     caller: CurrentCaller,
     write: Writes,
@@ -150,7 +152,7 @@ def revoke(
     return write.execute(command, asked.resource, id=_id(command))
 
 
-def _assigning(services: EndpointContext, caller: Caller, body: NewAssignment) -> AssignRole:
+def _assigning(services: EndpointContext, caller: Caller, body: AssignmentCreate) -> AssignRole:
     named = Question(caller, "assignment.add", ResourceId(body.resource), role=body.role)
     asked = _about(services, named, body.subject)
     subject = resolve_subject(services, asked, body.subject)

@@ -12,14 +12,14 @@ from headgate.control.kernel.ids import new_id
 from headgate.endpoints.common.context import CurrentContext
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.resource_changes import Proposed, Prose, proposal
+from headgate.endpoints.common.resource_changes import ProposedChange, Prose, proposal
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
-from headgate.endpoints.common.schemas import Called, Page
+from headgate.endpoints.common.schemas import Called, page_model
 from headgate.endpoints.common.subject_lookup import display_name_for
 from headgate.endpoints.common.versions import tagged_approval
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import ChangeRequest
+from headgate.facts.snapshot import ChangeRequest as ChangeRequestFact
 
 router = APIRouter(tags=["change requests"])
 
@@ -28,14 +28,14 @@ _KIND = "change_request"
 State = Literal["requested", "approved", "rejected"]
 
 
-class NewChange(Proposed):
+class ChangeRequestCreate(ProposedChange):
     """One thing that is to be otherwise about a resource, and why."""
 
     resource: Called
     why: Prose = ""
 
 
-class ShownChange(BaseModel):
+class ChangeRequestSummary(BaseModel):
     """A change request."""
 
     id: str
@@ -45,7 +45,7 @@ class ShownChange(BaseModel):
     state: State
 
 
-class OneChange(ShownChange):
+class ChangeRequest(ChangeRequestSummary):
     """A change request with what is to be otherwise, by ids, and why."""
 
     change: dict[str, Any]
@@ -54,8 +54,8 @@ class OneChange(ShownChange):
     revision: int
 
 
-@router.get("/change-requests", response_model=Page[ShownChange], **requires(DISCOVER))
-def list_changes(
+@router.get("/change-requests", response_model=page_model(ChangeRequestSummary), **requires(DISCOVER))
+def list_change_requests(
     services: CurrentContext,
     moment: RequestedEvaluation,
     pages: CurrentPaging,
@@ -74,17 +74,17 @@ def list_changes(
 
 
 @router.post("/change-requests", status_code=201, **DONE, **requires("{type}.submit_change"))
-def submit_change(body: NewChange, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def create_change_request(body: ChangeRequestCreate, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """File a change of a resource for approval."""
     found = moment.resource(body.resource)
-    said = proposal(moment, Proposed(**body.model_dump(exclude={"resource", "why"})))
+    said = proposal(moment, ProposedChange(**body.model_dump(exclude={"resource", "why"})))
     command_from_payload(found, said)
     id = ResourceId(new_id("cr"))
     return write.execute(SubmitChange(id, found.id, {"change": dict(said), "why": body.why}), of=id, id=id)
 
 
-@router.get("/change-requests/{request}", response_model=OneChange, **requires(DISCOVER))
-def show_change(
+@router.get("/change-requests/{request}", response_model=ChangeRequest, **requires(DISCOVER))
+def get_change_request(
     request: Called, services: CurrentContext, moment: RequestedEvaluation, response: Response
 ) -> dict[str, Any]:
     """Show a change request."""
@@ -101,7 +101,7 @@ def show_change(
 
 
 @router.post("/change-requests/{request}/approve", **DONE, **requires("change_request.approve", "{type}.edit"))
-def approve_change(
+def approve_change_request(
     request: Called, services: CurrentContext, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
     """Approve a change: it is made at the same revision, which needs what making it needs."""
@@ -111,13 +111,13 @@ def approve_change(
 
 
 @router.post("/change-requests/{request}/reject", **DONE, **requires("change_request.reject"))
-def reject_change(request: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def reject_change_request(request: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Reject a change."""
     id, _ = moment.record(moment.facts.change_requests, request)
     return write.execute(RejectChange(id), of=id, id=id)
 
 
-def _row(moment: Evaluation, name: Callable[..., str], id: ResourceId, found: ChangeRequest) -> dict[str, Any]:
+def _row(moment: Evaluation, name: Callable[..., str], id: ResourceId, found: ChangeRequestFact) -> dict[str, Any]:
     return {
         "id": id,
         "resource": found.resource,

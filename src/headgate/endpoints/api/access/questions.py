@@ -10,8 +10,9 @@ from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.parsing import InvalidDocumentError
 from headgate.control.questions.parsing import question
 from headgate.decision.explain.explain import explain, smallest_fixes
-from headgate.decision.types import Decision, Fix, GrantPath, Question, RequiredAssignment
-from headgate.endpoints.api.resources.resources import Line, listed
+from headgate.decision.types import Decision, GrantPath, Question, RequiredAssignment
+from headgate.decision.types import Fix as SmallestFix
+from headgate.endpoints.api.resources.resources import ResourceSummary, listed
 from headgate.endpoints.authzen.routes import record_decisions
 from headgate.endpoints.common.context import CurrentContext, EndpointContext
 from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
@@ -19,7 +20,7 @@ from headgate.endpoints.common.lookup import Text, full_name, require_on_organiz
 from headgate.endpoints.common.paging import CurrentPaging, Paging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import caller_only, requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema
+from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
 from headgate.endpoints.common.scope import REQUEST
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -36,7 +37,7 @@ Action = Annotated[Text, Field(min_length=1, max_length=100)]
 Properties = Annotated[dict[Text, JsonValue], Field(max_length=50)]
 
 
-class Asked(StrictSchema):
+class ActionQuestion(StrictSchema):
     """An action, for the caller or for somebody else (an id or name), and what else the call would say, by ids."""
 
     action: Action
@@ -44,13 +45,13 @@ class Asked(StrictSchema):
     properties: Properties = Field(default_factory=dict)
 
 
-class AskedOf(Asked):
+class DecisionQuestion(ActionQuestion):
     """An action on a resource."""
 
     resource: Called
 
 
-class Who(StrictSchema):
+class PrincipalsQuestion(StrictSchema):
     """An action on a resource, for whoever."""
 
     action: Action
@@ -58,7 +59,7 @@ class Who(StrictSchema):
     properties: Properties = Field(default_factory=dict)
 
 
-class Answer(BaseModel):
+class DecisionAnswer(BaseModel):
     """A decision, the model in force and the revision that it was taken at."""
 
     allowed: bool
@@ -68,7 +69,7 @@ class Answer(BaseModel):
     revision: int
 
 
-class Because(BaseModel):
+class DecisionReason(BaseModel):
     """One way that allows it: the role, and who was assigned which role on what; `weakest` decided among several."""
 
     role: str
@@ -79,7 +80,7 @@ class Because(BaseModel):
     reason: str
 
 
-class Lacking(BaseModel):
+class MissingRight(BaseModel):
     """What a refused call lacks."""
 
     code: str
@@ -87,7 +88,7 @@ class Lacking(BaseModel):
     what: str
 
 
-class Assignable(BaseModel):
+class FixAssignment(BaseModel):
     """One assignment to make, and who could make it."""
 
     role: str
@@ -95,21 +96,21 @@ class Assignable(BaseModel):
     approvers: list[str]
 
 
-class Mending(BaseModel):
+class Fix(BaseModel):
     """Assignments that together would allow it."""
 
-    assignments: list[Assignable]
+    assignments: list[FixAssignment]
 
 
-class Explained(Answer):
+class Explanation(DecisionAnswer):
     """A decision with every way that allows it, or with what is missing and the smallest fixes."""
 
-    because: list[Because]
-    missing: Lacking | None
-    fixes: list[Mending]
+    because: list[DecisionReason]
+    missing: MissingRight | None
+    fixes: list[Fix]
 
 
-class Able(BaseModel):
+class AllowedPrincipal(BaseModel):
     """Somebody who may."""
 
     id: str
@@ -120,8 +121,10 @@ class Able(BaseModel):
 _OWN = caller_only("asks about the caller; about anybody else it needs `organization.ask`")
 
 
-@router.post("/questions", response_model=Answer, **_OWN)
-def ask(body: AskedOf, request: Request, services: CurrentContext, moment: RequestedEvaluation) -> dict[str, Any]:
+@router.post("/questions", response_model=DecisionAnswer, **_OWN)
+def ask_question(
+    body: DecisionQuestion, request: Request, services: CurrentContext, moment: RequestedEvaluation
+) -> dict[str, Any]:
     """Answer whether the caller, or somebody else, may do something on a resource."""
     place = moment.resource(body.resource)
     asked = _question(moment, about(services, moment, body.subject), body.action, place.id, body.properties)
@@ -136,9 +139,9 @@ def ask(body: AskedOf, request: Request, services: CurrentContext, moment: Reque
     }
 
 
-@router.post("/questions/explain", response_model=Explained, **_OWN)
-def explain_answer(
-    body: AskedOf, request: Request, services: CurrentContext, moment: RequestedEvaluation
+@router.post("/questions/explain", response_model=Explanation, **_OWN)
+def explain_question(
+    body: DecisionQuestion, request: Request, services: CurrentContext, moment: RequestedEvaluation
 ) -> dict[str, Any]:
     """Answer with the reasons: every way that allows it, or what is missing and the smallest fixes."""
     place = moment.resource(body.resource)
@@ -162,15 +165,17 @@ def explain_answer(
     }
 
 
-@router.post("/questions/who", response_model=Page[Able], **requires(ASK))
-def ask_who(body: Who, services: CurrentContext, moment: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
+@router.post("/questions/who", response_model=page_model(AllowedPrincipal), **requires(ASK))
+def list_allowed_principals(
+    body: PrincipalsQuestion, services: CurrentContext, moment: RequestedEvaluation, pages: CurrentPaging
+) -> dict[str, Any]:
     """List who may do something on a resource, by themselves."""
     require_on_organization(services, moment.caller, ASK)
     return able(services, moment, moment.resource(body.resource), (body.action, body.properties), pages)
 
 
-@router.get("/resources/{resource}/who", response_model=Page[Able], **requires(ASK))
-def list_who(
+@router.get("/resources/{resource}/who", response_model=page_model(AllowedPrincipal), **requires(ASK))
+def list_principals_of_resource(
     resource: Called,
     action: Annotated[Action, Query()],
     services: CurrentContext,
@@ -178,12 +183,12 @@ def list_who(
     pages: CurrentPaging,
 ) -> dict[str, Any]:
     """List who may do something on a resource, by themselves."""
-    return ask_who(Who(action=action, resource=resource), services, moment, pages)
+    return list_allowed_principals(PrincipalsQuestion(action=action, resource=resource), services, moment, pages)
 
 
-@router.post("/questions/which", response_model=Page[Line], **_OWN)
-def ask_which(
-    body: Asked, services: CurrentContext, moment: RequestedEvaluation, pages: CurrentPaging
+@router.post("/questions/which", response_model=page_model(ResourceSummary), **_OWN)
+def list_allowed_resources(
+    body: ActionQuestion, services: CurrentContext, moment: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
     """List where the caller, or somebody else, may do something."""
     caller, facts = about(services, moment, body.subject), moment.facts
@@ -251,7 +256,7 @@ def _allowed(moment: Evaluation, asked: Sequence[Question]) -> Iterable[Resource
     return (each.question.resource for each in moment.answers.check_many(asked, moment.now) if each.allowed)
 
 
-def _fix(services: EndpointContext, moment: Evaluation, fix: Fix) -> dict[str, Any]:
+def _fix(services: EndpointContext, moment: Evaluation, fix: SmallestFix) -> dict[str, Any]:
     return {"assignments": [_needed(services, moment, each) for each in fix.assignments]}
 
 

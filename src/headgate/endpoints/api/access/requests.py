@@ -15,19 +15,20 @@ from headgate.endpoints.common.evaluation_time import CurrentEvaluation
 from headgate.endpoints.common.lookup import ORGANIZATION_NAME, Text, candidates, full_name
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time
+from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
 from headgate.endpoints.common.versions import approval_version, set_version
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.caller import Caller
 from headgate.facts.ids import RequestId, ResourceId
-from headgate.facts.snapshot import AccessRequest, Snapshot
+from headgate.facts.snapshot import AccessRequest as AccessRequestFact
+from headgate.facts.snapshot import Snapshot
 
 router = APIRouter(tags=["requests"])
 
 _KIND = "request"
 
 
-class NewRequest(StrictSchema):
+class AccessRequestCreate(StrictSchema):
     """An action on what goes by an id or full name, whether there is such a thing or not, and for which purpose."""
 
     action: Annotated[Text, Field(min_length=1, max_length=100)]
@@ -35,13 +36,13 @@ class NewRequest(StrictSchema):
     purpose: Annotated[Text, Field(min_length=1, max_length=10_000)]
 
 
-class Approval(StrictSchema):
+class AccessRequestApproval(StrictSchema):
     """Until when it is allowed (seconds since the epoch); without an end where it is not said."""
 
     ends: Time | None = None
 
 
-class ShownRequest(BaseModel):
+class AccessRequestSummary(BaseModel):
     """A request. `own` is the caller's, `waiting` one that the caller could approve.
 
     `resource` is the name of what it is about now, to a caller that may see it; to any other, what it was filed under.
@@ -57,7 +58,7 @@ class ShownRequest(BaseModel):
     waiting: bool
 
 
-class OneRequest(ShownRequest):
+class AccessRequest(AccessRequestSummary):
     """A request, its version and the revision that it was read at."""
 
     version: str
@@ -67,8 +68,8 @@ class OneRequest(ShownRequest):
 _OWN = caller_only("the caller's own requests, and those that only they, among others, could approve")
 
 
-@router.get("/requests", response_model=Page[ShownRequest], **_OWN)
-def list_requests(
+@router.get("/requests", response_model=page_model(AccessRequestSummary), **_OWN)
+def list_access_requests(
     services: CurrentContext,
     caller: CurrentCaller,
     pages: CurrentPaging,
@@ -90,7 +91,7 @@ def list_requests(
 
 
 @router.post("/requests", status_code=201, **DONE, **caller_only("anybody may ask for anything, under any name"))
-def file_request(body: NewRequest, services: CurrentContext, write: Writes) -> dict[str, Any]:
+def create_access_request(body: AccessRequestCreate, services: CurrentContext, write: Writes) -> dict[str, Any]:
     """Ask to be allowed something. What is there, hidden or missing is asked for alike, and gives the same answer."""
     id = RequestId(new_id("q"))
     place = _client_network(services.control.snapshot, body.resource)
@@ -101,8 +102,8 @@ def file_request(body: NewRequest, services: CurrentContext, write: Writes) -> d
     return answer
 
 
-@router.get("/requests/{request}", response_model=OneRequest, **_OWN)
-def show_request(
+@router.get("/requests/{request}", response_model=AccessRequest, **_OWN)
+def get_access_request(
     request: Called, services: CurrentContext, moment: CurrentEvaluation, response: Response
 ) -> dict[str, Any]:
     """Show one of the caller's own requests, or one that waits for them."""
@@ -115,13 +116,13 @@ def show_request(
 
 
 @router.post("/requests/{request}/approve", **DONE, **requires("assignment.add"))
-def approve_request(request: Called, body: Approval, write: Writes) -> dict[str, Any]:
+def approve_access_request(request: Called, body: AccessRequestApproval, write: Writes) -> dict[str, Any]:
     """Make the smallest assignments that allow it, as far as the caller may, with the request as their reason."""
     return write.execute(ApproveRequest(RequestId(request), body.ends), of=ResourceId(request), id=request)
 
 
 @router.post("/requests/{request}/reject", **DONE, **requires("assignment.add"))
-def reject_request(request: Called, write: Writes) -> dict[str, Any]:
+def reject_access_request(request: Called, write: Writes) -> dict[str, Any]:
     """Reject it."""
     return write.execute(RejectRequest(RequestId(request)), of=ResourceId(request), id=request)
 
@@ -137,7 +138,7 @@ def requests_for(services: EndpointContext, caller: Caller) -> Iterator[dict[str
         yield {**row, "own": mine, "waiting": id in waiting}
 
 
-def _is_shown(services: EndpointContext, caller: Caller, request: AccessRequest) -> bool:
+def _is_shown(services: EndpointContext, caller: Caller, request: AccessRequestFact) -> bool:
     """Return whether a request is the caller's own, and about something that a narrowed caller may see."""
     if request.author != caller.principal:
         return False
@@ -146,7 +147,7 @@ def _is_shown(services: EndpointContext, caller: Caller, request: AccessRequest)
 
 
 def _row(
-    services: EndpointContext, caller: Caller, id: RequestId, found: AccessRequest, document: Mapping[str, Any]
+    services: EndpointContext, caller: Caller, id: RequestId, found: AccessRequestFact, document: Mapping[str, Any]
 ) -> dict[str, Any]:
     filed = str(document.get("name", ""))
     return {

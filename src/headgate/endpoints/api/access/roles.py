@@ -11,14 +11,14 @@ from headgate.control.organizations.models_in_force import active_models
 from headgate.endpoints.common.context import CurrentContext, EndpointContext
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema
+from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.model.model import Model, Role
 
 router = APIRouter(tags=["roles"])
 
 
-class Shown(BaseModel):
+class RoleSummary(BaseModel):
     """A role: the types that it is assigned on, the kinds of subjects that can hold it, and every action that it gives.
 
     A `custom` one was defined by the organization, out of `includes`.
@@ -34,20 +34,24 @@ class Shown(BaseModel):
     actions: list[str]
 
 
-class Permissions(StrictSchema):
+class CustomRoleCreate(StrictSchema):
     """What a role of the organization's own is made of."""
 
     permissions: Annotated[list[Called], Field(max_length=200)]
 
 
-@router.get("/roles", response_model=Page[Shown], **caller_only("the words in which everybody's rights here are told"))
+@router.get(
+    "/roles",
+    response_model=page_model(RoleSummary),
+    **caller_only("the words in which everybody's rights here are told"),
+)
 def list_roles(services: CurrentContext, pages: CurrentPaging) -> dict[str, Any]:
     """List the roles that can be assigned somewhere here, and what they give."""
     return page_of_rows(_rows(services), pages, ("name", "model"), services.control.snapshot.revision)
 
 
 @router.put("/roles/{role}", **DONE, **requires("organization.define_role"))
-def define_role(role: Called, body: Permissions, write: Writes) -> dict[str, Any]:
+def put_role(role: Called, body: CustomRoleCreate, write: Writes) -> dict[str, Any]:
     """Define a role of the organization's own; it replaces the one of that name."""
     return write.execute(DefineRole(role, tuple(dict.fromkeys(body.permissions))), id=role)
 

@@ -11,13 +11,13 @@ from headgate.endpoints.common.context import CurrentCaller, CurrentContext
 from headgate.endpoints.common.lookup import ORGANIZATION_NAME, resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema
+from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
 from headgate.endpoints.common.writes import DONE, Writes
 
 router = APIRouter(tags=["settings"])
 
 
-class Shown(BaseModel):
+class SettingValue(BaseModel):
     """A switch of a model at a resource: its value there, and which it can have."""
 
     id: str
@@ -28,14 +28,14 @@ class Shown(BaseModel):
     values: list[str]
 
 
-class NewValue(StrictSchema):
+class SettingPatch(StrictSchema):
     """The value of a switch on a resource, and below it until a nearer one says otherwise."""
 
     value: Called
     resource: Called = ORGANIZATION_NAME
 
 
-@router.get("/settings", response_model=Page[Shown], **requires("{type}.see_settings"))
+@router.get("/settings", response_model=page_model(SettingValue), **requires("{type}.see_settings"))
 def list_settings(
     services: CurrentContext,
     caller: CurrentCaller,
@@ -49,8 +49,8 @@ def list_settings(
 
 
 @router.put("/settings/{setting}", **DONE, **requires("{type}.set_{setting}"))
-def change_setting(
-    setting: Called, body: NewValue, services: CurrentContext, caller: CurrentCaller, write: Writes
+def put_setting(
+    setting: Called, body: SettingPatch, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Set a switch. What no role of the model sets, such as a plan, the deployment does."""
     place = resource(services, caller, body.resource)

@@ -13,14 +13,14 @@ from headgate.control.kernel.command import Command
 from headgate.control.questions.what_if import impact_of_commands
 from headgate.control.resources.commands import DeleteResource
 from headgate.endpoints.api.access.questions import ASK
-from headgate.endpoints.api.resources.resources import NewResource, creation
+from headgate.endpoints.api.resources.resources import ResourceCreate, creation
 from headgate.endpoints.common.context import CurrentContext, EndpointContext
 from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
-from headgate.endpoints.common.impact_schemas import ShownEffect, ShownPipeline, effect, pipeline
+from headgate.endpoints.common.impact_schemas import ImpactedPipeline, ImpactEffect, effect, pipeline
 from headgate.endpoints.common.lookup import require_on_organization
 from headgate.endpoints.common.paging import MAX_PAGE, CurrentPaging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.resource_changes import Proposed, proposal
+from headgate.endpoints.common.resource_changes import ProposedChange, proposal
 from headgate.endpoints.common.route_metadata import requires
 from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time
 from headgate.facts.ids import PrincipalId, SubjectId
@@ -28,7 +28,7 @@ from headgate.facts.ids import PrincipalId, SubjectId
 router = APIRouter(tags=["questions"])
 
 
-class Holding(StrictSchema):
+class WhatIfAssignment(StrictSchema):
     """A subject, by id or name, holds a role on a resource; with its dates, where it is to be given."""
 
     subject: Called
@@ -38,43 +38,43 @@ class Holding(StrictSchema):
     ends: Time | None = None
 
 
-class OtherwiseMade(Proposed):
+class WhatIfChange(ProposedChange):
     """One thing about a resource is otherwise."""
 
     resource: Called
 
 
-class Step(StrictSchema):
+class WhatIfStep(StrictSchema):
     """One step: a role is given or taken, or a resource is made, changed or deleted."""
 
-    assign: Holding | None = None
-    revoke: Holding | None = None
-    create: NewResource | None = None
-    change: OtherwiseMade | None = None
+    assign: WhatIfAssignment | None = None
+    revoke: WhatIfAssignment | None = None
+    create: ResourceCreate | None = None
+    change: WhatIfChange | None = None
     delete: Called | None = None
 
 
-class Steps(StrictSchema):
+class WhatIfQuestion(StrictSchema):
     """Steps, each taken after those before it."""
 
-    steps: Annotated[list[Step], Field(min_length=1, max_length=100)]
+    steps: Annotated[list[WhatIfStep], Field(min_length=1, max_length=100)]
 
 
-class EffectLine(ShownEffect):
+class PrincipalImpact(ImpactEffect):
     """What would be different for a principal on a resource."""
 
     id: str
 
 
-class Foreseen(Page[EffectLine]):
+class ImpactPage(Page[PrincipalImpact]):
     """What would be different, a page at a time, and which pipelines would break or open."""
 
-    pipelines: list[ShownPipeline]
+    pipelines: list[ImpactedPipeline]
 
 
-@router.post("/questions/what-if", response_model=Foreseen, **requires(ASK))
-def ask_what_if(
-    body: Steps, services: CurrentContext, moment: RequestedEvaluation, pages: CurrentPaging
+@router.post("/questions/what-if", response_model=ImpactPage, **requires(ASK))
+def analyze_impact(
+    body: WhatIfQuestion, services: CurrentContext, moment: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
     """Answer what would be different for whom after these steps, whoever took them. Nothing is written."""
     require_on_organization(services, moment.caller, ASK)
@@ -84,7 +84,7 @@ def ask_what_if(
     return {**answer, "pipelines": [pipeline(each) for each in islice(found.pipelines, MAX_PAGE)]}
 
 
-def _command(services: EndpointContext, moment: Evaluation, step: Step) -> Command:
+def _command(services: EndpointContext, moment: Evaluation, step: WhatIfStep) -> Command:
     said = [(kind, value) for kind, value in step if value is not None]
     if len(said) != 1:
         raise ProblemError(422, "invalid", f"a step is one of {', '.join(_KINDS)}")
@@ -92,21 +92,21 @@ def _command(services: EndpointContext, moment: Evaluation, step: Step) -> Comma
     return _KINDS[kind](services, moment, value)
 
 
-def _assign(services: EndpointContext, moment: Evaluation, given: Holding) -> Command:
+def _assign(services: EndpointContext, moment: Evaluation, given: WhatIfAssignment) -> Command:
     place = moment.resource(given.resource).id
     return AssignRole(_subject(services, moment, given.subject), given.role, place, given.ends, given.starts)
 
 
-def _revoke(services: EndpointContext, moment: Evaluation, taken: Holding) -> Command:
+def _revoke(services: EndpointContext, moment: Evaluation, taken: WhatIfAssignment) -> Command:
     return RevokeRole(_subject(services, moment, taken.subject), taken.role, moment.resource(taken.resource).id)
 
 
-def _create(_: EndpointContext, moment: Evaluation, new: NewResource) -> Command:
+def _create(_: EndpointContext, moment: Evaluation, new: ResourceCreate) -> Command:
     return creation(moment, new)
 
 
-def _change(_: EndpointContext, moment: Evaluation, change: OtherwiseMade) -> Command:
-    said = Proposed(**change.model_dump(exclude={"resource"}))
+def _change(_: EndpointContext, moment: Evaluation, change: WhatIfChange) -> Command:
+    said = ProposedChange(**change.model_dump(exclude={"resource"}))
     return command_from_payload(moment.resource(change.resource), proposal(moment, said))
 
 

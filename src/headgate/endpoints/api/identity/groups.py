@@ -15,7 +15,7 @@ from headgate.endpoints.common.context import CurrentCaller, CurrentContext, End
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
-from headgate.endpoints.common.schemas import Page, StrictSchema, Title
+from headgate.endpoints.common.schemas import StrictSchema, Title, page_model
 from headgate.endpoints.common.subject_lookup import require_free, resolve_subject, visibility_filter
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Write, Writes
@@ -25,7 +25,7 @@ from headgate.facts.snapshot import Snapshot
 router = APIRouter(tags=["groups"])
 
 
-class Group(BaseModel):
+class GroupSummary(BaseModel):
     """A set of principals; a built-in one is kept by the system."""
 
     id: str
@@ -34,14 +34,14 @@ class Group(BaseModel):
     members: int
 
 
-class OneGroup(Group):
+class Group(GroupSummary):
     """A group, with what was assigned to it on what the caller may see."""
 
     held: list[HeldRole]
     version: str
 
 
-class Member(BaseModel):
+class GroupMember(BaseModel):
     """Somebody in a group."""
 
     id: str
@@ -49,13 +49,13 @@ class Member(BaseModel):
     kind: str
 
 
-class GroupBody(StrictSchema):
+class GroupCreate(StrictSchema):
     """What a group is called."""
 
     name: Title
 
 
-@router.get("/groups", response_model=Page[Group], **requires(DISCOVER))
+@router.get("/groups", response_model=page_model(GroupSummary), **requires(DISCOVER))
 def list_groups(services: CurrentContext, asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List the groups that the caller may know of."""
     facts, seen = asking.facts, visibility_filter(asking)
@@ -64,15 +64,15 @@ def list_groups(services: CurrentContext, asking: RequestedEvaluation, pages: Cu
 
 
 @router.post("/groups", status_code=201, **DONE, **requires("organization.create_group"))
-def create_group(body: GroupBody, write: Writes) -> dict[str, Any]:
+def create_group(body: GroupCreate, write: Writes) -> dict[str, Any]:
     """Create an empty group."""
     id = GroupId(new_id("g"))
     unless = partial(require_free, write, body.name)
     return write.execute(CreateGroup(id, body.name), ResourceId(id), unless=unless, id=id, name=body.name)
 
 
-@router.get("/groups/{group}", response_model=OneGroup, **requires(DISCOVER))
-def show_group(group: str, services: CurrentContext, caller: CurrentCaller, response: Response) -> dict[str, Any]:
+@router.get("/groups/{group}", response_model=Group, **requires(DISCOVER))
+def get_group(group: str, services: CurrentContext, caller: CurrentCaller, response: Response) -> dict[str, Any]:
     """Tell about a group."""
     id, facts = subject_lookup.group_of_name(services, caller, group), services.control.snapshot
     found = set_etag(response, services, facts, ResourceId(id))
@@ -80,8 +80,8 @@ def show_group(group: str, services: CurrentContext, caller: CurrentCaller, resp
 
 
 @router.patch("/groups/{group}", **DONE, **requires("group.rename", "group.edit"))
-def rename_group(
-    group: str, body: GroupBody, services: CurrentContext, caller: CurrentCaller, write: Writes
+def update_group(
+    group: str, body: GroupCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give a group another name."""
     id = subject_lookup.group_of_name(services, caller, group)
@@ -96,8 +96,10 @@ def delete_group(group: str, services: CurrentContext, caller: CurrentCaller, wr
     return write.execute(DeleteGroup(id), ResourceId(id), id=id)
 
 
-@router.get("/groups/{group}/members", response_model=Page[Member], **requires(DISCOVER))
-def list_members(group: str, services: CurrentContext, caller: CurrentCaller, pages: CurrentPaging) -> dict[str, Any]:
+@router.get("/groups/{group}/members", response_model=page_model(GroupMember), **requires(DISCOVER))
+def list_group_members(
+    group: str, services: CurrentContext, caller: CurrentCaller, pages: CurrentPaging
+) -> dict[str, Any]:
     """List who is in a group, for who may know of the group."""
     facts = services.control.snapshot
     members = facts.groups[subject_lookup.group_of_name(services, caller, group)].members
@@ -106,7 +108,7 @@ def list_members(group: str, services: CurrentContext, caller: CurrentCaller, pa
 
 
 @router.put("/groups/{group}/members/{member}", **DONE, **requires("group.add_member"))
-def add_member(
+def add_group_member(
     group: str, member: str, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Put somebody into a group."""
@@ -114,7 +116,7 @@ def add_member(
 
 
 @router.delete("/groups/{group}/members/{member}", **DONE, **requires("group.remove_member"))
-def remove_member(
+def remove_group_member(
     group: str, member: str, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Take somebody out of a group."""

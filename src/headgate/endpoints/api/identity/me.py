@@ -30,14 +30,14 @@ class HeldRole(BaseModel):
     reason: str
 
 
-class Named(BaseModel):
+class NamedReference(BaseModel):
     """Something by its id, and what people call it."""
 
     id: str
     name: str
 
 
-class Me(BaseModel):
+class CallerDetails(BaseModel):
     """The caller here: what was assigned directly, and the groups and teams it is in.
 
     `break_glass` is until when the organization's glass is broken (seconds since the epoch), None while it is whole.
@@ -47,7 +47,7 @@ class Me(BaseModel):
     principal: str
     kind: str
     token: str | None
-    organization: Named
+    organization: NamedReference
     roles: list[HeldRole]
     groups: list[str]
     teams: list[str]
@@ -55,8 +55,8 @@ class Me(BaseModel):
     revision: int
 
 
-@router.get("/me", response_model=Me, **caller_only("says who the caller is"))
-def me(services: CurrentContext, caller: CurrentCaller) -> dict[str, Any]:
+@router.get("/me", response_model=CallerDetails, **caller_only("says who the caller is"))
+def get_me(services: CurrentContext, caller: CurrentCaller) -> dict[str, Any]:
     """Tell who the caller is, and what that one holds."""
     facts, directory = services.control.snapshot, services.directory
     return {

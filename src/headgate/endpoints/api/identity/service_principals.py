@@ -21,7 +21,7 @@ from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.lookup import resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time, Title
+from headgate.endpoints.common.schemas import Called, StrictSchema, Time, Title, page_model
 from headgate.endpoints.common.subject_lookup import principal, require_free, visibility_filter
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
@@ -33,7 +33,7 @@ router = APIRouter(tags=["service principals"])
 _SERVICE = "service_principal"
 
 
-class ServicePrincipal(BaseModel):
+class ServicePrincipalSummary(BaseModel):
     """A program, with rights until `ends` (seconds since the epoch; None = no end)."""
 
     id: str
@@ -41,7 +41,7 @@ class ServicePrincipal(BaseModel):
     ends: float | None
 
 
-class OneServicePrincipal(ServicePrincipal):
+class ServicePrincipal(ServicePrincipalSummary):
     """A program, with what was assigned on what the caller may see, and its groups."""
 
     held: list[HeldRole]
@@ -49,7 +49,7 @@ class OneServicePrincipal(ServicePrincipal):
     version: str
 
 
-class NewServicePrincipal(StrictSchema):
+class ServicePrincipalCreate(StrictSchema):
     """A program to add, with a role, or with the roles of a `scope` that the model has; `place` is where it belongs."""
 
     name: Title
@@ -65,7 +65,7 @@ class ServicePrincipalPatch(StrictSchema):
     ends: Time | None = None
 
 
-@router.get("/service-principals", response_model=Page[ServicePrincipal], **requires(DISCOVER))
+@router.get("/service-principals", response_model=page_model(ServicePrincipalSummary), **requires(DISCOVER))
 def list_service_principals(
     services: CurrentContext, asking: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def list_service_principals(
     **requires("{type}.create_service_principal", "assignment.add"),
 )
 def create_service_principal(
-    body: NewServicePrincipal, services: CurrentContext, caller: CurrentCaller, write: Writes
+    body: ServicePrincipalCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Add a program."""
     id = PrincipalId(new_id("p"))
@@ -91,8 +91,8 @@ def create_service_principal(
     return write.execute(command, ResourceId(id), unless=partial(require_free, write, body.name), id=id, name=body.name)
 
 
-@router.get("/service-principals/{service_principal}", response_model=OneServicePrincipal, **requires(DISCOVER))
-def show_service_principal(
+@router.get("/service-principals/{service_principal}", response_model=ServicePrincipal, **requires(DISCOVER))
+def get_service_principal(
     service_principal: str, services: CurrentContext, caller: CurrentCaller, response: Response
 ) -> dict[str, Any]:
     """Tell about a program."""
@@ -107,7 +107,7 @@ def show_service_principal(
     **DONE,
     **requires("service_principal.edit", "organization.manage_users", "assignment.remove"),
 )
-def change_service_principal(
+def update_service_principal(
     service_principal: str, body: ServicePrincipalPatch, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give a program another name or another end."""

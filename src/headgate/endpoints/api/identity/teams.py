@@ -17,7 +17,7 @@ from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.lookup import ORGANIZATION_NAME, full_name, one, resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Title
+from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
 from headgate.endpoints.common.subject_lookup import resolve_subject
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
@@ -35,7 +35,7 @@ async def kind(request: Request) -> str:
 Kind = Annotated[str, Depends(kind)]
 
 
-class Team(BaseModel):
+class TeamSummary(BaseModel):
     """A node of the ownership tree, with its full name and what it lies under."""
 
     id: str
@@ -44,13 +44,13 @@ class Team(BaseModel):
     parent: str
 
 
-class OneTeam(Team):
+class Team(TeamSummary):
     """A node of the ownership tree, at a version."""
 
     version: str
 
 
-class Member(BaseModel):
+class TeamMember(BaseModel):
     """Somebody in a team with a role there, from `starts` until `ends` (seconds since the epoch; None = open)."""
 
     id: str
@@ -60,7 +60,7 @@ class Member(BaseModel):
     ends: float | None
 
 
-class NewTeam(StrictSchema):
+class TeamCreate(StrictSchema):
     """A team or domain to make, below another one or the organization."""
 
     name: Title
@@ -74,14 +74,14 @@ class TeamPatch(StrictSchema):
     parent: Called | None = None
 
 
-class Membership(StrictSchema):
+class TeamMemberCreate(StrictSchema):
     """The role that somebody has in a team."""
 
     role: Annotated[Called, Field(max_length=100)]
 
 
-@router.get("/teams", response_model=Page[Team], **requires(DISCOVER))
-@router.get("/domains", response_model=Page[Team], **requires(DISCOVER))
+@router.get("/teams", name="list_teams", response_model=page_model(TeamSummary), **requires(DISCOVER))
+@router.get("/domains", name="list_domains", response_model=page_model(TeamSummary), **requires(DISCOVER))
 def list_nodes(
     type: Kind, asking: RequestedEvaluation, pages: CurrentPaging, parent: Annotated[Called | None, Query()] = None
 ) -> dict[str, Any]:
@@ -92,10 +92,10 @@ def list_nodes(
     return page_of_rows(rows, pages, ("name", "id"), asking.facts.revision)
 
 
-@router.post("/teams", status_code=201, **DONE, **requires("{type}.create_team"))
-@router.post("/domains", status_code=201, **DONE, **requires("{type}.create_domain"))
+@router.post("/teams", name="create_team", status_code=201, **DONE, **requires("{type}.create_team"))
+@router.post("/domains", name="create_domain", status_code=201, **DONE, **requires("{type}.create_domain"))
 def create_node(
-    type: Kind, body: NewTeam, services: CurrentContext, caller: CurrentCaller, write: Writes
+    type: Kind, body: TeamCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Make a team or domain."""
     id, parent = ResourceId(new_id("r")), resource(services, caller, body.parent)
@@ -103,9 +103,9 @@ def create_node(
     return write.execute(CreateResource(id, type, parent, body.name), id, id=id, name=name)
 
 
-@router.get("/teams/{team}", response_model=OneTeam, **requires(DISCOVER))
-@router.get("/domains/{team}", response_model=OneTeam, **requires(DISCOVER))
-def show_node(
+@router.get("/teams/{team}", name="get_team", response_model=Team, **requires(DISCOVER))
+@router.get("/domains/{team}", name="get_domain", response_model=Team, **requires(DISCOVER))
+def get_node(
     type: Kind, team: Called, services: CurrentContext, caller: CurrentCaller, response: Response
 ) -> dict[str, Any]:
     """Tell about a team or domain."""
@@ -114,9 +114,16 @@ def show_node(
     return {**_row(facts, found), "version": shown}
 
 
-@router.patch("/teams/{team}", **DONE, **requires("team.edit", "team.delete", "{parent}.create_team"))
-@router.patch("/domains/{team}", **DONE, **requires("domain.edit", "domain.delete", "{parent}.create_domain"))
-def change_node(
+@router.patch(
+    "/teams/{team}", name="update_team", **DONE, **requires("team.edit", "team.delete", "{parent}.create_team")
+)
+@router.patch(
+    "/domains/{team}",
+    name="update_domain",
+    **DONE,
+    **requires("domain.edit", "domain.delete", "{parent}.create_domain"),
+)
+def update_node(
     type: Kind, team: Called, body: TeamPatch, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give a team or domain another name or another parent."""
@@ -126,8 +133,8 @@ def change_node(
     return write.execute(command_from_payload(found, said), found.id, id=found.id)
 
 
-@router.delete("/teams/{team}", **DONE, **requires("team.delete"))
-@router.delete("/domains/{team}", **DONE, **requires("domain.delete"))
+@router.delete("/teams/{team}", name="delete_team", **DONE, **requires("team.delete"))
+@router.delete("/domains/{team}", name="delete_domain", **DONE, **requires("domain.delete"))
 def delete_node(
     type: Kind, team: Called, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
@@ -136,9 +143,13 @@ def delete_node(
     return write.execute(DeleteResource(found.id), found.id, id=found.id)
 
 
-@router.get("/teams/{team}/members", response_model=Page[Member], **requires(DISCOVER))
-@router.get("/domains/{team}/members", response_model=Page[Member], **requires(DISCOVER))
-def list_members(
+@router.get(
+    "/teams/{team}/members", name="list_team_members", response_model=page_model(TeamMember), **requires(DISCOVER)
+)
+@router.get(
+    "/domains/{team}/members", name="list_domain_members", response_model=page_model(TeamMember), **requires(DISCOVER)
+)
+def list_team_members(
     type: Kind, team: Called, services: CurrentContext, caller: CurrentCaller, pages: CurrentPaging
 ) -> dict[str, Any]:
     """List who is in a team or domain itself, with which role, for who may see it."""
@@ -147,13 +158,20 @@ def list_members(
     return page_of_rows(rows, pages, ("name", "role", "id"), facts.revision)
 
 
-@router.put("/teams/{team}/members/{member}", **DONE, **requires("assignment.add", "assignment.change"))
-@router.put("/domains/{team}/members/{member}", **DONE, **requires("assignment.add", "assignment.change"))
-def set_member(
+@router.put(
+    "/teams/{team}/members/{member}", name="put_team_member", **DONE, **requires("assignment.add", "assignment.change")
+)
+@router.put(
+    "/domains/{team}/members/{member}",
+    name="put_domain_member",
+    **DONE,
+    **requires("assignment.add", "assignment.change"),
+)
+def put_team_member(
     type: Kind,
     team: Called,
     member: Called,
-    body: Membership,
+    body: TeamMemberCreate,
     services: CurrentContext,
     caller: CurrentCaller,
     write: Writes,
@@ -170,9 +188,9 @@ def set_member(
     return write.execute(command, place.id, id=place.id)
 
 
-@router.delete("/teams/{team}/members/{member}", **DONE, **requires("assignment.remove"))
-@router.delete("/domains/{team}/members/{member}", **DONE, **requires("assignment.remove"))
-def remove_member(
+@router.delete("/teams/{team}/members/{member}", name="remove_team_member", **DONE, **requires("assignment.remove"))
+@router.delete("/domains/{team}/members/{member}", name="remove_domain_member", **DONE, **requires("assignment.remove"))
+def remove_team_member(
     type: Kind, team: Called, member: Called, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Take somebody out of a team or domain."""

@@ -16,9 +16,9 @@ from headgate.endpoints.common.context import CurrentCaller, CurrentContext, End
 from headgate.endpoints.common.lookup import Text, resource, resource_display_name
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time
+from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
 from headgate.endpoints.common.subject_lookup import principal
-from headgate.endpoints.common.writes import DONE, WriteResult, Writes
+from headgate.endpoints.common.writes import DONE, WriteAnswer, Writes
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 
@@ -28,7 +28,7 @@ _DAY = 86400.0
 _MOST = 100
 
 
-class Token(BaseModel):
+class TokenSummary(BaseModel):
     """A token, without its secret: good until `ends`, narrowed to what can be done by way of `only`, and to `actions`.
 
     Times are seconds since the epoch; `last_used` is right to the minute.
@@ -44,7 +44,7 @@ class Token(BaseModel):
     last_used: float | None
 
 
-class NewToken(StrictSchema):
+class TokenCreate(StrictSchema):
     """A token to issue: for oneself, or for another principal; its end, or its life in days.
 
     `only` are resources, `parent` is where it lies under a model that says who may delete it there. It takes the place
@@ -61,7 +61,7 @@ class NewToken(StrictSchema):
     replaces: Called | None = None
 
 
-class Issued(WriteResult):
+class IssuedToken(WriteAnswer):
     """`token` is the secret to use; it stands in this answer only, and not in that of a repeated request."""
 
     token: str | None = None
@@ -69,7 +69,9 @@ class Issued(WriteResult):
 
 
 @router.get(
-    "/tokens", response_model=Page[Token], **caller_only("the caller's own; another's for who may know of that one")
+    "/tokens",
+    response_model=page_model(TokenSummary),
+    **caller_only("the caller's own; another's for who may know of that one"),
 )
 def list_tokens(
     services: CurrentContext,
@@ -92,11 +94,11 @@ def list_tokens(
 @router.post(
     "/tokens",
     status_code=201,
-    response_model=Issued,
+    response_model=IssuedToken,
     response_model_exclude_none=True,
     **caller_only("the caller's own; another's by what the model says, or by whatever that one holds"),
 )
-def issue_token(body: NewToken, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
+def create_token(body: TokenCreate, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Issue a token; the answer is the only place where its secret ever stands."""
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
     ends = _ends(body, services.control.now)
@@ -141,7 +143,7 @@ def _require_seen(services: EndpointContext, caller: Caller, id: TokenId) -> Non
         raise NotFoundError(services.wording.hidden((id,)))
 
 
-def _ends(body: NewToken, now: float) -> float | None:
+def _ends(body: TokenCreate, now: float) -> float | None:
     if body.days is not None and body.ends is not None:
         raise InvalidError("a token has an end or a life in days, not both")
     return body.ends if body.days is None else now + body.days * _DAY

@@ -15,7 +15,7 @@ from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.lookup import resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Title
+from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
 from headgate.endpoints.common.subject_lookup import principal, require_free, visibility_filter
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
@@ -27,7 +27,7 @@ router = APIRouter(tags=["users"])
 _USER = "user"
 
 
-class User(BaseModel):
+class UserSummary(BaseModel):
     """A user, and the roles held on the organization itself."""
 
     id: str
@@ -35,7 +35,7 @@ class User(BaseModel):
     roles: list[str]
 
 
-class OneUser(User):
+class User(UserSummary):
     """A user, with what was assigned on what the caller may see, and the groups."""
 
     held: list[HeldRole]
@@ -43,7 +43,7 @@ class OneUser(User):
     version: str
 
 
-class NewUser(StrictSchema):
+class UserCreate(StrictSchema):
     """A new user of the deployment, with a role on the organization, or on the place that users come into.
 
     A user that the deployment has already joins by an invitation, which the user accepts.
@@ -54,7 +54,7 @@ class NewUser(StrictSchema):
     place: Called | None = None
 
 
-@router.get("/users", response_model=Page[User], **requires(DISCOVER))
+@router.get("/users", response_model=page_model(UserSummary), **requires(DISCOVER))
 def list_users(services: CurrentContext, asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List everybody, for who may know who is here; the caller alone for anybody else."""
     facts, seen = asking.facts, visibility_filter(asking)
@@ -68,8 +68,8 @@ def list_users(services: CurrentContext, asking: RequestedEvaluation, pages: Cur
     **DONE,
     **requires("{type}.add_user", "assignment.add"),
 )
-def add_user(
-    body: NewUser, services: CurrentContext, caller: CurrentCaller, ways: CurrentAuth, write: Writes
+def create_user(
+    body: UserCreate, services: CurrentContext, caller: CurrentCaller, ways: CurrentAuth, write: Writes
 ) -> dict[str, Any]:
     """Add a new user. To add a user that the deployment has already, create an invitation for that user."""
     place = resource(services, caller, body.place) if body.place else None
@@ -89,8 +89,8 @@ def add_user(
     return write.execute(command, ResourceId(id), unless=unless, first=register, id=id)
 
 
-@router.get("/users/{user}", response_model=OneUser, **requires(DISCOVER))
-def show_user(user: str, services: CurrentContext, caller: CurrentCaller, response: Response) -> dict[str, Any]:
+@router.get("/users/{user}", response_model=User, **requires(DISCOVER))
+def get_user(user: str, services: CurrentContext, caller: CurrentCaller, response: Response) -> dict[str, Any]:
     """Tell about a user."""
     id, facts = principal(services, caller, user, _USER), services.control.snapshot
     found = set_etag(response, services, facts, ResourceId(id))
@@ -103,7 +103,7 @@ def show_user(user: str, services: CurrentContext, caller: CurrentCaller, respon
     **DONE,
     **requires("organization.manage_users", "assignment.remove"),
 )
-def remove_user(user: str, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
+def delete_user(user: str, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Have somebody leave: memberships, assignments and tokens end."""
     id = principal(services, caller, user, _USER)
     return write.execute(RemovePrincipal(id), ResourceId(id), id=id)

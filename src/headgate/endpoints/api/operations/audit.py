@@ -26,7 +26,7 @@ _AT_ONCE = 200
 """So many entries are looked up together."""
 
 
-class ShownGround(BaseModel):
+class AuditAuthorization(BaseModel):
     """What was asked and allowed for a change: the action, the model, and the role and where that is assigned."""
 
     action: str
@@ -36,7 +36,7 @@ class ShownGround(BaseModel):
     on: str | None
 
 
-class ShownEntry(BaseModel):
+class AuditEntry(BaseModel):
     """One accepted command: when (seconds since the epoch), who, through which endpoint, why, by what right, its changes.
 
     `names` says how those are called now who are known by an id here.
@@ -50,20 +50,20 @@ class ShownEntry(BaseModel):
     request: str
     token: str | None
     why: str
-    grounds: list[ShownGround]
+    grounds: list[AuditAuthorization]
     changes: list[dict[str, Any]]
     names: dict[str, str]
 
 
-class Entries(BaseModel):
+class AuditEntryPage(BaseModel):
     """Entries, oldest first; `next` is the `after` of the following part, None at the end."""
 
-    items: list[ShownEntry]
+    items: list[AuditEntry]
     next: int | None
     revision: int
 
 
-class ShownDecision(BaseModel):
+class AuditDecision(BaseModel):
     """A denied call or, where the level says so, any decision: who asked what, when, and the answer."""
 
     number: int
@@ -81,10 +81,10 @@ class ShownDecision(BaseModel):
     names: dict[str, str]
 
 
-class Decisions(BaseModel):
+class AuditDecisionPage(BaseModel):
     """Decisions, newest first; `next` is the `before` of the following part, None at the end."""
 
-    items: list[ShownDecision]
+    items: list[AuditDecision]
     next: int | None
 
 
@@ -104,7 +104,7 @@ Count = Annotated[int, Query(ge=1, le=MAX_PAGE, description="so many at most")]
 Word = Annotated[Called, Field(max_length=200)]
 
 
-class Wanted(BaseModel):
+class AuditEntryFilter(BaseModel):
     """Which entries are wanted, None wants all; who and what are said by ids or names."""
 
     actor: Word | None = None
@@ -126,7 +126,7 @@ class Wanted(BaseModel):
         )
 
 
-class WantedDecisions(BaseModel):
+class AuditDecisionFilter(BaseModel):
     """Which decisions are wanted, None wants all; who and what are said by ids or names."""
 
     principal: Word | None = None
@@ -140,8 +140,11 @@ class WantedDecisions(BaseModel):
 
 
 def wanted(
-    services: CurrentContext, caller: CurrentCaller, moment: RequestedEvaluation, said: Annotated[Wanted, Query()]
-) -> Wanted:
+    services: CurrentContext,
+    caller: CurrentCaller,
+    moment: RequestedEvaluation,
+    said: Annotated[AuditEntryFilter, Query()],
+) -> AuditEntryFilter:
     """Return which entries are wanted, by ids, to who may read them."""
     require_on_organization(services, caller, READ)
     ids = {"actor": _who(services, said.actor), "resource": _what(moment, said.resource)}
@@ -152,7 +155,7 @@ def wanted_decisions(
     services: CurrentContext,
     caller: CurrentCaller,
     moment: RequestedEvaluation,
-    said: Annotated[WantedDecisions, Query()],
+    said: Annotated[AuditDecisionFilter, Query()],
 ) -> AuditFilter:
     """Return which decisions are wanted, by ids, to who may read them."""
     require_on_organization(services, caller, READ)
@@ -173,12 +176,12 @@ def _what(moment: Evaluation, name: str | None) -> str | None:
     return name and (resolve_visible(moment.answers, moment.caller, moment.now, name) or name)
 
 
-@router.get("/audit", response_model=Entries, **accepts_ndjson_docs(READ))
-def read_changes(
+@router.get("/audit", response_model=AuditEntryPage, **accepts_ndjson_docs(READ))
+def list_audit_changes(
     request: Request,
     services: CurrentContext,
     moment: RequestedEvaluation,
-    entries: Annotated[Wanted, Depends(wanted)],
+    entries: Annotated[AuditEntryFilter, Depends(wanted)],
     after: Annotated[int, Query(ge=0, le=NEWEST_REVISION, description="only what came after this revision")] = 0,
     limit: Count = 100,
 ) -> Any:
@@ -192,8 +195,8 @@ def read_changes(
     return {"items": items[:limit], "next": items[limit - 1]["revision"] if more else None, "revision": newest}
 
 
-@router.get("/audit/decisions", response_model=Decisions, **accepts_ndjson_docs(READ))
-def read_decisions(
+@router.get("/audit/decisions", response_model=AuditDecisionPage, **accepts_ndjson_docs(READ))
+def list_audit_decisions(
     request: Request,
     services: CurrentContext,
     asked: Annotated[AuditFilter, Depends(wanted_decisions)],

@@ -18,7 +18,7 @@ from headgate.endpoints.common.deployment_callers import ByUser, UsesDeployment,
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema
+from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
 from headgate.endpoints.common.writes import DONE, Write
 from headgate.facts.ids import ResourceId
 
@@ -27,7 +27,7 @@ router = APIRouter(prefix="/deployment", tags=["deployment"])
 _LIST = "deployment.list_organizations"
 
 
-class ListedOrganization(BaseModel):
+class DeploymentOrganization(BaseModel):
     """An organization of the deployment: its home model, its state, and when it was created. An unreadable one has no model."""
 
     id: str
@@ -37,14 +37,14 @@ class ListedOrganization(BaseModel):
     created: float | None
 
 
-class Suspension(StrictSchema):
+class SuspensionCreate(StrictSchema):
     """Why an organization is suspended, for the audit."""
 
     why: Annotated[Text, Field(min_length=1, max_length=1000)]
 
 
-@router.get("/organizations", response_model=Page[ListedOrganization], **requires(_LIST))
-def list_all_organizations(services: UsesDeployment, caller: ByUser, pages: CurrentPaging) -> dict[str, Any]:
+@router.get("/organizations", response_model=page_model(DeploymentOrganization), **requires(_LIST))
+def list_deployment_organizations(services: UsesDeployment, caller: ByUser, pages: CurrentPaging) -> dict[str, Any]:
     """List every organization of the deployment."""
     control, organizations = services.control, services.deployed.organizations
     control.require(Question(caller, _LIST, DEPLOYMENT))
@@ -58,7 +58,7 @@ def list_all_organizations(services: UsesDeployment, caller: ByUser, pages: Curr
 
 @router.post("/organizations/{organization}/suspend", **DONE, **requires("deployment.suspend_organization"))
 def suspend_organization(
-    organization: Called, body: Suspension, services: UsesDeployment, write: WritesDeployment
+    organization: Called, body: SuspensionCreate, services: UsesDeployment, write: WritesDeployment
 ) -> dict[str, Any]:
     """Suspend an organization: nothing in it is allowed to any caller until it is resumed."""
     id = services.deployed.organizations.listed_id(organization)
@@ -74,7 +74,9 @@ def resume_organization(organization: Called, services: UsesDeployment, write: W
 
 
 @router.delete("/organizations/{organization}", **DONE, **requires("deployment.remove_organization"))
-def remove_organization(organization: Called, services: UsesDeployment, write: WritesDeployment) -> dict[str, Any]:
+def delete_deployment_organization(
+    organization: Called, services: UsesDeployment, write: WritesDeployment
+) -> dict[str, Any]:
     """Remove an organization: every principal in it is removed. Its log and its files stay, its name is free again."""
     organizations = services.deployed.organizations
     id = organizations.listed_id(organization)

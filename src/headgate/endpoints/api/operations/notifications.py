@@ -20,7 +20,7 @@ from headgate.endpoints.common.context import CurrentContext, EndpointContext
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, requires
-from headgate.endpoints.common.schemas import Called, Page
+from headgate.endpoints.common.schemas import Called, page_model
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
@@ -44,14 +44,14 @@ class Notification(BaseModel):
     state: str
 
 
-class Dismissed(BaseModel):
+class NotificationDismissal(BaseModel):
     """A notification that is not shown to the caller any more."""
 
     id: str
     revision: int
 
 
-@router.get("/notifications", response_model=Page[Notification], **caller_only("what concerns the caller"))
+@router.get("/notifications", response_model=page_model(Notification), **caller_only("what concerns the caller"))
 def list_notifications(services: CurrentContext, moment: CurrentEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List what waits for the caller, what has become of what they asked for, and runs and pipelines that need somebody."""
     found = {each["id"]: each for each, _ in _all(services, moment)}
@@ -61,9 +61,11 @@ def list_notifications(services: CurrentContext, moment: CurrentEvaluation, page
 
 
 @router.post(
-    "/notifications/{notification}/dismiss", response_model=Dismissed, **requires("{type}.dismiss_notification")
+    "/notifications/{notification}/dismiss",
+    response_model=NotificationDismissal,
+    **requires("{type}.dismiss_notification"),
 )
-def dismiss(notification: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
+def dismiss_notification(notification: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
     """Do not show a notification to the caller any more. Needs an action only where the access model knows one for it."""
     found = {each["id"]: pipeline for each, pipeline in _all(services, moment)}
     if notification not in found:

@@ -20,6 +20,6 @@ class Health(BaseModel):
 
 
 @router.get("/health", response_model=Health, **public("whether the API and Spark answer, and nothing about anybody"))
-def health(deployed: CurrentApp) -> dict[str, Any]:
+def get_health(deployed: CurrentApp) -> dict[str, Any]:
     """Tell whether the API and Spark answer."""
     return dict(deployed.health())

@@ -40,7 +40,7 @@ _NEEDS = requires("{type}.describe", "organization.execute_query", "table.select
 _DRAWN = {**_NEEDS, "responses": {**_NEEDS["responses"], 200: {"content": {SVG: {}}, "description": "The chart."}}}
 
 
-class ShownRows(BaseModel):
+class PipelineRows(BaseModel):
     """The first rows of a SELECT; `columns` are names and Spark's types, `cut` says that there are more.
 
     Those of a visualization are of its last run, `at` seconds since the epoch.
@@ -53,8 +53,8 @@ class ShownRows(BaseModel):
     at: float
 
 
-@router.get("/pipelines/{pipeline}/rows", response_model=ShownRows, **_NEEDS)
-def show_rows(
+@router.get("/pipelines/{pipeline}/rows", response_model=PipelineRows, **_NEEDS)
+def get_pipeline_rows(
     pipeline: Called, services: CurrentContext, moment: CurrentEvaluation, credential: Presents
 ) -> dict[str, Any]:
     """Show the rows of a visualization's last run, or what a saved query gives now with the caller's rights."""
@@ -62,7 +62,7 @@ def show_rows(
 
 
 @router.get("/pipelines/{pipeline}/chart.svg", response_class=Response, **_DRAWN)
-async def show_chart(
+async def get_pipeline_chart(
     pipeline: Called, services: CurrentContext, moment: CurrentEvaluation, credential: Presents
 ) -> Response:
     """Draw the same rows."""

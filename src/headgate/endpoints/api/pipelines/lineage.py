@@ -26,7 +26,7 @@ from headgate.pipelines.lineage.recorder import LATEST, trace_from_document, tra
 router = APIRouter(tags=["lineage"])
 
 
-class Events(BaseModel):
+class LineageEventPage(BaseModel):
     """A page of OpenLineage run events, the newest runs first; `next` is None at the end."""
 
     items: list[dict[str, Any]]
@@ -34,7 +34,7 @@ class Events(BaseModel):
     revision: int
 
 
-class ShownStep(BaseModel):
+class LineageStep(BaseModel):
     """A run made `target` of `source`. `columns` says which columns of the target came of which of the source's.
 
     `distance` is 1 next to what was asked about, and so on.
@@ -48,17 +48,17 @@ class ShownStep(BaseModel):
     columns: dict[str, list[str]]
 
 
-class Shown(BaseModel):
+class Lineage(BaseModel):
     """What a table came of, and what came of it, by the newest runs that succeeded, as far as the caller may see them."""
 
     of: str
-    upstream: list[ShownStep]
-    downstream: list[ShownStep]
+    upstream: list[LineageStep]
+    downstream: list[LineageStep]
     revision: int
 
 
-@router.get("/lineage", response_model=Shown, **requires(DISCOVER, "{type}.see_runs"))
-def show_lineage(
+@router.get("/lineage", response_model=Lineage, **requires(DISCOVER, "{type}.see_runs"))
+def get_lineage(
     services: CurrentContext,
     moment: CurrentEvaluation,
     of: Annotated[Called, Query(description="a table, or a connection")],
@@ -73,8 +73,8 @@ def show_lineage(
     }
 
 
-@router.get("/lineage/events", response_model=Events, **accepts_ndjson_docs("{type}.see_runs"))
-def read_events(
+@router.get("/lineage/events", response_model=LineageEventPage, **accepts_ndjson_docs("{type}.see_runs"))
+def list_lineage_events(
     request: Request,
     services: CurrentContext,
     moment: CurrentEvaluation,

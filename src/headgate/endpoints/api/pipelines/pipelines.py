@@ -30,7 +30,7 @@ from headgate.endpoints.common.lookup import default_project, resolve_visible, r
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema
+from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
 from headgate.endpoints.common.subject_lookup import display_name_for, principal
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Write, Writes
@@ -63,7 +63,7 @@ PIPELINES = (
 """Types of resources that run, or that are a question kept to be asked."""
 
 
-class Pipeline(BaseModel):
+class PipelineSummary(BaseModel):
     """A pipeline. Its runs use the rights of `run_as`: of whoever saved its definition last."""
 
     id: str
@@ -74,7 +74,7 @@ class Pipeline(BaseModel):
     running: bool
 
 
-class OnePipeline(Pipeline):
+class Pipeline(PipelineSummary):
     """A pipeline with its definition, None where it has none, and its version."""
 
     definition: dict[str, Any] | None
@@ -82,13 +82,13 @@ class OnePipeline(Pipeline):
     revision: int
 
 
-class Cluster(StrictSchema):
+class ClusterAssignment(StrictSchema):
     """Where it is to run."""
 
     cluster: Called
 
 
-@router.get("/pipelines", response_model=Page[Pipeline], **requires(DISCOVER))
+@router.get("/pipelines", response_model=page_model(PipelineSummary), **requires(DISCOVER))
 def list_pipelines(
     services: CurrentContext,
     moment: RequestedEvaluation,
@@ -104,7 +104,7 @@ def list_pipelines(
 
 
 @router.put("/pipelines/{pipeline}", **DONE, **requires("project.create_{type}", "{type}.edit", "connection.use"))
-def save_pipeline(
+def put_pipeline(
     pipeline: Called,
     definition: Annotated[Definition, Body()],
     services: CurrentContext,
@@ -142,8 +142,8 @@ def save_pipeline(
     return write.execute(command, of=id, unless=fits, id=id, name=pipeline)
 
 
-@router.get("/pipelines/{pipeline}", response_model=OnePipeline, **requires("{type}.describe"))
-def show_pipeline(
+@router.get("/pipelines/{pipeline}", response_model=Pipeline, **requires("{type}.describe"))
+def get_pipeline(
     pipeline: Called, services: CurrentContext, moment: CurrentEvaluation, response: Response
 ) -> dict[str, Any]:
     """Show a pipeline with its definition."""
@@ -230,7 +230,7 @@ for _verb in STATES:
         f"/pipelines/{{pipeline}}/{_verb.replace('_', '-')}",
         _changing(_verb),
         methods=["POST"],
-        name=_verb,
+        name=f"{_verb}_pipeline",
         summary=_verb.replace("_", " ").capitalize(),
         **DONE,
         **requires(f"{{type}}.{_verb}", *_ALSO.get(_verb, ())),
@@ -242,8 +242,8 @@ for _verb in STATES:
     **DONE,
     **requires("{type}.move_to_cluster", "{type}.change_services_cluster"),
 )
-def move_to_cluster(
-    resource_name: Called, body: Cluster, services: CurrentContext, caller: CurrentCaller, write: Writes
+def move_resource_to_cluster(
+    resource_name: Called, body: ClusterAssignment, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Run something, or a table's services, on another cluster."""
     id = resource(services, caller, resource_name)

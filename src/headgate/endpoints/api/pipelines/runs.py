@@ -25,7 +25,7 @@ from headgate.endpoints.common.lookup import Text, full_name
 from headgate.endpoints.common.paging import MAX_PAGE
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import requires
-from headgate.endpoints.common.schemas import Called, Page, Time
+from headgate.endpoints.common.schemas import Called, Time, page_model
 from headgate.endpoints.common.subject_lookup import display_name_for
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId, RunId
@@ -43,7 +43,7 @@ _NO_CURSOR = ProblemError(422, "invalid", "this is no cursor of this list; begin
 State = Literal["queued", "running", "succeeded", "failed", "cancelled", "refused"]
 
 
-class RunLine(BaseModel):
+class RunSummary(BaseModel):
     """A run of a pipeline: its state, what began it, and its times (seconds since the epoch).
 
     `why` says what it waits for, or why it failed or was refused, to who may read its log. `attempts` were begun so far.
@@ -66,7 +66,7 @@ class RunLine(BaseModel):
     until: str | None
 
 
-class LogLine(BaseModel):
+class RunLogEntry(BaseModel):
     """A line of a run's log, and when it was said (seconds since the epoch)."""
 
     number: int
@@ -74,7 +74,7 @@ class LogLine(BaseModel):
     line: str
 
 
-class ShownRun(RunLine):
+class Run(RunSummary):
     """A run with how far Spark is, what it has counted, and the beginning of its log, as far as the caller may read it.
 
     Counts of rows are for callers that may read the tables, or view the metrics of a table service.
@@ -82,19 +82,19 @@ class ShownRun(RunLine):
 
     progress: dict[str, float]
     metrics: dict[str, float]
-    log: list[LogLine]
+    log: list[RunLogEntry]
     revision: int
 
 
-class Log(BaseModel):
+class RunLogPage(BaseModel):
     """A part of a run's log. `next` is what to ask for the following part after; `ended` says that nothing follows."""
 
-    items: list[LogLine]
+    items: list[RunLogEntry]
     next: int
     ended: bool
 
 
-@router.get("/runs", response_model=Page[RunLine], **requires("{type}.see_runs"))
+@router.get("/runs", response_model=page_model(RunSummary), **requires("{type}.see_runs"))
 def list_runs(
     services: CurrentContext,
     moment: CurrentEvaluation,
@@ -121,8 +121,8 @@ def list_runs(
     }
 
 
-@router.get("/runs/{run}", response_model=ShownRun, **requires("{type}.see_runs"))
-def show_run(run: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
+@router.get("/runs/{run}", response_model=Run, **requires("{type}.see_runs"))
+def get_run(run: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
     """Show a run's state, progress and figures, and how its log begins."""
     row, pipeline = visible_run(services, moment, run)
     said = services.store.log_lines(row.run) if may_read(moment, pipeline) else ()
@@ -134,8 +134,8 @@ def show_run(run: Called, services: CurrentContext, moment: CurrentEvaluation) -
     }
 
 
-@router.get("/runs/{run}/log", response_model=Log, **requires("{type}.see_logs"))
-def show_log(
+@router.get("/runs/{run}/log", response_model=RunLogPage, **requires("{type}.see_logs"))
+def get_run_log(
     run: Called,
     services: CurrentContext,
     moment: CurrentEvaluation,

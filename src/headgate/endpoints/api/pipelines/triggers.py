@@ -41,7 +41,7 @@ _FITTING = "with a `step`, `since` and `until` are both whole numbers, both date
 Value = Annotated[int | Annotated[Text, Field(max_length=200)], Field(description="a value of the cursor")]
 
 
-class Backfill(StrictSchema):
+class BackfillCreate(StrictSchema):
     """The rows from `since` to before `until`; without one of them, the range is open there.
 
     With a `step`, each part is a run of its own: a number for numbers, a duration as in `P1D` for dates and times.
@@ -67,7 +67,9 @@ class Backfill(StrictSchema):
 
 
 @router.post("/pipelines/{pipeline}/runs", status_code=202, **DONE, **requires("{type}.trigger"))
-def trigger(pipeline: Called, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
+def trigger_pipeline(
+    pipeline: Called, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Have a pipeline run as soon as it may; `/runs/{run}` tells how it goes."""
     run = RunId(new_id("run"))
     target = resource(services, caller, pipeline)
@@ -77,8 +79,8 @@ def trigger(pipeline: Called, services: CurrentContext, caller: CurrentCaller, w
 
 
 @router.post("/pipelines/{pipeline}/backfill", status_code=202, **DONE, **requires("{type}.trigger"))
-def backfill(
-    pipeline: Called, body: Backfill, services: CurrentContext, caller: CurrentCaller, write: Writes
+def backfill_pipeline(
+    pipeline: Called, body: BackfillCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Have a pipeline run for a range of its cursor, in one run or one for each step. A dry run lists them."""
     id, ranges, now = resource(services, caller, pipeline), body.ranges(), services.control.now
@@ -99,7 +101,7 @@ def backfill(
 
 
 @router.post("/runs/{run}/retry", status_code=202, **DONE, **requires("{type}.trigger"))
-def retry(run: Called, services: CurrentContext, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def retry_run(run: Called, services: CurrentContext, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Have a run that has ended carried out again, as a new one for the same range."""
     row, _ = visible_run(services, moment, run)
     if row.state not in ENDED_STATES:

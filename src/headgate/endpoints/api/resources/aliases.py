@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter
-from pydantic import Field
+from pydantic import Field, create_model
 
-from headgate.endpoints.api.resources.resources import Line, NewResource, create_resource, list_resources
+from headgate.endpoints.api.resources.resources import ResourceCreate, ResourceSummary, create_resource, list_resources
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, RequestedEvaluation
 from headgate.endpoints.common.lookup import LAKE, ORGANIZATION_NAME
 from headgate.endpoints.common.paging import CurrentPaging
 from headgate.endpoints.common.resource_changes import AttributesBody, Edges
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Title
+from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
 from headgate.endpoints.common.writes import DONE, Writes
 
 router = APIRouter(tags=["resources"])
@@ -38,17 +38,23 @@ def _list(noun: _Noun) -> Callable[..., Any]:
     return list_them
 
 
+class _AliasCreate(StrictSchema):
+    name: Title
+    parent: Called = ORGANIZATION_NAME
+    relations: Edges = Field(default_factory=dict)
+    attributes: AttributesBody = Field(default_factory=dict)
+
+
 def _create(noun: _Noun) -> Callable[..., Any]:
-    class New(StrictSchema):
-        name: Title
-        parent: Called = noun.parent
-        relations: Edges = Field(default_factory=dict)
-        attributes: AttributesBody = Field(default_factory=dict)
+    words = noun.type.title().replace("_", "")
+    body_type: Any = create_model(f"{words}Create", __base__=_AliasCreate, parent=(Called, noun.parent))
 
-    New.__name__ = f"New{''.join(each.title() for each in noun.type.split('_'))}"
-
-    def create(body: New, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
-        return create_resource(NewResource(type=noun.type, **dict(body)), moment, write)
+    def create(
+        body: body_type,  # pyright: ignore[reportInvalidTypeForm] (FastAPI reads the type of the body here)
+        moment: CurrentEvaluation,
+        write: Writes,
+    ) -> dict[str, Any]:
+        return create_resource(ResourceCreate(type=noun.type, **dict(body)), moment, write)
 
     return create
 
@@ -61,7 +67,7 @@ for _name, _noun in NOUNS.items():
         methods=["GET"],
         name=f"list_{_noun.type}s",
         summary=f"List {_words}s",
-        response_model=Page[Line],
+        response_model=page_model(ResourceSummary),
         **requires(DISCOVER),
     )
     router.add_api_route(

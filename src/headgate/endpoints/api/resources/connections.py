@@ -21,14 +21,14 @@ from headgate.control.connections.vault import VaultError
 from headgate.control.connections.vault_rotation import reseal_new_secret
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
-from headgate.endpoints.api.resources.resources import Line, list_resources, readable
+from headgate.endpoints.api.resources.resources import ResourceSummary, list_resources, readable
 from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, RequestedEvaluation
 from headgate.endpoints.common.lookup import Text, default_project, resource
 from headgate.endpoints.common.paging import CurrentPaging
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Title
+from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId
 
@@ -40,7 +40,7 @@ Password = Annotated[str, Field(max_length=1000)]
 Headers = Annotated[dict[str, str], Field(max_length=50)]
 
 
-class NewPostgreSql(StrictSchema):
+class PostgreSqlConnectionCreate(StrictSchema):
     """A PostgreSQL database, and as whom it is entered. The password is never shown again."""
 
     host: Annotated[Text, Field(max_length=253)]
@@ -51,14 +51,14 @@ class NewPostgreSql(StrictSchema):
     sslmode: Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] = "prefer"
 
 
-class NewHttp(StrictSchema):
+class HttpConnectionCreate(StrictSchema):
     """An HTTP API, and the headers that it is asked with; their values are never shown again."""
 
     base_url: Annotated[Text, Field(max_length=2000)]
     headers: Headers = Field(default_factory=dict[str, str])
 
 
-class NewConnection(StrictSchema):
+class ConnectionCreate(StrictSchema):
     """A folder of the server's machine, a PostgreSQL database or an HTTP API, for the pipelines of a project.
 
     Where no project is named, of the only one.
@@ -66,25 +66,25 @@ class NewConnection(StrictSchema):
 
     name: Title
     folder: Annotated[Text, Field(max_length=4000)] | None = None
-    postgresql: NewPostgreSql | None = None
-    http: NewHttp | None = None
+    postgresql: PostgreSqlConnectionCreate | None = None
+    http: HttpConnectionCreate | None = None
     project: Called | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> "NewConnection":
+    def _one(self) -> "ConnectionCreate":
         if sum(each is not None for each in (self.folder, self.postgresql, self.http)) != 1:
             raise ValueError("say one of `folder`, `postgresql` and `http`")
         return self
 
 
-class Secret(StrictSchema):
+class ConnectionSecret(StrictSchema):
     """Another secret: the password of a database, or all headers of an HTTP API."""
 
     password: Password | None = None
     headers: Headers | None = None
 
 
-class OneConnection(BaseModel):
+class Connection(BaseModel):
     """A connection, and what is behind it as far as it is no secret."""
 
     id: str
@@ -102,7 +102,7 @@ class OneConnection(BaseModel):
     revision: int
 
 
-@router.get("/connections", response_model=Page[Line], **requires(DISCOVER))
+@router.get("/connections", response_model=page_model(ResourceSummary), **requires(DISCOVER))
 def list_connections(moment: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List the connections that the caller may see."""
     return list_resources(moment, pages, type=_TYPE)
@@ -115,7 +115,7 @@ def list_connections(moment: RequestedEvaluation, pages: CurrentPaging) -> dict[
     **requires("project.create_connection"),
 )
 def create_connection(
-    body: NewConnection, services: CurrentContext, caller: CurrentCaller, write: Writes
+    body: ConnectionCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Declare a place. Who makes a connection lends its use to others by assignments."""
     place = default_project(services) if body.project is None else resource(services, caller, body.project)
@@ -137,11 +137,11 @@ def create_connection(
 
 @router.get(
     "/connections/{connection}",
-    response_model=OneConnection,
+    response_model=Connection,
     response_model_exclude_none=True,
     **requires("connection.describe"),
 )
-def show_connection(connection: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
+def get_connection(connection: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
     """Show what is behind a connection."""
     found = readable(services, moment, connection)
     document = services.store.document(CONNECTION, found.id)
@@ -152,8 +152,8 @@ def show_connection(connection: Called, services: CurrentContext, moment: Curren
 
 
 @router.put("/connections/{connection}/secret", **DONE, **requires("connection.edit"))
-def change_secret(
-    connection: Called, body: Secret, services: CurrentContext, caller: CurrentCaller, write: Writes
+def put_connection_secret(
+    connection: Called, body: ConnectionSecret, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Put another secret in the place of a connection's; runs that connect from now on use that."""
     id = resource(services, caller, connection)
@@ -176,7 +176,7 @@ def delete_connection(
     return write.execute(DeleteConnection(id), of=id, id=id)
 
 
-def _behind(body: NewConnection) -> ConnectionTarget:
+def _behind(body: ConnectionCreate) -> ConnectionTarget:
     if body.postgresql is not None:
         return PostgreSql(**body.postgresql.model_dump(exclude={"password"}))
     return Http(body.http.base_url) if body.http is not None else Folder(body.folder or "")
@@ -191,7 +191,7 @@ def _warning(behind: ConnectionTarget) -> dict[str, Any]:
     return {}
 
 
-def _secret(body: NewConnection) -> dict[str, str] | None:
+def _secret(body: ConnectionCreate) -> dict[str, str] | None:
     if body.postgresql is not None:
         return dict(secret_of("postgresql", body.postgresql.password, None))
     return dict(secret_of("http", None, body.http.headers)) if body.http is not None else None

@@ -10,14 +10,14 @@ from headgate.control.organizations.models_in_force import active_models
 from headgate.endpoints.common.context import CurrentContext
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only
-from headgate.endpoints.common.schemas import Called, Page
+from headgate.endpoints.common.schemas import Called, page_model
 from headgate.model.describe import condition
 from headgate.model.model import Model
 
 router = APIRouter(tags=["models"])
 
 
-class Line(BaseModel):
+class ModelSummary(BaseModel):
     """An access model: its version, the hash of its source, and whether it decides anything in this organization."""
 
     name: str
@@ -26,7 +26,7 @@ class Line(BaseModel):
     in_force: bool
 
 
-class Type(BaseModel):
+class ModelType(BaseModel):
     """A type of the tree under a model: the model's own word for it, and what it lies under."""
 
     name: str
@@ -35,7 +35,7 @@ class Type(BaseModel):
     implicit: bool
 
 
-class Setting(BaseModel):
+class ModelSetting(BaseModel):
     """A switch: on which type it is set, its values, and the one that holds until it is set."""
 
     name: str
@@ -44,7 +44,7 @@ class Setting(BaseModel):
     default: str
 
 
-class Role(BaseModel):
+class ModelRole(BaseModel):
     """A role: where and to whom it is assigned, what it includes, and while which conditions an assignment counts."""
 
     name: str
@@ -54,16 +54,18 @@ class Role(BaseModel):
     when: list[str]
 
 
-class One(Line):
+class AccessModel(ModelSummary):
     """An access model. `matrix` says for each action which roles give it."""
 
-    types: list[Type]
-    settings: list[Setting]
-    roles: list[Role]
+    types: list[ModelType]
+    settings: list[ModelSetting]
+    roles: list[ModelRole]
     matrix: dict[str, dict[str, list[str]]]
 
 
-@router.get("/models", response_model=Page[Line], **caller_only("by which rules everybody here is decided about"))
+@router.get(
+    "/models", response_model=page_model(ModelSummary), **caller_only("by which rules everybody here is decided about")
+)
 def list_models(services: CurrentContext, pages: CurrentPaging) -> dict[str, Any]:
     """List the access models of the deployment."""
     models = services.control.models.values()
@@ -71,8 +73,10 @@ def list_models(services: CurrentContext, pages: CurrentPaging) -> dict[str, Any
     return page_of_rows(rows, pages, ("name",), services.control.snapshot.revision, key="name")
 
 
-@router.get("/models/{model}", response_model=One, **caller_only("by which rules everybody here is decided about"))
-def show_model(model: Called, services: CurrentContext) -> dict[str, Any]:
+@router.get(
+    "/models/{model}", response_model=AccessModel, **caller_only("by which rules everybody here is decided about")
+)
+def get_model(model: Called, services: CurrentContext) -> dict[str, Any]:
     """Tell what an access model says: its types, its switches, its roles and what they give."""
     found = services.control.models.get(model)
     if found is None:

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
-from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization, preview_founding
+from headgate.control.deployment import bootstrap
+from headgate.control.deployment.bootstrap import OrganizationSpec, preview_founding
 from headgate.control.deployment.break_glass import break_glass
 from headgate.control.kernel.errors import AlreadyExistsError, NotFoundError
 from headgate.control.kernel.ids import new_id
@@ -26,7 +27,7 @@ from headgate.endpoints.common.context import AppState, CurrentApp, CurrentConte
 from headgate.endpoints.common.deployment_callers import ByAnyone, ByUser
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Title
+from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Wants, Write, Writes, writing
 from headgate.facts.caller import Caller
@@ -37,14 +38,14 @@ router = APIRouter(tags=["organizations"])
 _CREATE, _ASSIGN_OWNER = "deployment.create_organization", "deployment.assign_owner"
 
 
-class Line(BaseModel):
+class OrganizationSummary(BaseModel):
     """An organization that the caller is in; its id or name stands in addresses, as `/o/{organization}/api/v1/...`."""
 
     id: str
     name: str
 
 
-class One(Line):
+class OrganizationDetails(OrganizationSummary):
     """The organization: its home model, the model of its ownership tree if there is one, and until when its glass is broken."""
 
     model: str
@@ -55,13 +56,13 @@ class One(Line):
     revision: int
 
 
-class NewName(StrictSchema):
+class OrganizationPatch(StrictSchema):
     """What the organization is called."""
 
     name: Title
 
 
-class NewOrganization(StrictSchema):
+class OrganizationCreate(StrictSchema):
     """An organization to begin: its home model, and that of its ownership tree, if any.
 
     `owner` is the login name or id of a user of the deployment, the caller if left out. `domain` is the e-mail domain that
@@ -75,15 +76,15 @@ class NewOrganization(StrictSchema):
     owner: Called | None = None
 
 
-class Begun(Line):
+class OrganizationCreated(OrganizationSummary):
     """An organization that was begun, or would be."""
 
     revision: int
     dry_run: bool = False
 
 
-@router.get("/organization", response_model=One, **caller_only("who is in it knows where that is"))
-def show_organization(services: CurrentContext, response: Response) -> dict[str, Any]:
+@router.get("/organization", response_model=OrganizationDetails, **caller_only("who is in it knows where that is"))
+def get_organization(services: CurrentContext, response: Response) -> dict[str, Any]:
     """Tell about the organization that the request is for."""
     facts, id = services.control.snapshot, services.organization.id
     shown = set_etag(response, services, facts, id)
@@ -104,7 +105,7 @@ def show_organization(services: CurrentContext, response: Response) -> dict[str,
     **DONE,
     **requires("organization.edit", "organization.change_settings", "organization.manage_users"),
 )
-def rename_organization(body: NewName, services: CurrentContext, write: Writes) -> dict[str, Any]:
+def update_organization(body: OrganizationPatch, services: CurrentContext, write: Writes) -> dict[str, Any]:
     """Give the organization another name. What else it is, the deployment says."""
     id = services.organization.id
 
@@ -120,7 +121,7 @@ def rename_organization(body: NewName, services: CurrentContext, write: Writes) 
 
 
 @router.delete("/organization", **DONE, **requires("organization.delete"))
-def end_organization(services: CurrentContext, write: Writes) -> dict[str, Any]:
+def delete_organization(services: CurrentContext, write: Writes) -> dict[str, Any]:
     """End the organization: nobody is in it any more. Its log stays, for the operator."""
     id = services.organization.id
 
@@ -135,7 +136,9 @@ def end_organization(services: CurrentContext, write: Writes) -> dict[str, Any]:
     return write.execute(EndOrganization(), id, unless=unless, first=unlist, id=id)
 
 
-@router.get("/organizations", response_model=Page[Line], **caller_only("they are the caller's own"))
+@router.get(
+    "/organizations", response_model=page_model(OrganizationSummary), **caller_only("they are the caller's own")
+)
 def list_organizations(deployed: CurrentApp, who: ByAnyone, pages: CurrentPaging) -> dict[str, Any]:
     """List the organizations that the caller is in, suspended ones too."""
     there = deployed.organizations.deployment.control.snapshot
@@ -154,9 +157,9 @@ async def founding_write(
         yield write
 
 
-@router.post("/organizations", status_code=201, response_model=Begun, **requires(_CREATE, _ASSIGN_OWNER))
-def begin_organization(
-    body: NewOrganization, ways: CurrentAuth, write: Annotated[Write, Depends(founding_write)]
+@router.post("/organizations", status_code=201, response_model=OrganizationCreated, **requires(_CREATE, _ASSIGN_OWNER))
+def create_organization(
+    body: OrganizationCreate, ways: CurrentAuth, write: Annotated[Write, Depends(founding_write)]
 ) -> dict[str, Any]:
     """Begin an organization, where the deployment's model lets the caller."""
     root, organizations = write.services.organization.id, write.services.deployed.organizations
@@ -169,7 +172,7 @@ def begin_organization(
         preview_founding(organizations, founding, write.caller, write.call)
         write.response.status_code = 200
         return {"revision": write.services.control.snapshot.revision, **reply.made, "dry_run": True}
-    create_organization(organizations, founding, write.caller, write.call, begins)
+    bootstrap.create_organization(organizations, founding, write.caller, write.call, begins)
     return reply.answer
 
 

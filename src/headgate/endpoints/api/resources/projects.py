@@ -14,7 +14,7 @@ from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.lookup import ORGANIZATION_NAME, one, resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
-from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Title
+from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId
@@ -25,7 +25,7 @@ router = APIRouter(tags=["projects"])
 _TYPE = "project"
 
 
-class Project(BaseModel):
+class ProjectSummary(BaseModel):
     """A project, and the access model that decides in it."""
 
     id: str
@@ -33,25 +33,25 @@ class Project(BaseModel):
     model: str
 
 
-class OneProject(Project):
+class Project(ProjectSummary):
     """A project, at a version."""
 
     version: str
 
 
-class ProjectBody(StrictSchema):
+class ProjectCreate(StrictSchema):
     """What a project is called."""
 
     name: Title
 
 
-class Governing(StrictSchema):
+class ProjectModel(StrictSchema):
     """The access model that is to decide in a project."""
 
     model: Called
 
 
-@router.get("/projects", response_model=Page[Project], **requires(DISCOVER))
+@router.get("/projects", response_model=page_model(ProjectSummary), **requires(DISCOVER))
 def list_projects(asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List the projects that the caller may see."""
     found = (each for each in asking.facts.resources.values() if each.type == _TYPE)
@@ -60,17 +60,17 @@ def list_projects(asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str
 
 
 @router.post("/projects", status_code=201, **DONE, **requires("organization.create_project"))
-def create_project(body: ProjectBody, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
+def create_project(
+    body: ProjectCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Make a project."""
     id = ResourceId(new_id("r"))
     command = CreateResource(id, _TYPE, resource(services, caller, ORGANIZATION_NAME), body.name)
     return write.execute(command, id, id=id, name=body.name)
 
 
-@router.get("/projects/{project}", response_model=OneProject, **requires(DISCOVER))
-def show_project(
-    project: Called, services: CurrentContext, caller: CurrentCaller, response: Response
-) -> dict[str, Any]:
+@router.get("/projects/{project}", response_model=Project, **requires(DISCOVER))
+def get_project(project: Called, services: CurrentContext, caller: CurrentCaller, response: Response) -> dict[str, Any]:
     """Tell about a project."""
     found, facts = one(services, caller, project, _TYPE), services.control.snapshot
     shown = set_etag(response, services, facts, found.id)
@@ -78,8 +78,8 @@ def show_project(
 
 
 @router.patch("/projects/{project}", **DONE, **requires("project.edit"))
-def rename_project(
-    project: Called, body: ProjectBody, services: CurrentContext, caller: CurrentCaller, write: Writes
+def update_project(
+    project: Called, body: ProjectCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give a project another name."""
     found = one(services, caller, project, _TYPE)
@@ -94,8 +94,8 @@ def delete_project(project: Called, services: CurrentContext, caller: CurrentCal
 
 
 @router.put("/projects/{project}/model", **DONE, **requires(DISCOVER))
-def govern_project(
-    project: Called, body: Governing, services: CurrentContext, caller: CurrentCaller, write: Writes
+def put_project_model(
+    project: Called, body: ProjectModel, services: CurrentContext, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Have another access model decide in a project. The deployment alone does; anybody else hears so."""
     found = one(services, caller, project, _TYPE)

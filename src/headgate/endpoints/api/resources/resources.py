@@ -24,12 +24,12 @@ from headgate.endpoints.common.resource_changes import (
     AttributesBody,
     Edges,
     Prose,
-    ResourceChange,
+    ResourcePatch,
     proposal,
     relations_from,
 )
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
-from headgate.endpoints.common.schemas import Called, Document, Page, StrictSchema, Title
+from headgate.endpoints.common.schemas import Called, Document, StrictSchema, Title, page_model
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.changes import Edge
@@ -42,7 +42,7 @@ _ELSEWHERE = ("organization", "group", "service_principal", "token", "access", "
 """Types that have lists of their own, as they are more than resources."""
 
 
-class Line(BaseModel):
+class ResourceSummary(BaseModel):
     """A resource in a list, with its full name."""
 
     id: str
@@ -51,7 +51,7 @@ class Line(BaseModel):
     parent: str
 
 
-class ShownEdge(BaseModel):
+class RelationEdge(BaseModel):
     """One end of a relation; `name` is the full name of what it leads to, None for what is hidden or gone."""
 
     to: str
@@ -60,10 +60,10 @@ class ShownEdge(BaseModel):
     stream: str
 
 
-class Shown(Line):
+class ResourceDetails(ResourceSummary):
     """A resource: what is stated about it, its version, and the actions on it that are allowed to the caller."""
 
-    relations: dict[str, list[ShownEdge]]
+    relations: dict[str, list[RelationEdge]]
     attributes: dict[str, list[str]]
     settings: dict[str, str]
     actions: list[str]
@@ -71,7 +71,7 @@ class Shown(Line):
     revision: int
 
 
-class NewResource(StrictSchema):
+class ResourceCreate(StrictSchema):
     """A resource to make below a parent. What is named, is named by its id or full name."""
 
     type: Called
@@ -81,13 +81,13 @@ class NewResource(StrictSchema):
     attributes: AttributesBody = Field(default_factory=dict)
 
 
-class Description(StrictSchema):
+class ResourceDescription(StrictSchema):
     """A description in prose; empty for none."""
 
     text: Prose = ""
 
 
-class Kept(BaseModel):
+class ResourceDocument(BaseModel):
     """The document of a resource."""
 
     document: dict[str, Any]
@@ -96,7 +96,7 @@ class Kept(BaseModel):
 Filter = Annotated[Called | None, Query()]
 
 
-@router.get("/resources", response_model=Page[Line], **requires(DISCOVER))
+@router.get("/resources", response_model=page_model(ResourceSummary), **requires(DISCOVER))
 def list_resources(
     moment: RequestedEvaluation, pages: CurrentPaging, type: Filter = None, parent: Filter = None, name: Filter = None
 ) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def list_resources(
     **DONE,
     **requires("{parent}.create_{type}"),
 )
-def create_resource(body: NewResource, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def create_resource(body: ResourceCreate, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Make a resource of any type that the access model knows there."""
     if body.type == "connection":
         raise ProblemError(422, "invalid", "a connection says where it leads; make it at `/connections`")
@@ -127,8 +127,8 @@ def create_resource(body: NewResource, moment: CurrentEvaluation, write: Writes)
     return write.execute(command, of=command.resource, unless=fits, id=command.resource, name=name)
 
 
-@router.get("/resources/{resource}", response_model=Shown, **requires(DISCOVER))
-def show_resource(
+@router.get("/resources/{resource}", response_model=ResourceDetails, **requires(DISCOVER))
+def get_resource(
     resource: Called, services: CurrentContext, moment: RequestedEvaluation, response: Response
 ) -> dict[str, Any]:
     """Show one resource, and what the caller may do with it."""
@@ -150,7 +150,7 @@ def show_resource(
     **DONE,
     **requires("{type}.edit", "{type}.alter", "{type}.delete", "{type}.drop", "{parent}.create_{type}"),
 )
-def change_resource(resource: Called, body: ResourceChange, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def update_resource(resource: Called, body: ResourcePatch, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Change one thing about a resource: its name, its parent, some relations, or some attributes."""
     found = moment.resource(resource)
     fits = None if found.type != "cluster" else lambda: require_configured(write.services, body.attributes)
@@ -164,16 +164,16 @@ def delete_resource(resource: Called, moment: CurrentEvaluation, write: Writes) 
     return write.execute(DeleteResource(found.id), of=found.id, id=found.id)
 
 
-@router.get("/resources/{resource}/children", response_model=Page[Line], **requires(DISCOVER))
-def list_children(resource: Called, moment: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
+@router.get("/resources/{resource}/children", response_model=page_model(ResourceSummary), **requires(DISCOVER))
+def list_resource_children(resource: Called, moment: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List what lies right below a resource, as far as the caller may see it."""
     above = moment.resource(resource).id
     below = moment.facts.children.get(above, {}).values()
     return listed(moment, (moment.facts.resources[id] for id in below), pages)
 
 
-@router.get("/resources/{resource}/description", response_model=Description, **requires("{type}.describe"))
-def show_description(resource: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
+@router.get("/resources/{resource}/description", response_model=ResourceDescription, **requires("{type}.describe"))
+def get_resource_description(resource: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
     """Show the description of a resource."""
     found = readable(services, moment, resource)
     return {"text": (services.store.document(DESCRIPTION, found.id) or {}).get("text", "")}
@@ -184,14 +184,16 @@ def show_description(resource: Called, services: CurrentContext, moment: Current
     **DONE,
     **requires("{type}.change_description", "{type}.edit", "{type}.alter"),
 )
-def describe(resource: Called, body: Description, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def put_resource_description(
+    resource: Called, body: ResourceDescription, moment: CurrentEvaluation, write: Writes
+) -> dict[str, Any]:
     """Describe a resource; an empty text takes the description away."""
     found = moment.resource(resource)
     return write.execute(SetDescription(found.id, body.text), of=found.id, id=found.id)
 
 
-@router.get("/resources/{resource}/document", response_model=Kept, **requires("{type}.describe"))
-def show_document(resource: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
+@router.get("/resources/{resource}/document", response_model=ResourceDocument, **requires("{type}.describe"))
+def get_resource_document(resource: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
     """Show the document of a contract, a definition, a policy and the like; an empty one where none was written."""
     found = readable(services, moment, resource)
     if found.type not in DOCUMENTED:
@@ -200,13 +202,13 @@ def show_document(resource: Called, services: CurrentContext, moment: CurrentEva
 
 
 @router.put("/resources/{resource}/document", **DONE, **requires("{type}.edit", "{type}.alter"))
-def change_document(resource: Called, body: Document, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def put_resource_document(resource: Called, body: Document, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Write the document of a contract, a definition, a policy and the like: any JSON object."""
     found = moment.resource(resource)
     return write.execute(ChangeDocument(found.id, body), of=found.id, id=found.id)
 
 
-def creation(moment: Evaluation, body: NewResource) -> CreateResource:
+def creation(moment: Evaluation, body: ResourceCreate) -> CreateResource:
     """Return the command that makes what a body says."""
     return CreateResource(
         ResourceId(new_id("r")),

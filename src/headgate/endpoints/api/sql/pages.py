@@ -9,7 +9,7 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from headgate.endpoints.api.sql.schemas import ShownStatement, statement_answer
+from headgate.endpoints.api.sql.schemas import Statement, statement_answer
 from headgate.facts.caller import Caller
 from headgate.spark.sql.statement_store import StatementStore, StoredStatement
 
@@ -84,6 +84,6 @@ async def _pieces(body: bytes) -> AsyncIterator[bytes]:
         yield body[start : start + _PIECE]
 
 
-def _written(answer: ShownStatement) -> bytes:
+def _written(answer: Statement) -> bytes:
     # As the model writes it: the framework's own way knows no words for numbers that are none.
     return answer.model_dump_json().encode()

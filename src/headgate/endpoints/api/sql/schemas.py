@@ -37,7 +37,7 @@ def _of_spark(value: Scalar) -> Scalar:
 _Parameter = Annotated[Text | bool | int | float | None, AfterValidator(_of_spark)]
 
 
-class Statement(StrictSchema):
+class StatementCreate(StrictSchema):
     """One SQL statement, with what is wanted of it at most.
 
     `parameters` are values for `:name`, or for each `?` in order. `limit` is how many rows are wanted. With `wait_seconds` it
@@ -64,14 +64,14 @@ class Statement(StrictSchema):
         )
 
 
-class ShownColumn(BaseModel):
+class StatementColumn(BaseModel):
     """A column of a result, with its type in Spark's words."""
 
     name: str
     type: str
 
 
-class ShownProgress(BaseModel):
+class ProgressOfStatement(BaseModel):
     """How far Spark says that a statement is; `bytes` are those read so far."""
 
     stages: int
@@ -82,7 +82,7 @@ class ShownProgress(BaseModel):
     bytes: int
 
 
-class ShownStatement(BaseModel):
+class Statement(BaseModel):
     """A statement, and its rows, column by column, once it succeeded.
 
     `id` is there as long as it can be asked for. `more` says that there are other rows than those that were wanted, `next`
@@ -94,8 +94,8 @@ class ShownStatement(BaseModel):
 
     id: str | None
     state: Literal["running", "succeeded", "failed", "cancelled"]
-    progress: ShownProgress
-    columns: list[ShownColumn]
+    progress: ProgressOfStatement
+    columns: list[StatementColumn]
     rows: list[tuple[Any, ...]]
     more: bool
     next: int | None
@@ -113,7 +113,7 @@ class RowTooLargeError(ProblemError):
         super().__init__(413, "too-large", detail, id=kept.id, row=row)
 
 
-def statement_answer(kept: StoredStatement, start: int, rows: int) -> ShownStatement:
+def statement_answer(kept: StoredStatement, start: int, rows: int) -> Statement:
     """Return a statement with so many of its rows, from one on, that fit into one answer.
 
     Raises `ProblemError` for a value that JSON cannot hold, and `RowTooLargeError`.
@@ -125,11 +125,11 @@ def statement_answer(kept: StoredStatement, start: int, rows: int) -> ShownState
         except (OverflowError, ValueError) as error:
             raise ProblemError(400, "statement-failed", f"a value cannot be shown ({error}); cast it") from None
         left = max(0, kept.rows.num_rows - start - len(found))
-    return ShownStatement(
+    return Statement(
         id=kept.id,
         state=kept.state,
-        progress=ShownProgress(**asdict(kept.progress)),
-        columns=[ShownColumn(name=each.name, type=each.type) for each in kept.columns],
+        progress=ProgressOfStatement(**asdict(kept.progress)),
+        columns=[StatementColumn(name=each.name, type=each.type) for each in kept.columns],
         rows=found,
         more=kept.more,
         next=start + len(found) if left else None,

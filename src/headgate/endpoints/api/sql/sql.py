@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from headgate.control.kernel.errors import NotFoundError
 from headgate.endpoints.api.sql.arrow import ArrowStream
 from headgate.endpoints.api.sql.pages import StatementPage
-from headgate.endpoints.api.sql.schemas import ARROW, PAGE, ROWS_PER_PAGE, RowTooLargeError, ShownStatement, Statement
+from headgate.endpoints.api.sql.schemas import ARROW, PAGE, ROWS_PER_PAGE, RowTooLargeError, Statement, StatementCreate
 from headgate.endpoints.common.context import CurrentCaller, CurrentContext, Presents, require_spark_of_request
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import caller_only
@@ -35,15 +35,15 @@ _OWN = caller_only("only who sent a statement knows of it, by the same token")
 _RUN = caller_only("Spark's guard decides on everything that the statement touches")
 _RUN["responses"] = _RUN["responses"] | {
     200: {"content": {ARROW: {}}, "description": "Its rows; as an Arrow stream for who accepts one."},
-    202: {"model": ShownStatement, "description": "It is under way; `Location` says where to ask for it."},
+    202: {"model": Statement, "description": "It is under way; `Location` says where to ask for it."},
     413: _RUN["responses"][413] | _TOO_LARGE,
 }
 _OWN["responses"] = _OWN["responses"] | {413: _OWN["responses"][413] | _TOO_LARGE}
 
 
-@router.post("/sql", response_model=ShownStatement, **_RUN)
-async def run_sql(
-    body: Statement, request: Request, services: CurrentContext, credential: Presents, caller: CurrentCaller
+@router.post("/sql", response_model=Statement, **_RUN)
+async def create_statement(
+    body: StatementCreate, request: Request, services: CurrentContext, credential: Presents, caller: CurrentCaller
 ) -> Response:
     """Run it; a refusal is a problem with SQLSTATE 42501, why, what is missing, and where to ask for it."""
     statements = services.statements
@@ -70,15 +70,15 @@ async def _first_page(
             raise kept.error
         await page.make(0, PAGE, is_kept=not ended)
         if not ended:
-            location = str(request.url_for("show_statement", statement=kept.id).path)
+            location = str(request.url_for("get_statement", statement=kept.id).path)
             return page.response(202, {"location": location})
         if page.next is None:
             statements.drop(kept)
         return page.response()
 
 
-@router.get("/sql/{statement}", response_model=ShownStatement, **_OWN)
-async def show_statement(
+@router.get("/sql/{statement}", response_model=Statement, **_OWN)
+async def get_statement(
     statement: Called,
     request: Request,
     services: CurrentContext,
@@ -97,7 +97,7 @@ async def show_statement(
 
 
 @router.delete("/sql/{statement}", status_code=204, **_OWN)
-def end_statement(statement: Called, services: CurrentContext, credential: Presents, _: CurrentCaller) -> None:
+def cancel_statement(statement: Called, services: CurrentContext, credential: Presents, _: CurrentCaller) -> None:
     """End a statement if it still runs, and keep nothing of it."""
     services.statements.drop(_found(services.statements, credential, statement))
 
@@ -131,7 +131,7 @@ async def _gone(request: Request) -> None:
 
 
 async def _streamed(
-    statements: StatementStore, body: Statement, request: Request, credential: PresentedCredential, caller: Caller
+    statements: StatementStore, body: StatementCreate, request: Request, credential: PresentedCredential, caller: Caller
 ) -> Response:
     """Return the rows as Spark makes them: no more of them is here than is on its way."""
     reading = statements.begin(credential, caller.principal, body.wanted(statements.limits, kept=False))

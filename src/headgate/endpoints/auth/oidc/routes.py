@@ -28,7 +28,7 @@ Short = Annotated[Text, Query(max_length=4000)]
 
 
 @router.get("/login", status_code=303, **public("whoever logs in is nobody yet"))
-def log_in(request: Request, next: Short = "/") -> RedirectResponse:
+def start_oidc_login(request: Request, next: Short = "/") -> RedirectResponse:
     """Go to the provider, to come back logged in, to `next`: a path of this deployment."""
     if not _LOCAL.fullmatch(next):
         raise ProblemError(422, "invalid", "`next` is a path of this deployment, such as `/`")
@@ -39,7 +39,7 @@ def log_in(request: Request, next: Short = "/") -> RedirectResponse:
 
 
 @router.get("/callback", status_code=303, **public("whoever logs in is nobody yet"))
-def callback(
+def finish_oidc_login(
     request: Request, ways: CurrentAuth, told: Client, state: Short = "", code: Short = "", error: Short = ""
 ) -> RedirectResponse:
     """Come back from the provider."""
