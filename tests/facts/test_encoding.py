@@ -1,6 +1,7 @@
 """Changes survive the way into JSON and back, one by one and as a file; what does not fit is refused, with its line."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,13 +13,13 @@ from headgate.control.kernel.ports import LogEntry
 from headgate.facts import changes as c
 from headgate.facts.encoding import (
     _TYPES,  # pyright: ignore[reportPrivateUsage] (every spelling is written somewhere)
+    FORMAT,
     TAG,
+    VERSION,
     FactsError,
     decode,
     encode,
-    read_facts,
     read_history,
-    write_facts,
     write_history,
 )
 from headgate.facts.fold import fold
@@ -29,6 +30,18 @@ from tests.facts.samples import SAMPLES
 _HEADER = '{"format": "headgate facts", "version": 1, "revision": 3}'
 _MARKED = ['{"entry": 1, "at": 1}', '{"entry": 3, "at": 2.5}']
 _FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def write_facts(changes: Iterable[c.Change], revision: int) -> list[str]:
+    """Return the lines of a facts file that does not tell entries apart."""
+    header = {"format": FORMAT, "version": VERSION, "revision": revision}
+    return [json.dumps(each, ensure_ascii=False) for each in (header, *map(encode, changes))]
+
+
+def read_facts(lines: Iterable[str]) -> Snapshot:
+    """Return the snapshot at the end of a facts file."""
+    *_, last = read_history(lines)
+    return last.facts
 
 
 def _any_change(kind: type) -> st.SearchStrategy[c.Change]:

@@ -5,7 +5,6 @@ refused: facts that are half understood decide wrongly.
 """
 
 import json
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 from typing import Any, TypeAlias, cast
@@ -14,7 +13,6 @@ from headgate.facts import changes as change_types
 from headgate.facts.changes import Change
 from headgate.facts.history import HistoryEntry, State
 from headgate.facts.record_schema import ListShape, MapShape, OptionalShape, RecordShape, ScalarShape, Shape, shape_of
-from headgate.facts.snapshot import Snapshot
 
 TAG = "change"
 """Where a change's type stands. Not `type`: a resource's own type is a field of that name."""
@@ -83,23 +81,12 @@ def decode(value: object) -> Change:
     return cast("Change", _read(shape_of(_TYPES[name]), fields, name))
 
 
-def write_facts(changes: Iterable[Change], revision: int) -> Iterator[str]:
-    """Yield the lines of the facts file for the changes that led to this revision."""
-    yield _line({"format": FORMAT, "version": VERSION, "revision": revision})
-    yield from (_line(encode(change)) for change in changes)
-
-
 def write_history(entries: Iterable[HistoryEntry], revision: int) -> Iterator[str]:
     """Yield the lines of the facts file for the entries of a log up to this revision, so that each can be asked about."""
     yield _line({"format": FORMAT, "version": VERSION, "revision": revision})
     for entry in entries:
         yield _line({ENTRY: entry.revision, "at": entry.at})
         yield from (_line(encode(change)) for change in entry.changes)
-
-
-def read_facts(lines: Iterable[str]) -> Snapshot:
-    """Return the snapshot that the lines of a facts file give. Raises `FactsError` with the line for what does not fit."""
-    return deque(read_history(lines), maxlen=1).pop().facts
 
 
 def read_history(lines: Iterable[str]) -> Iterator[State]:

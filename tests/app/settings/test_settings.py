@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from headgate.app.settings.page import page
 from headgate.app.settings.schema import VARIABLES
 from headgate.app.settings.settings import SettingsError, default_settings
 from headgate.control.authentication.settings import Provider
 from headgate.endpoints.http.limits import Limits
+from tools.docs.settings_page import page
 
 ROOT = Path(__file__).resolve().parents[3]
 Configured = Callable[[str], dict[str, str]]

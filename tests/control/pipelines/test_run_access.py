@@ -2,7 +2,7 @@
 
 from headgate.control.identity.directory import Directory
 from headgate.control.organizations.organization import Organization
-from headgate.control.pipelines.run_access import RunAccessLog, allowed_actions, read_by
+from headgate.control.pipelines.run_access import RunAccessLog, allowed_actions
 from headgate.control.questions.by_name import NameAuthorizer
 from headgate.control.questions.messages import RefusalMessages
 from headgate.facts.ids import ResourceId, RunId
@@ -10,6 +10,13 @@ from tests.control.organization_harness import LAKE, ROOT, nekt, resource
 
 RUN = RunId("run")
 FLIGHTS, SALARIES = ResourceId("flights"), ResourceId("salaries")
+
+
+def read_by(organization: Organization, run: RunId) -> frozenset[str]:
+    """Return the full names of the tables whose rows a run was allowed to read."""
+    facts = organization.control.snapshot
+    found = (id for id, actions in allowed_actions(organization.store, run).items() if "table.select" in actions)
+    return frozenset(".".join(facts.full_name(id)) for id in found if id in facts.resources)
 
 
 def organization() -> Organization:

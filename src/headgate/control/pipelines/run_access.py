@@ -76,13 +76,6 @@ def allowed_actions(store: Store, run: RunId) -> Mapping[ResourceId, frozenset[s
     return {ResourceId(id): frozenset(actions) for id, actions in body.items()}
 
 
-def read_by(organization: Organization, run: RunId) -> frozenset[str]:
-    """Return the full names of the tables whose rows a run was allowed to read so far, as they are called now."""
-    facts = organization.control.snapshot
-    found = (id for id, actions in allowed_actions(organization.store, run).items() if READING in actions)
-    return frozenset(".".join(facts.full_name(id)) for id in found if id in facts.resources)
-
-
 def _document(run: RunId, pairs: Iterable[tuple[ResourceId, str]]) -> DocumentPut:
     body = dict[str, list[str]]()
     for id, action in sorted(pairs):

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from headgate.app.api_page import api_page
 from headgate.app.deployment import over
 from headgate.endpoints.common.route_metadata import NEEDS, OWN, PUBLIC
 from headgate.store import open_stores
 from tests.app.deployment_harness import World, settings_in
+from tools.docs.api_page import api_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 METHODS = ("get", "post", "put", "patch", "delete")
