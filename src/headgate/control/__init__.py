@@ -1,1 +1,1 @@
-"""Commands: what somebody asks for, decided on the newest snapshot, then changes or a refusal."""
+"""Commands: what a caller asks for, decided on the newest snapshot, then changes or a refusal."""

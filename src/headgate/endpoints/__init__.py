@@ -1,1 +1,1 @@
-"""Endpoints: they learn who is asking, turn a request into a command or a question, and the answer back. No endpoint decides."""
+"""Endpoints: they identify the caller, turn a request into a command or a question, and the answer back. No endpoint decides."""

@@ -1,4 +1,4 @@
-"""Who may know who is here: a name says nothing to who could not do anything with it."""
+"""Which subjects a caller may see: a name tells nothing to a caller that could not do anything with it."""
 
 from collections.abc import Callable
 from dataclasses import replace

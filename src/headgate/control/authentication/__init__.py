@@ -1,1 +1,1 @@
-"""How people and programs prove to the deployment who they are: passwords, sessions, invitations, access tokens."""
+"""Authentication: passwords, sessions, invitations, access tokens and users of identity providers."""

@@ -1,1 +1,1 @@
-"""Connections: what is behind them, and the vault of their secrets."""
+"""Connections: their targets, and the vault that encrypts their secrets."""

@@ -1,1 +1,1 @@
-"""Identity: principals, groups and tokens of an organization, and who of them a caller is."""
+"""Identity: principals, groups and tokens of an organization, and the callers that act for them."""

@@ -1,4 +1,4 @@
-"""Who presents a secret, and where it is good."""
+"""The principal that a secret authenticates, and the organizations in which the secret is valid."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Records of the audit, and what is asked of them."""
+"""Records of the audit, and the filter for reading them."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Why a command is not accepted. Nothing was changed then."""
+"""The reasons for which a command is refused. A refused command changes nothing."""
 
 
 class CommandError(Exception):

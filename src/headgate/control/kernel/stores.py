@@ -1,4 +1,4 @@
-"""What control asks of the store of a deployment: every log, found and followed."""
+"""The port to the store of a deployment: it finds and follows every log."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol

@@ -1,4 +1,4 @@
-"""What would follow from changes: which decisions would be others, for whom, and which pipelines would break or open."""
+"""What-if analysis: the decisions that changes would alter, for which principals, and the pipelines that would break or open."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The endpoints through which somebody proves who they are: passwords, sessions, OAuth 2.0, OpenID Connect, invitations."""
+"""Endpoints for authentication: passwords, sessions, OAuth 2.0, OpenID Connect, invitations."""
 
 import logging
 import math

@@ -1,4 +1,4 @@
-"""What a stream capture says it does: which folder it takes files from, and into which table."""
+"""The definition of a stream capture: the folder that it takes files from, and the table that it writes."""
 
 from typing import Annotated, Literal, Self
 

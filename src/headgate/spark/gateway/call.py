@@ -1,4 +1,4 @@
-"""How a call ends: with the status that its exception stands for, a line in the log, and one more in the counts."""
+"""One call: its caller and its driver while it runs, and its end with a status, a line in the log and a count."""
 
 import asyncio
 import logging

@@ -39,6 +39,7 @@ def _list(noun: _Noun) -> Callable[..., Any]:
 
 
 class _AliasCreate(StrictSchema):
+    # Each noun replaces the default of its parent.
     name: Title
     parent: Called = ORGANIZATION_NAME
     relations: Edges = Field(default_factory=dict)
