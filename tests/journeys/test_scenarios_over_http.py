@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from headgate.cli import app
 from headgate.cli.scenarios.folders import read_folder
 from headgate.conformance.http.routes import Route, routes
-from headgate.conformance.http.runner import HttpScenarioRunner, doors
+from headgate.conformance.http.runner import HttpScenarioRunner, scenario_server
 from headgate.conformance.runner import run_case
 from headgate.decision.engine.engine import Engine
 from tests.app.routes import Route as Described
@@ -28,7 +28,7 @@ EVERY = (
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[HttpScenarioRunner]:
-    with doors() as found:
+    with scenario_server() as found:
         yield found
 
 

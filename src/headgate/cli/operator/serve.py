@@ -25,7 +25,7 @@ _OTHER_FILES = 2048
 
 ApiPort = Annotated[
     int | None,
-    typer.Option(min=0, max=LAST_PORT, help=f"the port of the HTTP doors (HEADGATE_API_PORT; {API_PORT})"),
+    typer.Option(min=0, max=LAST_PORT, help=f"the port of the HTTP endpoints (HEADGATE_API_PORT; {API_PORT})"),
 ]
 SparkPort = Annotated[
     int | None,

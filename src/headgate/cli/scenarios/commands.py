@@ -82,9 +82,9 @@ def _asking(entry: Entry) -> "Iterator[tuple[Asking, Callable[[], None]]]":
 
         yield by_engine, lambda: None
         return
-    from headgate.conformance.http.runner import doors
+    from headgate.conformance.http.runner import scenario_server
 
-    with doors() as opened:
+    with scenario_server() as opened:
         yield opened.asked, lambda: _sum_up(opened)
 
 

@@ -184,7 +184,7 @@ def _home() -> Model:
 
 
 @contextmanager
-def doors() -> Iterator[HttpScenarioRunner]:
+def scenario_server() -> Iterator[HttpScenarioRunner]:
     """Open the endpoints on loopback until the block ends."""
     with TemporaryDirectory(prefix="headgate-") as folder:
         deployment = over(default_settings({}, folder=Path(folder)), open_stores(_MEMORY))
