@@ -64,7 +64,7 @@ def direct(tools: Toolchain, folder: Path) -> Iterator[Sides]:
 
 def _contained(warehouse: Path) -> dict[str, str]:
     """Return what has the guard keep tables inside a folder; from the REST catalog it hears that table by table."""
-    return {f"{_LAKE}.io-impl": "io.headgate.guard.GuardedFileIO", f"{_LAKE}.headgate.location": str(warehouse)}
+    return {f"{_LAKE}.io-impl": "io.headgate.guard.files.GuardedFileIO", f"{_LAKE}.headgate.location": str(warehouse)}
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The layout of the house: tests stand where their modules do, and the imports of control are shallow."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +22,9 @@ GROUPS = {
     "survival": "kills, races, outages",
 }
 """Folders of tests that belong to no module, and what they hold."""
+
+GUARD = SOURCES / "spark" / "guard" / "scala"
+ARCHITECTURE = Path("docs/architecture.md")
 
 MOST_LEVELS = 9
 """Of the imports in `control`: what is deeper takes more than one reading to follow."""
@@ -65,3 +69,16 @@ def test_the_longest_chain_of_imports_in_control_has_few_levels() -> None:
 
     modules = [module for module in graph.modules if module.startswith("headgate.control")]
     assert max(map(levels, modules)) <= MOST_LEVELS
+
+
+def test_every_package_of_the_guard_has_a_purpose_in_the_architecture() -> None:
+    described = re.findall(r"\]\(\.\./src/headgate/spark/guard/scala/(\w+)\) \| \S", ARCHITECTURE.read_text())
+    assert sorted(described) == sorted(each.name for each in GUARD.iterdir())
+
+
+@pytest.mark.parametrize("source", sorted(GUARD.rglob("*.scala")), ids=lambda path: path.stem)
+def test_a_file_of_the_guard_lies_in_the_folder_of_its_package(source: Path) -> None:
+    declared = source.read_text().split("\n", 1)[0]
+    assert declared == f"package io.headgate.guard.{source.parent.name}" or declared.startswith(
+        "package org.apache.spark"
+    )

@@ -17,7 +17,7 @@ from headgate.spark.driver.sandbox import choose_level, driver_policy
 from headgate.spark.gateway.calls import CALLS
 from headgate.spark.gateway.operations import PER_DRIVER
 
-ACTIVE_STREAMS = Path(headgate.spark.__file__).parent / "guard" / "scala" / "ActiveStreams.scala"
+ACTIVE_STREAMS = Path(headgate.spark.__file__).parent / "guard" / "scala" / "streams" / "ActiveStreams.scala"
 PORTS = DriverPorts(1001, 1002, 1003)
 HERE = Cluster(EMBEDDED, memory="2g")
 FAR = Cluster("far", "spark://master:7077", hadoop=Path("/etc/hadoop"))

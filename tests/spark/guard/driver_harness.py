@@ -222,7 +222,7 @@ def settings(toolchain: Toolchain, folder: Path, decision_url: str) -> DriverSet
         conf={
             f"{lake}.catalog-impl": "org.apache.iceberg.hadoop.HadoopCatalog",
             f"{lake}.warehouse": str(folder / "warehouse"),
-            f"{lake}.io-impl": "io.headgate.guard.GuardedFileIO",
+            f"{lake}.io-impl": "io.headgate.guard.files.GuardedFileIO",
             f"{lake}.headgate.location": str(folder / "warehouse"),
         },
     )

@@ -44,7 +44,7 @@ def entrance(database: str, host: str = "127.0.0.1") -> JdbcAccess:
     """Return how a database is entered that is said to be at a host, and is on this machine."""
     at = urlsplit(database)
     port = at.port or 0
-    pinned = {"socketFactory": "io.headgate.guard.PinnedSockets", "socketFactoryArg": f"{port} 127.0.0.1"}
+    pinned = {"socketFactory": "io.headgate.guard.connections.PinnedSockets", "socketFactoryArg": f"{port} 127.0.0.1"}
     properties = {"user": USER, "password": PASSWORD, "ApplicationName": "headgate", **pinned}
     return JdbcAccess(f"jdbc:postgresql://{host}:{port}{at.path}", properties, port, ("127.0.0.1",))
 

@@ -189,7 +189,7 @@ def _command(made_with: DriverSettings, program: Path, ports: DriverPorts) -> Se
         "spark.local.dir": str(made_with.scratch),
         "spark.sql.warehouse.dir": str(made_with.scratch / "tables"),
         # Hadoop's own starts programs, so that not even Spark's own files could be written in the sandbox.
-        "spark.hadoop.fs.file.impl": "io.headgate.guard.LocalFiles",
+        "spark.hadoop.fs.file.impl": "io.headgate.guard.files.LocalFiles",
     }
     return (
         str(made_with.java),

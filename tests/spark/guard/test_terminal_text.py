@@ -15,7 +15,7 @@ EVERY_CHARACTER = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x11000)]))
 PROGRAM = r"""
 object Printed extends App {
   val text = java.nio.file.Files.readAllBytes(java.nio.file.Path.of(args(0)))
-  io.headgate.guard.TerminalStream.install()
+  io.headgate.guard.driver.TerminalStream.install()
   for (piece <- text.grouped(7)) System.out.write(piece, 0, piece.length)
   System.out.flush()
 }

@@ -57,7 +57,7 @@ def test_who_may_write_still_may_not_read_on_the_way(lake: World, tmp_path: Path
 
 @pytest.mark.parametrize(
     "option",
-    [{"compression": "io.headgate.guard.Main"}, {"parquet.crypto.factory.class": "x"}, {"partitionOverwriteMode": "dynamic"},
+    [{"compression": "io.headgate.guard.driver.Main"}, {"parquet.crypto.factory.class": "x"}, {"partitionOverwriteMode": "dynamic"},
      {"spark.sql.parquet.output.committer.class": "x"}, {"url": "jdbc:x"}],
 )  # fmt: skip
 def test_options_are_those_that_were_reviewed(lake: World, tmp_path: Path, option: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ from headgate.control.egress import Address
 from headgate.pipelines.connections.egress import AllowedFolder
 from headgate.pipelines.connections.pinned_http import ResolveAddresses
 
-_SOCKETS: Final = "io.headgate.guard.PinnedSockets"
+_SOCKETS: Final = "io.headgate.guard.connections.PinnedSockets"
 """The guard's class that connects to the addresses of its argument, and resolves no name."""
 
 

@@ -12,7 +12,7 @@ from headgate.spark.driver.clusters import Cluster
 from headgate.spark.driver.ports import DriverPorts
 from headgate.spark.toolchain.jars import spark_jars
 
-_EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.GuardExtensions"
+_EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.rules.GuardExtensions"
 """Iceberg brings views, branches and partition fields; the guard stands last, so that it sees what they became."""
 OPENED = [
     "java.lang",
@@ -126,8 +126,8 @@ def rest_lake(api: str) -> dict[str, str]:
     return {
         f"{lake}.type": "rest",
         f"{lake}.uri": api,
-        f"{lake}.rest.auth.type": "io.headgate.guard.SignedAuthManager",
-        f"{lake}.io-impl": "io.headgate.guard.GuardedFileIO",
+        f"{lake}.rest.auth.type": "io.headgate.guard.client.SignedAuthManager",
+        f"{lake}.io-impl": "io.headgate.guard.files.GuardedFileIO",
     }
 
 
@@ -153,7 +153,7 @@ def java_command(settings: DriverSettings) -> tuple[str, ...]:
         f"-javaagent:{settings.guard_jar}",
         "-cp",
         os.pathsep.join(jars),
-        "io.headgate.guard.Main",
+        "io.headgate.guard.driver.Main",
     )
 
 
@@ -189,11 +189,11 @@ def properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(settings.scratch / "unused"),
         "spark.checkpoint.dir": str(settings.scratch / "checkpoints"),
         "spark.cleaner.referenceTracking.cleanCheckpoints": "true",
-        "spark.plugins": "io.headgate.guard.ConnectionsPlugin",
-        "spark.hadoop.fs.file.impl": "io.headgate.guard.LocalFiles",
-        "spark.hadoop.fs.AbstractFileSystem.file.impl": "io.headgate.guard.LocalFilesContext",
+        "spark.plugins": "io.headgate.guard.connections.ConnectionsPlugin",
+        "spark.hadoop.fs.file.impl": "io.headgate.guard.files.LocalFiles",
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "io.headgate.guard.files.LocalFilesContext",
         "spark.sql.extensions": _EXTENSIONS,
-        "spark.sql.catalog.lake": "io.headgate.guard.GuardedCatalog",
+        "spark.sql.catalog.lake": "io.headgate.guard.catalog.GuardedCatalog",
         "spark.sql.catalog.lake.cache-enabled": "false",
         "spark.sql.defaultCatalog": "lake",
         "spark.sql.catalogImplementation": "in-memory",
@@ -219,7 +219,7 @@ def properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, str]:
         "headgate.statement.seconds": str(settings.statement_seconds),
         "headgate.disk.reserve": str(settings.free_disk_mib * 1024**2),
         "spark.executor.heartbeatInterval": "2s",  # tells how much a task has written; the disk may be full soon
-        "spark.connect.grpc.interceptor.classes": "io.headgate.guard.OnlyTheGateway,io.headgate.guard.StatementErrors",
+        "spark.connect.grpc.interceptor.classes": "io.headgate.guard.driver.GatewayTokenInterceptor,io.headgate.guard.driver.StatementErrors",
         # Any process of this machine reaches the ports for executors, which give rows and files and read Java's objects.
         "spark.authenticate": "true",
         "spark.network.crypto.enabled": "true",

@@ -63,7 +63,7 @@ class TestRequests:
         assert isinstance(refusal(OTHER_CALLS[call](MORE)), RequestRefusedError)
 
     def test_the_gateway_and_the_guard_allow_as_many_expressions(self) -> None:
-        source = Path(headgate.__file__).parent / "spark" / "guard" / "scala" / "PlanLimits.scala"
+        source = Path(headgate.__file__).parent / "spark" / "guard" / "scala" / "limits" / "PlanLimits.scala"
         (found,) = re.findall(r"MaxExpressions = (\d+)", source.read_text("utf-8"))
 
         assert int(found) == MAX_PARTS

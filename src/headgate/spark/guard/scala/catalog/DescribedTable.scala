@@ -1,0 +1,79 @@
+package io.headgate.guard.catalog
+
+import java.util.{Map => JavaMap, Set => JavaSet}
+
+import scala.jdk.CollectionConverters._
+
+import io.headgate.guard.client.StatementContext
+import io.headgate.guard.policy.{Names, Need, Target}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis.{ResolvedNamespace, ResolvedTable}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.catalog.constraints.Constraint
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.types.StructType
+
+/**
+ * A table as far as the right to describe it goes: its columns and properties. How many rows and bytes it has, and which
+ * snapshot is current, is data; Spark finds no scan here to ask for it.
+ */
+final class DescribedTable(val table: Table) extends Table with SupportsMetadataColumns {
+  override def name: String = table.name
+
+  override def schema: StructType = table.schema
+
+  override def columns: Array[Column] = table.columns
+
+  override def partitioning: Array[Transform] = table.partitioning
+
+  override def properties: JavaMap[String, String] = table.properties.asScala.filterNot { case (key, _) => DescribedTable.OfData(key) }.asJava
+
+  override def capabilities: JavaSet[TableCapability] = Set.empty[TableCapability].asJava
+
+  override def constraints: Array[Constraint] = table.constraints
+
+  override def metadataColumns: Array[MetadataColumn] = table match {
+    case of: SupportsMetadataColumns => of.metadataColumns
+    case _ => Array.empty
+  }
+}
+
+object DescribedTable {
+  /** Properties by which Iceberg says what was written, and when. */
+  private val OfData = Set("current-snapshot-id", "current-snapshot-summary", "current-snapshot-timestamp-ms", "snapshot-count")
+}
+
+/** The tables of a catalog, each as far as the session's principal may describe or read it. */
+private final class DescribedCatalog(catalog: CatalogPlugin, shown: (Identifier, Table) => Table) extends DelegatingCatalogExtension {
+  setDelegateCatalog(catalog)
+
+  override def loadTable(identifier: Identifier): Table = shown(identifier, super.loadTable(identifier))
+}
+
+/** What a statement shows of a table leaves out what is data, for a principal that may not read the table. */
+final class DescribeWithoutData(session: SparkSession) extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case show: DescribeRelation => show.copy(relation = without(show.relation))
+    case show: DescribeColumn => show.copy(relation = without(show.relation))
+    case show: ShowTableProperties => show.copy(table = without(show.table))
+    case show: ShowCreateTable => show.copy(child = without(show.child))
+    case show: ShowTablesExtended => show.copy(namespace = without(show.namespace))
+    case _ => plan
+  }
+
+  private def without(shown: LogicalPlan): LogicalPlan = shown match {
+    case resolved: ResolvedTable => resolved.copy(table = described(resolved.catalog, resolved.identifier, resolved.table))
+    case resolved @ ResolvedNamespace(catalog: TableCatalog, _, _) if !catalog.isInstanceOf[DescribedCatalog] =>
+      resolved.copy(catalog = new DescribedCatalog(catalog, described(catalog, _, _)))
+    case _ => shown
+  }
+
+  private def described(catalog: CatalogPlugin, identifier: Identifier, table: Table): Table = table match {
+    case _: DescribedTable => table
+    case _ =>
+      val read = Need.of("read", Target.Relation(Names.of(catalog, identifier)))
+      if (StatementContext.allows(session, read.toSet)) table else new DescribedTable(table)
+  }
+}

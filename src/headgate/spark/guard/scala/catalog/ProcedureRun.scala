@@ -1,0 +1,77 @@
+package io.headgate.guard.catalog
+
+import io.headgate.guard.client.StatementContext
+import io.headgate.guard.policy.{Names, PlanTraversal, Refuse, RetainedRelations}
+import org.apache.iceberg.{Table => IcebergTable}
+import org.apache.iceberg.spark.SparkTableCache
+import org.apache.iceberg.spark.source.{SparkRewriteTable, SparkTable}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis.{LocalTempView, UnresolvedRelation}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD}
+import org.apache.spark.sql.execution.command.CreateViewCommand
+import org.apache.spark.sql.execution.datasources.SparkExpressionConverter.DummyRelation
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
+
+/**
+ * An allowed procedure at work. Iceberg's procedures are Spark programs of their own: they read metadata tables
+ * and staged files by relations that no name leads to, with functions of their own. While one runs, what it
+ * plans is let through as long as all data in it is of the one table that the procedure was called for.
+ */
+final class ProcedureRun(private val asker: String, table: Seq[String], location: String) {
+  @volatile private var isOver = false
+
+  private def check(plan: LogicalPlan, names: Names): Unit = PlanTraversal(plan).foreach {
+    case relation: DataSourceV2Relation => if (!isOwn(relation)) Refuse.node(relation)
+    case source: UnresolvedDataSource => if (!isStaged(source)) Refuse.node(source)
+    case UnresolvedRelation(parts, _, _) => if (!names.table(parts).contains(table)) Refuse.because("a procedure reads its own table only")
+    case _: LocalRelation | _: OneRowRelation | _: LogicalRDD | _: ExternalRDD[_] | _: DataSourceV2ScanRelation =>
+    case map: MapPartitions => RetainedRelations.left(map, table)
+    case view: CreateViewCommand if view.viewType == LocalTempView =>
+    case _: V2WriteCommand | _: CommandResult =>
+    case other @ (_: Command | _: LeafNode) => Refuse.node(other)
+    case _ =>
+  }
+
+  private def isOwn(relation: DataSourceV2Relation): Boolean = (relation.catalog, relation.identifier, relation.table) match {
+    case (Some(catalog: GuardedCatalog), Some(identifier), _) => Names.of(catalog, identifier) == table
+    case (_, _, read: SparkTable) => isOwn(read.table)
+    case (_, _, staged: SparkRewriteTable) => isOwn(staged.table)
+    case _ => false
+  }
+
+  private def isOwn(found: IcebergTable): Boolean = found.location == location
+
+  /** Files of a table that are being rewritten are read and written under an id that only Iceberg gives. */
+  private def isStaged(source: UnresolvedDataSource): Boolean = (source.paths ++ source.options.get("path")).distinct match {
+    case Seq(id) => source.format == "iceberg" && SparkTableCache.get.contains(id) && isOwn(SparkTableCache.get.get(id))
+    case _ => false
+  }
+}
+
+object ProcedureRun {
+  /** Inherited, for a procedure's own workers; a pool that outlives the procedure keeps a run that is over. */
+  private val current = new InheritableThreadLocal[ProcedureRun]
+
+  /** Runs the body as a procedure that this session called for the table with that full name and storage location. */
+  def of[T](session: SparkSession, table: Seq[String], location: String)(body: => T): T = {
+    val run = new ProcedureRun(StatementContext.handle(session), table, location)
+    current.set(run)
+    try body
+    finally {
+      run.isOver = true
+      current.remove()
+    }
+  }
+
+  /**
+   * Whether a plan is a running procedure's own and may pass; throws `AccessDenied` if it is and may not. A
+   * condition that the caller wrote is nobody's own: the usual rules are for it.
+   */
+  def passes(session: SparkSession, plan: LogicalPlan, names: Names): Boolean =
+    Option(current.get).exists { run =>
+      val isOwn = !run.isOver && run.asker == StatementContext.handle(session) && !PlanTraversal(plan).exists(_.isInstanceOf[DummyRelation])
+      if (isOwn) run.check(plan, names)
+      isOwn
+    }
+}

@@ -1,0 +1,35 @@
+package io.headgate.guard.catalog
+
+import java.lang.ref.WeakReference
+
+import io.headgate.guard.limits.LimitExceeded
+import org.apache.spark.sql.catalyst.analysis.AnalysisContext
+
+/** Counts the views that one statement opens: views that read each other would be opened without end. */
+object ViewNesting {
+  /** Views in one statement, each as often as it is read. */
+  val Most = 500
+
+  /** How often one statement may read the same view: those that read each other come back to it. */
+  val MostOfOne = 100
+
+  private final class Opened(val statement: WeakReference[AnyRef]) {
+    var all = 0
+    val each = scala.collection.mutable.Map.empty[String, Int]
+  }
+
+  private val opened = new ThreadLocal[Opened]
+
+  /** A view is opened. Throws `LimitExceeded` if the statement has opened too many. */
+  def count(view: String): Unit = {
+    val statement = AnalysisContext.get.relationCache
+    if (opened.get == null || (opened.get.statement.get ne statement)) opened.set(new Opened(new WeakReference(statement)))
+    val now = opened.get
+    now.all += 1
+    now.each(view) = now.each.getOrElse(view, 0) + 1
+    if (now.all > Most || now.each(view) > MostOfOne)
+      throw new LimitExceeded(
+        s"the statement reads more than $Most views, or one of them more than $MostOfOne times; views may read each other in a circle",
+        LimitExceeded.TooComplex)
+  }
+}

@@ -1,0 +1,110 @@
+package io.headgate.guard.client
+
+import java.net.URI
+import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.net.http.HttpRequest.BodyPublishers
+import java.net.http.HttpResponse.BodyHandlers
+import java.nio.charset.StandardCharsets.UTF_8
+import java.time.Duration
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import io.headgate.guard.connections.JdbcAccess
+import io.headgate.guard.policy.{AccessDenied, CallNeed, ColumnLineage, ConnectionNeed, Need, ObjectNeed, PathNeed}
+
+/** The decision service of the parent process. Whatever is not a clear "allowed" is a refusal. */
+object DecisionClient {
+  private val NoAnswer = "access cannot be decided right now, so it is refused; try again"
+  private val Within = Duration.ofSeconds(10)
+  private val json = new ObjectMapper()
+  private lazy val service = new URI(System.getProperty("headgate.decision.url"))
+  private lazy val entrance = service.resolve("connect")
+  private lazy val lineage = service.resolve("columns")
+  private lazy val client =
+    HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Within).build()
+
+  /**
+   * Returns if all needs are allowed to the handle's principal now; throws `AccessDenied` otherwise. They are kept
+   * for as long as the operation runs, if it has a name. Tells whether lineage is kept of what this principal does.
+   */
+  def require(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): Boolean =
+    answer(handle, body(needs, statement, operation)).path("traced").booleanValue
+
+  /**
+   * Whether all needs are allowed to the handle's principal now; no answer is no. Allowed ones are kept with the operation:
+   * what it shows by them may outlive it. A no refuses nothing, so the audit does not record it as a denial.
+   */
+  def allows(handle: String, needs: Seq[Need], operation: Option[String]): Boolean =
+    try {
+      answer(handle, body(needs, "describe", operation, isFilter = true))
+      true
+    } catch { case _: AccessDenied => false }
+
+  /** Says of what the columns are made that a statement writes. */
+  def tell(handle: String, written: ColumnLineage.Written): Unit = {
+    val said = json.createObjectNode()
+    val table = said.putArray("table")
+    written.table.foreach(table.add(_))
+    val columns = said.putObject("columns")
+    written.columns.foreach { case (name, sources) =>
+      val list = columns.putArray(name)
+      sources.foreach { case (table, column) =>
+        val of = list.addObject().put("column", column).putArray("table")
+        table.foreach(of.add(_))
+      }
+    }
+    ask(handle, lineage, json.writeValueAsBytes(said))
+  }
+
+  /** What people call the handle's principal; throws `AccessDenied` if it is nobody's now. */
+  def principal(handle: String): String =
+    Option(answer(handle, body(Nil, "current_user", None)).path("principal").textValue).getOrElse(throw new AccessDenied(NoAnswer))
+
+  /** How a database is entered; throws `AccessDenied` unless the handle's principal may use the connection now. */
+  def access(handle: String, connection: String): JdbcAccess = {
+    val told = answer(handle, entrance, json.writeValueAsBytes(json.createObjectNode().put("connection", connection)))
+    val properties = told.path("properties").properties.asScala.map(each => each.getKey -> each.getValue.asText).toMap
+    JdbcAccess(connection, told.path("url").asText, properties)
+  }
+
+  private def answer(handle: String, question: Array[Byte]): JsonNode = answer(handle, service, question)
+
+  private def answer(handle: String, where: URI, body: Array[Byte]): JsonNode = {
+    val answer =
+      try ask(handle, where, body)
+      catch { case NonFatal(_) | _: InterruptedException => throw new AccessDenied(NoAnswer) }
+    if (!answer.path("allowed").isBoolean) throw new AccessDenied(NoAnswer)
+    if (!answer.path("allowed").booleanValue) throw new AccessDenied(answer.path("message").asText("refused"))
+    answer
+  }
+
+  private def ask(handle: String, where: URI, body: Array[Byte]): JsonNode = {
+    val request = HttpRequest.newBuilder(where).timeout(Within).POST(BodyPublishers.ofByteArray(body))
+    request.header("Content-Type", "application/json")
+    DriverKey.headers(handle, "POST", where.getRawPath, body).foreach { case (k, v) => request.header(k, v) }
+    val response: HttpResponse[Array[Byte]] = client.send(request.build(), BodyHandlers.ofByteArray())
+    if (response.statusCode != 200) throw new IllegalStateException(s"status ${response.statusCode}")
+    json.readTree(response.body)
+  }
+
+  private def body(needs: Seq[Need], statement: String, operation: Option[String], isFilter: Boolean = false): Array[Byte] = {
+    val question = json.createObjectNode().put("statement", statement).put("operation", operation.orNull)
+    question.put("is_filter", isFilter)
+    val list = question.putArray("needs")
+    needs.foreach {
+      case ObjectNeed(action, name) =>
+        val parts = list.addObject().put("action", action).putArray("object")
+        name.foreach(parts.add)
+      case CallNeed(action, name, procedure, arguments) =>
+        val call = list.addObject().put("action", action).put("procedure", procedure)
+        val (parts, given) = (call.putArray("object"), call.putArray("arguments"))
+        name.foreach(parts.add)
+        arguments.foreach(given.add)
+      case ConnectionNeed(connection) => list.addObject().put("action", "connection.use").put("connection", connection)
+      case PathNeed(action, path) => list.addObject().put("action", action).put("path", path)
+    }
+    json.writeValueAsString(question).getBytes(UTF_8)
+  }
+}

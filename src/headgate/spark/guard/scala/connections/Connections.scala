@@ -1,0 +1,90 @@
+package io.headgate.guard.connections
+
+import java.util.Locale
+
+import io.headgate.guard.client.StatementContext
+import io.headgate.guard.policy.{AllowLists, ConnectionNeed, Need, OptionList, Refuse}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedDataSource}
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.execution.datasources.{LogicalRelation, SaveIntoDataSourceCommand}
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions
+
+/**
+ * Databases that are reached through a connection. A statement names the connection; its plan says instead by which
+ * reference this driver knows it, and how the database is entered is asked for when somebody does.
+ */
+final class Connections(session: SparkSession) {
+  import Connections._
+
+  def needs(source: UnresolvedDataSource): Seq[Need] = Seq(ConnectionNeed(named(source.options)))
+
+  def needs(save: SaveIntoDataSourceCommand): Seq[Need] = Seq(ConnectionNeed(named(save.options)))
+
+  /** What the rows of a database need, if that is what they are. */
+  def needs(relation: LogicalRelation): Option[Seq[Need]] = relation.relation match {
+    case jdbc: Product if jdbc.getClass.getName == Relation =>
+      jdbc.productIterator.collectFirst { case options: JDBCOptions => options.parameters }.map { parameters =>
+        if (!isPlaced(lowered(parameters))) Refuse.because("it is not known which connection these rows come through")
+        Seq(ConnectionNeed(named(parameters)))
+      }
+    case _ => None
+  }
+
+  /** Refuses what nobody may say of a database, whatever they hold. */
+  def check(source: UnresolvedDataSource): Unit = {
+    if (source.isStreaming || source.paths.nonEmpty || source.userSpecifiedSchema.nonEmpty)
+      Refuse.because("a database is read table by table, with the columns that it has")
+    check(source.options, AllowLists.databaseOptions)
+  }
+
+  def check(save: SaveIntoDataSourceCommand): Unit = {
+    if (save.dataSource.getClass.getName != Provider) Refuse.node(save)
+    check(save.options, AllowLists.databaseWriteOptions)
+  }
+
+  /** The plan with the reference in the place of the connection. */
+  def placed(plan: LogicalPlan): LogicalPlan = plan match {
+    case save: SaveIntoDataSourceCommand => save.copy(options = save.options ++ places(named(save.options)))
+    case other => other.resolveOperators {
+      case source: UnresolvedDataSource if isDatabase(source) =>
+        source.copy(options = CaseInsensitiveMap(source.options ++ places(named(source.options))))
+    }
+  }
+
+  private def check(options: Map[String, String], list: OptionList): Unit = {
+    val given = lowered(options)
+    val written = if (isPlaced(given)) given -- places(named(options)).keys else given
+    list.check("a database", written)
+    if (!written.get(Table).exists(Name.matches)) Refuse.because("a database is read and written table by table: name one as `schema.table`")
+  }
+
+  private def isPlaced(options: Map[String, String]): Boolean =
+    places(named(options)).forall { case (key, value) => options.get(key).contains(value) }
+
+  private def places(connection: String): Map[String, String] =
+    Settings + (ConnectionReferences.Option -> ConnectionReferences.of(StatementContext.handle(session), connection))
+}
+
+object Connections {
+  private val Format = "jdbc"
+  private val Connection = "connection"
+  private val Table = "dbtable"
+  private val Relation = "org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation"
+  private val Provider = "org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider"
+  private val Name = "(?:[A-Za-z_]\\w*|\"(?:[^\"]|\"\")+\")(?:\\.(?:[A-Za-z_]\\w*|\"(?:[^\"]|\"\")+\"))?".r
+
+  /** The URL tells Spark which dialect is spoken, and leads nowhere. */
+  private val Settings = Map(
+    "url" -> "jdbc:postgresql://connection.invalid/",
+    "driver" -> "org.postgresql.Driver",
+    "connectionprovider" -> ConnectionProvider.Name)
+
+  def isDatabase(source: UnresolvedDataSource): Boolean = source.format == Format
+
+  private def named(options: Map[String, String]): String =
+    lowered(options).get(Connection).filter(_.nonEmpty).getOrElse(Refuse.because("a database is reached through a connection: name one"))
+
+  private def lowered(options: Map[String, String]): Map[String, String] =
+    options.map { case (key, value) => key.toLowerCase(Locale.ROOT) -> value }
+}

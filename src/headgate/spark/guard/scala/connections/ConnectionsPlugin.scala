@@ -1,0 +1,64 @@
+package io.headgate.guard.connections
+
+import java.util.{Map => JavaMap}
+
+import scala.jdk.CollectionConverters._
+
+import io.headgate.guard.memory.SessionMemory
+import io.headgate.guard.policy.Refuse
+import io.headgate.guard.scheduling.{DiskUse, DiskWatch, Limiter, Workload}
+import org.apache.spark.{LocalScheduler, SparkContext}
+import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
+
+/** Lets executors in processes of their own ask the driver how a database is entered. */
+final class ConnectionsPlugin extends SparkPlugin {
+  override def driverPlugin(): DriverPlugin = new DriverPlugin {
+    override def init(spark: SparkContext, context: PluginContext): JavaMap[String, String] = {
+      val workload = new Workload
+      val disks = new DiskUse(workload)
+      Seq(workload, disks, SessionMemory.Ends).foreach(spark.addSparkListener)
+      new Limiter(spark, workload, new DiskWatch(spark, disks)).start()
+      LocalScheduler.begin(spark)
+      java.util.Collections.emptyMap()
+    }
+
+    override def receive(message: AnyRef): AnyRef = message match {
+      case reference: String => ConnectionsPlugin.told(ConnectionProvider.known(reference))
+      case _ => Refuse.because("that is no reference")
+    }
+  }
+
+  override def executorPlugin(): ExecutorPlugin = new ExecutorPlugin {
+    override def init(context: PluginContext, configuration: JavaMap[String, String]): Unit =
+      System.getProperties.put(ConnectionsPlugin.Way, context)
+  }
+}
+
+/**
+ * An executor may load this class more than once, for each session's own jars; so the way to the driver lies where all
+ * find it, and what comes by it is made of Java's own classes.
+ */
+object ConnectionsPlugin {
+  private val Way = "headgate.way-to-the-driver"
+  private val Connection = "connection"
+  private val Url = "url"
+  private val Prefix = "property."
+
+  private[guard] def ask(reference: String): JdbcAccess = System.getProperties.get(Way) match {
+    case way: PluginContext => way.ask(reference) match {
+      case told: JavaMap[_, _] => heard(told.asScala.map { case (key, value) => key.toString -> value.toString }.toMap)
+      case _ => Refuse.because("the driver does not say how the database is entered")
+    }
+    case _ => Refuse.because("this executor has no way to its driver")
+  }
+
+  private def told(access: JdbcAccess): AnyRef = {
+    val parts = access.properties.map { case (key, value) => s"$Prefix$key" -> value }
+    new java.util.HashMap[String, String]((parts ++ Map(Connection -> access.connection, Url -> access.url)).asJava)
+  }
+
+  private def heard(told: Map[String, String]): JdbcAccess = {
+    val properties = told.collect { case (key, value) if key.startsWith(Prefix) => key.stripPrefix(Prefix) -> value }
+    JdbcAccess(told(Connection), told(Url), properties)
+  }
+}

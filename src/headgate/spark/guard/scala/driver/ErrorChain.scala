@@ -1,0 +1,39 @@
+package io.headgate.guard.driver
+
+import scala.util.Try
+
+import io.headgate.guard.limits.LimitExceeded
+import io.headgate.guard.memory.PlanSize
+import io.headgate.guard.policy.AccessDenied
+import org.apache.iceberg.exceptions.ForbiddenException
+import org.apache.spark.sql.catalyst.ExtendedAnalysisException
+import org.sparkproject.guava.cache.Cache
+
+/** Errors, each with the cause of the one before. */
+object ErrorChain {
+  private val Longest = 10
+
+  /** Bytes of an error that Spark keeps, with what was sent for its statement and the plan that it refers to. */
+  private val Small = 64L << 10
+
+  def of(error: Throwable): Iterator[Throwable] = Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(Longest)
+
+  /** The error of the guard or the catalog, if it is among the causes, and otherwise the error itself. */
+  def ofGuard(error: Throwable): Throwable = of(error).collectFirst {
+    case limit: LimitExceeded => limit
+    case refusal: AccessDenied => refusal
+    case refusal: ForbiddenException => new AccessDenied(refusal.getMessage)
+  }.getOrElse(error)
+
+  /** Keeps an error for the client's question about it, if it is small: a client without an answer shows the message that it has. */
+  def keep(errors: Cache[AnyRef, AnyRef], id: AnyRef, error: AnyRef): Unit = {
+    val sent = Requests.own.fold(0L) { case (_, request) => request.bytes }
+    val isSmall = sent <= Small && Try(of(error.asInstanceOf[Throwable]).map(size).sum <= Small).getOrElse(false)
+    if (isSmall) errors.put(id, error)
+  }
+
+  private def size(error: Throwable): Long = Option(error.getMessage).fold(0L)(_.length.toLong) + (error match {
+    case analysis: ExtendedAnalysisException => analysis.plan.fold(0L)(PlanSize.of(_).bytes)
+    case _ => 0L
+  })
+}

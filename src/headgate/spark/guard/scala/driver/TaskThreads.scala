@@ -1,0 +1,33 @@
+package io.headgate.guard.driver
+
+import java.lang.management.ManagementFactory
+
+/** The threads of this process on which tasks run. On a cluster there are none. */
+private[guard] object TaskThreads {
+  private val Named = "Executor task launch worker for task .* \\(TID (\\d+)\\)".r
+  private val Depth = 40
+  private val Patience = 1000L
+  private val threads = ManagementFactory.getThreadMXBean
+
+  /** The ids of the threads, by those of the tasks. */
+  def of(tasks: Set[Long]): Map[Long, Long] =
+    if (tasks.isEmpty) Map.empty
+    else
+      threads.getThreadInfo(threads.getAllThreadIds).filter(_ != null).flatMap { info =>
+        Option(info.getThreadName).collect { case Named(id) if tasks(id.toLong) => id.toLong -> info.getThreadId }
+      }.toMap
+
+  /** Prints where in the program these tasks are, for a report of a defect, in a second at most: the JVM may have to wait for them. */
+  def report(tasks: Set[Long]): Unit = {
+    val report = new Thread(() => stacks(tasks).foreach(System.err.println), "headgate-stuck-tasks")
+    report.setDaemon(true)
+    report.start()
+    report.join(Patience)
+  }
+
+  private def stacks(tasks: Set[Long]): Seq[String] =
+    of(tasks).toSeq.sorted.map { case (task, thread) =>
+      val frames = Option(threads.getThreadInfo(thread, Depth)).fold(Array.empty[StackTraceElement])(_.getStackTrace)
+      frames.mkString(s"headgate: task $task is at ", "\n    ", "")
+    }
+}

@@ -1,0 +1,27 @@
+package io.headgate.guard.expressions
+
+import io.headgate.guard.limits.LimitExceeded
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.catalyst.util.MapData
+
+/** A map of which a function compares each key with each of another map. */
+final case class BoundedMap(child: Expression) extends UnaryExpression with CodegenFallback with GuardExpression {
+  override def eval(row: InternalRow): Any = child.eval(row) match {
+    case map: MapData if map.numElements() > BoundedMap.Most =>
+      throw new LimitExceeded(s"a map of more than ${BoundedMap.Most} entries with keys of this type is too large to be compared; use fewer, or keys of a simple type")
+    case other => other
+  }
+
+  override protected def withNewChildInternal(changed: Expression): BoundedMap = copy(child = changed)
+}
+
+object BoundedMap {
+  private val Most = 5000
+
+  def of(map: Expression): Expression = map match {
+    case done: BoundedMap => done
+    case other => BoundedMap(other)
+  }
+}

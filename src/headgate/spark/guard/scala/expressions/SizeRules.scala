@@ -1,0 +1,233 @@
+package io.headgate.guard.expressions
+
+import scala.util.Try
+
+import io.headgate.guard.limits.LimitExceeded
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{CountMinSketchAgg, ThetaSketchAgg, ThetaUnionAgg}
+import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
+import org.apache.spark.sql.catalyst.expressions.url.ParseUrlEvaluator
+import org.apache.spark.sql.catalyst.util.{ArrayData, TypeUtils}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
+
+/** Which functions make large values, or run long, by their arguments; the list `sizes.txt` names them all. */
+object SizeRules {
+  /** Judges a call by its name and the values of its arguments; throws `LimitExceeded` if it asks for too much. */
+  type Rule = (String, Array[Any]) => Unit
+
+  private val SlowestProduct = 1L << 31
+  private val SlowestSearch = 1L << 33
+  private val SlowestPairs = 100000000L
+  private val MostParts = 4L << 20
+  private val LargestSketch = 20
+  private val SmallestError = 0.005
+  private val LongestOption = 1000
+  private val Short = 8
+  private val MostWindows = 1000
+  private val MostParsed = 16L << 20
+
+  /** The rule that is asked before a call is made, if its class has one. */
+  def before(call: Expression): Option[Rule] = call match {
+    case _: StringRepeat => bytes { case Array(text, times) => Sizes.times(whole(times), Sizes.of(text)) }
+    case _: StringSpace => bytes { case Array(length) => whole(length) }
+    case _: StringLPad | _: StringRPad | _: BinaryPad =>
+      bytes { case Array(_, length, pad) => Sizes.times(whole(length), if (pad == null) 0 else 4) }
+    case static: StaticInvoke if isBinaryPad(static) => bytes { case Array(_, length, _) => whole(length) }
+    case _: ArrayRepeat => bytes { case Array(element, times) => Sizes.times(whole(times), 8 + Sizes.of(element)) }
+    case _: ArrayInsert =>
+      bytes { case Array(array, place, item) => Sizes.of(array) + Sizes.of(item) + Sizes.times(math.abs(whole(place)), 8) }
+    case sequence: Sequence => Some((name, values) => Sizes.require(name, SequenceSize.of(sequence, values)))
+    case _: FormatString => Some((name, values) => Sizes.require(name, FormatSize.of(values)))
+    case _: FormatNumber => Some(digits)
+    case _: StringReplace => Some(both(searched, (name, values) => Sizes.require(name, replaced(values))))
+    case _: Contains | _: StringInstr | _: StringLocate | _: SubstringIndex => Some(searched)
+    case _: StringSplitSQL => Some(both(searched, parts))
+    case trim: String2TrimExpression if trim.children.size > 1 => Some(searched)
+    case _: ArrayDistinct | _: ArrayUnion | _: ArrayIntersect | _: ArrayExcept | _: ArraysOverlap if comparesAll(call) => Some(pairs)
+    case _: ThetaUnion => Some((name, values) => entries(name, values(2)))
+    case from: JsonToStructs => Some(fields(width(from.schema), '{'))
+    case from: XmlToStructs => Some(fields(width(from.schema), '<'))
+    case _: StructsToJson | _: StructsToCsv | _: StructsToXml => Some((name, values) => Sizes.require(name, values.map(Sizes.of).sum))
+    case _: ArrayJoin => Some((name, values) => Sizes.require(name, joined(values)))
+    case concat: Concat if concat.children.size > Short => Some((name, values) => Sizes.require(name, values.map(Sizes.of).sum))
+    case _: ConcatWs => bytes(separated)
+    case _: Flatten => bytes { case Array(array) => Sizes.of(array) }
+    case _: Levenshtein => Some(slow)
+    case _: ParseUrl => Some(key(2))
+    case Invoke(Literal(_, ObjectType(kind)), _, _, _, _, _, _, _) if kind == classOf[ParseUrlEvaluator] => Some(key(3))
+    case _: RLike | _: Like | _: MultiLikeBase | _: RegExpReplace | _: RegExpExtractBase | _: StringSplit | _: StringToMap => Some(free)
+    case _ => None
+  }
+
+  /** Whether a value of the call is measured after it was made. */
+  def isMeasured(call: Expression): Boolean = call match {
+    case _: Hex | _: Base64 | _: UrlEncode | _: StructsToJson | _: StructsToCsv | _: StructsToXml | _: Upper | _: Lower |
+        _: InitCap | _: StringTranslate | _: Encode | _: Quote | _: Mask | _: Elt | _: CreateArray | _: MapConcat |
+        _: HigherOrderFunction | _: ArrayUnion | _: ArraysZip | _: MapFromArrays | _: MapFromEntries | _: Sentences |
+        _: MakeValidUTF8 | _: Overlay => true
+    case concat: Concat => concat.children.size <= Short
+    case made @ (_: CreateNamedStruct | _: CreateMap) => repeats(made)
+    case _ => false
+  }
+
+  /** Whether Spark puts another call in the place of this one, and that has a limit. */
+  def isReplacedByLimited(call: Expression): Boolean = call match {
+    case _: InheritAnalysisRules => false
+    case replaced: RuntimeReplaceable if replaced.resolved && before(replaced).isEmpty && !isMeasured(replaced) =>
+      replaced.replacement.exists(inner => before(inner).isDefined || isMeasured(inner))
+    case _ => false
+  }
+
+  /** Judges arguments that Spark evaluates while it makes the call. */
+  def arguments(name: String, given: Seq[Expression]): Unit =
+    if (name == "approx_count_distinct") given.lift(1).flatMap(constant).foreach { error =>
+      if (number(error) < SmallestError)
+        throw new LimitExceeded(s"`$name` takes an error of at least $SmallestError; give a larger one, or count exactly")
+    }
+
+  /** Judges what must be constant, and so is known before the statement runs. */
+  def constants(call: Expression): Unit = call match {
+    case sketch: ThetaSketchAgg => constant(sketch.right).foreach(entries(sketch.prettyName, _))
+    case sketch: ThetaUnionAgg => constant(sketch.right).foreach(entries(sketch.prettyName, _))
+    case json: StructsToJson => options(json.prettyName, json.options)
+    case csv: StructsToCsv => options(csv.prettyName, csv.options)
+    case xml: StructsToXml => options(xml.prettyName, xml.options)
+    case round: RoundBase => constant(round.right).foreach(scale => digits(round.prettyName, Array(null, scale)))
+    case random: RandStr => constant(random.length).foreach(length => Sizes.require(random.prettyName, whole(length)))
+    case stack: Stack => stack.children.headOption.flatMap(constant).foreach { rows =>
+      Sizes.require(stack.prettyName, Sizes.times(whole(rows), 8L * (1 + stack.children.size / math.max(1, whole(rows)))))
+    }
+    case sketch: CountMinSketchAgg => for (error <- constant(sketch.epsExpression); sure <- constant(sketch.confidenceExpression))
+      Sizes.require(sketch.prettyName, counters(error, sure))
+    case window: TimeWindow if window.slideDuration > 0 && window.windowDuration / window.slideDuration > MostWindows =>
+      throw new LimitExceeded(s"a row would be in more than $MostWindows windows; slide by more, or make the windows shorter")
+    case _ =>
+  }
+
+  /** What Spark puts in the place of `lpad` and `rpad` of binary values before it optimizes. */
+  private def isBinaryPad(call: StaticInvoke): Boolean =
+    call.staticObject == classOf[ByteArray] && call.functionName.endsWith("pad")
+
+  private def constant(argument: Expression): Option[Any] =
+    if (argument.resolved && argument.foldable) Try(argument.eval()).toOption.filter(_ != null) else None
+
+  private def bytes(size: PartialFunction[Array[Any], Long]): Option[Rule] =
+    Some((name, values) => size.lift(values).foreach(Sizes.require(name, _)))
+
+  private def digits: Rule = (name, values) => values(1) match {
+    case null | _: UTF8String =>
+    case wanted => if (math.abs(whole(wanted)) > Sizes.MaxDigits)
+      throw new LimitExceeded(s"`$name` takes at most ${Sizes.MaxDigits} digits; give fewer")
+  }
+
+  private def slow: Rule = (name, values) =>
+    if (Sizes.times(Sizes.of(values(0)), Sizes.of(values(1))) > SlowestProduct)
+      throw new LimitExceeded(s"`$name` would compare texts that are too long; shorten them")
+
+  /** An argument that Spark reads as a regular expression, out of the reach of an interruption. */
+  private def key(place: Int): Rule = (name, values) =>
+    values.lift(place).filter(key => key != null && !isPlainKey(key.toString)).foreach { _ =>
+      throw new LimitExceeded(s"`$name` takes no groups and no repetitions in a key; write it without `(`, `*`, `+`, `?` and `{`")
+    }
+
+  /** Whether a key of `parse_url`, which Spark reads as a regular expression, has no group and no repetition. */
+  def isPlainKey(key: String): Boolean = !key.exists("(*+?{".contains(_))
+
+  /** For a call that is limited while it runs. */
+  private def free: Rule = (_, _) => ()
+
+  private def both(first: Rule, second: Rule): Rule = (name, values) => {
+    first(name, values)
+    second(name, values)
+  }
+
+  /** Spark compares the one text at each place of the other. */
+  private def searched: Rule = (name, values) =>
+    if (Sizes.times(Sizes.of(values(0)), Sizes.of(values(1))) > SlowestSearch)
+      throw new LimitExceeded(s"`$name` would search too long a text for too long a text; shorten one of them")
+
+  /** Spark makes an array of all parts, also where it gives one. */
+  private def parts: Rule = (name, values) =>
+    if (Sizes.of(values(0)) / math.max(1, Sizes.of(values(1))) > MostParts)
+      throw new LimitExceeded(s"`$name` would split the text into too many parts; shorten it")
+
+  /** Elements without an equality that Spark could hash: it compares each with each. */
+  private def comparesAll(call: Expression): Boolean = !call.childrenResolved || (call.children.head.dataType match {
+    case ArrayType(element, _) => !TypeUtils.typeWithProperEquals(element)
+    case _ => true
+  })
+
+  private def pairs: Rule = (name, values) => {
+    val elements = values.collect { case array: ArrayData => array.numElements().toLong }.sum
+    if (elements * elements > SlowestPairs)
+      throw new LimitExceeded(s"`$name` would compare each of $elements elements with each other; use fewer, or explode the array into rows")
+  }
+
+  private def entries(name: String, logarithm: Any): Unit =
+    if (whole(logarithm) > LargestSketch)
+      throw new LimitExceeded(s"`$name` takes at most $LargestSketch as the logarithm of its entries; give a smaller one")
+
+  private def options(name: String, given: Map[String, String]): Unit =
+    given.find(_._2.length > LongestOption).foreach { case (key, _) =>
+      throw new LimitExceeded(s"option `$key` of `$name` has more than $LongestOption characters; shorten it")
+    }
+
+  /** A document of a few bytes for each struct becomes as many rows as it has structs, each with all fields. */
+  private def fields(wide: Long, begins: Char): Rule = (name, values) => values(0) match {
+    case text: UTF8String if Sizes.times(text.numBytes, wide) > MostParsed =>
+      val structs = text.getBytes.count(_ == begins)
+      if (Sizes.times(structs, wide) > MostParsed)
+        throw new LimitExceeded(s"`$name` would make too many fields of this text; give a schema of fewer fields, or split the text into rows")
+    case _ =>
+  }
+
+  private def width(kind: DataType): Long = kind match {
+    case struct: StructType => struct.size + struct.map(field => width(field.dataType)).sum
+    case array: ArrayType => width(array.elementType)
+    case map: MapType => width(map.keyType) + width(map.valueType)
+    case _ => 1
+  }
+
+  /** Whether a struct or a map is made of one wide value several times, or of many. */
+  private def repeats(made: Expression): Boolean = {
+    val wide = parts(made).filterNot(part => !part.resolved || SizedFunctions.isNarrow(part.dataType) || part.isInstanceOf[Literal])
+    wide.size > Short || wide.map(_.canonicalized).distinct.size < wide.size
+  }
+
+  private def parts(made: Expression): Seq[Expression] = made match {
+    case struct: CreateNamedStruct => struct.valExprs.flatMap(parts)
+    case map: CreateMap => map.children.flatMap(parts)
+    case other => Seq(other)
+  }
+
+  private def replaced(values: Array[Any]): Long = {
+    val (all, one) = (Sizes.of(values(0)), Sizes.of(values(1)))
+    if (one == 0) all else all + Sizes.times(all / one, Sizes.of(values(2)))
+  }
+
+  private def joined(values: Array[Any]): Long = values match {
+    case Array(array: ArrayData, separator, rest @ _*) =>
+      Sizes.of(array) + Sizes.times(array.numElements(), Sizes.of(separator) + rest.map(Sizes.of).sum)
+    case _ => 0
+  }
+
+  private def separated: PartialFunction[Array[Any], Long] = {
+    case values if values.nonEmpty =>
+      val parts = values.tail.map { case array: ArrayData => array.numElements().toLong; case _ => 1L }.sum
+      values.tail.map(Sizes.of).sum + Sizes.times(parts, Sizes.of(values.head))
+  }
+
+  private def counters(error: Any, sure: Any): Long = {
+    val depth = math.ceil(-math.log1p(-number(sure)) / math.log(2))
+    val size = math.ceil(2 / number(error)) * depth * 8
+    if (size.isNaN || size > Sizes.MaxBytes * 2d) Long.MaxValue else size.toLong
+  }
+
+  private def number(value: Any): Double = value.toString.toDouble
+
+  private[guard] def whole(value: Any): Long = value match {
+    case number: Number => number.longValue
+    case _ => 0L
+  }
+}

@@ -1,0 +1,26 @@
+package io.headgate.guard.files
+
+import io.headgate.guard.policy.{Need, PathNeed, Refuse}
+import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.spark.sql.SparkSession
+
+/** The paths that files are read from and a stream's progress is kept in, before any of them is looked at. */
+final class Paths(session: SparkSession) {
+  private val Pattern = "[{}\\[\\]*?\\\\]".r
+
+  def of(written: Seq[String]): Seq[Need] = {
+    if (written.isEmpty) Refuse.because("a read of files must name its path")
+    written.map(path => Need.readPath(full(path)))
+  }
+
+  def checkpoint(written: String): Need = PathNeed("path.checkpoint", full(written))
+
+  private def full(written: String): String = {
+    if (Pattern.findFirstIn(written).nonEmpty) Refuse.because(s"`$written` is a pattern; name each file or folder")
+    val path = new Path(written)
+    if (path.isAbsoluteAndSchemeAuthorityNull || path.toUri.getScheme == null) {
+      val default = FileSystem.getDefaultUri(session.sessionState.newHadoopConf())
+      path.makeQualified(default, new Path("/")).toString
+    } else path.toString
+  }
+}

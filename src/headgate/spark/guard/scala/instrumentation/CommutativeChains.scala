@@ -1,0 +1,40 @@
+package io.headgate.guard.instrumentation
+
+import scala.collection.immutable.Seq
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.expressions.{CommutativeExpression, Expression, MultiCommutativeOp}
+import org.apache.xbean.asm9.MethodVisitor
+
+/**
+ * Expressions whose operands Spark puts in order to compare them. Each node of a filter of thousands of conditions would keep
+ * a list of all conditions below it; a node of many operands keeps its own sides in order.
+ */
+final class CommutativeChains extends ClassChange(Set("org.apache.spark.sql.catalyst.expressions.CommutativeExpression")) {
+  override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
+    if (method != "gatherCommutative") inner
+    else ClassChange.replaceArgument(inner, 2, "instrumentation/CommutativeChains", "operands", s"(${CommutativeChains.Node}${CommutativeChains.Sides})${CommutativeChains.Sides}", 1, 2)
+}
+
+object CommutativeChains {
+  private val Node = "Lorg/apache/spark/sql/catalyst/expressions/Expression;"
+  private val Sides = "Lscala/PartialFunction;"
+  private val Most = 64
+
+  private type OperandsOf = PartialFunction[CommutativeExpression, Seq[Expression]]
+
+  /** What is to be taken apart in the chain that begins with `first`: each node of a short one, or the first of a long one. */
+  def operands(first: Expression, sides: OperandsOf): OperandsOf =
+    if (isLong(first, sides)) { case node if node eq first => sides(node) } else sides
+
+  private def isLong(first: Expression, sides: OperandsOf): Boolean = {
+    val open = mutable.Stack(first)
+    var found = 0
+    while (open.nonEmpty && found + open.size <= Most) open.pop() match {
+      case node: CommutativeExpression if sides.isDefinedAt(node) => open.pushAll(sides(node))
+      case several: MultiCommutativeOp => found += several.children.size
+      case _ => found += 1
+    }
+    found + open.size > Most
+  }
+}

@@ -1,0 +1,35 @@
+package io.headgate.guard.instrumentation
+
+import scala.collection.mutable
+
+import io.headgate.guard.policy.AllowLists
+import org.apache.xbean.asm9.{Label, MethodVisitor, Opcodes}
+
+/**
+ * The classes of Spark whose loops may take minutes for one value: a set whose elements collide, a histogram of many bins. Each
+ * turn of such a loop asks whether the task is to end.
+ */
+final class InterruptedLoops extends ClassChange(AllowLists.of("interrupted-loops")) {
+  /** Spark compiles a method for each kind of number, which it names `method$kind`. */
+  override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
+    if (InterruptedLoops.Methods(method.takeWhile(_ != '$'))) asking(inner) else inner
+
+  private def asking(inner: MethodVisitor): MethodVisitor = new MethodVisitor(Opcodes.ASM9, inner) {
+    private val passed = mutable.Set.empty[Label]
+
+    override def visitLabel(label: Label): Unit = {
+      passed += label
+      super.visitLabel(label)
+    }
+
+    /** A jump back begins the next turn. */
+    override def visitJumpInsn(code: Int, to: Label): Unit = {
+      if (passed(to)) ClassChange.call(inner, "limits/Interruption", "check", "()V")
+      super.visitJumpInsn(code, to)
+    }
+  }
+}
+
+private object InterruptedLoops {
+  private val Methods = Set("addWithoutResize", "getPos", "rehash", "trim")
+}

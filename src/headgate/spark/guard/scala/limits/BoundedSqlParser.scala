@@ -1,0 +1,44 @@
+package io.headgate.guard.limits
+
+import scala.jdk.CollectionConverters._
+
+import org.antlr.v4.runtime.CommonTokenStream
+import org.apache.spark.sql.catalyst.expressions.BaseGroupingSets
+import org.apache.spark.sql.catalyst.parser.{ParameterContext, SqlBaseParser}
+import org.apache.spark.sql.catalyst.parser.SqlBaseParser.{GroupingAnalyticsContext, InlineTableContext}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.{SparkSqlAstBuilder, SparkSqlParser}
+
+/** Spark's parser, which stops where a statement takes it too long or would grow in it. */
+final class BoundedSqlParser extends SparkSqlParser {
+  override val astBuilder: SparkSqlAstBuilder = new BoundedAstBuilder
+
+  override protected def parse[T](text: String)(build: SqlBaseParser => T): T = super.parse(text)(bounded(build))
+
+  /** Spark looks for the parameters with a parser of its own, so this one comes first. */
+  override def parseWithParameters[T](text: String, parameters: ParameterContext)(build: SqlBaseParser => T): T = {
+    if (text.exists(sign => sign == ':' || sign == '?')) parse(text)(_.compoundOrSingleStatement())
+    super.parseWithParameters(text, parameters)(bounded(build))
+  }
+
+  /** Spark parses again, with the same tokens, what it cannot parse the fast way. */
+  private def bounded[T](build: SqlBaseParser => T)(parser: SqlBaseParser): T = {
+    parser.getTokenStream match {
+      case _: BoundedTokens =>
+      case tokens: CommonTokenStream => parser.setTokenStream(BoundedTokens.of(tokens))
+    }
+    try build(parser)
+    catch { case _: StackOverflowError => PlanLimits.tooComplex("is nested too deeply") }
+  }
+}
+
+/** Holds to limits what has many more parts in the plan than in the text. */
+final class BoundedAstBuilder extends SparkSqlAstBuilder {
+  override def visitGroupingAnalytics(written: GroupingAnalyticsContext): BaseGroupingSets = {
+    PlanLimits.require(GroupingSize.of(written))
+    super.visitGroupingAnalytics(written)
+  }
+
+  override def visitInlineTable(written: InlineTableContext): LogicalPlan =
+    InlineTable.evaluated(written.expression.asScala.toSeq)(super.visitInlineTable(written))
+}

@@ -1,0 +1,76 @@
+package io.headgate.guard.limits
+
+import java.util.IdentityHashMap
+
+import scala.collection.mutable
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.expressions.{CommonExpressionId, CommonExpressionRef, Expression, Literal, RuntimeReplaceable, With}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Bounds what a call grows to. Some functions stand for an expression that has an argument several times, or that names it
+ * several times and is written out later; nested in each other they double with each level.
+ */
+object CopiedArguments {
+  /** Expressions that are copies of others. */
+  private val Most = 20000
+
+  /** The size of a call that was built before. Spark may change the call, and it keeps its tags. */
+  private val Built = TreeNodeTag[Size]("headgate.size")
+
+  private final case class Size(written: Double, unique: Double) {
+    def +(other: Size): Size = Size(written + other.written, unique + other.unique)
+  }
+
+  /** Returns what Spark has just built of the arguments. Throws `LimitExceeded` if that has too many copies of them. */
+  def check(call: Expression, arguments: Seq[Expression]): Expression = {
+    if (call.isInstanceOf[RuntimeReplaceable] || !call.children.corresponds(arguments)(_ eq _)) {
+      val size = Counting.of(call, arguments)
+      if (size.written - size.unique > Most)
+        PlanLimits.tooComplex(
+          s"nests calls such as `nullif` or BETWEEN, which use an argument several times, until there are more than $Most copies of expressions")
+      call.setTagValue(Built, size)
+    }
+    call
+  }
+
+  private object Counting {
+    /** The size of a call; its arguments are counted first, so that what is left of it is its own. */
+    def of(call: Expression, arguments: Seq[Expression]): Size = {
+      val counting = new Counting
+      val given = arguments.map(counting.size).map(_.unique).sum
+      counting.isOfArguments = false
+      counting.size(call) + Size(0, given)
+    }
+  }
+
+  private final class Counting {
+    private var isOfArguments = true
+    private val seen = new IdentityHashMap[Expression, Size]
+    private val named = mutable.Map.empty[CommonExpressionId, Size]
+
+    /** What an expression is written out to; where it was counted before, none of that is unique. */
+    def size(part: Expression): Size = Option(seen.get(part)) match {
+      case Some(known) => Size(known.written, 0)
+      case None =>
+        val size = part.getTagValue(Built).getOrElse(counted(part))
+        seen.put(part, size)
+        size
+    }
+
+    private def counted(part: Expression): Size = part match {
+      case With(body, definitions) =>
+        definitions.foreach(each => named(each.id) = size(each.child))
+        size(body) + Size(0, definitions.map(each => named(each.id).unique).sum)
+      // Some functions write their arguments out, to say them in an error.
+      case Literal(text: UTF8String, _) if !isOfArguments => Size(1d + text.numBytes, 1)
+      case use: CommonExpressionRef => named.get(use.id).fold(Size(1, 1))(known => Size(known.written, 0))
+      case replaced: RuntimeReplaceable => total(Try(Seq(replaced.replacement)).getOrElse(replaced.children))
+      case _ => total(part.children)
+    }
+
+    private def total(parts: Seq[Expression]): Size = parts.foldLeft(Size(1, 1))((sum, part) => sum + size(part))
+  }
+}

@@ -1,0 +1,35 @@
+package io.headgate.guard.limits
+
+import io.headgate.guard.driver.DriverThreads
+import org.apache.spark.{TaskContext, TaskKilledException}
+
+/** Where a loop that Spark does not interrupt asks whether it is to end. */
+object Interruption {
+  private val Initializer = "<clinit>"
+
+  /** Throws if the task on this thread was killed, or this thread interrupted. */
+  def check(): Unit = {
+    if (isTaskKilled) endTask()
+    if (Thread.currentThread.isInterrupted) end()
+  }
+
+  /**
+   * Throws if the task on this thread was killed, or if this thread works on an operation of a user and was interrupted. Called
+   * for each node of a plan, also by classes of Spark that are being loaded: one that fails then could not be used again.
+   */
+  def checkNode(): Unit =
+    if (isTaskKilled && !isLoading) endTask()
+    else if (Thread.currentThread.isInterrupted && DriverThreads.own.isDefined && !isLoading) end()
+
+  private def isTaskKilled: Boolean = {
+    val task = TaskContext.get()
+    task != null && task.isInterrupted()
+  }
+
+  private def isLoading: Boolean =
+    StackWalker.getInstance.walk[Boolean](_.anyMatch(_.getMethodName == Initializer))
+
+  private def endTask(): Unit = throw new TaskKilledException("the statement of the task was ended")
+
+  private def end(): Unit = throw new LimitExceeded("the statement was interrupted", LimitExceeded.Ended)
+}

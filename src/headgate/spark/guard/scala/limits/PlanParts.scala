@@ -1,0 +1,46 @@
+package io.headgate.guard.limits
+
+import io.headgate.guard.driver.DriverThreads
+
+/**
+ * The parts of plans that an operation makes, and the columns it gives to nodes. A rule of Spark may make very many, which
+ * are in memory at once, before the operation takes its next step.
+ */
+object PlanParts {
+  /** A part takes half a kilobyte, with what Spark keeps in it; so these may fill an eighth of the heap. */
+  private val BetweenLooks = Runtime.getRuntime.maxMemory >> 12
+  private val made = ThreadLocal.withInitial[Array[Long]](() => Array(0L))
+
+  /** A step of the operation on this thread begins. */
+  def begin(): Unit = made.get()(0) = 0
+
+  /** Counts a part. */
+  def count(): Unit = count(1)
+
+  /** Counts the columns of a node: one takes a quarter of a part, with the sets of them. */
+  def count(columns: Seq[_]): Unit = count(columns.size >> 2)
+
+  /** Throws `LimitExceeded` if there are many and the heap is half full, or if the operation of this thread was interrupted. */
+  private def count(more: Int): Unit = {
+    Interruption.checkNode()
+    val parts = made.get
+    parts(0) += more
+    if (parts(0) > BetweenLooks) {
+      begin()
+      if (DriverThreads.own.isDefined && isHalfFull) throw new LimitExceeded(
+        "planning the statement takes more memory than this Spark has; use fewer columns or expressions at once, or write a part of it to a table first",
+        LimitExceeded.TooComplex)
+    }
+  }
+
+  /** Most parts of an honest statement are garbage soon, so this looks at what a collection leaves. */
+  private def isHalfFull: Boolean = isOverHalf && {
+    System.gc()
+    isOverHalf
+  }
+
+  private def isOverHalf: Boolean = {
+    val heap = Runtime.getRuntime
+    heap.totalMemory - heap.freeMemory > heap.maxMemory / 2
+  }
+}

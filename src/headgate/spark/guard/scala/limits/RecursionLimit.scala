@@ -1,0 +1,46 @@
+package io.headgate.guard.limits
+
+import java.util.{Map => JavaMap}
+
+import com.google.common.collect.MapMaker
+import io.headgate.guard.driver.{DriverThreads, Operation, Requests}
+import io.headgate.guard.expressions.Sizes
+import io.headgate.guard.memory.PlanMemory
+import io.headgate.guard.policy.RetainedRelations
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
+import org.apache.spark.sql.execution.{LogicalRDD, UnionLoopExec}
+
+/** The levels of recursive queries. Spark keeps the rows of all of them in the driver until the last is computed, often on a thread of a pool. */
+object RecursionLimit {
+  /** Levels of one query: in the end each is an operation of one plan. */
+  private val Most = PlanLimits.MaxNodes - 500
+
+  /** Bytes of the plan of a level. */
+  private val Level = 4096L
+
+  private val levels: JavaMap[UnionLoopExec, Integer] = new MapMaker().weakKeys().makeMap[UnionLoopExec, Integer]()
+
+  /** Returns the plan of the next level; throws `LimitExceeded` if its statement has ended, or has no memory for the rows that it reads. */
+  def counted(loop: UnionLoopExec, plan: LogicalPlan): LogicalPlan = {
+    if (levels.merge(loop, 1, (before, more) => before + more) > Most)
+      throw new LimitExceeded(s"the recursive query has more than $Most levels; take more rows in each, or write a part of them to a table first", LimitExceeded.TooComplex)
+    for (operation <- Operation.current(loop.session); request <- Requests.of(operation)) {
+      if (!DriverThreads.isRunning(operation)) throw new LimitExceeded("the statement has ended", LimitExceeded.Ended)
+      PlanMemory.add(operation, request, Level + before(loop, plan).map(_.iterator.map(Sizes.of).sum).sum)
+    }
+    plan
+  }
+
+  /** Returns the rows of a level, which Spark has computed of what its statement was allowed; no other statement can name them. */
+  def known(rows: LogicalRDD): LogicalRDD = {
+    RetainedRelations.computed(rows)
+    rows
+  }
+
+  /** The rows of the level before, beside those that stand in the query. */
+  private def before(loop: UnionLoopExec, plan: LogicalPlan): Seq[Seq[InternalRow]] =
+    rows(plan).filterNot(each => rows(loop.recursion).exists(_ eq each))
+
+  private def rows(plan: LogicalPlan): Seq[Seq[InternalRow]] = plan.collectWithSubqueries { case local: LocalRelation => local.data }
+}

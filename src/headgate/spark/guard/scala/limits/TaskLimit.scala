@@ -1,0 +1,17 @@
+package io.headgate.guard.limits
+
+import org.apache.spark.rdd.{RDD, UnionRDD}
+
+/** How many tasks one stage of a statement may have. */
+object TaskLimit {
+  private val Most = 100000L
+
+  /** Throws `LimitExceeded` if there are too many partitions in a union or a product. */
+  def require(rows: RDD[_]): Unit = if (number(rows) > Most)
+    throw new LimitExceeded(s"the statement makes more than $Most tasks at once; use fewer partitions, or join on equal columns")
+
+  private def number(rows: RDD[_]): Long = {
+    val numbers = rows.dependencies.map(_.rdd.partitions.length.toLong)
+    if (rows.isInstanceOf[UnionRDD[_]]) numbers.sum else numbers.product
+  }
+}

@@ -1,0 +1,36 @@
+package io.headgate.guard.operators
+
+import io.headgate.guard.expressions.InterruptionPoint
+import io.headgate.guard.limits.Interruption
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan}
+
+/** Rows of an operator that does not ask whether the task is to end, or seldom: they ask, as the work for each may take milliseconds. */
+final case class InterruptibleRows(child: SparkPlan) extends PassedRows with CodegenSupport {
+  /** Rows that are there already are passed as they are. */
+  override def supportCodegen: Boolean = child match {
+    case maker: CodegenSupport => maker.supportCodegen
+    case _ => false
+  }
+
+  override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs()
+
+  override protected def doProduce(context: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(context, this)
+
+  override def doConsume(context: CodegenContext, input: Seq[ExprCode], row: ExprCode): String =
+    s"${InterruptionPoint.code(context, InterruptibleRows.Every)}\n${consume(context, input)}"
+
+  override protected def doExecute(): RDD[InternalRow] =
+    child.execute().mapPartitions(rows => rows.map { row => Interruption.check(); row }, preservesPartitioning = true)
+
+  /** Spark finds an exchange that it has already made by what it reads. */
+  override protected def doCanonicalize(): SparkPlan = child.canonicalized
+
+  override protected def withNewChildInternal(changed: SparkPlan): InterruptibleRows = copy(child = changed)
+}
+
+object InterruptibleRows {
+  private val Every = 16 // rows between two questions
+}

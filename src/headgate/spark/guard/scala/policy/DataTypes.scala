@@ -1,0 +1,98 @@
+package io.headgate.guard.policy
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.core.{JsonFactory, JsonToken}
+import io.headgate.guard.limits.SqlText
+import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
+import org.apache.spark.sql.types._
+
+/**
+ * Data types and their metadata. Spark loads the class of a user-defined type by its name, and it evaluates the SQL text
+ * of a default with an analyzer of its own that the guard does not see.
+ */
+object DataTypes {
+  /** The keys under which metadata holds the SQL text of a column's default. */
+  private val Defaults = Set("CURRENT_DEFAULT", "EXISTS_DEFAULT")
+  private val OfUserDefined = Set("class", "pyClass", "serializedClass")
+  private val Note = "[a-z][a-z0-9_-]*".r
+  private val LongestLiteral = 65536
+  private val UserDefined = "user-defined types are not allowed: they load classes by name; use a built-in type"
+  private val NoDefault = "a column of a schema cannot be given a default here; leave it out and use `coalesce` instead"
+
+  /** Refuses a user-defined type at any depth, and a default that is more than a literal. */
+  def check(dataType: DataType): Unit = walk(dataType, requireLiterals)
+
+  /** Refuses a user-defined type and every default in a type that the caller wrote. */
+  def checkWritten(dataType: DataType): Unit = walk(dataType, metadata => if (defaults(metadata).nonEmpty) Refuse.because(NoDefault))
+
+  /** Refuses a default that is more than a literal. */
+  def requireLiterals(metadata: Metadata): Unit = defaults(metadata).find(text => !isLiteral(text)).foreach { _ =>
+    Refuse.because("the default of a column must be a literal")
+  }
+
+  /**
+   * Refuses the text of a schema whose JSON names a user-defined type or a default. DDL can say neither; Spark parses it
+   * without the session's parser, so it has the limits of SQL here.
+   */
+  def checkText(text: String): Unit = {
+    SqlText.check(text)
+    if (isJson(text)) try checkJson(text) catch {
+      case denied: AccessDenied => throw denied
+      case NonFatal(_) => Refuse.because("the schema is neither DDL nor JSON; write it as `a INT, b STRING`")
+    }
+  }
+
+  private def walk(dataType: DataType, check: Metadata => Unit): Unit = dataType match {
+    case _: UserDefinedType[_] => Refuse.because(UserDefined)
+    case struct: StructType =>
+      struct.fields.foreach { field =>
+        check(field.metadata)
+        walk(field.dataType, check)
+      }
+    case array: ArrayType => walk(array.elementType, check)
+    case map: MapType => Seq(map.keyType, map.valueType).foreach(walk(_, check))
+    case _ =>
+  }
+
+  private def defaults(metadata: Metadata): Iterable[String] =
+    if (metadata == Metadata.empty) Nil
+    else Defaults.filter(metadata.contains).map { key =>
+      try metadata.getString(key)
+      catch { case _: ClassCastException => Refuse.because(NoDefault) }
+    }
+
+  /** Whether a text is a literal as Spark itself writes it: what is parsed from it and written again is the same text. */
+  private def isLiteral(text: String): Boolean =
+    text.length <= LongestLiteral && (try {
+      SqlText.check(text)
+      CatalystSqlParser.parseExpression(text) match {
+        case literal: Literal => literal.sql == text
+        case _ => false
+      }
+    } catch { case NonFatal(_) => false })
+
+  /** Whether Spark could read a text as JSON: it tries that where it is no DDL. */
+  private def isJson(text: String): Boolean = text.dropWhile(char => char <= ' ').headOption.exists("{[\"".indexOf(_) >= 0)
+
+  /** Looks at every pair, so that a repeated key hides nothing. */
+  private def checkJson(text: String): Unit = {
+    val parser = new JsonFactory().createParser(text)
+    val inMetadata = mutable.Stack.empty[Boolean]
+    try Iterator.continually(parser.nextToken()).takeWhile(_ != null).foreach {
+      case JsonToken.START_OBJECT => inMetadata.push(parser.currentName == "metadata")
+      case JsonToken.END_OBJECT => inMetadata.pop()
+      case JsonToken.FIELD_NAME => checkKey(parser.currentName, inMetadata.top)
+      case JsonToken.VALUE_STRING if parser.currentName == "type" && parser.getText == "udt" => Refuse.because(UserDefined)
+      case _ =>
+    } finally parser.close()
+  }
+
+  private def checkKey(key: String, isOfMetadata: Boolean): Unit =
+    if (Defaults(key)) Refuse.because(NoDefault)
+    else if (OfUserDefined(key)) Refuse.because(UserDefined)
+    else if (isOfMetadata && !AllowLists.metadataKeys(key) && !Note.matches(key))
+      Refuse.because(s"the metadata key `$key` is not among those Headgate allows; use lower-case letters, digits, `_` and `-`")
+}

@@ -1,0 +1,55 @@
+package io.headgate.guard.policy
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/** What the table of reviewed classes says of one class. */
+final case class PlanClass(isParsedOnly: Boolean, needs: Seq[PlanClass.Entry])
+
+object PlanClass {
+  /** A verb on what a field holds, or on the node itself; those that begin with `=` are extractors in `Needs`. */
+  final case class Entry(verb: String, field: Option[String])
+}
+
+/** The table of reviewed plan classes, `plan-classes.txt`: a class that is not in it is refused. */
+object PlanClasses {
+  import PlanClass.Entry
+
+  private val Nothing = "-"
+  private val Inner = "inner"
+
+  private val all: Map[String, PlanClass] = AllowLists.lines("plan-classes").map(_.split("\\s+").toSeq).map {
+    case name +: when +: needs => name -> PlanClass(isParsedOnly(when), needs.filter(_ != Nothing).map(entry))
+    case line => throw new IllegalStateException(s"`$line` in plan-classes.txt is not of its form")
+  }.toMap
+
+  def of(plan: LogicalPlan): Option[PlanClass] = all.get(plan.getClass.getName.stripSuffix("$"))
+
+  /** What needs the class has beside those of what hangs on it. */
+  def entries(plan: LogicalPlan): Seq[Entry] = of(plan).fold(Seq.empty[Entry])(_.needs)
+
+  /** What a field of a node holds; a node without it is refused. */
+  def held(plan: LogicalPlan, field: String): Any = {
+    val index = plan.productElementNames.indexOf(field)
+    if (index < 0) Refuse.node(plan) else plan.productElement(index)
+  }
+
+  /** The plans in a node that it acts on and does not read. */
+  def targets(plan: LogicalPlan): Seq[LogicalPlan] = plans(plan, _ != Inner)
+
+  /** The plans in a node that Spark analyzes again, as statements of their own, when it runs. */
+  def inner(plan: LogicalPlan): Seq[LogicalPlan] = plans(plan, _ == Inner)
+
+  private def plans(plan: LogicalPlan, wanted: String => Boolean): Seq[LogicalPlan] = entries(plan).collect {
+    case Entry(verb, Some(field)) if wanted(verb) => held(plan, field)
+  }.collect { case part: LogicalPlan => part; case Some(part: LogicalPlan) => part }
+
+  private def isParsedOnly(when: String): Boolean = when match {
+    case "parsed" => true
+    case "always" => false
+  }
+
+  private def entry(text: String): Entry = text.split(":", 2) match {
+    case Array(verb, field) => Entry(verb, Some(field))
+    case Array(verb) => Entry(verb, None)
+  }
+}

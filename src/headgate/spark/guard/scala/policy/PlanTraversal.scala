@@ -1,0 +1,78 @@
+package io.headgate.guard.policy
+
+import java.util.{Collections, IdentityHashMap}
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.{CommandResult, LocalRelation, LogicalPlan, SetVariable}
+import org.apache.spark.sql.catalyst.trees.TreeNode
+import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.types.DataType
+
+/**
+ * Every plan and expression that hangs on a plan, each once: children, inner plans, subqueries, and
+ * whatever a node holds in a field - a command keeps the plans it will run there.
+ *
+ * `targets` are those that another node acts on, and that nothing reads.
+ */
+final case class PlanTraversal(nodes: Seq[PlanTraversal.Node], targets: Seq[PlanTraversal.Node]) {
+  def all: Seq[PlanTraversal.Node] = nodes ++ targets
+}
+
+object PlanTraversal {
+  type Node = TreeNode[_]
+
+  /** All nodes below and including `root`, targets among them. */
+  def apply(root: LogicalPlan): Seq[Node] = of(root).all
+
+  /** The nodes below and including `root`; of a node, the parts in `unless(node)` are not entered. */
+  def of(root: LogicalPlan, unless: LogicalPlan => Seq[AnyRef] = _ => Nil): PlanTraversal = {
+    val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
+    val nodes, targets = mutable.ArrayBuffer.empty[Node]
+    val open = mutable.Stack[AnyRef](root)
+    while (open.nonEmpty) {
+      val part = open.pop()
+      if (!isLeaf(part) && seen.add(part)) part match {
+        case plan: LogicalPlan =>
+          nodes += plan
+          val acted = PlanClasses.targets(plan).filter(Targets.isRelation)
+          acted.foreach(targets ++= Targets.chain(_))
+          val closed = acted ++ unless(plan)
+          open.pushAll(parts(plan).filterNot(part => closed.exists(_ eq part)))
+        case expression: Expression =>
+          nodes += expression
+          open.pushAll(parts(expression))
+        case _ => open.pushAll(inside(part))
+      }
+    }
+    PlanTraversal(nodes.toSeq, targets.toSeq)
+  }
+
+  private def parts(node: Node): Iterator[AnyRef] = {
+    val own = node.children.iterator ++ node.innerChildren.iterator
+    (node match {
+      // Its rows are values; its columns have types and metadata that a client wrote.
+      case rows: LocalRelation => own ++ rows.output.iterator
+      // How the rows of a checkpoint are distributed and ordered is Spark's own to say.
+      case rows: LogicalRDD => rows.output.iterator
+      // The command has run, and was decided then: what it needed may be gone by its doing.
+      case _: CommandResult => node.children.iterator
+      // The variables that it writes are not read.
+      case set: SetVariable => Iterator(set.sourceQuery)
+      case _ => own ++ node.productIterator
+    }).collect { case Some(part: AnyRef) => part; case part: AnyRef => part }
+  }
+
+  private def inside(part: AnyRef): Iterator[AnyRef] = (part match {
+    case many: Iterable[_] => many.iterator
+    case product: Product => product.productIterator
+    case _ => Iterator.empty
+  }).collect { case part: AnyRef => part }
+
+  private def isLeaf(part: AnyRef): Boolean = part match {
+    case null | _: DataType | _: InternalRow | _: String => true
+    case _ => false
+  }
+}

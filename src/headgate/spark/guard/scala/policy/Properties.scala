@@ -1,0 +1,22 @@
+package io.headgate.guard.policy
+
+import java.util.Locale
+
+/** Properties of tables, views and databases: which may be set, and what setting them does. */
+object Properties {
+  private val Note = "[a-z0-9_-]+".r
+
+  /** Keys with which `SET TBLPROPERTIES` makes another snapshot the current one. */
+  private val ChangeData = Set("current-snapshot-id", "cherry-pick-snapshot-id")
+
+  /** Keys without a dot to which Iceberg or Spark gives a meaning of its own. */
+  private val Reserved = AllowLists.of("reserved-properties")
+
+  /** Whether a property may be set: one that has been reviewed, or a plain word that only its owner reads. */
+  def isSettable(key: String): Boolean = {
+    val name = key.toLowerCase(Locale.ROOT)
+    AllowLists.tableProperties(name) || ChangeData(name) || (Note.matches(name) && !Reserved(name))
+  }
+
+  def changeData(keys: Iterable[String]): Boolean = keys.exists(key => ChangeData(key.toLowerCase(Locale.ROOT)))
+}

@@ -1,0 +1,37 @@
+package io.headgate.guard.policy
+
+import io.headgate.guard.expressions.GuardExpression
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.{DeserializeToObject, LocalRelation, LogicalPlan}
+
+/** Whether a node's class has been reviewed. */
+object ReviewedClasses {
+  /** Throws `AccessDenied` unless the node may stand in a statement that is not resolved yet. */
+  def requireParsed(node: PlanTraversal.Node): Unit = node match {
+    case plan: LogicalPlan if PlanClasses.of(plan).isEmpty => Refuse.node(plan)
+    case _ => requireExpression(node)
+  }
+
+  /** Throws `AccessDenied` unless the node may stand in a statement that will run. */
+  def requireAnalyzed(node: PlanTraversal.Node): Unit = node match {
+    case plan: LogicalPlan if PlanClasses.of(plan).forall(_.isParsedOnly) => Refuse.node(plan)
+    case _ => requireExpression(node)
+  }
+
+  /**
+   * Whether this is no statement but Spark binding an encoder to a schema, which it does over an empty relation.
+   * Such a plan reads nothing and never runs; encoders of users' own classes come with user code, which is refused.
+   */
+  def isEncoderOfRows(plan: LogicalPlan): Boolean = plan match {
+    case DeserializeToObject(_, _, LocalRelation(_, Seq(), _, _)) => true
+    case _ => false
+  }
+
+  private def requireExpression(node: PlanTraversal.Node): Unit = node match {
+    case _: GuardExpression =>
+    case expression: Expression =>
+      if (!AllowLists.expressions(expression.getClass.getName.stripSuffix("$"))) Refuse.node(expression)
+      ExpressionParameters.check(expression)
+    case _ =>
+  }
+}

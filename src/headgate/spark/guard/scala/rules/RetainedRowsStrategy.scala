@@ -1,0 +1,21 @@
+package io.headgate.guard.rules
+
+import io.headgate.guard.client.StatementContext
+import io.headgate.guard.policy.RetainedRelations
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy}
+
+/**
+ * A checkpoint that is used as it is has been analyzed already, so no moment of analysis sees it again. It is
+ * asked for where it is planned; it plans nothing itself.
+ */
+final class RetainedRowsStrategy(session: SparkSession) extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
+    plan match {
+      case rows: LogicalRDD => RetainedRelations.of(rows).foreach(StatementContext.again(session, _, plan.nodeName))
+      case _ =>
+    }
+    Nil
+  }
+}

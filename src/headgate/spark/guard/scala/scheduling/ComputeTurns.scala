@@ -1,0 +1,73 @@
+package io.headgate.guard.scheduling
+
+import java.util.concurrent.ConcurrentHashMap
+import java.util.{Collections, WeakHashMap}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import io.headgate.guard.driver.Requests
+import io.headgate.guard.limits.{Interruption, LimitExceeded}
+
+/**
+ * The threads of one principal that compute in the driver, where no scheduler takes a processor away from them: parsing,
+ * analysis, optimization, constants. Only so many go on at once; the others wait at their next step. A thread that waits
+ * for tasks or for an answer does not count.
+ */
+private[guard] final class ComputeTurns {
+  /** Without those that have ended: the thread of a statement refers to its request and its session. */
+  private val begun = Collections.newSetFromMap(new WeakHashMap[Thread, java.lang.Boolean]).asScala
+  private val waiting = mutable.Queue.empty[Thread]
+
+  /** Waits for the turn of this thread, which then has begun. Throws `LimitExceeded` if it waits long, or its statement is interrupted. */
+  def await(): Unit = synchronized {
+    val own = Thread.currentThread
+    val longest = System.nanoTime + ComputeTurns.LongestWait * 1000000
+    begun -= own
+    waiting.enqueue(own)
+    try while (!isNext(own)) pause(longest)
+    finally waiting -= own
+    begun += own
+  }
+
+  /** This thread works for the principal no longer. */
+  def end(): Unit = synchronized(begun -= Thread.currentThread)
+
+  private def isNext(thread: Thread): Boolean =
+    (waiting.head eq thread) && begun.count(_.getState == Thread.State.RUNNABLE) < ComputeTurns.AtOnce
+
+  private def pause(longest: Long): Unit = {
+    Interruption.check()
+    if (System.nanoTime > longest) ComputeTurns.refuse()
+    try wait(ComputeTurns.Pause)
+    catch { case _: InterruptedException => Thread.currentThread.interrupt() }
+  }
+}
+
+object ComputeTurns {
+  private val AtOnce = math.max(2, Runtime.getRuntime.availableProcessors)
+
+  /** Milliseconds between two looks at the threads: nothing tells when one of them begins to wait. */
+  private val Pause = 10L
+
+  /** Milliseconds that a thread waits for its turn. */
+  private val LongestWait = 60000L
+  private val principals = new ConcurrentHashMap[String, ComputeTurns]
+
+  /** Does all of `work` in a turn of this user's principal. */
+  def take(user: String)(work: => Unit): Unit = {
+    val turns = of(Requests.principal(user))
+    turns.await()
+    try work
+    finally turns.end()
+  }
+
+  /** Waits for the turn of the statement that this thread works on, if it is the thread of a statement. */
+  def await(): Unit = Requests.own.foreach { case (_, request) => of(request.principal).await() }
+
+  private def refuse(): Nothing = throw new LimitExceeded(
+    s"$AtOnce of your statements have kept Spark busy with their planning for ${LongestWait / 1000} s; interrupt them, or try again when they have ended",
+    LimitExceeded.Ended)
+
+  private def of(principal: String): ComputeTurns = principals.computeIfAbsent(principal, _ => new ComputeTurns)
+}

@@ -1,0 +1,106 @@
+package io.headgate.guard.scheduling
+
+import java.util.Properties
+
+import scala.collection.concurrent.TrieMap
+
+import io.headgate.guard.driver.Operation
+import org.apache.spark.scheduler._
+import org.apache.spark.sql.execution.SQLExecution
+
+/** The work of one statement or stream on the executors. `operation` is its name outside, `owner` the pool it is in. */
+final case class Work(owner: String, operation: Option[String], job: Int)
+
+/** A task of a stage that holds a slot. */
+final case class HeldSlot(task: Long, stage: Int, work: Work, since: Long)
+
+/** A principal that has tasks to run and none running. */
+final case class WaitingOwner(owner: String, since: Long)
+
+/** What holds the slots of this Spark, and who waits for one; kept from what the scheduler reports. */
+final class Workload(now: () => Long = () => System.currentTimeMillis()) extends SparkListener {
+  private final class Stage(val id: Int, val begun: Work, val submitted: Long, tasks: Int) {
+    @volatile var unstarted: Int = tasks
+  }
+
+  private final case class Job(work: Work, execution: Option[Long], stages: Set[Int])
+
+  private val stages = TrieMap.empty[Int, Stage]
+  private val running = TrieMap.empty[Long, HeldSlot]
+  private val jobs = TrieMap.empty[Int, Job]
+  private val served = TrieMap.empty[String, Long]
+  private val cores = TrieMap.empty[String, Int]
+
+  /** How many tasks can run at once. */
+  def slots: Int = cores.values.sum
+
+  def held: Seq[HeldSlot] = running.values.map(slot => slot.copy(work = workOf(slot.stage, slot.work))).toSeq
+
+  /** The jobs of a piece of work that have not ended. */
+  def jobs(work: Work): Seq[Int] =
+    work.operation.fold(Seq(work.job))(name => jobs.collect { case (id, job) if job.work.operation.contains(name) => id }.toSeq)
+
+  /** The operation of a stage that is under way. */
+  def operation(stage: Int): Option[String] = stages.get(stage).flatMap(each => workOf(stage, each.begun).operation)
+
+  /** The operations of running jobs and tasks. */
+  def operations: Set[String] = (jobs.values.map(_.work) ++ held.map(_.work)).flatMap(_.operation).toSet
+
+  /** Running jobs of no stream, and of no operation that is attended to. */
+  def unattended(isAttended: String => Boolean): Set[Int] = running(job => !job.work.operation.exists(isUnderWay(isAttended)))
+
+  /**
+   * Running jobs whose execution of SQL has ended, or which are part of none and their operation has: no statement reads their rows.
+   * Spark ends an execution as soon as one side of a join is known to be empty, and lets the jobs of the other side run.
+   */
+  def unread(isAttended: String => Boolean): Set[Int] = running { job =>
+    job.execution.fold(job.work.operation.exists(!isUnderWay(isAttended)(_)))(SQLExecution.getQueryExecution(_) == null)
+  }
+
+  private def isUnderWay(isAttended: String => Boolean)(operation: String): Boolean = Operation.isStream(operation) || isAttended(operation)
+
+  private def running(isMeant: Job => Boolean): Set[Int] = jobs.collect { case (id, job) if isMeant(job) => id }.toSet
+
+  def waiting: Seq[WaitingOwner] = {
+    val served = held.map(_.work.owner).toSet
+    stages.values.filter(_.unstarted > 0).groupBy(stage => workOf(stage.id, stage.begun).owner).collect {
+      case (owner, all) if !served(owner) => WaitingOwner(owner, waitsSince(owner, all.map(_.submitted).min))
+    }.toSeq
+  }
+
+  private def waitsSince(owner: String, submitted: Long): Long = math.max(submitted, served.getOrElse(owner, 0L))
+
+  override def onJobStart(event: SparkListenerJobStart): Unit =
+    jobs(event.jobId) = Job(work(event.properties, event.jobId), Operation.execution(event.properties), event.stageIds.toSet)
+
+  override def onJobEnd(event: SparkListenerJobEnd): Unit = jobs.remove(event.jobId)
+
+  override def onStageSubmitted(event: SparkListenerStageSubmitted): Unit = {
+    val id = event.stageInfo.stageId
+    stages(id) = new Stage(id, workOf(id, work(event.properties, -1)), now(), event.stageInfo.numTasks)
+  }
+
+  override def onStageCompleted(event: SparkListenerStageCompleted): Unit = stages.remove(event.stageInfo.stageId)
+
+  override def onTaskStart(event: SparkListenerTaskStart): Unit = stages.get(event.stageId).foreach { stage =>
+    stage.unstarted -= 1
+    running(event.taskInfo.taskId) = HeldSlot(event.taskInfo.taskId, stage.id, workOf(stage.id, stage.begun), event.taskInfo.launchTime)
+  }
+
+  override def onTaskEnd(event: SparkListenerTaskEnd): Unit =
+    running.remove(event.taskInfo.taskId).foreach(held => served(held.work.owner) = now())
+
+  override def onExecutorAdded(event: SparkListenerExecutorAdded): Unit =
+    cores(event.executorId) = event.executorInfo.totalCores
+
+  override def onExecutorRemoved(event: SparkListenerExecutorRemoved): Unit = {
+    cores.remove(event.executorId)
+    running.filterInPlace((_, held) => stages.contains(held.stage) || jobs.contains(held.work.job))
+  }
+
+  private def work(properties: Properties, job: Int): Work = Work(Operation.owner(properties), Operation.named(properties), job)
+
+  /** The work that a stage is run for: the oldest job that needs it, as Spark runs it on for others where the first has ended. */
+  private def workOf(stage: Int, begun: Work): Work =
+    jobs.values.collect { case job if job.stages(stage) => job.work }.minByOption(_.job).getOrElse(begun)
+}

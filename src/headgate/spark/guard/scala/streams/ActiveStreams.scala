@@ -1,0 +1,82 @@
+package io.headgate.guard.streams
+
+import java.util.{Map => JavaMap}
+
+import scala.collection.mutable
+
+import com.google.common.collect.MapMaker
+import io.headgate.guard.driver.{DriverThreads, Requests}
+import io.headgate.guard.limits.LimitExceeded
+import io.headgate.guard.memory.{HeapShare, PlanMemory, SessionMemory}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamingQueryWrapper}
+import org.apache.spark.sql.streaming.StreamingQuery
+
+/** Bounds how many streams are active, each of which has threads until its user stops it, and how large their plans are, as each batch is planned. */
+object ActiveStreams {
+  private val PerPrincipal = 64
+  private val Overall = 256
+
+  /** Nanoseconds in which a start that has no room waits: a stream counts twice while its start ends. */
+  private val Patience = 1000000000L
+  private val Pause = 50L
+
+  private val share = new HeapShare(8, 4)
+
+  /** Bytes of a stream beside its plans, most of them for what it says of its latest hundred batches. */
+  private val OfStream = 512L << 10
+
+  private final case class Active(principal: String, bytes: Long)
+
+  /** The bytes of streams, which do not change. */
+  private val sizes: JavaMap[StreamExecution, java.lang.Long] = new MapMaker().weakKeys().makeMap()
+
+  /** The stream that each operation may be about to start. */
+  private val starting = mutable.Map.empty[String, Active]
+
+  /** Throws `LimitExceeded` if the principal of this request cannot start another stream, of this plan. */
+  def requireRoom(plan: LogicalPlan): Unit = Requests.own.foreach { case (operation, request) =>
+    val deadline = System.nanoTime + Patience
+    val wanted = Active(request.principal, of(plan))
+    var fault = reserve(operation, wanted)
+    while (fault.isDefined && System.nanoTime < deadline) {
+      Thread.sleep(Pause)
+      fault = reserve(operation, wanted)
+    }
+    fault.foreach(message => throw new LimitExceeded(message))
+  }
+
+  /** Counts a start from now on, or returns why there is no room for it. */
+  private def reserve(operation: String, wanted: Active): Option[String] = synchronized {
+    val running = DriverThreads.all
+    starting.filterInPlace((other, _) => other != operation && running.contains(other))
+    val others = active ++ starting.values
+    val fault = full(wanted.principal, others.map(_.principal)).orElse(large(wanted.principal, others :+ wanted))
+    if (fault.isEmpty) starting(operation) = wanted
+    fault
+  }
+
+  private def full(principal: String, streams: Seq[String]): Option[String] =
+    if (streams.count(_ == principal) >= PerPrincipal)
+      Some(s"$PerPrincipal streams of yours are active; stop one of them, and start this one again")
+    else
+      Option.when(streams.size >= Overall)(
+        s"$Overall streams of all users are active in your organization's Spark; start this one again when others have ended")
+
+  private def large(principal: String, streams: Seq[Active]): Option[String] =
+    share.fault(principal, streams.map(each => each.principal -> each.bytes))(
+      s"the plans of your active streams take more than ${share.mebibytes} MiB in Spark with this one; stop some of them, or use fewer expressions",
+      "this Spark has no memory for the plans of more streams; start this one again when others have ended")
+
+  private def active: Seq[Active] = SessionMemory.sessions.flatMap { case (principal, session) =>
+    session.streams.active.toSeq.map(stream => Active(principal, bytes(stream)))
+  }
+
+  /** The bytes of a stream, which may have ended. */
+  def bytes(stream: StreamingQuery): Long = stream match {
+    case stream: StreamingQueryWrapper => sizes.computeIfAbsent(stream.streamingQuery, each => of(each.analyzedPlan))
+    case _ => 0
+  }
+
+  private def of(plan: LogicalPlan): Long = OfStream + PlanMemory.of(plan)
+}

@@ -1,0 +1,36 @@
+package org.apache.spark.sql.connect.service
+
+import java.util.concurrent.ConcurrentMap
+
+import scala.jdk.CollectionConverters._
+
+import io.headgate.guard.driver.Requests
+import io.headgate.guard.streams.ActiveStreams
+import org.apache.spark.sql.connect.service.SparkConnectStreamingQueryCache.{QueryCacheKey, QueryCacheValue}
+
+/**
+ * The streams that have ended. Spark keeps each with its plans for an hour, for a client that asks how it ended. Those that no
+ * client has asked about for the longest time, and of several the largest, are forgotten before they take much memory. Spark keeps the classes to its package.
+ */
+object EndedStreams {
+  private val heap = Runtime.getRuntime.maxMemory
+  private val OfPrincipal = heap / 16
+  private val Overall = heap / 8
+
+  private final case class Ended(key: QueryCacheKey, principal: String, expires: Long, bytes: Long)
+
+  /** Forgets what is too much of the streams that Spark keeps. */
+  def makeRoom(kept: ConcurrentMap[QueryCacheKey, QueryCacheValue]): Unit = {
+    val latest = kept.asScala.toSeq.collect { case (key, value) if !value.query.isActive => ended(key, value) }.sortBy(each => (-each.expires, each.bytes))
+    val tooMany = latest.groupBy(_.principal).values.flatMap(beyond(_, OfPrincipal)).toSet
+    (tooMany ++ beyond(latest.filterNot(tooMany), Overall)).foreach(each => kept.remove(each.key))
+  }
+
+  /** Spark gives a stream its time a while after it has ended. */
+  private def ended(key: QueryCacheKey, value: QueryCacheValue): Ended =
+    Ended(key, Requests.principal(value.userId), value.expiresAtMs.getOrElse(Long.MaxValue), ActiveStreams.bytes(value.query))
+
+  /** The streams after those that have so many bytes together. */
+  private def beyond(streams: Seq[Ended], most: Long): Seq[Ended] =
+    streams.zip(streams.scanLeft(0L)(_ + _.bytes).tail).collect { case (stream, sum) if sum > most => stream }
+}
