@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from headgate.model.formatter import format_model
 from headgate.model.model import Model
-from headgate.model.parse_model import VERBS
+from headgate.model.parse_rules import VERBS
 from headgate.model.vocabulary import Vocabulary
 
 _HEAD = """\

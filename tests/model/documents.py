@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from headgate.decision.conditions import CONDITIONS
 from headgate.model.model import AssignRule, Condition, Model, RequiredRole, Role, When
-from headgate.model.parse_model import SUBJECT_KINDS, VERBS
+from headgate.model.parse_rules import SUBJECT_KINDS, VERBS
 
 Document = Mapping[str, Any]
 

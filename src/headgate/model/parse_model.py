@@ -4,38 +4,14 @@ A name that does not exist is noted and left out, so that one slip is one diagno
 together is for `check` to say.
 """
 
-import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 from headgate.model.diagnostic_codes import DiagnosticCode
-from headgate.model.model import (
-    AssignRule,
-    BridgeGrant,
-    CreatorRole,
-    CustomRoles,
-    MembershipRequirement,
-    Model,
-    PropagationRule,
-    RelationRole,
-    RequiredRole,
-    Requirement,
-    Role,
-    Setting,
-    Type,
-    WeakestOfRule,
-    When,
-)
-from headgate.model.parse_conditions import read_when
+from headgate.model.model import Model, Setting, Type
+from headgate.model.parse_rules import RuleParser
 from headgate.model.reader import Reader, Value
 from headgate.model.vocabulary import Vocabulary
-from headgate.model.yaml_positions import ListNode, MapNode, Node, ScalarNode
-
-SUBJECT_KINDS = ("user", "service_principal", "group", "team", "domain")
-"""Kinds of subject that an assignment can be made to."""
-
-VERBS = ("add", "remove", "change")
-"""What can be done with an assignment."""
+from headgate.model.yaml_positions import MapNode, Node, ScalarNode
 
 DEPLOYMENT = "deployment"
 """The type above every organization; a model states it only if something is done there."""
@@ -45,7 +21,6 @@ _OPTIONAL = (
     "settings", "custom_roles", "lineage", "spread", "named_in", "derived", "needs", "standing", "creators",
     "newcomer", "discover", "bridges", "members", "scopes",
 )  # fmt: skip
-_PLACE = re.compile(r"(each )?(?:(self|parent)(?:\.(\w+))?|(with)\.(\w+))")
 
 
 def read_model(
@@ -60,7 +35,7 @@ def read_model(
     types = dict(_types(read, parts["types"], vocabulary))
     settings = dict(_settings(read, parts.get("settings"), types))
     roles = tuple(key.value for key, _ in read.entries(parts["roles"]))
-    return _Sections(read, parts, vocabulary, conditions, types, settings, roles).model(hash)
+    return RuleParser(read, parts, vocabulary, conditions, types, settings, roles).parse(hash)
 
 
 def _stated(read: Reader, parts: Mapping[str, Node], section: str) -> bool:
@@ -94,276 +69,3 @@ def _settings(read: Reader, value: Value, types: Collection[str]) -> Iterator[tu
         values = tuple(word.value for word in read.non_empty_list(fields, "values"))
         default = read.known_name(fields.get("default"), values, DiagnosticCode.UNKNOWN_VALUE) if values else ""
         yield read.name(key), Setting(key.value, on, values, default)
-
-
-@dataclass(frozen=True, slots=True)
-class _Sections:
-    """The sections that speak of the model's types, settings and roles."""
-
-    read: Reader
-    parts: Mapping[str, Node]
-    vocabulary: Vocabulary
-    conditions: Collection[str]
-    types: Mapping[str, Type]
-    settings: Mapping[str, Setting]
-    roles: Collection[str]
-
-    def model(self, hash: str) -> Model:
-        """Return the whole."""
-        read, parts = self.read, self.parts
-        return Model(
-            name=read.name(parts.get("model")),
-            version=read.number(parts.get("version")),
-            hash=hash,
-            types=self.types,
-            settings=self.settings,
-            roles=self._closed(dict(self._role(key, body) for key, body in read.entries(parts["roles"]))),
-            spread=tuple(self._spread(each) for each in self._rows("spread")),
-            derived=dict(self._derived()),
-            needs=dict(self._needs()),
-            assign=tuple(self._assign(each) for each in self._rows("assign")),
-            standing=tuple(self._standing(each) for each in self._rows("standing")),
-            named_in=tuple(self._named_in(each) for each in self._rows("named_in")),
-            lineage=self._relations(parts, "lineage"),
-            creators=tuple(self._creator(each) for each in self._rows("creators")),
-            custom_roles=self._custom_roles(parts.get("custom_roles")),
-            newcomer=self._role_name(parts.get("newcomer")) or None,
-            discover=read.name(parts.get("discover")) or None,
-            bridges=tuple(self._bridge(each) for each in self._rows("bridges")),
-            members=self._types(parts, "members"),
-            scopes=dict(self._scopes()),
-        )
-
-    def _rows(self, section: str) -> tuple[Node, ...]:
-        return self.read.items(self.parts.get(section))
-
-    def _role(self, key: ScalarNode, body: Node) -> tuple[str, Role]:
-        fields = self.read.fields(body, ("on",), ("to", "when", "includes", "actions"))
-        on = self._known_types(self.read.words(fields.get("on")))
-        includes = frozenset(self._roles(fields, "includes"))
-        own = self._actions(fields.get("actions"))
-        name = self.read.name(key, role=True)
-        return name, Role(name, on, self._kinds(fields), includes, own, own, self._when(fields))
-
-    @staticmethod
-    def _closed(roles: Mapping[str, Role]) -> Mapping[str, Role]:
-        """Return the roles with all that they include, and all the actions of that; so far each has its own."""
-        closures = {name: _closure(name, roles) for name in roles}
-        return {
-            name: Role(
-                name,
-                role.on,
-                role.to,
-                closures[name],
-                role.own,
-                frozenset[str]().union(*(roles[each].own for each in closures[name])),
-                role.when,
-            )
-            for name, role in roles.items()
-        }
-
-    def _custom_roles(self, value: Value) -> CustomRoles | None:
-        if value is None:
-            return None
-        fields = self.read.fields(value, ("of", "on"), ("to", "when", "replaces"))
-        return CustomRoles(
-            of=frozenset(self._roles(fields, "of")),
-            on=self._types(fields, "on"),
-            to=self._kinds(fields),
-            when=self._when(fields),
-            replaces=frozenset(self._roles(fields, "replaces")),
-        )
-
-    def _spread(self, value: Node) -> PropagationRule:
-        fields = self.read.fields(value, ("roles", "from"), ("up", "within", "along", "to", "as", "when"))
-        if "within" in fields and "up" not in fields:
-            self.read.report.add(DiagnosticCode.WITHIN_WHAT, fields["within"])
-        if "along" in fields and "up" in fields:
-            self.read.report.add(DiagnosticCode.UP_ALONG, fields["along"])
-        return PropagationRule(
-            roles=frozenset(self._roles(fields, "roles")),
-            origin=self._types(fields, "from"),
-            up=self._type(fields.get("up")) or None,
-            within=self.read.flag(fields.get("within")),
-            along=self.read.name(fields.get("along")) or None,
-            to=self._types(fields, "to") if "to" in fields else None,
-            role=self._role_name(fields.get("as")) or None,
-            when=self._when(fields),
-        )
-
-    def _named_in(self, value: Node) -> RelationRole:
-        fields = self.read.fields(value, ("relation", "to", "role"))
-        relation = self.read.name(fields.get("relation"))
-        return RelationRole(relation, self._types(fields, "to"), self._role_name(fields.get("role")))
-
-    def _derived(self) -> Iterator[tuple[str, WeakestOfRule]]:
-        seen: set[str] = set()
-        for row in self._rows("derived"):
-            fields = self.read.fields(row, ("types", "weakest_over", "when_empty"))
-            when_empty = tuple(self.read.name(word) for word in self.read.words(fields.get("when_empty")))
-            rule = WeakestOfRule(self._relations(fields, "weakest_over"), when_empty)
-            for word in self.read.non_empty_list(fields, "types"):
-                if word.value in seen:
-                    self.read.report.add(DiagnosticCode.DERIVED_TWICE, word, type=word.value)
-                seen.add(word.value)
-                yield self._type(word), rule
-
-    def _needs(self) -> Iterator[tuple[str, tuple[Requirement, ...]]]:
-        seen: set[str] = set()
-        for key, body in self.read.entries(self.parts.get("needs")):
-            for name in self.read.name_list(key):
-                if name.value in seen:
-                    self.read.report.add(DiagnosticCode.KEY_TWICE, name, key=name.value)
-                seen.add(name.value)
-                if isinstance(body, ListNode) and not body.values:
-                    self.read.report.add(DiagnosticCode.NO_ALTERNATIVE, body, action=name.value)
-                action = self._needed_action(name)
-                yield action, tuple(self._alternative(action, each) for each in self.read.items(body))
-
-    def _needed_action(self, name: ScalarNode) -> str:
-        type = name.value.partition(".")[0]
-        if self._known_types([name.part(0, len(type))]):
-            return self.read.known_name(name, self.vocabulary.of(type), DiagnosticCode.UNKNOWN_ACTION)
-        return ""
-
-    def _alternative(self, action: str, value: Node) -> Requirement:
-        fields = self.read.fields(value, (), ("when", "roles"))
-        roles = self._places(fields.get("roles"))
-        when = self._when(fields)
-        if isinstance(value, MapNode) and not roles and not when and not self.read.report.has_errors:
-            self.read.report.add(DiagnosticCode.NEEDS_NOTHING, value, action=action)
-        return Requirement(when, roles)
-
-    def _places(self, value: Value) -> tuple[RequiredRole, ...]:
-        """Return the roles that are needed at places: at each one a role, or a list of which every one is needed."""
-        return tuple(needed for key, roles in self.read.entries(value) for needed in self._roles_at(key, roles))
-
-    def _roles_at(self, key: ScalarNode, roles: Node) -> Iterator[RequiredRole]:
-        found = _PLACE.fullmatch(key.value)
-        names = self._role_or_roles({key.value: roles}, key.value)
-        if not found:
-            self.read.report.unknown(DiagnosticCode.UNKNOWN_PLACE, key, key.value, ("self", "parent"))
-            return
-        each, start, relation, given, parameter = found.groups()
-        for name in names:
-            yield RequiredRole(start or given, relation or parameter, name, bool(each))
-
-    def _assign(self, value: Node) -> AssignRule:
-        optional = ("holder", "on_subject", "needs", "to", "verbs", "when", "custom")
-        fields = self.read.fields(value, ("roles", "on"), optional)
-        custom = self.read.flag(fields.get("custom"))
-        if len(fields) == len(self.read.entries(value)) and not fields.keys() & {"holder", "on_subject"}:
-            self.read.report.add(DiagnosticCode.NO_HOLDER, value)
-        return AssignRule(
-            holder=self._role_or_roles(fields, "holder"),
-            on_subject=self._role_or_roles(fields, "on_subject"),
-            roles=frozenset(self._roles(fields, "roles", empty=custom)),
-            custom=custom,
-            on=self._types(fields, "on"),
-            to=self._kinds(fields),
-            verbs=self._verbs(fields),
-            when=self._when(fields),
-            needs=self._places(fields.get("needs")),
-        )
-
-    def _role_or_roles(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
-        """Return the role, or the list of roles, under a key."""
-        single = isinstance(fields.get(key), ScalarNode)
-        words = self.read.word(fields[key]) if single else self.read.non_empty_list(fields, key)
-        return self.read.known_names(words, self.roles, DiagnosticCode.UNKNOWN_ROLE)
-
-    def _verbs(self, fields: Mapping[str, Node]) -> frozenset[str]:
-        if "verbs" not in fields:
-            return frozenset(("add", "remove"))
-        return frozenset(
-            self.read.known_names(self.read.non_empty_list(fields, "verbs"), VERBS, DiagnosticCode.UNKNOWN_VERB)
-        )
-
-    def _standing(self, value: Node) -> MembershipRequirement:
-        fields = self.read.fields(value, ("on", "roles", "kinds"), ("exempt",))
-        return MembershipRequirement(
-            on=self._type(fields.get("on")),
-            roles=frozenset(self._roles(fields, "roles")),
-            kinds=self._kinds(fields, "kinds"),
-            exempt=frozenset(self._roles(fields, "exempt")),
-        )
-
-    def _creator(self, value: Node) -> CreatorRole:
-        fields = self.read.fields(value, ("types", "role"))
-        return CreatorRole(self._types(fields, "types"), self._role_name(fields.get("role")))
-
-    def _bridge(self, value: Node) -> BridgeGrant:
-        fields = self.read.fields(value, ("role", "relation", "actions"))
-        actions = self._actions(fields.get("actions"), anywhere=True)
-        return BridgeGrant(self._role_name(fields.get("role")), self.read.name(fields.get("relation")), actions)
-
-    def _scopes(self) -> Iterator[tuple[str, Mapping[str, str]]]:
-        for key, body in self.read.entries(self.parts.get("scopes")):
-            entries = self.read.entries(body)
-            yield (
-                self.read.name(key),
-                {self._type(type): self._role_name(role) for type, role in entries},
-            )
-
-    def _role_name(self, value: Value) -> str:
-        return self.read.known_name(value, self.roles, DiagnosticCode.UNKNOWN_ROLE)
-
-    def _roles(self, fields: Mapping[str, Node], key: str, *, empty: bool = False) -> tuple[str, ...]:
-        words = self.read.words(fields.get(key)) if empty else self.read.non_empty_list(fields, key)
-        return self.read.known_names(words, self.roles, DiagnosticCode.UNKNOWN_ROLE)
-
-    def _types(self, fields: Mapping[str, Node], key: str) -> frozenset[str]:
-        return self._known_types(self.read.non_empty_list(fields, key))
-
-    def _type(self, value: Value) -> str:
-        return "".join(self._known_types(self.read.word(value)))
-
-    def _known_types(self, words: Collection[ScalarNode]) -> frozenset[str]:
-        """Return those that are types of the model; for the model's own word for one, its name is suggested."""
-        own_words = {type.word: type.name for type in self.types.values()}
-        return frozenset(self.read.known_names(words, self.types, DiagnosticCode.UNKNOWN_TYPE, own_words))
-
-    def _kinds(self, fields: Mapping[str, Node], key: str = "to") -> frozenset[str]:
-        if key not in fields:
-            return frozenset(SUBJECT_KINDS)
-        return frozenset(
-            self.read.known_names(self.read.non_empty_list(fields, key), SUBJECT_KINDS, DiagnosticCode.UNKNOWN_KIND)
-        )
-
-    def _relations(self, fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
-        return tuple(self.read.name(word) for word in self.read.non_empty_list(fields, key))
-
-    def _when(self, fields: Mapping[str, Node]) -> When:
-        return read_when(self.read, fields["when"], self.settings, self.conditions) if "when" in fields else ()
-
-    def _actions(self, value: Value, *, anywhere: bool = False) -> frozenset[str]:
-        found: set[str] = set()
-        for key, verbs in self.read.entries(value):
-            names, words = self.read.name_list(key), self.read.words(verbs)
-            everywhere = (
-                self.read.known_names(names, self.vocabulary.types, DiagnosticCode.UNKNOWN_TYPE) if anywhere else ()
-            )
-            for type in everywhere if anywhere else sorted(self._known_types(names)):
-                for word in words:
-                    found.update(self._action(type, word, found))
-        return frozenset(found)
-
-    def _action(self, type: str, verb: ScalarNode, found: Collection[str]) -> tuple[str, ...]:
-        name = f"{type}.{verb.value}"
-        if name in found:
-            self.read.report.add(DiagnosticCode.WORD_TWICE, verb, word=name)
-        if name in self.vocabulary:
-            return (name,)
-        self.read.report.unknown(DiagnosticCode.UNKNOWN_ACTION, verb, name, self.vocabulary.of(type))
-        return ()
-
-
-def _closure(name: str, roles: Mapping[str, Role]) -> frozenset[str]:
-    seen: set[str] = set()
-    todo = [name]
-    while todo:
-        current = todo.pop()
-        if current not in seen:
-            seen.add(current)
-            todo.extend(roles[current].closure)
-    return frozenset(seen)

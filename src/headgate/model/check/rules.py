@@ -6,7 +6,7 @@ from dataclasses import replace
 from headgate.model.check.context import CheckContext, Path, either_of
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.model import Model, RequiredRole
-from headgate.model.parse_model import SUBJECT_KINDS
+from headgate.model.parse_rules import SUBJECT_KINDS
 from headgate.model.role_reach import Types
 
 _SECTIONS_OF_RULES = ("spread", "named_in", "assign", "standing", "creators", "bridges")

@@ -1,0 +1,1 @@
+"""The settings, one module for each group of them."""
