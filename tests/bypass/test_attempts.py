@@ -8,8 +8,8 @@ from pyspark.errors import PySparkValueError
 from pyspark.errors.exceptions.connect import AnalysisException, ParseException, SparkConnectGrpcException
 
 from tools.bypass_corpus.clients import Client
-from tools.bypass_corpus.judgement import Ending
 from tools.bypass_corpus.state import State, effects
+from tools.bypass_corpus.verdicts import Ending
 from tools.bypass_corpus.worker import _ending
 
 BEFORE = State(3, {"lake.raw.flights": "m0"}, frozenset({"lake.raw"}), {"/w/a": (1, 1)})

@@ -7,10 +7,10 @@ import pytest
 
 from tests.soak import count
 from tools.bypass_corpus.cases import FORBIDDEN, Case, load
-from tools.bypass_corpus.judgement import Asker, Attempt, Ending, Verdict
 from tools.bypass_corpus.report import closing, progress
 from tools.bypass_corpus.run import Attempts, run
 from tools.bypass_corpus.stack import Stack
+from tools.bypass_corpus.verdicts import Asker, Attempt, Ending, Verdict
 
 HERE = Path(__file__).parent
 PIECES = {"public": ("public.jsonl", 0, 1), **{f"more-{each + 1}": ("more.jsonl", each, 3) for each in range(3)}}

@@ -3,8 +3,8 @@
 import pytest
 
 from tools.bypass_corpus.cases import FORBIDDEN, Case
-from tools.bypass_corpus.judgement import Verdict, askers, judge
 from tools.bypass_corpus.stack import Stack
+from tools.bypass_corpus.verdicts import Verdict, askers, judge
 
 AIMED = (
     "ALTER TABLE lake.trusted.delays SET LOCATION '{files}'",

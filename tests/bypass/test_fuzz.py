@@ -16,8 +16,8 @@ from tests.bypass.statement_generator import Part, Statement, compose, grammar, 
 from tests.conftest import IN_CI
 from tests.soak import LOGS, count
 from tools.bypass_corpus.cases import Case
-from tools.bypass_corpus.judgement import Asker, Attempt, Ending, Verdict, askers, judge
 from tools.bypass_corpus.stack import Stack
+from tools.bypass_corpus.verdicts import Asker, Attempt, Ending, Verdict, askers, judge
 
 SEED = 6
 _NAMES = re.compile(r"`[^`]*`|'[^']*'|\b\w+(?:\.\w+)+|\d+")

@@ -6,8 +6,8 @@ from pathlib import Path
 from headgate.app.deployment import open_deployment
 from headgate.app.settings.settings import default_settings
 from headgate.facts.ids import PrincipalId
-from tools.bypass_corpus.founding import found_atomic, join
-from tools.bypass_corpus.rights import everything, hold
+from tools.bypass_corpus.organization_setup import found_atomic, join
+from tools.bypass_corpus.privileges import everything, hold
 
 
 def test_a_model_that_is_not_shipped_is_in_force_by_the_source_that_was_kept(tmp_path: Path) -> None:

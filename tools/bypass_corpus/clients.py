@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from tools.bypass_corpus.judgement import Ending
+from tools.bypass_corpus.verdicts import Ending
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIMIT = 60.0

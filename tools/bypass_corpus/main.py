@@ -11,10 +11,10 @@ from headgate.control.kernel.ports import StoreError
 from headgate.spark.driver.driver import DriverError
 from headgate.spark.toolchain.errors import ToolchainError
 from tools.bypass_corpus.cases import CorpusError, load
-from tools.bypass_corpus.judgement import falls_short
 from tools.bypass_corpus.report import closing, progress
 from tools.bypass_corpus.run import run
 from tools.bypass_corpus.stack import StackError, fresh_stack
+from tools.bypass_corpus.verdicts import falls_short
 
 _CANNOT_RUN = 2
 

@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from tools.bypass_corpus.judgement import Attempt, Judged, Verdict
+from tools.bypass_corpus.verdicts import Attempt, Judged, Verdict
 
 _LONGEST = 200
 """Characters of a message that are shown."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from tools.bypass_corpus.cases import Case
-from tools.bypass_corpus.judgement import Asker, Attempt, Judged, askers, judge
+from tools.bypass_corpus.verdicts import Asker, Attempt, Judged, askers, judge
 
 
 class Attempts(Protocol):

@@ -16,15 +16,15 @@ from headgate.app.server import Server
 from headgate.app.settings.settings import default_settings
 from headgate.facts.ids import RunId
 from headgate.spark.sql.client import connect
-from tools.bypass_corpus.alice import Alice
 from tools.bypass_corpus.cases import Case, Need
 from tools.bypass_corpus.clients import Client
 from tools.bypass_corpus.fixture import TABLES, Fixture
-from tools.bypass_corpus.founding import found_atomic, join
-from tools.bypass_corpus.judgement import Asker, Attempt, Ending, Holds
-from tools.bypass_corpus.rights import covers, everything, hold, meant
+from tools.bypass_corpus.organization_setup import found_atomic, join
+from tools.bypass_corpus.privileges import covers, everything, hold, meant
 from tools.bypass_corpus.run_identity import begin
 from tools.bypass_corpus.state import effects
+from tools.bypass_corpus.verdicts import Asker, Attempt, Ending, Holds
+from tools.bypass_corpus.victim_session import VictimSession
 
 _VARIABLE = "DECLARE VARIABLE m DOUBLE"
 _MENTIONED = re.compile(r"\bm\b")
@@ -119,7 +119,7 @@ class Stack:
     def _attempted(self, case: Case, asker: Asker) -> Attempt:
         if not case.is_spoofing:
             return Attempt(asker, *self._try(_ASKER, case), self._settle())
-        with Alice(self._server, self._tokens[_ALICE], case) as alice:
+        with VictimSession(self._server, self._tokens[_ALICE], case) as alice:
             ending, message = self._try(_ASKER, case, alice.seen())
             return Attempt(asker, ending, message, self._settle(), alice.harm(message))
 

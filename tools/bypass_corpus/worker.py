@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession, functions
 from pyspark.sql.connect.client.core import SparkConnectClient
 from pyspark.sql.connect.dataframe import DataFrame
 
-from tools.bypass_corpus.judgement import Ending
+from tools.bypass_corpus.verdicts import Ending
 
 _SQLSTATE = "42501"
 _LONGEST = 10_000

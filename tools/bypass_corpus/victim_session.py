@@ -24,7 +24,7 @@ _HERS = "mallory"
 """What stands in every answer of hers, and in nobody else's."""
 
 
-class Alice:
+class VictimSession:
     """A live session of hers, with a temporary view over what only she may read.
 
     Where the case names an operation of hers, there is a question half answered, too, which goes on by itself; else

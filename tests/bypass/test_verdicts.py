@@ -3,7 +3,9 @@
 import pytest
 
 from tools.bypass_corpus.cases import Case
-from tools.bypass_corpus.judgement import (
+from tools.bypass_corpus.report import closing
+from tools.bypass_corpus.run import run
+from tools.bypass_corpus.verdicts import (
     Asker,
     Attempt,
     Ending,
@@ -14,8 +16,6 @@ from tools.bypass_corpus.judgement import (
     falls_short,
     judge,
 )
-from tools.bypass_corpus.report import closing
-from tools.bypass_corpus.run import run
 
 READ, WRITE = ("read", "lake.secret.salaries"), ("write", "lake.trusted.delays")
 NEEDY = Case("needy", "sql", "INSERT INTO lake.trusted.delays TABLE lake.secret.salaries", (READ, WRITE))

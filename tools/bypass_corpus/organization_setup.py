@@ -35,8 +35,8 @@ def found_atomic(settings: Settings) -> None:
     bootstrap_deployment(organizations, HOME)
     kept = DocumentPut("model", model.hash, {"name": model.name, "source": source})
     organizations.deployment.store.put_document(kept)
-    founding = OrganizationSpec(ORGANIZATION, "bypass", PrincipalId("owner"), "owner", model.name)
-    create_organization(organizations, founding).control.execute(_Lake(), None)
+    spec = OrganizationSpec(ORGANIZATION, "bypass", PrincipalId("owner"), "owner", model.name)
+    create_organization(organizations, spec).control.execute(_Lake(), None)
     stores.close()
 
 

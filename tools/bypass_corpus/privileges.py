@@ -9,7 +9,7 @@ from headgate.facts.changes import RoleAssigned, RoleRevoked
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 from tools.bypass_corpus.cases import Need
-from tools.bypass_corpus.founding import LAKE
+from tools.bypass_corpus.organization_setup import LAKE
 
 _ON_ROWS = {"read": ("table.select",), "write": ("table.insert", "table.update", "table.delete_rows")}
 _CREATE = {LAKE: ("lake.create_database",)}

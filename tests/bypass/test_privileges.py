@@ -7,7 +7,7 @@ from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 from tools.bypass_corpus.cases import Need
-from tools.bypass_corpus.rights import covers, meant
+from tools.bypass_corpus.privileges import covers, meant
 
 
 def resource(id: str, type: str, parent: str) -> ResourceCreated:
