@@ -12,6 +12,7 @@ from headgate.control.identity.groups import CreateGroup
 from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
 from headgate.control.kernel.command import Command, CommandEffect
 from headgate.control.kernel.errors import CommandError
+from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.control.organizations.commands import CreateOrganization
 from headgate.control.resources.commands import CreateResource
 from headgate.decision.conditions import CONDITIONS
@@ -22,14 +23,12 @@ from headgate.facts.ids import GroupId, PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.model.load import load_model
 from headgate.model.model import Model
-from headgate.model.vocabulary import load_actions
 from tests.fakes.store import FakeStore
 
 _ROOM = files("headgate.model")
-_ACTIONS = load_actions(_ROOM.joinpath("actions.yaml").read_text())
 _NAMES = ("nekt", "y42", "onehouse", "datamesh")
 MODELS: Mapping[str, Model] = {
-    name: load_model(_ROOM.joinpath("models", f"{name}.yaml").read_text(), _ACTIONS, name, CONDITIONS)
+    name: load_model(_ROOM.joinpath("models", f"{name}.yaml").read_text(), shipped_vocabulary(), name, CONDITIONS)
     for name in _NAMES
 }
 

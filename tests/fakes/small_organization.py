@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from headgate.control.control import Control
+from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.reference import decide
 from headgate.decision.types import Decision, Question
@@ -28,11 +29,10 @@ from headgate.facts.fold import fold
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot
 from headgate.model.load import load_model
-from headgate.model.vocabulary import load_actions
 from tests.fakes.store import FakeStore
 
 _MODELS = files("headgate.model")
-ACTIONS = load_actions((_MODELS / "actions.yaml").read_text())
+ACTIONS = shipped_vocabulary()
 NEKT, Y42, ONEHOUSE, DATAMESH = (
     load_model((_MODELS / "models" / f"{name}.yaml").read_text(), ACTIONS, f"{name}.yaml", CONDITIONS)
     for name in ("nekt", "y42", "onehouse", "datamesh")

@@ -36,6 +36,14 @@ BROKEN: Mapping[str, tuple[str, str]] = {
         f"table:\n  describe: {{{ROW}}}\n'volume, table':\n  describe: {{{ROW}}}",
         "a.yaml:3:10: error HG-M004: `table.describe` stands twice in the same mapping",
     ),
+    "an unknown type with assignments": (
+        f"table:\n  describe: {{{ROW}}}\ntypes_with_assignments: [tables]",
+        "a.yaml:3:26: error HG-M201: unknown type `tables`; did you mean `table`?",
+    ),
+    "an unknown kind of pipeline": (
+        f"source:\n  describe: {{{ROW}}}\npipeline_kinds: [history]",
+        "a.yaml:3:18: error HG-M201: unknown type `history`",
+    ),
     "no YAML": (
         "[",
         "a.yaml:1:2: error HG-M001: not valid YAML: expected the node content, but found '<stream end>' while parsing a flow node of line 1",
@@ -51,14 +59,25 @@ def test_a_broken_vocabulary_is_refused_at_its_place(text: str, message: str) ->
 
 
 def test_a_cell_is_a_name_or_several_or_none() -> None:
-    vocabulary = load_actions(f"'table, volume':\n  describe: {{{ROW}}}\ntypes_without_actions: [user]")
+    vocabulary = load_actions(f"'table, volume':\n  describe: {{{ROW}}}")
 
     assert vocabulary["table.describe"].names == {"nekt": ("see",), "y42": ("discover", "read_config")}
     assert vocabulary["volume.describe"].spark == ("DESCRIBE TABLE",)
     assert vocabulary["volume.describe"].on == ("volume",)
-    assert vocabulary.types == ("table", "volume", "user")
+    assert vocabulary.types == ("table", "volume")
     assert vocabulary.of("table") == ("table.describe",)
     assert len(vocabulary) == 2
+
+
+def test_the_lists_mark_types() -> None:
+    vocabulary = load_actions(
+        f"'source, table':\n  describe: {{{ROW}}}\nassignment:\n  add: {{{ROW}}}\n"
+        "types_with_assignments: [table]\npipeline_kinds: [source]"
+    )
+
+    assert vocabulary["assignment.add"].on == ("table",)
+    assert vocabulary.pipeline_kinds == ("source",)
+    assert vocabulary.types == ("source", "table")
 
 
 def test_every_action_is_type_and_verb_in_lower_case() -> None:

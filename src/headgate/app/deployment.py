@@ -23,6 +23,7 @@ from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.control.kernel.stores import Stores
 from headgate.control.kernel.supervision import BackgroundTasks
+from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.commands import DEPLOYMENT, ORGANIZATION
 from headgate.control.organizations.organization import Organization, Organizations
@@ -33,7 +34,6 @@ from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.model.diagnostics import ModelError
 from headgate.model.load import load_model
 from headgate.model.model import Model
-from headgate.model.vocabulary import Vocabulary, load_actions
 from headgate.pipelines.connections.egress import Egress
 from headgate.pipelines.connections.path_access import Places
 from headgate.store import FolderLock, open_stores
@@ -203,7 +203,7 @@ def shipped_model(name: str) -> Model:
 
 def model_of(source: str, file: str) -> Model:
     """Return the model that a text says."""
-    return load_model(source, _vocabulary(), file, CONDITIONS)
+    return load_model(source, shipped_vocabulary(), file, CONDITIONS)
 
 
 def is_model(source: str) -> bool:
@@ -213,11 +213,6 @@ def is_model(source: str) -> bool:
     except ModelError:
         return False
     return True
-
-
-@cache
-def _vocabulary() -> Vocabulary:
-    return load_actions(files("headgate.model").joinpath("actions.yaml").read_text(encoding="utf-8"))
 
 
 def _source(name: str) -> str:

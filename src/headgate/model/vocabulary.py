@@ -1,4 +1,4 @@
-"""The one vocabulary of actions, and with it the types of the tree, read from `actions.yaml`."""
+"""The one vocabulary of actions, and with it the types of the tree and their marks, read from `actions.yaml`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ MODELS = ("nekt", "y42", "onehouse", "datamesh")
 """The shipped models, each with a column of its own."""
 
 ASSIGNMENT = "assignment"
-"""The block of actions that are asked on many types: those of assigning roles."""
+"""The block of actions that are asked on many types, those with assignments: the actions of assigning roles."""
 
 _SPARK = "spark"
 _NOT_HERE = "-"
-_WITHOUT_ACTIONS = "types_without_actions"
+_TYPES_WITH_ASSIGNMENTS = "types_with_assignments"
+_PIPELINE_KINDS = "pipeline_kinds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,12 @@ class Action:
 
 
 class Vocabulary(Mapping[str, Action]):
-    """The actions by name; and the types of the tree, which all models share."""
+    """The actions by name; the types of the tree, which all models share; and those of them that are kinds of pipelines."""
 
-    def __init__(self, actions: Mapping[str, Action], types: tuple[str, ...]) -> None:
+    def __init__(self, actions: Mapping[str, Action], types: tuple[str, ...], pipeline_kinds: tuple[str, ...]) -> None:
         self._actions = actions
         self.types = types
+        self.pipeline_kinds = pipeline_kinds
 
     def __getitem__(self, name: str) -> Action:
         return self._actions[name]
@@ -54,29 +56,36 @@ class Vocabulary(Mapping[str, Action]):
 
 
 def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
-    """Return the vocabulary. Raises `ModelError` for what is no action, and for an empty, missing or unknown cell."""
+    """Return the vocabulary.
+
+    Raises `ModelError` for what is no action, for an empty, missing or unknown cell, and for a mark of an unknown type.
+    """
     report = DiagnosticReport(file)
     read = Reader(report)
     blocks = {key.value: (key, body) for key, body in read.entries(parse_yaml(text, report))}
-    _, without = blocks.pop(_WITHOUT_ACTIONS, (None, None))
+    _, assigned = blocks.pop(_TYPES_WITH_ASSIGNMENTS, (None, None))
+    _, kinds = blocks.pop(_PIPELINE_KINDS, (None, None))
+    types = [type.value for key, _ in blocks.values() for type in key.split(",") if type.value != ASSIGNMENT]
+    with_assignments = read.known_names(read.words(assigned), types, DiagnosticCode.UNKNOWN_TYPE)
+    pipeline_kinds = read.known_names(read.words(kinds), types, DiagnosticCode.UNKNOWN_TYPE)
     actions: dict[str, Action] = {}
     for key, body in blocks.values():
         for type in read.name_list(key):
-            _add_block(read, type, body, actions)
-    types = [type.value for key, _ in blocks.values() for type in key.split(",") if type.value != ASSIGNMENT]
-    types += [type.value for type in read.words(without)]
+            _add_block(read, type, body, with_assignments, actions)
     if report.has_errors:
         raise ModelError(report.diagnostics())
-    return Vocabulary(actions, tuple(dict.fromkeys(types)))
+    return Vocabulary(actions, tuple(dict.fromkeys(types)), pipeline_kinds)
 
 
-def _add_block(read: Reader, type: ScalarNode, body: Node, actions: dict[str, Action]) -> None:
+def _add_block(
+    read: Reader, type: ScalarNode, body: Node, with_assignments: tuple[str, ...], actions: dict[str, Action]
+) -> None:
+    on = with_assignments if type.value == ASSIGNMENT else (type.value,)
     for verb, row in read.entries(body):
-        fields = read.fields(row, (*MODELS, _SPARK), ("on",))
+        fields = read.fields(row, (*MODELS, _SPARK))
         name = f"{type.value}.{read.name(verb)}"
         if name in actions:
             read.report.add(DiagnosticCode.KEY_TWICE, type, key=name)
-        on = tuple(word.value for word in read.non_empty_list(fields, "on")) or (type.value,)
         cells = {column: _cell(read, name, fields.get(column)) for column in (*MODELS, _SPARK)}
         names = {model: cells[model] for model in MODELS if cells[model]}
         actions[name] = Action(name, on, names, cells[_SPARK])

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.pipelines.kinds import KINDS, defined
 
 _DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -21,6 +22,10 @@ _SHOWN = [
 @pytest.mark.parametrize("text", _SHOWN)
 def test_what_is_shown_is_a_definition(text: str) -> None:
     assert defined(yaml.safe_load(text)).name
+
+
+def test_every_kind_of_the_vocabulary_has_a_definition() -> None:
+    assert set(KINDS) == set(shipped_vocabulary().pipeline_kinds)
 
 
 def test_every_kind_has_its_place_in_the_documents() -> None:

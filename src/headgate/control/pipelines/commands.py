@@ -8,6 +8,7 @@ from headgate.control.identity.tokens import is_restricted, require_may_act_as
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
+from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.control.pipelines.requirements import missing_privileges
 from headgate.control.resources.commands import CreateResource, DeleteResource, asked_about
 from headgate.decision.run_scope import pipeline_edges as declared_edges
@@ -15,19 +16,6 @@ from headgate.facts.caller import Caller
 from headgate.facts.changes import Attributes, AttributesSet, Change, Relations, RelationsSet, RunAsSet
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource
-
-PIPELINE_KINDS = (
-    "source",
-    "integration",
-    "query",
-    "history",
-    "destination",
-    "visualization",
-    "saved_query",
-    "stream_capture",
-    "table_service",
-)
-"""Every kind of pipeline that can be saved, each a type of resource. Notebooks and jobs follow with their sandbox."""
 
 _TARGETS = {
     "inputs": ("table", "volume"),
@@ -65,8 +53,9 @@ class SavePipeline:
 
         Either way `connection.use` on each connection, to act as `run_as`, and that one needs all that is declared.
         """
-        if self.kind not in PIPELINE_KINDS:
-            raise InvalidError(f"`{self.kind}` is not a kind of pipeline; there are {', '.join(PIPELINE_KINDS)}")
+        kinds = shipped_vocabulary().pipeline_kinds
+        if self.kind not in kinds:
+            raise InvalidError(f"`{self.kind}` is not a kind of pipeline; there are {', '.join(kinds)}")
         if view.caller is None:
             raise InvalidError("a pipeline is saved by a principal, whose rights its runs use")
         self._know_targets(view)
@@ -129,7 +118,7 @@ class DeletePipeline:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Need `delete` on the pipeline."""
-        view.target(self.pipeline, *PIPELINE_KINDS)
+        view.target(self.pipeline, *shipped_vocabulary().pipeline_kinds)
         return DeleteResource(self.pipeline).decide(view)
 
 

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 
-_DOCUMENTS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("source", "integration", "query", "history", "destination", "saved_query"), ("pipeline",)),
-    **dict.fromkeys(("stream_capture", "table_service"), ("pipeline",)),
-    "visualization": ("pipeline", "shown"),
-}
-"""The kinds of documents that a type has, where it is not one that is called as the type is."""
+from headgate.control.kernel.vocabulary import shipped_vocabulary
+
+_KEPT_BY_RUNS: Mapping[str, tuple[str, ...]] = {"visualization": ("shown",)}
+"""The kinds of documents that runs of a kind of pipeline keep."""
 
 DESCRIPTION = "description"
 """The kind of document that describes a resource of any type."""
@@ -15,4 +13,5 @@ DESCRIPTION = "description"
 
 def document_kinds(type: str) -> tuple[str, ...]:
     """Return the kinds of documents that a resource of a type may have, under its id."""
-    return (*_DOCUMENTS.get(type, (type,)), DESCRIPTION)
+    definition = "pipeline" if type in shipped_vocabulary().pipeline_kinds else type
+    return (definition, *_KEPT_BY_RUNS.get(type, ()), DESCRIPTION)

@@ -11,7 +11,7 @@ from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.run_queue import FAILED, REFUSED, RunFilter
-from headgate.control.pipelines.commands import PIPELINE_KINDS
+from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.control.pipelines.runs import has_no_run_as
 from headgate.decision.types import Question
 from headgate.endpoints.api.access.requests import requests_for
@@ -95,11 +95,9 @@ def _all(services: EndpointContext, moment: Evaluation) -> Iterator[tuple[dict[s
 
 def _waiting(services: EndpointContext, moment: Evaluation) -> Iterator[Resource]:
     """Yield the pipelines whose runs wait until somebody saves them: their run-as principal is gone."""
-    facts = moment.facts
+    facts, kinds = moment.facts, shipped_vocabulary().pipeline_kinds
     alone = [
-        each
-        for each in facts.resources.values()
-        if each.type in PIPELINE_KINDS and has_no_run_as(facts, each.id, moment.now)
+        each for each in facts.resources.values() if each.type in kinds and has_no_run_as(facts, each.id, moment.now)
     ]
     defined = services.store.documents("pipeline", [each.id for each in alone])
     yield from (each for each in alone if each.id in defined and may_see(moment, each) and _concerns(moment, each))

@@ -13,6 +13,7 @@ from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.ports import RunConflictError
 from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunFilter
+from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.control.pipelines.commands import DeletePipeline, SavePipeline
 from headgate.control.pipelines.states import STATES, ChangeState, MoveToCluster
 from headgate.control.pipelines.streams import AddStream, SwitchStream
@@ -47,20 +48,8 @@ router = APIRouter(tags=["pipelines"])
 
 _TRIES = 5
 
-PIPELINES = (
-    "source",
-    "integration",
-    "query",
-    "notebook",
-    "history",
-    "destination",
-    "job",
-    "stream_capture",
-    "table_service",
-    "visualization",
-    "saved_query",
-)
-"""Types of resources that run, or that are a question kept to be asked."""
+_WITHOUT_DEFINITION = ("notebook", "job")
+"""Types that are pipelines and have no definition yet: they follow with their sandbox."""
 
 
 class PipelineSummary(BaseModel):
@@ -96,7 +85,7 @@ def list_pipelines(
     kind: Annotated[Called | None, Query()] = None,
 ) -> dict[str, Any]:
     """List the pipelines that the caller may see."""
-    kinds = PIPELINES if kind is None else tuple(each for each in PIPELINES if each == kind)
+    kinds = tuple(each for each in _pipeline_types() if kind in (None, each))
     found = (each for each in moment.facts.resources.values() if each.type in kinds and moment.sees(each.id))
     return page_of_rows(
         _rows(services, moment, found), pages, ("name", "kind", "state", "run_as"), moment.facts.revision
@@ -148,7 +137,7 @@ def get_pipeline(
 ) -> dict[str, Any]:
     """Show a pipeline with its definition."""
     found = readable(services, moment, pipeline)
-    if found.type not in PIPELINES:
+    if found.type not in _pipeline_types():
         raise NotFoundError(services.wording.hidden((pipeline,)))
     stated = set_etag(response, services, moment.facts, found.id)
     (row,) = _rows(services, moment, [found])
@@ -248,6 +237,11 @@ def move_resource_to_cluster(
     """Run something, or a table's services, on another cluster."""
     id = resource(services, caller, resource_name)
     return write.execute(MoveToCluster(id, resource(services, caller, body.cluster)), of=id, id=id)
+
+
+def _pipeline_types() -> tuple[str, ...]:
+    """Return the types of resources that run, or that are a question kept to be asked."""
+    return (*shipped_vocabulary().pipeline_kinds, *_WITHOUT_DEFINITION)
 
 
 def _require_new_stream_names(services: EndpointContext, pipeline: ResourceId, definition: PipelineDefinition) -> None:
