@@ -1,0 +1,20 @@
+"""Holds that the endpoint that the recipe adds is served: `python -m tests.repo.recipes.endpoint FOLDER`."""
+
+import sys
+from pathlib import Path
+
+from tests.app.deployment_harness import world_in
+
+
+def main() -> None:
+    """Ask it as somebody who sees everything and as somebody who sees less, and without a token."""
+    with world_in(Path(sys.argv[1])) as world:
+        assert set(world.app.openapi()["paths"]["/api/v1/type-counts"]) == {"get"}
+        world.add("ann")
+        assert world.call("owner", "GET", "/type-counts").json()["counts"]["database"] == 2
+        assert "database" not in world.call("ann", "GET", "/type-counts").json()["counts"]
+        assert world.http.get("/api/v1/type-counts").status_code == 401
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Holds that the kind of pipeline that the recipe adds is one: `python -m tests.repo.recipes.pipeline_kind FOLDER`."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from headgate.control.resources.document_kinds import document_kinds
+from headgate.pipelines.kinds import KINDS, defined, kind_of
+from tests.app.deployment_harness import World, world_in
+
+DEFINITION = {"kind": "row_count", "name": "rows", "input": "lake.raw.flights", "into": "lake.raw.counts"}
+
+
+def main() -> None:
+    """Ask everything that a kind of pipeline takes part in."""
+    assert kind_of(defined(DEFINITION)) is KINDS["row_count"]
+    assert document_kinds("row_count") == document_kinds("history")
+    with world_in(Path(sys.argv[1])) as world:
+        check_document(world.app.openapi())
+        check_decisions(world)
+        check_life(world)
+
+
+def check_document(document: Any) -> None:
+    """Hold that the document of the API lists its definition."""
+    body = document["paths"]["/api/v1/pipelines/{pipeline}"]["put"]["requestBody"]["content"]["application/json"]
+    assert "row_count" in body["schema"]["discriminator"]["mapping"]
+
+
+def check_decisions(world: World) -> None:
+    """Hold that the model decides on its creation: a viewer of the layer may not, an editor may."""
+    table = {"type": "table", "parent": "lake.raw", "name": "flights"}
+    assert world.call("owner", "POST", "/resources", table).status_code == 201
+    for name, role in (("vic", "viewer"), ("ed", "editor")):
+        world.add(name)
+        assert world.give(name, role, "lake.raw").status_code == 201
+    answers = [world.call(name, "PUT", "/pipelines/rows", DEFINITION).status_code for name in ("vic", "ed")]
+    assert answers == [403, 200], answers
+
+
+def check_life(world: World) -> None:
+    """Hold that it is listed and shown with its definition, is run, and is gone with its document in the end."""
+    shown = world.call("ed", "GET", "/pipelines/rows").json()
+    assert shown["definition"] == defined(DEFINITION).model_dump(mode="json")
+    assert [each["name"] for each in world.call("vic", "GET", "/pipelines", kind="row_count").json()["items"]] == [
+        "rows"
+    ]
+    store = world.opened.store
+    assert store.document("pipeline", shown["id"]) is not None
+    assert world.call("ed", "POST", "/pipelines/rows/runs").status_code in (200, 201, 202)
+    assert world.call("vic", "DELETE", "/pipelines/rows").status_code == 403
+    assert world.call("owner", "DELETE", "/pipelines/rows").status_code == 200
+    assert store.document("pipeline", shown["id"]) is None
+
+
+if __name__ == "__main__":
+    main()
