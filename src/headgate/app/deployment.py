@@ -34,15 +34,13 @@ from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.model.diagnostics import ModelError
 from headgate.model.load import load_model
 from headgate.model.model import Model
+from headgate.model.vocabulary import MODELS
 from headgate.pipelines.connections.egress import Egress
 from headgate.pipelines.connections.path_access import Places
 from headgate.store import FolderLock, open_stores
 
 HOME = "nekt"
 """The home model of an organization that is made without naming one, and the deployment's own."""
-
-SHIPPED = ("nekt", "y42", "onehouse", "datamesh")
-"""The models of the package."""
 
 FIRST = "main"
 """The name of the organization that an empty deployment begins with."""
@@ -153,7 +151,7 @@ def _over(
     address: str,
     tasks: BackgroundTasks,
 ) -> Deployment:
-    models = {name: shipped_model(name) for name in SHIPPED}
+    models = {name: shipped_model(name) for name in MODELS}
     found_at = settings.logins.address or address
     governing = shipped_model(DEPLOYMENT)
     organizations = Organizations(

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.app.deployment import SHIPPED, shipped_model
+from headgate.app.deployment import shipped_model
 from headgate.app.settings.settings import default_settings
 from headgate.cli import app
 from headgate.control.deployment.bootstrap import bootstrap_deployment
 from headgate.control.organizations.organization import Organizations
 from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import ResourceId
+from headgate.model.vocabulary import MODELS
 from headgate.store import open_stores
 from tests.cli.deployments import deployment_in
 
@@ -255,7 +256,7 @@ class TestOperators:
     def test_a_deployment_under_another_model_is_managed_on_its_machine_alone(self, tmp_path: Path, model: str) -> None:
         folder = tmp_path / "data"
         stores = open_stores(default_settings({}, folder=folder).folder)
-        bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in SHIPPED}, lambda: 1.0), model)
+        bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in MODELS}, lambda: 1.0), model)
         stores.close()
         with deployment_in(folder) as deployment:
             deployment.entrance.authentication.register("ada", login="ada")
@@ -272,7 +273,7 @@ class TestOperators:
 def test_a_deployment_that_an_earlier_version_began_gets_the_model_once(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     stores = open_stores(default_settings({}, folder=folder).folder)
-    bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in SHIPPED}, lambda: 1.0), "nekt")
+    bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in MODELS}, lambda: 1.0), "nekt")
     stores.close()
 
     for _ in range(2):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.app.deployment import SHIPPED, shipped_model
+from headgate.app.deployment import shipped_model
 from headgate.control.connections.commands import SECRET
 from headgate.control.connections.vault import Vault, VaultError
 from headgate.control.connections.vault_rotation import VaultRotation, reseal_new_secret
@@ -15,6 +15,7 @@ from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_de
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.organizations.organization import Organizations
 from headgate.facts.ids import PrincipalId, ResourceId
+from headgate.model.vocabulary import MODELS
 from tests.fakes.store import FakeStores
 from tests.threads import call_at_once
 
@@ -26,7 +27,7 @@ class Deployment:
 
     def __init__(self, folder: Path) -> None:
         self.vault = Vault(folder / "secrets.key")
-        self.organizations = Organizations(FakeStores(), {each: shipped_model(each) for each in SHIPPED}, time.time)
+        self.organizations = Organizations(FakeStores(), {each: shipped_model(each) for each in MODELS}, time.time)
         bootstrap_deployment(self.organizations, "nekt")
         for number, id in enumerate(SECRETS):
             owner = PrincipalId(f"p{number}")

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from headgate.app.deployment import SHIPPED, shipped_model
+from headgate.app.deployment import shipped_model
 from headgate.app.doctor.finding import Finding, failed, warning
 from headgate.app.settings.settings import Settings
 from headgate.control.kernel.ports import StoreError
+from headgate.model.vocabulary import MODELS
 from headgate.store.inspect import LAST, LogTail, StoreStatus, inspect_store
 
 _AHEAD = 60.0
@@ -67,7 +68,7 @@ def _clock(seen: StoreStatus, now: float) -> Finding:
 
 
 def _models(tails: Sequence[LogTail]) -> Iterator[Finding]:
-    shipped = {name: shipped_model(name).hash for name in SHIPPED}
+    shipped = {name: shipped_model(name).hash for name in MODELS}
     older = [tail for tail in tails if tail.model in shipped and shipped[tail.model] != tail.model_hash]
     for tail in older:
         yield warning(

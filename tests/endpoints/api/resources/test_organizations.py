@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from headgate.app.deployment import SHIPPED, shipped_model
+from headgate.app.deployment import shipped_model
 from headgate.control.deployment.bootstrap import bootstrap_deployment
 from headgate.control.organizations.organization import Organizations
 from headgate.control.resources.changes import RenameResource
+from headgate.model.vocabulary import MODELS
 from headgate.store import open_stores
 from tests.app.deployment_harness import World, settings_in, world_in
 from tests.endpoints.conftest import Make
@@ -21,7 +22,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A deployment whose model lets people begin organizations for their own domain."""
     folder: Path = tmp_path_factory.mktemp("platform")
     stores = open_stores(settings_in(folder).folder)
-    bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in SHIPPED}, time.time), "onehouse")
+    bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in MODELS}, time.time), "onehouse")
     stores.close()
     with world_in(folder) as world:
         yield world
