@@ -12,7 +12,9 @@ from headgate.spark.driver.clusters import Cluster
 from headgate.spark.driver.ports import DriverPorts
 from headgate.spark.toolchain.jars import spark_jars
 
-_EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.rules.GuardExtensions"
+_EXTENSIONS = (
+    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.rules.GuardExtensions"
+)
 """Iceberg brings views, branches and partition fields; the guard stands last, so that it sees what they became."""
 OPENED = [
     "java.lang",
