@@ -1,10 +1,11 @@
-"""A served Iceberg REST catalog over a real store and warehouse, with decisions from a table of rights."""
+"""A served Iceberg REST catalog over a real organization and warehouse. Its model gives each action alone: tests/models/atomic.yaml."""
 
 import os
+import threading
 import time
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,178 +13,142 @@ import httpx
 from fastapi import FastAPI
 from pyiceberg.catalog.rest import RestCatalog
 
-from headgate.control.catalog.tables import PROPERTIES
-from headgate.control.kernel.audit_records import UNAUTHENTICATED, Denial
-from headgate.control.kernel.metadata import CommandMetadata, CommandOutcome
-from headgate.control.kernel.ports import DocumentPut, LogWrite, Pointer
+from headgate.app.deployment import HOME, model_of, shipped_model
+from headgate.control.authentication.authenticator import Authenticator
+from headgate.control.control import Control
+from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
+from headgate.control.kernel.audit_records import UNAUTHENTICATED
+from headgate.control.kernel.command import CommandContext, CommandEffect
+from headgate.control.kernel.ports import DocumentPut, Store
+from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.commands import ORGANIZATION
-from headgate.control.questions.by_name import Verdict
+from headgate.control.organizations.organization import Organization, Organizations
+from headgate.endpoints.common.context import AppState
 from headgate.endpoints.iceberg_rest import iceberg_router
-from headgate.endpoints.iceberg_rest.ports import (
-    AccessDeniedError,
+from headgate.endpoints.iceberg_rest.names import QualifiedName
+from headgate.endpoints.iceberg_rest.senders import (
     Authenticated,
     AuthenticateRequest,
     HttpRequest,
     Lake,
-    NamespaceNotEmptyError,
-    NameTakenError,
-    QualifiedName,
     SenderDeniedError,
 )
-from headgate.endpoints.iceberg_rest.request import STORED_ANSWER
 from headgate.facts.caller import Caller
-from headgate.facts.changes import Change, ResourceCreated, ResourceDeleted, ResourceRenamed
-from headgate.facts.fold import fold
+from headgate.facts.changes import (
+    Change,
+    Edge,
+    PrincipalAdded,
+    ResourceCreated,
+    RoleAssigned,
+    RoleRevoked,
+    RunAsSet,
+    RunStarted,
+)
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
-from headgate.facts.snapshot import Snapshot
 from headgate.lake.catalog import TableCatalog
 from headgate.lake.view_catalog import ViewCatalog
 from headgate.lake.warehouse import FileWarehouse
-from headgate.store import SqlStore, open_stores
+from headgate.spark.sql.statement_store import StatementStore
+from headgate.spark.sql.statements import SqlLimits
+from headgate.store import open_stores
 from headgate.untrusted_input.blocking_pool import BlockingPool
+from tests.endpoints.auth.auth_harness import NoSpark
 from tests.lake.file_parsers import PARSERS
 from tests.threads import served as serve
 
 LAKE = ("lake",)
+ADMIN = "admin"
+ATOMIC = model_of((Path(__file__).parents[1] / "models" / "atomic.yaml").read_text(), "atomic.yaml")
+_PROJECT, _LAKE = ResourceId("project"), ResourceId("lake")
 
 
-class FakeGate:
-    """Keeps the promises of the gate with a dictionary: who may do what on which name, `*` for everything."""
+@dataclass(frozen=True, slots=True)
+class WriteChanges:
+    """These changes are written, whatever the facts are."""
 
-    def __init__(self, store: SqlStore) -> None:
-        self.store = store
-        self.ids: dict[QualifiedName, ResourceId] = {LAKE: ResourceId("lake")}
-        self.views: set[ResourceId] = set()
-        self.rights: dict[tuple[str, QualifiedName], set[str]] = {}
-        self.refuses_commands: Verdict | None = None
-        self.denials: list[tuple[Caller, Denial]] = []
+    changes: tuple[Change, ...]
+    documents: tuple[DocumentPut, ...] = ()
+    name: str = "test"
+
+    def decide(self, view: CommandContext) -> CommandEffect:
+        return CommandEffect(self.changes, self.documents)
+
+
+class Rights:
+    """An organization with a lake, in which `admin` may do everything and every other user what a test allows."""
+
+    def __init__(self, organization: Organization) -> None:
+        self.organization = organization
+        self._lock = threading.Lock()
+        lake = (
+            ResourceCreated(_PROJECT, "project", ORGANIZATION, "project"),
+            ResourceCreated(_LAKE, "lake", _PROJECT, "lake"),
+        )
+        self._write(*lake)
+        self.allow(ADMIN, LAKE, "*")
+
+    @property
+    def control(self) -> Control:
+        return self.organization.control
+
+    @property
+    def store(self) -> Store:
+        return self.organization.store
+
+    def find(self, name: QualifiedName) -> ResourceId:
+        """Return the id of the database, table or view of this name."""
+        found = self.control.snapshot.find(name)
+        assert found is not None, name
+        return found.id
 
     def allow(self, person: str, name: QualifiedName, *actions: str) -> None:
-        self.rights.setdefault((person, name), set()).update(actions)
+        """Give a user these actions: `*` is every action on what has the name, and, on the lake, on what is in it too."""
+        self.join(person)
+        place = self.control.snapshot.resources[self.find(name)]
+        types = ("lake", "database", "table", "column") if place.type == "lake" else (place.type,)
+        every = [role for role in ATOMIC.roles if role.partition(".")[0] in types]
+        roles = every if "*" in actions else actions
+        self._write(*(RoleAssigned(PrincipalId(person), role, place.id, ATOMIC.name) for role in roles))
 
-    def serves(self, caller: Caller, names: Sequence[str]) -> bool:
-        return "serve" in self._held(caller, tuple(names))
+    def revoke(self, person: str, *kept: str) -> None:
+        """Take everything but these actions from a user."""
+        held = self.control.snapshot.assignments.get(PrincipalId(person), {}).values()
+        taken = [each for each in held if each.role not in kept]
+        self._write(*(RoleRevoked(each.subject, each.role, each.resource) for each in taken))
 
-    def check(self, caller: Caller, action: str, names: Sequence[str]) -> Verdict:
-        name = tuple(names)
-        held = self._held(caller, name)
-        allowed = bool({action, "*"} & held)
-        message = "" if allowed else f"`{action}` is not given to you here"
-        return Verdict(
-            allowed=allowed,
-            discoverable=bool(held),
-            revision=self.store.head().revision,
-            message=message,
-            resource=self.ids.get(name),
+    def revoke_from_others(self) -> None:
+        """Take everything from every user but the admin."""
+        for person in self.control.snapshot.assignments:
+            if person != ADMIN:
+                self.revoke(person)
+
+    def join(self, person: str) -> PrincipalId:
+        """Return the user of this name, who is in the organization and holds nothing more than before."""
+        id = PrincipalId(person)
+        with self._lock:
+            if id not in self.control.snapshot.principals:
+                document = DocumentPut("principal", id, {"name": person})
+                self.control.execute(WriteChanges((PrincipalAdded(id, "user"),), (document,)), None)
+        return id
+
+    def start_run(self, run: RunId, output: QualifiedName) -> None:
+        """Start a run as the admin, of a pipeline that writes this table. The table need not be there."""
+        pipeline, table = ResourceId(f"pipeline-{run}"), self.control.snapshot.find(output)
+        relations = {
+            "output_layers": (Edge(self.find(output[:-1]), name=output[-1]),),
+            "outputs": (Edge(table.id, name=output[-1]),) if table else (),
+        }
+        self._write(
+            ResourceCreated(pipeline, "query", _PROJECT, pipeline, None, relations),
+            RunAsSet(pipeline, PrincipalId(ADMIN)),
+            RunStarted(run, pipeline, PrincipalId(ADMIN)),
         )
 
-    def databases(self, caller: Caller, lake: QualifiedName) -> Sequence[str]:
-        return self._visible(caller, lake)
-
-    def tables(self, caller: Caller, database: QualifiedName, *, views: bool) -> Sequence[str]:
-        return [each for each in self._visible(caller, database) if self.is_view(self.ids[*database, each]) is views]
-
-    def is_view(self, resource: ResourceId) -> bool:
-        return resource in self.views
-
-    def properties(self, database: ResourceId) -> Mapping[str, str]:
-        return (self.store.document(PROPERTIES, database) or {}).get("properties", {})
-
-    def kept(self, key: str) -> Mapping[str, Any] | None:
-        return self.store.document(STORED_ANSWER, key)
-
-    def replay_scope(self, caller: Caller) -> str:
-        return f"{caller.principal} {caller.run}"
-
-    def record_denial(self, caller: Caller, denial: Denial, request: str) -> None:
-        self.denials.append((caller, denial))
-
-    def create_database(
-        self, caller: Caller, name: QualifiedName, properties: Mapping[str, str], call: CommandMetadata
-    ) -> None:
-        self._require(caller, "lake.create_database", LAKE)
-        self._free(name)
-        id = ResourceId(str(uuid.uuid4()))
-        self._append(call, ResourceCreated(id, "database", self.ids[LAKE], name[-1], caller.principal))
-        self.ids[name] = id
-        self.store.put_document(DocumentPut(PROPERTIES, id, {"properties": dict(properties)}))
-
-    def change_properties(
-        self,
-        caller: Caller,
-        database: ResourceId,
-        updates: Mapping[str, str],
-        removals: Sequence[str],
-        call: CommandMetadata,
-    ) -> None:
-        self._require(caller, "database.alter", self._name(database))
-        self._append(call)
-        kept = {key: value for key, value in self.properties(database).items() if key not in removals}
-        self.store.put_document(DocumentPut(PROPERTIES, database, {"properties": {**kept, **updates}}))
-
-    def drop_database(self, caller: Caller, name: QualifiedName, call: CommandMetadata) -> None:
-        self._require(caller, "database.drop", name)
-        if any(other[:-1] == name for other in self.ids):
-            raise NamespaceNotEmptyError(f"`{name[-1]}` is not empty")
-        self._append(call, ResourceDeleted(self.ids.pop(name)))
-
-    def create_table(self, caller: Caller, name: QualifiedName, pointer: Pointer, call: CommandMetadata) -> None:
-        self._make(caller, "database.create_table", name, pointer, call)
-
-    def register_table(self, caller: Caller, name: QualifiedName, pointer: Pointer, call: CommandMetadata) -> None:
-        self._require(caller, "lake.register_table", LAKE)
-        self._make(caller, "database.create_table", name, pointer, call)
-
-    def create_view(self, caller: Caller, name: QualifiedName, pointer: Pointer, call: CommandMetadata) -> None:
-        self._make(caller, "database.create_view", name, pointer, call)
-        self.views.add(pointer.table)
-
-    def rename_table(self, caller: Caller, table: ResourceId, name: QualifiedName, call: CommandMetadata) -> None:
-        old = self._name(table)
-        self._require(caller, "table.alter", old)
-        self._free(name)
-        self._append(call, ResourceRenamed(table, self.ids[name[:-1]], name[-1]))
-        self.ids[name] = self.ids.pop(old)
-
-    def drop_table(self, caller: Caller, table: ResourceId, call: CommandMetadata) -> None:
-        name = self._name(table)
-        self._require(caller, "table.drop", name)
-        self._append(call, ResourceDeleted(table))
-        del self.ids[name]
-
-    def _make(self, caller: Caller, action: str, name: QualifiedName, pointer: Pointer, call: CommandMetadata) -> None:
-        self._require(caller, action, name[:-1])
-        self._free(name)
-        made = ResourceCreated(pointer.table, "table", self.ids[name[:-1]], name[-1], caller.principal)
-        self._append(call, made, pointer=pointer)
-        self.ids[name] = pointer.table
-
-    def _visible(self, caller: Caller, above: QualifiedName) -> list[str]:
-        return sorted(name[-1] for name in self.ids if name[:-1] == above and self._held(caller, name))
-
-    def _free(self, name: QualifiedName) -> None:
-        if name in self.ids:
-            raise NameTakenError(f"there is a `{name[-1]}` already")
-
-    def _held(self, caller: Caller, name: QualifiedName) -> set[str]:
-        return self.rights.get((caller.principal, name), set()) | self.rights.get((caller.principal, LAKE), set())
-
-    def _require(self, caller: Caller, action: str, name: QualifiedName) -> None:
-        verdict = self.check(caller, action, name)
-        if self.refuses_commands or not verdict.allowed or verdict.resource is None:
-            raise AccessDeniedError(self.refuses_commands or verdict)
-
-    def _name(self, table: ResourceId) -> QualifiedName:
-        return next(name for name, id in self.ids.items() if id == table)
-
-    def _append(self, call: CommandMetadata, *changes: Change, pointer: Pointer | None = None) -> None:
-        head = self.store.head()
-        pointers = (pointer,) if pointer else ()
-        kept = call.keeps(CommandOutcome(fold(Snapshot(), (), head.revision + 1)))
-        self.store.append(head, LogWrite(0.0, None, "test", changes, tuple(kept), pointers))
+    def _write(self, *changes: Change) -> None:
+        self.control.execute(WriteChanges(changes), None)
 
 
-def identifier(lake: Lake) -> AuthenticateRequest:
+def identifier(lake: Lake, rights: Rights) -> AuthenticateRequest:
     """`Bearer anna` is anna from outside, `Bearer spark:anna` her guarded session, `spark:anna@r1` that of a run."""
 
     def identify(sent: HttpRequest) -> Authenticated:
@@ -191,22 +156,19 @@ def identifier(lake: Lake) -> AuthenticateRequest:
         if kind != "Bearer" or not token:
             raise SenderDeniedError(UNAUTHENTICATED, None)
         person, _, run = token.removeprefix("spark:").partition("@")
-        caller = Caller(PrincipalId(person), run=RunId(run) if run else None)
+        caller = Caller(rights.join(person), run=RunId(run) if run else None)
         return Authenticated(caller, guarded=token.startswith("spark:"), lake=lake)
 
     return identify
 
 
-ADMIN = "admin"
-
-
 class World:
     """What a test works with: `admin` may do everything, nobody else anything."""
 
-    def __init__(self, folder: Path, url: str, gate: FakeGate, catalog: TableCatalog) -> None:
+    def __init__(self, folder: Path, url: str, rights: Rights, catalog: TableCatalog) -> None:
         self.folder = folder
         self.url = url
-        self.gate = gate
+        self.rights = rights
         self.lake = catalog
         self._client = httpx.Client(timeout=30)
 
@@ -240,13 +202,20 @@ class World:
 def served(folder: Path, parsers: BlockingPool = PARSERS) -> Iterator[World]:
     """Serve a catalog on a free loopback port."""
     with closing(open_stores(folder)) as stores:
-        store = stores.log(ResourceId("organization"))
-        gate = FakeGate(store)
-        gate.allow(ADMIN, LAKE, "*")
+        organizations = Organizations(stores, {HOME: shipped_model(HOME), ATOMIC.name: ATOMIC}, time.time)
+        bootstrap_deployment(organizations, HOME)
+        founding = OrganizationSpec(ORGANIZATION, "test", PrincipalId("owner"), "owner", ATOMIC.name)
+        organization = create_organization(organizations, founding)
+        rights, store = Rights(organization), organization.store
         warehouse = FileWarehouse(folder / "warehouse", ORGANIZATION)
         catalog = TableCatalog(store, warehouse, parsers, ORGANIZATION, time.time)
+        lake = Lake(organization, catalog, ViewCatalog(store, warehouse, time.time))
         app = FastAPI()
-        lake = Lake(gate, catalog, ViewCatalog(store, warehouse, time.time))
-        app.include_router(iceberg_router(identifier(lake), lambda _scope, _denial: None), prefix="/iceberg")
-        with serve(app) as address, closing(World(folder, f"{address}/iceberg", gate, catalog)) as world:
-            yield world
+        app.include_router(iceberg_router(identifier(lake, rights)), prefix="/iceberg")
+        with closing(Audit(stores)) as audit:
+            known = Authenticator(stores, lambda _: None)
+            app.state.deployed = AppState(
+                organizations, known, audit, NoSpark(), StatementStore(NoSpark(), SqlLimits()), dict
+            )
+            with serve(app) as address, closing(World(folder, f"{address}/iceberg", rights, catalog)) as world:
+                yield world

@@ -76,9 +76,9 @@ class Table:
 
     def refusal(self, manifest_list: str, said: Mapping[str, int] = MappingProxyType({})) -> tuple[int, str]:
         """Commit, and return why that was refused; nothing has changed then, and the server answers."""
-        before = self.world.gate.store.head(), self.world.metadata_files()
+        before = self.world.rights.store.head(), self.world.metadata_files()
         answer = self.commit(manifest_list, said)
-        assert (self.world.gate.store.head(), self.world.metadata_files()) == before
+        assert (self.world.rights.store.head(), self.world.metadata_files()) == before
         assert self.world.call("GET", "/namespaces/raw/tables/t").status_code == 200
         return answer.status_code, answer.json()["error"]["message"]
 

@@ -113,7 +113,7 @@ ELSEWHERE: Mapping[str, str] = {
     "POST /iceberg/v1/namespaces/{namespace}/views/{view}": _NO_NAME,
     "POST /iceberg/v1/transactions/commit": _NO_NAME,
     "POST /iceberg/v1/tables/rename": "who may rename a table here sees all of its database; all commands of the catalog "
-    "are audited in one place, `LakeGate`",
+    "are audited in one place, `iceberg_rest.commands.execute_command`",
     "POST /iceberg/v1/views/rename": "it sends the command of `POST /iceberg/v1/tables/rename`",
 }
 

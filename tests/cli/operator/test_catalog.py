@@ -140,7 +140,7 @@ def test_what_was_taken_is_a_table_that_nobody_was_given(settings: Settings, dep
     table = facts.find(("lake", "raw", "flights")) or facts.find(("lake", "odd", "again"))
     assert table is not None
 
-    lake = Lakes(partial(warehouse_of, settings), lambda: 0.0, deployment.audit).of(deployment.home)
+    lake = Lakes(partial(warehouse_of, settings), lambda: 0.0).of(deployment.home)
     loaded = lake.tables.load(table.id)
 
     assert loaded.metadata.location.endswith(("/raw/flights", "/raw.db/flights"))

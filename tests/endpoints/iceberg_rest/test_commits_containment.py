@@ -46,8 +46,8 @@ def world(tmp_path: Path) -> Iterator[World]:
             admin.create_namespace(database)
         admin.create_table("secret.salaries", SCHEMA).append(ROWS)
         admin.create_table("raw.mine", SCHEMA).append(ROWS)
-        made.gate.allow("mallory", MINE, "*")
-        made.gate.allow("mallory", MINE[:-1], "*")
+        made.rights.allow("mallory", MINE, "*")
+        made.rights.allow("mallory", MINE[:-1], "*")
         yield made
 
 
@@ -219,7 +219,7 @@ class TestFiles:
         answer = _commit(world, table, [*_kept(table), _manifest(table, [_entry(_secret_file(world))])])
 
         assert "secret" not in answer.text
-        assert str(world.gate.ids[*LAKE, "secret", "salaries"]) not in answer.text
+        assert str(world.rights.find((*LAKE, "secret", "salaries"))) not in answer.text
 
 
 class TestIdentityAndPlace:
@@ -287,7 +287,7 @@ class TestIdentityAndPlace:
         assert _update(world, same).status_code == 200
 
     def test_another_uuid(self, world: World) -> None:
-        theirs = str(world.gate.ids[*LAKE, "secret", "salaries"])
+        theirs = str(world.rights.find((*LAKE, "secret", "salaries")))
 
         for other in (theirs, str(uuid.uuid4())):
             _forbidden(_update(world, [{"action": "assign-uuid", "uuid": other}]))
@@ -332,8 +332,8 @@ class TestStagedCreates:
     def test_a_staged_table_is_not_there_until_it_is_committed_as_it_was_staged(self, world: World) -> None:
         metadata = _create(world, **{"stage-create": True}).json()["metadata"]
         theirs = world.iceberg().load_table("secret.salaries")
-        before = world.gate.store.head(), world.metadata_files()
-        world.gate.allow("eve", MINE[:-1], "*")
+        world.rights.allow("eve", MINE[:-1], "*")
+        before = world.rights.store.head(), world.metadata_files()
 
         refused = [
             self._commit(world, "new", self._changes(metadata, uuid=str(uuid.uuid4()))),
@@ -349,17 +349,17 @@ class TestStagedCreates:
 
         assert [answer.status_code for answer in refused] == [403] * len(refused)
         assert self._commit(world, "new", self._changes(metadata)[1:]).status_code == 400
-        assert (world.gate.store.head(), world.metadata_files()) == before
+        assert (world.rights.store.head(), world.metadata_files()) == before
         assert world.call("HEAD", "/namespaces/raw/tables/new").status_code == 404
         assert self._commit(world, "new", self._changes(metadata)).status_code == 200
-        assert world.gate.ids[*MINE[:-1], "new"] == metadata["table-uuid"]
+        assert world.rights.find((*MINE[:-1], "new")) == metadata["table-uuid"]
         # A client that has lost the answer asks again, and nothing more happens.
-        world.gate.allow(MALLORY, (*MINE[:-1], "new"), "table.select")
+        world.rights.allow(MALLORY, (*MINE[:-1], "new"), "table.select")
         assert (
             self._commit(world, "new", self._changes(metadata)).json()["metadata"]["table-uuid"]
             == metadata["table-uuid"]
         )
-        assert world.gate.store.head().revision == before[0].revision + 1
+        assert world.rights.store.head().revision == before[0].revision + 2
 
     def test_the_name_may_be_taken_meanwhile(self, world: World) -> None:
         first = _create(world, **{"stage-create": True}).json()["metadata"]
@@ -376,7 +376,7 @@ class TestWhatACommitReallyDoes:
     """Somebody who may only insert cannot remove rows by calling it an append."""
 
     def _refused(self, world: World, make: Callable[[Table], Sequence[ManifestFile]]) -> None:
-        world.gate.allow("ina", MINE, "table.select", "table.insert")
+        world.rights.allow("ina", MINE, "table.select", "table.insert")
         table = world.iceberg("ina").load_table("raw.mine")
         answer = _commit(world, table, make(table), "ina")
         assert answer.status_code == 403, answer.text
@@ -416,7 +416,7 @@ class TestWhatACommitReallyDoes:
 
     def test_a_snapshot_that_does_not_build_on_the_head(self, world: World) -> None:
         _mine(world).append(ROWS)
-        world.gate.allow("ina", MINE, "table.select", "table.insert")
+        world.rights.allow("ina", MINE, "table.select", "table.insert")
         old = _mine(world).metadata.snapshots[0]
         moved = {"action": "set-snapshot-ref", "ref-name": "main", "type": "branch", "snapshot-id": old.snapshot_id}
 
@@ -427,7 +427,7 @@ class TestWhatACommitReallyDoes:
         assert _mine(world).scan().to_arrow().num_rows == 4
 
     def test_an_append_that_is_not_called_so_needs_everything(self, world: World) -> None:
-        world.gate.allow("ina", MINE, "table.select", "table.insert")
+        world.rights.allow("ina", MINE, "table.select", "table.insert")
         table = world.iceberg("ina").load_table("raw.mine")
         manifest = _manifest(table, [_entry(f"{table.location()}/data/new.parquet")])
 

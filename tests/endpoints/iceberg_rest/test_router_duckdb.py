@@ -43,8 +43,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         for database in ("raw", "secret"):
             made.iceberg().create_namespace(database)
             made.iceberg().create_table((database, "t"), SCHEMA).append(pa.table({"n": [1, 2]}))
-        made.gate.allow("ina", (*LAKE, "raw"), "*")
-        made.gate.allow("ina", (*LAKE, "raw", "t"), "*")
+        made.rights.allow("ina", (*LAKE, "raw"), "*")
+        made.rights.allow("ina", (*LAKE, "raw", "t"), "*")
         yield made
 
 

@@ -72,7 +72,7 @@ class TestPages:
         assert [each["name"] for each in rest["identifiers"]] == ["t2", "t3"]
 
     def test_of_namespaces_hold_what_the_caller_may_know(self, world: World, database: str) -> None:
-        world.gate.allow("ina", (*LAKE, database), "database.describe")
+        world.rights.allow("ina", (*LAKE, database), "database.describe")
         answer = world.call("GET", "/namespaces?pageSize=5", by="ina").json()
 
         assert answer == {"namespaces": [[database]]}
@@ -142,11 +142,11 @@ class TestProperties:
     def test_need_alter(self, world: World, database: str) -> None:
         body = {"updates": {"a": "1"}}
         path = f"/namespaces/{database}/properties"
-        world.gate.allow("ina", (*LAKE, database), "database.describe")
+        world.rights.allow("ina", (*LAKE, database), "database.describe")
 
         assert world.call("POST", path, body, by="ina").status_code == 403
         assert world.call("POST", path, body, by="nobody").status_code == 404
-        world.gate.allow("ina", (*LAKE, database), "database.alter")
+        world.rights.allow("ina", (*LAKE, database), "database.alter")
         assert world.call("POST", path, body, by="ina").status_code == 200
 
     def test_never_move_files(self, world: World, database: str) -> None:
@@ -218,12 +218,12 @@ class TestSeveralTablesAtOnce:
         tables = [_table(world, database, name) for name in ("a", "b")]
         body = {"table-changes": [_commit(each, _set(x="1")) for each in tables]}
         for each in tables:
-            world.gate.allow("ina", (*LAKE, *each.name()), "table.select")
-        world.gate.allow("ina", (*LAKE, *tables[0].name()), "table.alter")
+            world.rights.allow("ina", (*LAKE, *each.name()), "table.select")
+        world.rights.allow("ina", (*LAKE, *tables[0].name()), "table.alter")
 
         assert world.call("POST", self.PATH, body, by="ina").status_code == 403
         assert world.call("POST", self.PATH, body, by="nobody").status_code == 404
-        world.gate.allow("ina", (*LAKE, *tables[1].name()), "table.alter")
+        world.rights.allow("ina", (*LAKE, *tables[1].name()), "table.alter")
         assert world.call("POST", self.PATH, body, by="ina").status_code == 204
 
     def test_no_table_twice_and_no_new_one(self, world: World, database: str) -> None:
@@ -370,11 +370,11 @@ class TestRegistering:
     def test_takes_a_right_of_its_own_besides_that_to_make_tables(self, world: World, database: str) -> None:
         body = {"name": "back", "metadata-location": self._dropped(world, database)}
         path = f"/namespaces/{database}/register"
-        world.gate.allow("ina", (*LAKE, database), "*")
+        world.rights.allow("ina", (*LAKE, database), "*")
         assert world.call("POST", path, body, by="ina").status_code in (403, 404)
-        world.gate.allow("reg", LAKE, "lake.register_table")
+        world.rights.allow("reg", LAKE, "lake.register_table", "database.describe")
         assert world.call("POST", path, body, by="reg").status_code == 403
-        world.gate.allow("reg", (*LAKE, database), "database.create_table")
+        world.rights.allow("reg", (*LAKE, database), "database.create_table")
         assert world.call("POST", path, body, by="reg").status_code == 200
 
     @pytest.mark.parametrize(
@@ -425,9 +425,9 @@ class TestReplacing:
         table = _table(world, database)
         table.append(ROWS)
         name, path = (*LAKE, database, "t"), f"/namespaces/{database}/tables/t"
-        world.gate.allow("ina", name, "table.drop")
+        world.rights.allow("ina", name, "table.drop")
         assert world.call("POST", path, self._replacing(table), by="spark:ina").status_code == 403
-        world.gate.allow("ina", name[:-1], "database.create_table")
+        world.rights.allow("ina", name[:-1], "database.create_table")
 
         assert world.call("POST", path, self._replacing(table), by="ina").status_code == 403
         assert world.call("POST", path, self._replacing(table), by="spark:ina").status_code == 200
@@ -435,8 +435,8 @@ class TestReplacing:
     def test_what_leaves_rows_takes_what_it_does(self, world: World, database: str) -> None:
         table = _table(world, database)
         table.append(ROWS)
-        world.gate.allow("ina", (*LAKE, database, "t"), "table.drop")
-        world.gate.allow("ina", (*LAKE, database), "database.create_table")
+        world.rights.allow("ina", (*LAKE, database, "t"), "table.drop")
+        world.rights.allow("ina", (*LAKE, database), "database.create_table")
         path = f"/namespaces/{database}/tables/t"
 
         assert world.call("POST", path, _commit(table, _set(x="1")), by="spark:ina").status_code == 403

@@ -10,7 +10,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 from pyiceberg.view.metadata import ViewVersion
 
-from tests.lake.catalog_harness import ADMIN, LAKE, World, served
+from tests.lake.catalog_harness import LAKE, World, served
 
 SCHEMA = Schema(NestedField(1, "carrier", StringType()), NestedField(2, "flight", LongType()))
 RAW = (*LAKE, "raw")
@@ -41,7 +41,7 @@ def world(shared: World) -> Iterator[World]:
     """A world with one new view, in which nobody but the admin has any right."""
     assert _create(shared).status_code == 200
     yield shared
-    shared.gate.rights = {(ADMIN, LAKE): {"*"}}
+    shared.rights.revoke_from_others()
     catalog = shared.iceberg()
     for namespace in catalog.list_namespaces():
         for view in catalog.list_views(namespace):
@@ -56,7 +56,7 @@ def _create(world: World, name: str = "v", by: str = "admin", **more: Any) -> ht
 
 
 def _commit(world: World, updates: list[dict[str, Any]], by: str = "admin", **headers: str) -> httpx.Response:
-    uuid = str(world.gate.ids[VIEW])
+    uuid = str(world.rights.find(VIEW))
     body = {"requirements": [{"type": "assert-view-uuid", "uuid": uuid}], "updates": updates}
     return world.call("POST", "/namespaces/raw/views/v", body, by, **headers)
 
@@ -77,7 +77,7 @@ class TestWorkingWithViews:
 
         made = catalog.create_view("raw.w", SCHEMA, ViewVersion.model_validate(version()))
 
-        assert str(made.uuid()) == world.gate.ids[*RAW, "w"]
+        assert str(made.uuid()) == world.rights.find((*RAW, "w"))
         assert catalog.list_views("raw") == [("raw", "v"), ("raw", "w")]
         assert catalog.list_tables("raw") == [("raw", "flights")]
         assert catalog.view_exists("raw.w")
@@ -106,7 +106,7 @@ class TestWorkingWithViews:
     def test_a_replaced_one_keeps_its_uuid_and_its_history(self, world: World) -> None:
         metadata = _commit(world, _replaced("SELECT 1")).json()["metadata"]
 
-        assert metadata["view-uuid"] == world.gate.ids[VIEW]
+        assert metadata["view-uuid"] == world.rights.find(VIEW)
         assert metadata["current-version-id"] == 2
         assert [each["schema-id"] for each in metadata["versions"]] == [0, 0]
         assert [each["version-id"] for each in metadata["version-log"]] == [1, 2]
@@ -129,7 +129,7 @@ class TestWorkingWithViews:
 
     def test_renamed_it_stays_the_same_view(self, world: World) -> None:
         world.iceberg().create_namespace("trusted")
-        view = world.gate.ids[VIEW]
+        view = world.rights.find(VIEW)
         body = {
             "source": {"namespace": ["raw"], "name": "v"},
             "destination": {"namespace": ["trusted"], "name": "w"},
@@ -179,7 +179,7 @@ class TestRules:
         assert _create(world, "w", location="file:///etc").status_code == 403
 
     def test_a_commit_made_on_another_view_is_a_conflict(self, world: World) -> None:
-        old = world.gate.ids[VIEW]
+        old = world.rights.find(VIEW)
         world.iceberg().drop_view("raw.v")
         _create(world)
 
@@ -194,27 +194,27 @@ class TestRights:
     @pytest.mark.parametrize("action", ["table.describe", "table.select"])
     def test_to_load_one_takes_describe_or_select(self, world: World, action: str) -> None:
         assert world.call("GET", "/namespaces/raw/views/v", by="ina").status_code == 404
-        world.gate.allow("ina", VIEW, "table.drop")
+        world.rights.allow("ina", VIEW, "table.drop")
         assert world.call("GET", "/namespaces/raw/views/v", by="ina").status_code == 403
-        world.gate.allow("ina", VIEW, action)
+        world.rights.allow("ina", VIEW, action)
         assert world.call("GET", "/namespaces/raw/views/v", by="ina").status_code == 200
 
     def test_a_guarded_session_loads_what_it_may_know_of(self, world: World) -> None:
-        world.gate.allow("ina", VIEW, "table.drop")
+        world.rights.allow("ina", VIEW, "table.drop")
         assert world.call("GET", "/namespaces/raw/views/v", by="spark:ina").status_code == 200
 
     def test_to_make_one_takes_create_view(self, world: World) -> None:
-        world.gate.allow("ina", RAW, "database.create_table")
+        world.rights.allow("ina", RAW, "database.create_table")
         assert _create(world, "w", "ina").status_code == 403
-        world.gate.allow("ina", RAW, "database.create_view")
+        world.rights.allow("ina", RAW, "database.create_view")
         assert _create(world, "w", "ina").status_code == 200
 
     def test_to_change_one_takes_alter_or_what_dropping_and_making_it_takes(self, world: World) -> None:
-        world.gate.allow("ina", VIEW, "table.describe", "table.select", "table.drop")
+        world.rights.allow("ina", VIEW, "table.describe", "table.select", "table.drop")
         assert _commit(world, _replaced("SELECT 1"), "ina").status_code == 403
-        world.gate.allow("ina", RAW, "database.create_view")
+        world.rights.allow("ina", RAW, "database.create_view")
         assert _commit(world, _replaced("SELECT 1"), "ina").status_code == 200
-        world.gate.allow("bob", VIEW, "table.alter")
+        world.rights.allow("bob", VIEW, "table.alter")
         assert _commit(world, _replaced("SELECT 2"), "bob").status_code == 200
 
     def test_a_retried_commit_is_done_once(self, world: World) -> None:

@@ -18,14 +18,12 @@ from headgate.endpoints.authzen.openapi import add_authzen_paths
 from headgate.endpoints.authzen.routes import AuthZen
 from headgate.endpoints.common import idempotency, problems
 from headgate.endpoints.common.context import AppState, RunNotifier
-from headgate.endpoints.common.denials import record_denial
 from headgate.endpoints.common.route_metadata import operation_id
 from headgate.endpoints.http import hosts
 from headgate.endpoints.http.break_glass_header import BreakGlassHeader, BreakGlassStatus
 from headgate.endpoints.http.organization_path import OrganizationPathMiddleware
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier, FreshnessMiddleware
 from headgate.endpoints.iceberg_rest import iceberg_router
-from headgate.endpoints.iceberg_rest.request import CATALOG_ENDPOINT
 from headgate.endpoints.internal.guard import guard_router
 from headgate.spark.sessions.registry import SparkRegistry
 from headgate.spark.sql.statement_store import StatementStore
@@ -78,14 +76,9 @@ def http_application(
     auth.install_auth(app, deployment.entrance)
     app.include_router(guard_router(sparks, deployment.audit))
     organizations = deployment.organizations
-    lakes = Lakes(partial(warehouse_of, deployment.settings), lambda: organizations.now, deployment.audit)
-    app.include_router(
-        iceberg_router(
-            identifier(deployment.identity, organizations, sparks, lakes),
-            lambda scope, denial: record_denial(scope, CATALOG_ENDPOINT, denial),
-        ),
-        prefix="/iceberg",
-    )
+    lakes = Lakes(partial(warehouse_of, deployment.settings), lambda: organizations.now)
+    identify = identifier(deployment.identity, organizations, sparks, lakes)
+    app.include_router(iceberg_router(identify), prefix="/iceberg")
     # The framework would do this at the first request, which is then late, and in whichever thread that is.
     deque(iter_route_contexts(app.routes), maxlen=0)
     return app

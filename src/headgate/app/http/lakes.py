@@ -4,14 +4,12 @@ import threading
 from collections.abc import Callable, Container
 from functools import cache
 
-from headgate.app.http.iceberg_gate import LakeGate
 from headgate.app.settings.settings import Settings
 from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.kernel.audit_records import SUSPENDED, UNAUTHENTICATED
 from headgate.control.kernel.errors import NotFoundError
-from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization, Organizations
-from headgate.endpoints.iceberg_rest.ports import (
+from headgate.endpoints.iceberg_rest.senders import (
     Authenticated,
     AuthenticateRequest,
     HttpRequest,
@@ -48,14 +46,10 @@ class Lakes:
     """Opens lakes when they are first asked for. Safe to use from several threads."""
 
     def __init__(
-        self,
-        warehouse: Callable[[ResourceId, FormerDatabases], Warehouse],
-        clock: Callable[[], float],
-        audit: Audit,
+        self, warehouse: Callable[[ResourceId, FormerDatabases], Warehouse], clock: Callable[[], float]
     ) -> None:
         """`warehouse` returns that of an organization with these databases."""
         self._warehouse = warehouse
-        self._audit = audit
         self._clock = clock
         self._lock = threading.Lock()
         self._of: dict[ResourceId, Lake] = {}
@@ -72,7 +66,7 @@ class Lakes:
         warehouse = self._warehouse(organization.id, FormerDatabases(store))
         views = ViewCatalog(store, warehouse, self._clock)
         tables = TableCatalog(store, warehouse, file_parsers(), organization.id, self._clock)
-        return Lake(LakeGate(organization, self._audit), tables, views)
+        return Lake(organization, tables, views)
 
 
 def identifier(

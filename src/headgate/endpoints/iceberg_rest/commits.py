@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from fastapi import Response
 
-from headgate.endpoints.iceberg_rest.errors import bad_request, joined_name, no_such_table
+from headgate.endpoints.iceberg_rest.errors import bad_request, no_such_table
 from headgate.endpoints.iceberg_rest.messages import CommitTable, CommitTransaction, Identifier, parsed
-from headgate.endpoints.iceberg_rest.ports import QualifiedName
-from headgate.endpoints.iceberg_rest.request import CatalogRequest, qualified_name, repeatable
+from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name, qualified_name
+from headgate.endpoints.iceberg_rest.request import CatalogRequest, repeatable
 from headgate.endpoints.iceberg_rest.responses import table_answer
 from headgate.endpoints.iceberg_rest.tables import load_made, loaded_table, replayed_create, store_created
 from headgate.lake.catalog import CheckedCommit, assigned, is_create
@@ -60,7 +60,7 @@ def _decided(asking: CatalogRequest, name: QualifiedName, base: LoadedTable, mes
     """
     guarded = asking.who.guarded
     prepared = asking.lake.tables.prepare(base, message.requirements, message.updates, guarded=guarded)
-    if guarded and prepared.maintains and asking.gate.serves(asking.caller, name):
+    if guarded and prepared.maintains and asking.organization.gate.is_service_run(asking.caller, name):
         return prepared
     if guarded and prepared.replaces and _may_replace(asking, name):
         needs = frozenset({"table.drop"})
@@ -77,7 +77,7 @@ def _may_replace(asking: CatalogRequest, name: QualifiedName) -> bool:
 
     That is what `CREATE OR REPLACE TABLE` needs, and it comes as a commit that begins the table anew.
     """
-    gate, caller = asking.gate, asking.caller
+    gate, caller = asking.organization.gate, asking.caller
     dropped, made = gate.check(caller, "table.drop", name), gate.check(caller, "database.create_table", name[:-1])
     return dropped.allowed and made.allowed
 
@@ -88,7 +88,7 @@ def _created(asking: CatalogRequest, name: QualifiedName, message: CommitTable) 
     made = replayed_create(asking, name)
     if made is not None:
         return load_made(asking, name, made)
-    there = asking.gate.check(asking.caller, "table.describe", name).resource
+    there = asking.organization.gate.check(asking.caller, "table.describe", name).resource
     if there is not None and there == assigned(message.updates):
         base = tables.load(there)
         if tables.is_staged_commit(base, message.updates):

@@ -1,4 +1,4 @@
-"""Errors in the shape of the Iceberg REST specification, and the one table that maps ours to them."""
+"""Errors in the shape of the Iceberg REST specification, and the one table that maps those of the lake to them."""
 
 import logging
 from collections.abc import Callable, Coroutine, Mapping
@@ -15,7 +15,6 @@ from headgate.control.kernel.ports import StoreError
 from headgate.control.questions.by_name import Verdict
 from headgate.control.text.quoted_text import shorten_quotes
 from headgate.endpoints.common.problems import NO_STORE, RETRY_AFTER, ProblemError
-from headgate.endpoints.iceberg_rest.ports import NamespaceNotEmptyError, NameTakenError, QualifiedName, UnderWayError
 from headgate.lake import errors as lake
 
 log = logging.getLogger(__name__)
@@ -34,6 +33,15 @@ class SpecError(Exception):
         self.denial = denial
 
 
+class UnderWayError(SpecError):
+    """The same request, under the same key, is being carried out just now."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            503, "ServiceUnavailableException", "this request is being carried out; send it again for its answer"
+        )
+
+
 _TABLE: Mapping[type[Exception], tuple[int, str]] = {
     lake.RuleError: (403, "ForbiddenException"),
     lake.InvalidMetadataError: (400, "BadRequestException"),
@@ -41,9 +49,6 @@ _TABLE: Mapping[type[Exception], tuple[int, str]] = {
     lake.ConflictError: (409, "CommitFailedException"),
     lake.MissingMetadataError: (404, "NoSuchTableException"),
     lake.BusyError: (503, "ServiceUnavailableException"),
-    NameTakenError: (409, "AlreadyExistsException"),
-    NamespaceNotEmptyError: (409, "NamespaceNotEmptyException"),
-    UnderWayError: (503, "ServiceUnavailableException"),
 }
 
 _ERROR = {
@@ -111,11 +116,6 @@ def refusal_error(verdict: Verdict, missing: SpecError) -> SpecError:
 def hidden_error(verdict: Verdict, missing: SpecError) -> SpecError:
     """Return the answer for a name that is hidden or missing. It is a denial, unless nothing there is hidden from the caller."""
     return SpecError(missing.code, missing.type, str(missing), None if verdict.discoverable else verdict.denial)
-
-
-def joined_name(name: QualifiedName) -> str:
-    """Return a full name as the client knows it, without the lake."""
-    return ".".join(name[1:])
 
 
 class SpecRoute(APIRoute):

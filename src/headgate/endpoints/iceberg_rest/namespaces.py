@@ -1,13 +1,21 @@
 """Namespaces are databases: list, create, look up, change their properties, drop."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from headgate.endpoints.iceberg_rest.errors import SpecError, bad_request, joined_name, no_such_namespace, refusal_error
+from headgate.control.catalog.tables import PROPERTIES, ChangeProperties, DropDatabase
+from headgate.control.kernel.ids import new_id
+from headgate.control.kernel.metadata import CommandMetadata, CommandOutcome
+from headgate.control.kernel.ports import DocumentPut
+from headgate.control.resources.commands import CreateResource
+from headgate.endpoints.iceberg_rest.commands import execute_command
+from headgate.endpoints.iceberg_rest.errors import SpecError, bad_request, no_such_namespace
 from headgate.endpoints.iceberg_rest.messages import ChangePropertiesBody, CreateNamespace, parsed
-from headgate.endpoints.iceberg_rest.ports import AccessDeniedError
+from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name
 from headgate.endpoints.iceberg_rest.request import CatalogRequest, repeatable
 from headgate.endpoints.iceberg_rest.responses import page_of_names
+from headgate.facts.ids import ResourceId
 from headgate.lake.bounds import check_property_sizes
 from headgate.lake.metadata_rules import check_properties
 
@@ -21,7 +29,7 @@ def list_namespaces(asking: CatalogRequest, parent: str, token: str | None, size
     if parent:
         asking.known_database((lake, parent))
         return {"namespaces": []}
-    names, more = page_of_names(asking.gate.databases(asking.caller, (lake,)), token, size)
+    names, more = page_of_names(asking.organization.gate.visible(asking.caller, (lake,)), token, size)
     return {"namespaces": [[name] for name in names], **more}
 
 
@@ -37,10 +45,7 @@ def create_namespace(asking: CatalogRequest) -> dict[str, Any]:
     asking.require_in((lake,), "lake.create_database")
     if asking.replayed() is not None:
         return answer
-    try:
-        asking.gate.create_database(asking.caller, (lake, *message.namespace), properties, asking.command_metadata())
-    except AccessDeniedError as error:
-        raise refusal_error(error.verdict, no_such_namespace(lake)) from error
+    _create(asking, (lake, *message.namespace), properties)
     return answer
 
 
@@ -48,7 +53,7 @@ def load_namespace(asking: CatalogRequest) -> dict[str, Any]:
     """Return a database that the caller may discover."""
     name = asking.database()
     database = asking.known_database(name)
-    return {"namespace": list(name[1:]), "properties": dict(asking.gate.properties(database))}
+    return {"namespace": list(name[1:]), "properties": dict(_properties(asking, database))}
 
 
 @repeatable
@@ -65,17 +70,13 @@ def change_properties(asking: CatalogRequest) -> dict[str, Any]:
     before = asking.replayed()
     if before is not None:
         return dict(before)
-    properties = asking.gate.properties(database)
+    properties = _properties(asking, database)
     made = _changed(properties, message)
     removed = set(made["removed"])
     kept = {key: value for key, value in properties.items() if key not in removed}
     check_property_sizes(properties, {**kept, **message.updates})
-    try:
-        asking.gate.change_properties(
-            asking.caller, database, message.updates, message.removals, asking.command_metadata(**made)
-        )
-    except AccessDeniedError as error:
-        raise refusal_error(error.verdict, no_such_namespace(joined_name(name))) from error
+    call = _keeping(asking, database, message, asking.command_metadata(**made))
+    execute_command(asking, ChangeProperties(database), (database,), call, no_such_namespace(joined_name(name)))
     return made
 
 
@@ -87,18 +88,55 @@ def drop_namespace(asking: CatalogRequest) -> None:
         return
     asking.known_database(name)
     asking.require_in(name, "database.drop")
-    try:
-        asking.gate.drop_database(asking.caller, name, asking.command_metadata())
-    except AccessDeniedError as error:
-        raise refusal_error(error.verdict, no_such_namespace(joined_name(name))) from error
+    missing = no_such_namespace(joined_name(name))
+    command = DropDatabase(asking.require_discoverable(name, missing))
+    execute_command(asking, command, name, asking.command_metadata(), missing)
 
 
 def list_tables(asking: CatalogRequest, token: str | None, size: str | None, *, views: bool) -> dict[str, Any]:
     """Return the tables, or the views, of a database that the caller may discover."""
     name = asking.database()
     asking.known_database(name)
-    names, more = page_of_names(asking.gate.tables(asking.caller, name, views=views), token, size)
+    names, more = page_of_names(_tables(asking, name, views=views), token, size)
     return {"identifiers": [{"namespace": list(name[1:]), "name": each} for each in names], **more}
+
+
+def _create(asking: CatalogRequest, name: QualifiedName, properties: Mapping[str, str]) -> None:
+    missing = no_such_namespace(name[0])
+    lake, id = asking.require_discoverable(name[:1], missing), ResourceId(new_id("d"))
+    kept = (DocumentPut(PROPERTIES, id, {"properties": dict(properties)}),) if properties else ()
+    call = asking.command_metadata().with_documents(kept)
+    execute_command(asking, CreateResource(id, "database", lake, name[1]), name, call, missing)
+
+
+def _properties(asking: CatalogRequest, database: ResourceId) -> Mapping[str, str]:
+    return (asking.organization.store.document(PROPERTIES, database) or {}).get("properties", {})
+
+
+def _keeping(
+    asking: CatalogRequest, database: ResourceId, message: ChangePropertiesBody, call: CommandMetadata
+) -> CommandMetadata:
+    """Return the call with which the changed properties of a database are written."""
+
+    def keeps(outcome: CommandOutcome) -> tuple[DocumentPut, ...]:
+        # Read where it is written, so that of two changes at once neither is lost.
+        gone = set(message.removals)
+        now = {key: value for key, value in _properties(asking, database).items() if key not in gone}
+        return (*call.keeps(outcome), DocumentPut(PROPERTIES, database, {"properties": {**now, **message.updates}}))
+
+    return replace(call, keeps=keeps)
+
+
+def _tables(asking: CatalogRequest, database: QualifiedName, *, views: bool) -> Sequence[str]:
+    """Return the names of the tables, or of the views, that the caller may discover, sorted."""
+    facts = asking.organization.control.snapshot
+    found = facts.find(database)
+    if found is None:
+        return ()
+    within = facts.children[found.id]
+    visible = (name for name in asking.organization.gate.visible(asking.caller, database) if name in within)
+    tables = (name for name in visible if facts.resources[within[name]].type == "table")
+    return [name for name in tables if asking.is_view(within[name]) is views]
 
 
 def _changed(before: Mapping[str, str], message: ChangePropertiesBody) -> dict[str, Any]:

@@ -11,35 +11,34 @@ from urllib.parse import unquote_plus
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
+from headgate.control.catalog.tables import is_view
+from headgate.control.identity.narrowed_callers import replay_scope
 from headgate.control.kernel.audit_records import SUSPENDED, Denial
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.kernel.metadata import CommandMetadata
-from headgate.control.kernel.names import is_valid_name
 from headgate.control.kernel.ports import DocumentPut, RequestOrigin
-from headgate.control.organizations.organization import SeveralOrganizationsError
+from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.organization import Organization, SeveralOrganizationsError
 from headgate.control.questions.by_name import Verdict
 from headgate.endpoints.common.scope import ADDRESSED, ORGANIZATION_KEY, REQUEST
 from headgate.endpoints.iceberg_rest.errors import (
     SpecError,
+    UnderWayError,
     bad_request,
     hidden_error,
-    joined_name,
     no_such_namespace,
     no_such_table,
     no_such_view,
     nothing_here,
     refusal_error,
 )
-from headgate.endpoints.iceberg_rest.ports import (
+from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name, qualified_name
+from headgate.endpoints.iceberg_rest.senders import (
     Authenticated,
     AuthenticateRequest,
-    Gate,
-    GateError,
     HttpRequest,
     Lake,
-    QualifiedName,
     SenderDeniedError,
-    UnderWayError,
 )
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -72,7 +71,7 @@ def repeatable(act: Act[Others, CatalogAnswer]) -> Act[Others, CatalogAnswer]:
     def carry_out(asking: "CatalogRequest", *args: Others.args, **more: Others.kwargs) -> CatalogAnswer:
         try:
             return act(asking, *args, **more)
-        except (GateError, LakeError, SpecError) as error:
+        except (LakeError, SpecError) as error:
             if asking.once is None or not (isinstance(error, _LOST) or asking.replayed() is not None):
                 raise
             return act(asking, *args, **more)
@@ -101,9 +100,9 @@ class CatalogRequest:
         return self.who.lake
 
     @property
-    def gate(self) -> Gate:
-        """What answers and carries out."""
-        return self.who.lake.gate
+    def organization(self) -> Organization:
+        """The organization whose lake it is."""
+        return self.who.lake.organization
 
     def command_metadata(self, **made: Any) -> CommandMetadata:
         """Return how a command is sent: through this endpoint, with what it made kept under the client's key."""
@@ -115,7 +114,7 @@ class CatalogRequest:
 
     def replayed(self) -> Mapping[str, Any] | None:
         """Return what this very request made when it was sent before; None if it is new."""
-        kept = self.gate.kept(self.once.key) if self.once else None
+        kept = self.organization.store.document(STORED_ANSWER, self.once.key) if self.once else None
         if kept is None or self.once is None:
             return None
         if kept["request"] != self.once.request:
@@ -139,25 +138,32 @@ class CatalogRequest:
 
     def known_database(self, name: QualifiedName) -> ResourceId:
         """Return the database if the caller may discover it; else it is missing."""
-        verdict = self.gate.check(self.caller, "database.describe", name)
+        verdict = self.organization.gate.check(self.caller, "database.describe", name)
         if verdict.resource is None or not verdict.discoverable:
             raise self._hidden(verdict, no_such_namespace(joined_name(name)))
         return verdict.resource
 
+    def require_discoverable(self, name: QualifiedName, missing: SpecError) -> ResourceId:
+        """Return what has this name, on the newest facts, for a command about it; raise `missing` if it is hidden."""
+        resource = self.organization.gate.discover(self.caller, name).resource
+        if resource is None:
+            raise hidden_error(self.organization.gate.missing(name), missing)
+        return resource
+
     def require_visible(self, name: QualifiedName, *, view: bool = False) -> ResourceId:
         """Return the table or view if the caller may discover it; else it is missing."""
-        verdict = self.gate.check(self.caller, "table.describe", name)
+        verdict = self.organization.gate.check(self.caller, "table.describe", name)
         resource = verdict.resource
-        if resource is None or not verdict.discoverable or self.gate.is_view(resource) is not view:
+        if resource is None or not verdict.discoverable or self.is_view(resource) is not view:
             raise self._hidden(verdict, no_such(joined_name(name), view=view))
         return resource
 
     def require_table(self, name: QualifiedName, *actions: str, view: bool = False) -> ResourceId:
         """Return the table or view if one of these actions on it is allowed, or raise why the first is not."""
         missing = no_such(joined_name(name), view=view)
-        verdicts = [self.gate.check(self.caller, action, name) for action in actions]
+        verdicts = [self.organization.gate.check(self.caller, action, name) for action in actions]
         resource = verdicts[0].resource
-        if resource is None or self.gate.is_view(resource) is not view:
+        if resource is None or self.is_view(resource) is not view:
             raise hidden_error(verdicts[0], missing)
         if not any(each.allowed for each in verdicts):
             raise refusal_error(verdicts[0], missing)
@@ -166,16 +172,21 @@ class CatalogRequest:
     def require_in(self, database: QualifiedName, action: str) -> ResourceId:
         """Return the database, or the lake, if this action on it is allowed, or raise why it is not."""
         missing = no_such_namespace(joined_name(database) or self.lake.name)
-        verdict = self.gate.check(self.caller, action, database)
+        verdict = self.organization.gate.check(self.caller, action, database)
         if verdict.resource is None:
             raise hidden_error(verdict, missing)
         if not verdict.allowed:
             raise refusal_error(verdict, missing)
         return verdict.resource
 
-    def record_denial(self, denial: Denial) -> None:
+    def is_view(self, resource: ResourceId) -> bool:
+        """Return whether this is a view rather than a table."""
+        found = self.organization.control.snapshot.resources.get(resource)
+        return found is not None and is_view(found)
+
+    def record_denial(self, audit: Audit, denial: Denial) -> None:
         """Record in the audit that this request was denied."""
-        self.gate.record_denial(self.caller, denial, self.request)
+        audit.record_denial(self.organization, self.caller, denial, CATALOG_ENDPOINT, self.request)
 
     def _hidden(self, verdict: Verdict, missing: SpecError) -> SpecError:
         """Return the answer for a hidden or missing name.
@@ -186,13 +197,6 @@ class CatalogRequest:
 
     def _display(self) -> str:
         return ".".join((*self.parts[0].split(_LEVELS), *self.parts[2:3]))
-
-
-def qualified_name(lake: str, namespace: tuple[str, ...], *below: str) -> QualifiedName | None:
-    """Return the full name, or None if nothing can have it: namespaces have one level."""
-    if len(namespace) != 1 or not all(map(is_valid_name, (*namespace, *below))):
-        return None
-    return (lake, *namespace, *below)
 
 
 def no_such(name: str, *, view: bool) -> SpecError:
@@ -241,8 +245,9 @@ def _once(who: Authenticated, sent: HttpRequest) -> CommitIdempotency | None:
         return None
     if not 0 < len(key) <= _LONGEST_KEY:
         raise bad_request(f"an `Idempotency-Key` has 1 to {_LONGEST_KEY} characters")
+    scope = replay_scope(who.lake.organization.control.snapshot, who.caller)
     said = (sent.method, sent.target, sent.body.decode("utf-8", "replace"))
-    return CommitIdempotency(_digest("iceberg", who.lake.gate.replay_scope(who.caller), key), _digest(*said))
+    return CommitIdempotency(_digest("iceberg", scope, key), _digest(*said))
 
 
 def _digest(*parts: str) -> str:

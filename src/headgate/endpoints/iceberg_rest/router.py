@@ -6,11 +6,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, BackgroundTasks, Depends, Header, Query, Request, Response
 from fastapi.routing import APIRoute
 
+from headgate.endpoints.common.context import deployed
+from headgate.endpoints.common.denials import record_denial
 from headgate.endpoints.common.route_metadata import DISCOVER, NEEDS
 from headgate.endpoints.iceberg_rest import commits, namespaces, tables, views
 from headgate.endpoints.iceberg_rest.errors import ERRORS, SpecRoute, nothing_here
-from headgate.endpoints.iceberg_rest.ports import AuthenticateRequest, RecordDenial
-from headgate.endpoints.iceberg_rest.request import CatalogRequest, identified
+from headgate.endpoints.iceberg_rest.request import CATALOG_ENDPOINT, CatalogRequest, identified
+from headgate.endpoints.iceberg_rest.senders import AuthenticateRequest
 
 _NAMESPACES = "/v1/namespaces"
 _NAMESPACE = "/v1/namespaces/{namespace}"
@@ -32,16 +34,14 @@ Token = Annotated[str | None, Query(alias="pageToken")]
 Size = Annotated[str | None, Query(alias="pageSize")]
 
 
-def iceberg_router(identify: AuthenticateRequest, record_denial: RecordDenial) -> APIRouter:
-    """Return the routes, to be included under any prefix. `identify` returns the sender of a request and its lake.
-
-    `record_denial` is called for unknown senders; the lake of a known sender records the denial.
-    """
+def iceberg_router(identify: AuthenticateRequest) -> APIRouter:
+    """Return the routes, to be included under any prefix. `identify` returns the sender of a request and its lake."""
 
     async def ask(request: Request) -> None:
-        request.state.record_denial = partial(record_denial, request.scope)
+        request.state.record_denial = partial(record_denial, request.scope, CATALOG_ENDPOINT)
         asking = await identified(request, identify)
-        request.state.asking, request.state.record_denial = asking, asking.record_denial
+        request.state.asking = asking
+        request.state.record_denial = partial(asking.record_denial, deployed(request).audit)
 
     # Before every route, the last one too: nobody learns anything here without a token.
     router = APIRouter(route_class=SpecRoute, tags=["iceberg"], dependencies=[Depends(ask)])

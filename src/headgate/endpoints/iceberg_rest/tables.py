@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 from fastapi import Response
 
+from headgate.control.catalog.tables import CreateTable, DropTable, RegisterTable, RenameTable
+from headgate.endpoints.iceberg_rest.commands import execute_command
 from headgate.endpoints.iceberg_rest.errors import (
+    SpecError,
     bad_request,
     hidden_error,
-    joined_name,
     no_such_namespace,
     no_such_table,
-    refusal_error,
 )
 from headgate.endpoints.iceberg_rest.messages import (
     CreateTableBody,
@@ -20,8 +21,8 @@ from headgate.endpoints.iceberg_rest.messages import (
     RenameBody,
     parsed,
 )
-from headgate.endpoints.iceberg_rest.ports import AccessDeniedError, GateError, QualifiedName
-from headgate.endpoints.iceberg_rest.request import CatalogRequest, no_such, qualified_name, repeatable
+from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name, qualified_name
+from headgate.endpoints.iceberg_rest.request import CatalogRequest, no_such, repeatable
 from headgate.endpoints.iceberg_rest.responses import (
     NOT_MODIFIED,
     SNAPSHOTS,
@@ -117,12 +118,9 @@ def register_table(asking: CatalogRequest) -> Response:
     if made is not None:
         return table_answer(load_made(asking, name, made), guarded=asking.who.guarded)
     found = asking.lake.tables.registered(message.metadata_location)
-    try:
-        asking.gate.register_table(
-            asking.caller, name, found.pointer, asking.command_metadata(made=found.pointer.table)
-        )
-    except AccessDeniedError as error:
-        raise refusal_error(error.verdict, no_such_namespace(joined_name(database))) from error
+    missing, pointer = no_such_namespace(joined_name(database)), found.pointer
+    command = RegisterTable(asking.require_discoverable(database, missing), pointer.table, name[-1], pointer)
+    execute_command(asking, command, name, asking.command_metadata(made=pointer.table), missing)
     return table_answer(found, guarded=asking.who.guarded)
 
 
@@ -140,10 +138,9 @@ def rename(asking: CatalogRequest, *, view: bool = False) -> None:
     asking.require_table(source, "table.drop", view=view)
     database = (lake, *message.destination.namespace)
     asking.require_in(database, "database.create_view" if view else "database.create_table")
-    try:
-        asking.gate.rename_table(asking.caller, table, (*database, message.destination.name), asking.command_metadata())
-    except AccessDeniedError as error:
-        raise refusal_error(error.verdict, no_such(joined_name(source), view=view)) from error
+    missing, name = no_such(joined_name(source), view=view), message.destination.name
+    command = RenameTable(table, asking.require_discoverable(database, missing), name)
+    execute_command(asking, command, (*database, name), asking.command_metadata(), missing)
 
 
 @repeatable
@@ -156,24 +153,21 @@ def drop_table(asking: CatalogRequest, *, purge: bool) -> Dropped:
     loaded = asking.lake.tables.load(table) if purge else None
     if loaded is not None:
         asking.lake.tables.check_purge(loaded)
-    try:
-        asking.gate.drop_table(asking.caller, table, asking.command_metadata())
-    except AccessDeniedError as error:
-        raise refusal_error(error.verdict, no_such_table(joined_name(name))) from error
+    execute_command(asking, DropTable(table), (table,), asking.command_metadata(), no_such_table(joined_name(name)))
     return Dropped(None if loaded is None else lambda: asking.lake.tables.purge(loaded))
 
 
 def store_created(asking: CatalogRequest, name: QualifiedName, written: LoadedTable) -> None:
     """Make the table whose first metadata was written, or remove that and raise why not."""
-    call = asking.command_metadata(made=written.pointer.table).with_documents(
+    missing, pointer = no_such_namespace(joined_name(name[:-1])), written.pointer
+    call = asking.command_metadata(made=pointer.table).with_documents(
         asking.lake.tables.run_note(asking.caller.run, None, written.metadata)
     )
     try:
-        asking.gate.create_table(asking.caller, name, written.pointer, call)
-    except GateError as error:
+        database = asking.require_discoverable(name[:-1], missing)
+        execute_command(asking, CreateTable(database, pointer.table, name[-1], pointer), name, call, missing)
+    except SpecError:
         asking.lake.tables.delete_orphan(written)
-        if isinstance(error, AccessDeniedError):
-            raise refusal_error(error.verdict, no_such_namespace(joined_name(name[:-1]))) from error
         raise
 
 
@@ -182,7 +176,7 @@ def replayed_create(asking: CatalogRequest, name: QualifiedName, *, view: bool =
     before = asking.replayed()
     if before is None:
         return None
-    verdict = asking.gate.check(asking.caller, "table.describe", name)
+    verdict = asking.organization.gate.check(asking.caller, "table.describe", name)
     if verdict.resource is None or verdict.resource != before.get("made"):
         raise hidden_error(verdict, no_such(joined_name(name), view=view))
     return verdict.resource

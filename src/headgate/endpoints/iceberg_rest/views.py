@@ -2,16 +2,12 @@
 
 from fastapi import Response
 
-from headgate.endpoints.iceberg_rest.errors import (
-    bad_request,
-    joined_name,
-    no_such_namespace,
-    no_such_view,
-    refusal_error,
-)
+from headgate.control.catalog.tables import CreateView, DropTable
+from headgate.endpoints.iceberg_rest.commands import execute_command
+from headgate.endpoints.iceberg_rest.errors import SpecError, bad_request, no_such_namespace, no_such_view
 from headgate.endpoints.iceberg_rest.messages import CommitView, CreateViewBody, parsed
-from headgate.endpoints.iceberg_rest.ports import AccessDeniedError, GateError, QualifiedName
-from headgate.endpoints.iceberg_rest.request import CatalogRequest, qualified_name, repeatable
+from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name, qualified_name
+from headgate.endpoints.iceberg_rest.request import CatalogRequest, repeatable
 from headgate.endpoints.iceberg_rest.responses import view_answer
 from headgate.endpoints.iceberg_rest.tables import replayed_create
 from headgate.facts.ids import ResourceId
@@ -70,10 +66,7 @@ def drop_view(asking: CatalogRequest) -> None:
     if asking.replayed() is not None:
         return
     view = asking.require_table(name, "table.drop", view=True)
-    try:
-        asking.gate.drop_table(asking.caller, view, asking.command_metadata())
-    except AccessDeniedError as error:
-        raise refusal_error(error.verdict, no_such_view(joined_name(name))) from error
+    execute_command(asking, DropTable(view), (view,), asking.command_metadata(), no_such_view(joined_name(name)))
 
 
 def _loaded(asking: CatalogRequest, name: QualifiedName) -> LoadedView:
@@ -92,18 +85,17 @@ def _load_made(asking: CatalogRequest, name: QualifiedName, made: ResourceId) ->
 
 
 def _may_change(asking: CatalogRequest, name: QualifiedName) -> ResourceId:
-    if asking.gate.check(asking.caller, "database.create_view", name[:-1]).allowed:
+    if asking.organization.gate.check(asking.caller, "database.create_view", name[:-1]).allowed:
         return asking.require_table(name, "table.alter", "table.drop", view=True)
     return asking.require_table(name, "table.alter", view=True)
 
 
 def _store_created(asking: CatalogRequest, name: QualifiedName, written: LoadedView) -> None:
+    missing, pointer = no_such_namespace(joined_name(name[:-1])), written.pointer
+    call = asking.command_metadata(made=pointer.table)
     try:
-        asking.gate.create_view(
-            asking.caller, name, written.pointer, asking.command_metadata(made=written.pointer.table)
-        )
-    except GateError as error:
+        database = asking.require_discoverable(name[:-1], missing)
+        execute_command(asking, CreateView(database, pointer.table, name[-1], pointer), name, call, missing)
+    except SpecError:
         asking.lake.views.discard(written)
-        if isinstance(error, AccessDeniedError):
-            raise refusal_error(error.verdict, no_such_namespace(joined_name(name[:-1]))) from error
         raise
