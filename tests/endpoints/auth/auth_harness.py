@@ -20,7 +20,7 @@ from headgate.control.organizations.organization import Organization, Organizati
 from headgate.decision.types import Question
 from headgate.endpoints import auth
 from headgate.endpoints.common import problems
-from headgate.endpoints.common.context import AppState, CurrentCaller, CurrentContext
+from headgate.endpoints.common.context import AppState, CurrentCaller, CurrentOrganization
 from headgate.endpoints.http import hosts
 from headgate.endpoints.http.organization_path import OrganizationPathMiddleware
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
@@ -94,9 +94,9 @@ class World:
         hosts.install_hosts(app, self.settings.address)
 
         @app.get("/api/v1/me")
-        def me(services: CurrentContext, caller: CurrentCaller) -> dict[str, Any]:
-            question = Question(caller, "organization.add_user", services.organization.id)
-            adds = services.control.ask(question).allowed
+        def me(organization: CurrentOrganization, caller: CurrentCaller) -> dict[str, Any]:
+            question = Question(caller, "organization.add_user", organization.id)
+            adds = organization.control.ask(question).allowed
             return {"principal": caller.principal, "token": caller.token, "adds_users": adds}
 
         return app

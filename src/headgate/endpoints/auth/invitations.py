@@ -11,7 +11,7 @@ from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.kernel.ports import DocumentConflictError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth, session
 from headgate.endpoints.auth.sessions import LoginName, LoginResult, PasswordText, entered
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.csrf import require_own_origin
 from headgate.endpoints.common.lookup import Text, resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
@@ -73,11 +73,11 @@ class AcceptedInvitation(BaseModel):
     **requires("organization.add_user", "assignment.add"),
 )
 def create_invitation(
-    body: InvitationCreate, services: CurrentContext, caller: CurrentCaller, ways: CurrentAuth, write: Writes
+    body: InvitationCreate, organization: CurrentOrganization, caller: CurrentCaller, ways: CurrentAuth, write: Writes
 ) -> dict[str, Any]:
     """Invite somebody."""
-    place = resource(services, caller, body.place) if body.place else None
-    command, secret = ways.invitations.draft(services.organization, caller, body.role, place)
+    place = resource(organization, caller, body.place) if body.place else None
+    command, secret = ways.invitations.draft(organization, caller, body.role, place)
     new = command.invitation
     return write.execute(command, id=new.id, ends=new.ends, secret={"invitation": secret})
 
@@ -88,21 +88,21 @@ def create_invitation(
     **caller_only("it lists the caller's own, and everybody's to who manages users"),
 )
 def list_invitations(
-    services: CurrentContext, caller: CurrentCaller, ways: CurrentAuth, pages: CurrentPaging
+    organization: CurrentOrganization, caller: CurrentCaller, ways: CurrentAuth, pages: CurrentPaging
 ) -> dict[str, Any]:
     """List the invitations that stand."""
-    found = ways.invitations.seen_by(services.organization, caller)
-    rows = (_shown(each, services.directory.name(each.by.principal)).model_dump() for each in found)
-    return page_of_rows(rows, pages, ("ends", "by", "role"), services.control.snapshot.revision)
+    found = ways.invitations.seen_by(organization, caller)
+    rows = (_shown(each, organization.directory.name(each.by.principal)).model_dump() for each in found)
+    return page_of_rows(rows, pages, ("ends", "by", "role"), organization.control.snapshot.revision)
 
 
 @router.delete("/{id}", **DONE, **caller_only("one's own, or with `organization.manage_users`"))
 def delete_invitation(
-    id: str, services: CurrentContext, caller: CurrentCaller, ways: CurrentAuth, write: Writes
+    id: str, organization: CurrentOrganization, caller: CurrentCaller, ways: CurrentAuth, write: Writes
 ) -> dict[str, Any]:
     """Withdraw an invitation."""
     try:
-        return write.execute(Withdraw(ways.invitations.one(services.organization, caller, id)))
+        return write.execute(Withdraw(ways.invitations.one(organization, caller, id)))
     except DocumentConflictError:
         raise missing_invitation() from None
 

@@ -9,16 +9,11 @@ from fastapi import Depends, Request
 
 from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.connections.vault import NO_VAULT, Vault
-from headgate.control.control import Control
 from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
-from headgate.control.identity.directory import Directory
 from headgate.control.kernel.errors import SuspendedError
-from headgate.control.kernel.ports import Store
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization, Organizations, SeveralOrganizationsError
 from headgate.control.pipelines.clusters import EMBEDDED
-from headgate.control.questions.by_name import NameAuthorizer
-from headgate.control.questions.messages import RefusalMessages
 from headgate.endpoints.common.cookies import presented
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.scope import CALLER, ORGANIZATION_KEY
@@ -101,54 +96,6 @@ class AppState:
             ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointContext:
-    """What an endpoint may use for one request: the deployment, and the organization that the request is for."""
-
-    deployed: AppState
-    organization: Organization
-
-    @property
-    def control(self) -> Control:
-        """The organization's commands and questions."""
-        return self.organization.control
-
-    @property
-    def store(self) -> Store:
-        """The organization's documents."""
-        return self.organization.store
-
-    @property
-    def directory(self) -> Directory:
-        """The organization's names."""
-        return self.organization.directory
-
-    @property
-    def gate(self) -> NameAuthorizer:
-        """Questions by name."""
-        return self.organization.gate
-
-    @property
-    def wording(self) -> RefusalMessages:
-        """Refusals in words."""
-        return self.organization.wording
-
-    @property
-    def egress(self) -> Egress:
-        """What decides where the organization's connections may lead."""
-        return self.deployed.egress(self.organization)
-
-    @property
-    def runner(self) -> RunNotifier:
-        """What carries out runs."""
-        return self.deployed.runner
-
-    @property
-    def statements(self) -> StatementStore:
-        """What runs SQL."""
-        return self.deployed.statements
-
-
 def deployed(request: Request) -> AppState:
     """Return what the application was wired with."""
     found: AppState = request.app.state.deployed
@@ -184,9 +131,9 @@ def require_spark(deployed: AppState, organization: Organization) -> None:
         raise ProblemError(404, "no-spark", NO_DRIVER)
 
 
-async def services(request: Request, found: Access) -> EndpointContext:
-    """Return what a request may use."""
-    return EndpointContext(deployed(request), found[0])
+async def requested_organization(found: Access) -> Organization:
+    """Return the organization that a request is for."""
+    return found[0]
 
 
 async def caller(found: Access) -> Caller:
@@ -200,7 +147,7 @@ async def credential(request: Request, found: Access) -> PresentedCredential:
 
 
 CurrentApp = Annotated[AppState, Depends(app_state_async)]
-CurrentContext = Annotated[EndpointContext, Depends(services)]
+CurrentOrganization = Annotated[Organization, Depends(requested_organization)]
 CurrentCaller = Annotated[Caller, Depends(caller)]
 Presents = Annotated[PresentedCredential, Depends(credential)]
 PresentedSecret = Annotated[str, Depends(presented)]

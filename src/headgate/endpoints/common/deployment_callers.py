@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Request, Response
 
 from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
-from headgate.endpoints.common.context import AppState, CurrentApp, EndpointContext, PresentedSecret
+from headgate.endpoints.common.context import AppState, CurrentApp, PresentedSecret
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.scope import CALLER
 from headgate.endpoints.common.writes import Wants, Write, writing
@@ -43,19 +43,11 @@ def user(request: Request, deployed: CurrentApp, who: ByAnyone) -> Caller:
 ByUser = Annotated[Caller, Depends(user)]
 
 
-async def of_deployment(deployed: CurrentApp) -> EndpointContext:
-    """Return what a route of the deployment may use."""
-    return EndpointContext(deployed, deployed.organizations.deployment)
-
-
-UsesDeployment = Annotated[EndpointContext, Depends(of_deployment)]
-
-
 async def write(
-    request: Request, response: Response, services: UsesDeployment, caller: ByUser, wants: Wants
+    request: Request, response: Response, deployed: CurrentApp, caller: ByUser, wants: Wants
 ) -> AsyncGenerator[Write]:
     """Give how a request is to be written in the deployment's own log."""
-    async with writing(request, response, services, caller, wants) as found:
+    async with writing(request, response, deployed.organizations.deployment, caller, wants) as found:
         yield found
 
 

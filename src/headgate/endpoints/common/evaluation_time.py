@@ -12,7 +12,7 @@ from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.questions.messages import hidden_text
 from headgate.decision.evaluator import Answers
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.lookup import Text, full_name, require_on_organization, resolve_visible
 from headgate.endpoints.common.problems import ProblemError
 from headgate.facts.caller import Caller
@@ -66,14 +66,14 @@ class Evaluation:
         return self.facts.resources[found]
 
 
-def current(services: CurrentContext, caller: CurrentCaller) -> Evaluation:
+def current(organization: CurrentOrganization, caller: CurrentCaller) -> Evaluation:
     """Return what a request is about that is always about now."""
-    control = services.control
+    control = organization.control
     return Evaluation(control.answers, caller, control.now)
 
 
 def requested(
-    services: CurrentContext,
+    organization: CurrentOrganization,
     caller: CurrentCaller,
     at_least: Annotated[int, Query(ge=0, le=NEWEST_REVISION, description="answer on this revision or a newer one")] = 0,
     as_of: Annotated[
@@ -81,15 +81,15 @@ def requested(
     ] = None,
 ) -> Evaluation:
     """Return what a question is about. The past is for who may read the audit."""
-    control = services.control
+    control = organization.control
     if at_least > control.snapshot.revision:
         control.catch_up()
     newest = control.snapshot.revision
     if at_least > newest:
         raise ProblemError(409, "not-yet", f"there is no revision {at_least} yet; the newest is {newest}")
     if as_of is None:
-        return current(services, caller)
-    require_on_organization(services, caller, "organization.read_audit")
+        return current(organization, caller)
+    require_on_organization(organization, caller, "organization.read_audit")
     # A token that narrows nothing is as its principal, who can have been there before it.
     return _past(control, caller if is_narrowed(control.snapshot, caller) else Caller(caller.principal), as_of)
 

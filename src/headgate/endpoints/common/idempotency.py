@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from headgate.control.identity.narrowed_callers import replay_scope
 from headgate.control.kernel.errors import CommandError
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, RunConflictError, Store
-from headgate.endpoints.common.context import EndpointContext
+from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.versions import set_version
 from headgate.facts.caller import Caller
@@ -55,12 +55,12 @@ class IdempotencyKey:
         return DocumentPut(_KIND, self.id, {"request": self.request, "answer": dict(answer)}, new=True)
 
 
-async def once(request: Request, services: EndpointContext, caller: Caller, key: str) -> IdempotencyKey:
+async def once(request: Request, organization: Organization, caller: Caller, key: str) -> IdempotencyKey:
     """Return a caller's request under a key."""
     body = await request.body()
     said = (request.method, str(request.url.path), str(request.url.query), body.decode("utf-8", "replace"))
-    scope = replay_scope(services.control.snapshot, caller)
-    return IdempotencyKey(services.store, digest((scope, key)), digest(said))
+    scope = replay_scope(organization.control.snapshot, caller)
+    return IdempotencyKey(organization.store, digest((scope, key)), digest(said))
 
 
 @asynccontextmanager

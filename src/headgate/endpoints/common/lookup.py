@@ -6,11 +6,11 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from headgate.control.kernel.errors import NotFoundError
+from headgate.control.organizations.organization import Organization
 from headgate.control.resources.implicit import implicit_children
 from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers
 from headgate.decision.types import Question
-from headgate.endpoints.common.context import EndpointContext
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NO_NAMES, Resource, Snapshot
@@ -29,12 +29,12 @@ Text = Annotated[str, AfterValidator(_writable)]
 """Text that can be written down: JSON can also spell halves of characters, which no file, store or answer takes."""
 
 
-def resource(services: EndpointContext, caller: Caller, name: str) -> ResourceId:
+def resource(organization: Organization, caller: Caller, name: str) -> ResourceId:
     """Return the resource that the caller may see under this id or name; hidden and missing are the same error."""
-    control = services.control
+    control = organization.control
     found = resolve_visible(control.answers, caller, control.now, name)
     if found is None:
-        raise NotFoundError(services.wording.hidden((name,)))
+        raise NotFoundError(organization.wording.hidden((name,)))
     return found
 
 
@@ -74,20 +74,20 @@ def _below(facts: Snapshot, top: ResourceId, parts: Sequence[str]) -> ResourceId
     return current
 
 
-def require_on_organization(services: EndpointContext, caller: Caller, action: str) -> None:
+def require_on_organization(organization: Organization, caller: Caller, action: str) -> None:
     """Raise `PermissionDeniedError` unless the caller may do this on the organization.
 
     Asked before a person or group is looked up: who is here is not for everybody.
     """
-    root = services.control.snapshot.organization
+    root = organization.control.snapshot.organization
     if root is None:
         raise NotFoundError("there is no organization yet")
-    services.control.require(Question(caller, action, root))
+    organization.control.require(Question(caller, action, root))
 
 
-def resource_display_name(services: EndpointContext, id: ResourceId) -> str:
+def resource_display_name(organization: Organization, id: ResourceId) -> str:
     """Return the name that people write for a resource."""
-    return full_name(services.control.snapshot, id)
+    return full_name(organization.control.snapshot, id)
 
 
 def full_name(facts: Snapshot, id: ResourceId, *below: str) -> str:
@@ -97,21 +97,21 @@ def full_name(facts: Snapshot, id: ResourceId, *below: str) -> str:
     return ".".join((*facts.full_name(id), *below))
 
 
-def default_project(services: EndpointContext) -> ResourceId:
+def default_project(organization: Organization) -> ResourceId:
     """Return the project that the home model has implicitly: what is made without naming one lies there."""
-    root = services.control.snapshot.organization
-    found = implicit_children(services.control.model, root, ORGANIZATION_NAME) if root else ()
+    root = organization.control.snapshot.organization
+    found = implicit_children(organization.control.model, root, ORGANIZATION_NAME) if root else ()
     for each in found:
         if each.type == "project":
             return each.resource
     raise NotFoundError("name a project: this organization's model has none by itself")
 
 
-def one(services: EndpointContext, caller: Caller, name: str, *types: str) -> Resource:
+def one(organization: Organization, caller: Caller, name: str, *types: str) -> Resource:
     """Return the resource of one of these types that the caller may see; hidden and missing are the same error."""
-    control = services.control
+    control = organization.control
     for id in candidates(control.snapshot, name):
         found = control.snapshot.resources[id]
         if found.type in types and control.is_visible(caller, id):
             return found
-    raise NotFoundError(services.wording.hidden((name,)))
+    raise NotFoundError(organization.wording.hidden((name,)))

@@ -6,8 +6,8 @@ from typing import Literal
 from headgate.control.access import visibility
 from headgate.control.access.visibility import is_resource_only, may_see_subject, visible_subjects
 from headgate.control.kernel.errors import AlreadyExistsError, NotFoundError
+from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
-from headgate.endpoints.common.context import EndpointContext
 from headgate.endpoints.common.evaluation_time import Evaluation
 from headgate.endpoints.common.lookup import resource
 from headgate.endpoints.common.writes import Write
@@ -17,35 +17,35 @@ from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 Kind = Literal["user", "service_principal"]
 
 
-def principal(services: EndpointContext, caller: Caller, name: str, kind: Kind | None = None) -> PrincipalId:
+def principal(organization: Organization, caller: Caller, name: str, kind: Kind | None = None) -> PrincipalId:
     """Return the principal that the caller may know of; hidden and missing are the same error."""
-    found = PrincipalId(_seen(services, caller, name))
-    there = services.control.snapshot.principals.get(found)
+    found = PrincipalId(_seen(organization, caller, name))
+    there = organization.control.snapshot.principals.get(found)
     if there is None or kind not in (None, there.kind):
-        raise _missing(services, name)
+        raise _missing(organization, name)
     return found
 
 
-def group_of_name(services: EndpointContext, caller: Caller, name: str) -> GroupId:
+def group_of_name(organization: Organization, caller: Caller, name: str) -> GroupId:
     """Return the group that the caller may know of; hidden and missing are the same error."""
-    found = GroupId(_seen(services, caller, name))
-    if found not in services.control.snapshot.groups:
-        raise _missing(services, name)
+    found = GroupId(_seen(organization, caller, name))
+    if found not in organization.control.snapshot.groups:
+        raise _missing(organization, name)
     return found
 
 
-def resolve_subject(services: EndpointContext, asked: Question, name: str) -> SubjectId:
+def resolve_subject(organization: Organization, asked: Question, name: str) -> SubjectId:
     """Return whom a name means to somebody who may do what is asked for that one; see `headgate.control.access.visibility`.
 
     A team or domain is one too, where the caller may see it.
     """
-    found: SubjectId | None = services.directory.find(name)
+    found: SubjectId | None = organization.directory.find(name)
     if found is None:
         try:
-            found = resource(services, asked.caller, name)
+            found = resource(organization, asked.caller, name)
         except NotFoundError:
             found = None
-    return visibility.resolve_subject_for(services.control.view(asked.caller), asked, found, name)
+    return visibility.resolve_subject_for(organization.control.view(asked.caller), asked, found, name)
 
 
 def require_free(write: Write, name: str, own: str | None = None) -> None:
@@ -54,11 +54,11 @@ def require_free(write: Write, name: str, own: str | None = None) -> None:
     Asked after the command was allowed, as it tells who is here. A dry run tells only of those that the caller may know
     of; see `CommandContext.free_name`.
     """
-    services = write.services
-    taken = services.directory.alike(name) - {own}
+    organization = write.organization
+    taken = organization.directory.alike(name) - {own}
     if not taken:
         return
-    known = visible_subjects(services.control.answers, write.caller, services.control.now)
+    known = visible_subjects(organization.control.answers, write.caller, organization.control.now)
     is_hidden = not any(known(PrincipalId(each)) for each in taken)
     if not (is_hidden and write.dry_run):
         text = f"there is a `{name}` already, or a name so alike that readers would mix them up"
@@ -70,7 +70,7 @@ def visibility_filter(moment: Evaluation) -> Callable[[SubjectId], bool]:
     return visible_subjects(moment.answers, moment.caller, moment.now)
 
 
-def display_name_for(services: EndpointContext, moment: Evaluation) -> Callable[..., str]:
+def display_name_for(organization: Organization, moment: Evaluation) -> Callable[..., str]:
     """Return what names a subject to the caller; whom they may not know of is told by the id alone.
 
     `asking` is who filed what is told of: that makes them known to whoever may see it.
@@ -80,17 +80,17 @@ def display_name_for(services: EndpointContext, moment: Evaluation) -> Callable[
     def name(subject: SubjectId, asking: SubjectId | None = None) -> str:
         if is_resource_only(moment.facts, subject):
             return moment.name(ResourceId(subject))
-        return services.directory.name(subject) if subject == asking or known(subject) else subject
+        return organization.directory.name(subject) if subject == asking or known(subject) else subject
 
     return name
 
 
-def _seen(services: EndpointContext, caller: Caller, name: str) -> str:
-    found = services.directory.find(name)
-    if found is None or not may_see_subject(services.control.answers, caller, found, services.control.now):
-        raise _missing(services, name)
+def _seen(organization: Organization, caller: Caller, name: str) -> str:
+    found = organization.directory.find(name)
+    if found is None or not may_see_subject(organization.control.answers, caller, found, organization.control.now):
+        raise _missing(organization, name)
     return ResourceId(found)
 
 
-def _missing(services: EndpointContext, name: str) -> NotFoundError:
-    return NotFoundError(services.wording.hidden((name,)))
+def _missing(organization: Organization, name: str) -> NotFoundError:
+    return NotFoundError(organization.wording.hidden((name,)))

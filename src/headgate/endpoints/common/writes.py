@@ -14,8 +14,9 @@ from headgate.control.kernel.command import Command, CommandEffect
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.metadata import CommandMetadata, ExpectedVersion
 from headgate.control.kernel.ports import RequestOrigin
+from headgate.control.organizations.organization import Organization
 from headgate.decision.diff.results import SubjectImpact
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.idempotency import IdempotencyKey, digest, once, replay_or_run
 from headgate.endpoints.common.impact_schemas import ImpactedPipeline, ImpactEffect, effect, pipeline
 from headgate.endpoints.common.lookup import Text
@@ -59,7 +60,7 @@ DONE: dict[str, Any] = {"response_model": WriteAnswer, "response_model_exclude_n
 class Write:
     """One request that writes: whoever sends it, and how it is to be carried out."""
 
-    services: EndpointContext
+    organization: Organization
     caller: Caller
     response: Response
     call: CommandMetadata
@@ -93,7 +94,7 @@ class Write:
 
     def reply(self, of: ResourceId | None = None, **made: Any) -> Reply:
         """Return the answer to be, about a resource, with these fields."""
-        return Reply(self.services.store, of, made, self.once)
+        return Reply(self.organization.store, of, made, self.once)
 
     def call_for(self, reply: Reply) -> CommandMetadata:
         """Return the call that keeps this reply."""
@@ -108,7 +109,7 @@ class Write:
         """Return a new id, the same one for the same request to the same organization that is sent again."""
         if self.once is None:
             return new_id(prefix)
-        parts = (self.services.organization.id, self.once.id, self.once.request)
+        parts = (self.organization.id, self.once.id, self.once.request)
         return f"{prefix}_{digest(parts)[:_ID_DIGITS]}"
 
     def _carry_out(
@@ -120,44 +121,44 @@ class Write:
     ) -> dict[str, Any] | None:
         """Write the command, or return the answer of a dry run."""
         if self.dry_run or unless or first:
-            plan = self.services.control.preview(command, self.caller, call)
+            plan = self.organization.control.preview(command, self.caller, call)
             if unless:
                 unless()
             if self.dry_run:
                 return self._foreseen(plan)
         if first:
             first()
-        self.services.control.execute(command, self.caller, call)
+        self.organization.control.execute(command, self.caller, call)
         return None
 
     def _foreseen(self, plan: CommandEffect) -> dict[str, Any]:
         self.response.status_code = 200
-        found, changes = self.services.control.impact_of(plan), [encode(each) for each in plan.changes]
+        found, changes = self.organization.control.impact_of(plan), [encode(each) for each in plan.changes]
         effects = [each for each in found.effects if self._may_see_impact(each, changes)]
         opened = [each for each in found.pipelines if self._sees(each.pipeline)]
         return {
             "dry_run": True,
-            "revision": self.services.control.snapshot.revision,
+            "revision": self.organization.control.snapshot.revision,
             "changes": changes,
             "needed": [
                 {"action": each.question.action, "resource": each.question.resource, "model": each.model}
                 for each in plan.decisions
             ],
-            "effects": [effect(self.services.directory, each) for each in islice(effects, _SHOWN)],
+            "effects": [effect(self.organization.directory, each) for each in islice(effects, _SHOWN)],
             "more_effects": max(0, len(effects) - _SHOWN),
             "pipelines": [pipeline(each) for each in islice(opened, _SHOWN)],
         }
 
     def _may_see_impact(self, found: SubjectImpact, changes: Sequence[Mapping[str, object]]) -> bool:
         """Say whether the caller may know of both ends of an effect: of whom the write itself names, they do."""
-        control = self.services.control
+        control = self.organization.control
         named = any(found.principal in each.values() for each in changes)
         known = named or may_see_subject(control.answers, self.caller, found.principal, control.now)
         return known and self._sees(found.resource)
 
     def _sees(self, resource: ResourceId) -> bool:
         """Say whether the caller may know of a resource; of what they would make, they do."""
-        control = self.services.control
+        control = self.organization.control
         return resource not in control.snapshot.resources or control.is_visible(self.caller, resource)
 
 
@@ -193,25 +194,25 @@ Wants = Annotated[Wanted, Depends(wanted)]
 
 
 async def write(
-    request: Request, response: Response, services: CurrentContext, caller: CurrentCaller, wants: Wants
+    request: Request, response: Response, organization: CurrentOrganization, caller: CurrentCaller, wants: Wants
 ) -> AsyncGenerator[Write]:
     """Give how a request is to be written."""
-    async with writing(request, response, services, caller, wants) as found:
+    async with writing(request, response, organization, caller, wants) as found:
         yield found
 
 
 @asynccontextmanager
 async def writing(
-    request: Request, response: Response, services: EndpointContext, caller: Caller, wants: Wanted
+    request: Request, response: Response, organization: Organization, caller: Caller, wants: Wanted
 ) -> AsyncGenerator[Write]:
-    """Give how a request is to be written, in the organization or the deployment of these services.
+    """Give how a request is to be written, in the log of the organization or of the deployment.
 
     A repeated request is answered here, before the route resolves any name.
     """
     call = CommandMetadata(RequestOrigin("api", str(request.scope.get(REQUEST, "")), caller.token), wants.why)
-    repeated = None if wants.key is None else await once(request, services, caller, wants.key)
+    repeated = None if wants.key is None else await once(request, organization, caller, wants.key)
     async with replay_or_run(repeated):
-        yield Write(services, caller, response, call, wants.dry_run, _tag(wants.if_match), repeated)
+        yield Write(organization, caller, response, call, wants.dry_run, _tag(wants.if_match), repeated)
 
 
 Writes = Annotated[Write, Depends(write)]

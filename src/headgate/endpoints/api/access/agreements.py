@@ -18,8 +18,9 @@ from headgate.control.approvals.agreements import (
 )
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ids import new_id
+from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
 from headgate.endpoints.common.lookup import Text, resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
@@ -93,7 +94,7 @@ Filter = Annotated[Called | None, Query()]
 
 @router.get("/access", response_model=page_model(AgreementSummary), **requires(DISCOVER))
 def list_agreements(
-    services: CurrentContext,
+    organization: CurrentOrganization,
     moment: RequestedEvaluation,
     pages: CurrentPaging,
     port: Filter = None,
@@ -108,52 +109,52 @@ def list_agreements(
         if about in (None, each.port) and consumer in (None, each.consumer) and state in (None, each.state)
         if moment.sees(id)
     }
-    purposes = services.store.documents(_KIND, list(found))
-    name = display_name_for(services, moment)
+    purposes = organization.store.documents(_KIND, list(found))
+    name = display_name_for(organization, moment)
     rows = [_row(moment, name, id, each, purposes.get(id, {})) for id, each in found.items()]
     return page_of_rows(rows, pages, ("port_name", "consumer_name", "state", "starts", "ends"), moment.facts.revision)
 
 
 @router.post("/access", status_code=201, **DONE, **requires("output_port.request_access"))
 def request_agreement(
-    body: AgreementRequest, services: CurrentContext, caller: CurrentCaller, write: Writes
+    body: AgreementRequest, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Ask to read what a port serves. Where the port says so, or the consumer owns it, it is approved at once."""
-    id, port = ResourceId(new_id("a")), resource(services, caller, body.port)
-    consumer = _consumer(services, _asked(caller, "request_access", port, body), body.consumer)
+    id, port = ResourceId(new_id("a")), resource(organization, caller, body.port)
+    consumer = _consumer(organization, _asked(caller, "request_access", port, body), body.consumer)
     return write.execute(RequestAccess(id, port, consumer, body.purpose), of=id, id=id)
 
 
 @router.post("/access/add", status_code=201, **DONE, **requires("output_port.add_access"))
 def create_agreement(
-    body: AgreementCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
+    body: AgreementCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Let a consumer read what a port serves without having asked."""
-    id, port = ResourceId(new_id("a")), resource(services, caller, body.port)
-    consumer = _consumer(services, _asked(caller, "add_access", port, body), body.consumer)
-    starts = _starts(services, body.starts)
+    id, port = ResourceId(new_id("a")), resource(organization, caller, body.port)
+    consumer = _consumer(organization, _asked(caller, "add_access", port, body), body.consumer)
+    starts = _starts(organization, body.starts)
     return write.execute(AddAccess(id, port, consumer, body.purpose, starts, body.ends), of=id, id=id)
 
 
 @router.get("/access/{access}", response_model=Agreement, **requires(DISCOVER))
 def get_agreement(
-    access: Called, services: CurrentContext, moment: RequestedEvaluation, response: Response
+    access: Called, organization: CurrentOrganization, moment: RequestedEvaluation, response: Response
 ) -> dict[str, Any]:
     """Show a request or agreement."""
     id, found = moment.record(moment.facts.agreements, access)
-    stated = tagged_approval(response, services, moment, id)
-    document = services.store.document(_KIND, id) or {}
-    row = _row(moment, display_name_for(services, moment), id, found, document)
+    stated = tagged_approval(response, organization, moment, id)
+    document = organization.store.document(_KIND, id) or {}
+    row = _row(moment, display_name_for(organization, moment), id, found, document)
     return {**row, "version": stated, "revision": moment.facts.revision}
 
 
 @router.post("/access/{access}/approve", **DONE, **requires("access.approve"))
 def approve_agreement(
-    access: Called, body: AgreementDates, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+    access: Called, body: AgreementDates, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
     """Approve a request: the consumer is served from `starts` until `ends`."""
     id, _ = moment.record(moment.facts.agreements, access)
-    return write.execute(ApproveAccess(id, _starts(services, body.starts), body.ends), of=id, id=id)
+    return write.execute(ApproveAccess(id, _starts(organization, body.starts), body.ends), of=id, id=id)
 
 
 @router.post("/access/{access}/reject", **DONE, **requires("access.reject"))
@@ -165,14 +166,14 @@ def reject_agreement(access: Called, moment: CurrentEvaluation, write: Writes) -
 
 @router.patch("/access/{access}", **DONE, **requires("access.edit"))
 def update_agreement(
-    access: Called, body: AgreementPatch, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+    access: Called, body: AgreementPatch, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
     """Give a request another purpose; an agreement also other dates."""
     id, found = moment.record(moment.facts.agreements, access)
     # What is left out stays as it was read: a change in between refuses the write.
-    write = replace(write, if_match=write.if_match or approval_version(services, moment, id))
-    purpose = body.purpose or str((services.store.document(_KIND, id) or {}).get("purpose", ""))
-    starts = _starts(services, body.starts if body.starts is not None else found.starts)
+    write = replace(write, if_match=write.if_match or approval_version(organization, moment, id))
+    purpose = body.purpose or str((organization.store.document(_KIND, id) or {}).get("purpose", ""))
+    starts = _starts(organization, body.starts if body.starts is not None else found.starts)
     ends = body.ends if "ends" in body.model_fields_set else found.ends
     return write.execute(EditAccess(id, starts, ends, purpose), of=id, id=id)
 
@@ -195,24 +196,24 @@ def _asked(caller: Caller, verb: str, port: ResourceId, body: AgreementRequest) 
     return Question(caller, f"output_port.{verb}", port, given={"purpose": (body.purpose,)})
 
 
-def _consumer(services: EndpointContext, asked: Question, name: str | None) -> SubjectId:
+def _consumer(organization: Organization, asked: Question, name: str | None) -> SubjectId:
     """Return the consumer that a name means: one that the caller may know of, or for which the caller may do what is asked.
 
     To any other caller hidden and missing are the same error.
     """
     if name is None:
         return asked.caller.principal
-    found = services.directory.find(name)
-    if found is not None and services.control.ask(replace(asked, on={"consumer": (ResourceId(found),)})).allowed:
+    found = organization.directory.find(name)
+    if found is not None and organization.control.ask(replace(asked, on={"consumer": (ResourceId(found),)})).allowed:
         return found
     try:
-        return principal(services, asked.caller, name)
+        return principal(organization, asked.caller, name)
     except NotFoundError:
-        return resource(services, asked.caller, name)
+        return resource(organization, asked.caller, name)
 
 
-def _starts(services: EndpointContext, said: float | None) -> float:
-    return services.control.now if said is None else said
+def _starts(organization: Organization, said: float | None) -> float:
+    return organization.control.now if said is None else said
 
 
 def _row(

@@ -10,9 +10,10 @@ from pydantic import BaseModel, Field
 from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.batch import Batch
+from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.endpoints.common import lookup
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
 from headgate.endpoints.common.lookup import full_name, resolve_visible
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
@@ -80,7 +81,7 @@ ReasonSaid = Annotated[str, Query(max_length=200, description="what it was made 
 
 @router.get("/assignments", response_model=page_model(AssignmentSummary), **requires(DISCOVER))
 def list_assignments(
-    services: CurrentContext,
+    organization: CurrentOrganization,
     asking: RequestedEvaluation,
     pages: CurrentPaging,
     subject: SubjectSaid | None = None,
@@ -90,9 +91,9 @@ def list_assignments(
 ) -> dict[str, Any]:
     """List the caller's own assignments, and those on what the caller may see."""
     place = asking.resource(resource) if resource is not None else None
-    whose = None if subject is None else _whose(services, asking, subject)
+    whose = None if subject is None else _whose(organization, asking, subject)
     rows = (
-        _row(services, asking, each)
+        _row(organization, asking, each)
         for each in _seen(asking, whose, place.id if place else None)
         if role in (None, each.role) and reason in (None, each.reason)
     )
@@ -101,26 +102,26 @@ def list_assignments(
 
 @router.post("/assignments", status_code=201, **DONE, **requires("assignment.add"))
 def create_assignment(
-    body: AssignmentCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
+    body: AssignmentCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give a role."""
-    command = _assigning(services, caller, body)
+    command = _assigning(organization, caller, body)
     return write.execute(command, command.resource, id=_id(command))
 
 
 @router.post("/assignments/batch", status_code=201, **DONE, **requires("assignment.add"))
 def create_assignments(
-    body: AssignmentBatch, services: CurrentContext, caller: CurrentCaller, write: Writes
+    body: AssignmentBatch, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give several roles at one revision, or none of them."""
-    commands = tuple(_assigning(services, caller, each) for each in body.assignments)
+    commands = tuple(_assigning(organization, caller, each) for each in body.assignments)
     return write.execute(Batch(commands, "role.assign_several"), ids=[_id(each) for each in commands])
 
 
 @router.patch("/assignments", **DONE, **requires("assignment.change"))
 def update_assignment(
     body: AssignmentPatch,
-    services: CurrentContext,
+    organization: CurrentOrganization,
     caller: CurrentCaller,
     write: Writes,
     subject: SubjectSaid,
@@ -130,15 +131,15 @@ def update_assignment(
 ) -> dict[str, Any]:
     """Give another role instead of one; its dates and its reason stay."""
     named = Question(caller, "assignment.change", ResourceId(resource), role=role, new_role=body.role)
-    asked = _about(services, named, subject)
+    asked = _about(organization, named, subject)
     place = asked.resource
-    command = ChangeRole(resolve_subject(services, asked, subject), role, body.role, place, reason)
+    command = ChangeRole(resolve_subject(organization, asked, subject), role, body.role, place, reason)
     return write.execute(command, place, id=f"{command.subject}:{body.role}:{place}:{reason}")
 
 
 @router.delete("/assignments", **DONE, **requires("assignment.remove"))
 def delete_assignment(
-    services: CurrentContext,
+    organization: CurrentOrganization,
     caller: CurrentCaller,
     write: Writes,
     subject: SubjectSaid,
@@ -147,35 +148,35 @@ def delete_assignment(
     reason: ReasonSaid = "",
 ) -> dict[str, Any]:
     """Take a role back. Once this has returned, no decision allows by it."""
-    asked = _about(services, Question(caller, "assignment.remove", ResourceId(resource), role=role), subject)
-    command = RevokeRole(resolve_subject(services, asked, subject), role, asked.resource, reason)
+    asked = _about(organization, Question(caller, "assignment.remove", ResourceId(resource), role=role), subject)
+    command = RevokeRole(resolve_subject(organization, asked, subject), role, asked.resource, reason)
     return write.execute(command, asked.resource, id=_id(command))
 
 
-def _assigning(services: EndpointContext, caller: Caller, body: AssignmentCreate) -> AssignRole:
+def _assigning(organization: Organization, caller: Caller, body: AssignmentCreate) -> AssignRole:
     named = Question(caller, "assignment.add", ResourceId(body.resource), role=body.role)
-    asked = _about(services, named, body.subject)
-    subject = resolve_subject(services, asked, body.subject)
+    asked = _about(organization, named, body.subject)
+    subject = resolve_subject(organization, asked, body.subject)
     return AssignRole(subject, body.role, asked.resource, body.ends, body.starts, body.reason or "")
 
 
-def _about(services: EndpointContext, named: Question, whose: str) -> Question:
+def _about(organization: Organization, named: Question, whose: str) -> Question:
     """Return the question on what its resource names, to who may see that, or may do it there unseen.
 
     Some models let somebody hand out what they cannot see.
     """
-    control, subject = services.control, services.directory.find(whose)
+    control, subject = organization.control, organization.directory.find(whose)
     for id in lookup.candidates(control.snapshot, named.resource):
         asked = replace(named, resource=id)
         if subject is not None and control.ask(replace(asked, subject=subject)).allowed:
             return asked
-    return replace(named, resource=lookup.resource(services, named.caller, named.resource))
+    return replace(named, resource=lookup.resource(organization, named.caller, named.resource))
 
 
-def _whose(services: EndpointContext, moment: Evaluation, name: str) -> SubjectId:
+def _whose(organization: Organization, moment: Evaluation, name: str) -> SubjectId:
     """Return whom a name means; of whom nothing is known, nothing is listed."""
     team = resolve_visible(moment.answers, moment.caller, moment.now, name)
-    return services.directory.find(name) or team or PrincipalId(name)
+    return organization.directory.find(name) or team or PrincipalId(name)
 
 
 def _seen(moment: Evaluation, whose: SubjectId | None, place: ResourceId | None) -> Iterator[Assignment]:
@@ -199,24 +200,24 @@ def _id(command: AssignRole | RevokeRole | Assignment) -> str:
     return f"{command.subject}:{command.role}:{command.resource}:{command.reason}"
 
 
-def _row(services: EndpointContext, moment: Evaluation, given: Assignment) -> dict[str, Any]:
+def _row(organization: Organization, moment: Evaluation, given: Assignment) -> dict[str, Any]:
     return {
         "id": _id(given),
-        "subject": _called(services, moment, given.subject),
+        "subject": _called(organization, moment, given.subject),
         "subject_id": given.subject,
         "role": given.role,
         "resource": full_name(moment.facts, given.resource),
         "resource_id": given.resource,
         "model": given.model,
-        "grantor": services.directory.name(given.grantor) if given.grantor else None,
+        "grantor": organization.directory.name(given.grantor) if given.grantor else None,
         "starts": given.starts,
         "ends": given.ends,
         "reason": given.reason,
     }
 
 
-def _called(services: EndpointContext, moment: Evaluation, subject: SubjectId) -> str:
-    name, team = services.directory.name(subject), ResourceId(subject)
+def _called(organization: Organization, moment: Evaluation, subject: SubjectId) -> str:
+    name, team = organization.directory.name(subject), ResourceId(subject)
     if name == subject and team in moment.facts.resources and moment.sees(team):
         return full_name(moment.facts, team)
     return name

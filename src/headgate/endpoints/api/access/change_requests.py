@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from headgate.control.approvals.change_payload import command_from_payload
 from headgate.control.approvals.change_requests import ApproveChange, RejectChange, SubmitChange
 from headgate.control.kernel.ids import new_id
-from headgate.endpoints.common.context import CurrentContext
+from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.resource_changes import ProposedChange, Prose, proposal
@@ -56,7 +56,7 @@ class ChangeRequest(ChangeRequestSummary):
 
 @router.get("/change-requests", response_model=page_model(ChangeRequestSummary), **requires(DISCOVER))
 def list_change_requests(
-    services: CurrentContext,
+    organization: CurrentOrganization,
     moment: RequestedEvaluation,
     pages: CurrentPaging,
     resource: Annotated[Called | None, Query()] = None,
@@ -64,7 +64,7 @@ def list_change_requests(
 ) -> dict[str, Any]:
     """List the change requests that the caller may see: of a resource, or in a state."""
     about = moment.resource(resource).id if resource is not None else None
-    name = display_name_for(services, moment)
+    name = display_name_for(organization, moment)
     rows = [
         _row(moment, name, id, each)
         for id, each in moment.facts.change_requests.items()
@@ -85,14 +85,14 @@ def create_change_request(body: ChangeRequestCreate, moment: CurrentEvaluation, 
 
 @router.get("/change-requests/{request}", response_model=ChangeRequest, **requires(DISCOVER))
 def get_change_request(
-    request: Called, services: CurrentContext, moment: RequestedEvaluation, response: Response
+    request: Called, organization: CurrentOrganization, moment: RequestedEvaluation, response: Response
 ) -> dict[str, Any]:
     """Show a change request."""
     id, found = moment.record(moment.facts.change_requests, request)
-    stated = tagged_approval(response, services, moment, id)
-    document = services.store.document(_KIND, id) or {}
+    stated = tagged_approval(response, organization, moment, id)
+    document = organization.store.document(_KIND, id) or {}
     return {
-        **_row(moment, display_name_for(services, moment), id, found),
+        **_row(moment, display_name_for(organization, moment), id, found),
         "change": document.get("change", {}),
         "why": document.get("why", ""),
         "version": stated,
@@ -102,11 +102,11 @@ def get_change_request(
 
 @router.post("/change-requests/{request}/approve", **DONE, **requires("change_request.approve", "{type}.edit"))
 def approve_change_request(
-    request: Called, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+    request: Called, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
     """Approve a change: it is made at the same revision, which needs what making it needs."""
     id, _ = moment.record(moment.facts.change_requests, request)
-    said = (services.store.document(_KIND, id) or {}).get("change")
+    said = (organization.store.document(_KIND, id) or {}).get("change")
     return write.execute(ApproveChange(id, said), of=id, id=id)
 
 

@@ -8,13 +8,14 @@ from pydantic import BaseModel, Field, JsonValue
 
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.parsing import InvalidDocumentError
+from headgate.control.organizations.organization import Organization
 from headgate.control.questions.parsing import question
 from headgate.decision.explain.explain import explain, smallest_fixes
 from headgate.decision.types import Decision, GrantPath, Question, RequiredAssignment
 from headgate.decision.types import Fix as SmallestFix
 from headgate.endpoints.api.resources.resources import ResourceSummary, listed
 from headgate.endpoints.authzen.routes import record_decisions
-from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentOrganization, deployed
 from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
 from headgate.endpoints.common.lookup import Text, full_name, require_on_organization
 from headgate.endpoints.common.paging import CurrentPaging, Paging, page_of_rows
@@ -123,13 +124,13 @@ _OWN = caller_only("asks about the caller; about anybody else it needs `organiza
 
 @router.post("/questions", response_model=DecisionAnswer, **_OWN)
 def ask_question(
-    body: DecisionQuestion, request: Request, services: CurrentContext, moment: RequestedEvaluation
+    body: DecisionQuestion, request: Request, organization: CurrentOrganization, moment: RequestedEvaluation
 ) -> dict[str, Any]:
     """Answer whether the caller, or somebody else, may do something on a resource."""
     place = moment.resource(body.resource)
-    asked = _question(moment, about(services, moment, body.subject), body.action, place.id, body.properties)
+    asked = _question(moment, about(organization, moment, body.subject), body.action, place.id, body.properties)
     decision = moment.answers.check(asked, moment.now)
-    _kept(request, services, moment, decision)
+    _kept(request, organization, moment, decision)
     return {
         "allowed": decision.allowed,
         "action": body.action,
@@ -141,15 +142,15 @@ def ask_question(
 
 @router.post("/questions/explain", response_model=Explanation, **_OWN)
 def explain_question(
-    body: DecisionQuestion, request: Request, services: CurrentContext, moment: RequestedEvaluation
+    body: DecisionQuestion, request: Request, organization: CurrentOrganization, moment: RequestedEvaluation
 ) -> dict[str, Any]:
     """Answer with the reasons: every way that allows it, or what is missing and the smallest fixes."""
     place = moment.resource(body.resource)
-    asked = _question(moment, about(services, moment, body.subject), body.action, place.id, body.properties)
+    asked = _question(moment, about(organization, moment, body.subject), body.action, place.id, body.properties)
     answers = moment.answers
     found = explain(answers.models, answers.facts, asked, moment.now, answers)
     decision, fixes = found.decision, found.fixes
-    _kept(request, services, moment, decision)
+    _kept(request, organization, moment, decision)
     if asked.caller != moment.caller and not decision.allowed:
         fixes = smallest_fixes(answers.models, answers.facts, asked, moment.now, answers)
     missing = decision.missing
@@ -159,39 +160,39 @@ def explain_question(
         "resource": body.resource,
         "model": decision.model,
         "revision": decision.revision,
-        "because": [_because(services, moment, each) for each in decision.paths],
+        "because": [_because(organization, moment, each) for each in decision.paths],
         "missing": {"code": missing.code, "roles": missing.roles, "what": missing.what} if missing else None,
-        "fixes": [_fix(services, moment, each) for each in fixes],
+        "fixes": [_fix(organization, moment, each) for each in fixes],
     }
 
 
 @router.post("/questions/who", response_model=page_model(AllowedPrincipal), **requires(ASK))
 def list_allowed_principals(
-    body: PrincipalsQuestion, services: CurrentContext, moment: RequestedEvaluation, pages: CurrentPaging
+    body: PrincipalsQuestion, organization: CurrentOrganization, moment: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
     """List who may do something on a resource, by themselves."""
-    require_on_organization(services, moment.caller, ASK)
-    return able(services, moment, moment.resource(body.resource), (body.action, body.properties), pages)
+    require_on_organization(organization, moment.caller, ASK)
+    return able(organization, moment, moment.resource(body.resource), (body.action, body.properties), pages)
 
 
 @router.get("/resources/{resource}/who", response_model=page_model(AllowedPrincipal), **requires(ASK))
 def list_principals_of_resource(
     resource: Called,
     action: Annotated[Action, Query()],
-    services: CurrentContext,
+    organization: CurrentOrganization,
     moment: RequestedEvaluation,
     pages: CurrentPaging,
 ) -> dict[str, Any]:
     """List who may do something on a resource, by themselves."""
-    return list_allowed_principals(PrincipalsQuestion(action=action, resource=resource), services, moment, pages)
+    return list_allowed_principals(PrincipalsQuestion(action=action, resource=resource), organization, moment, pages)
 
 
 @router.post("/questions/which", response_model=page_model(ResourceSummary), **_OWN)
 def list_allowed_resources(
-    body: ActionQuestion, services: CurrentContext, moment: RequestedEvaluation, pages: CurrentPaging
+    body: ActionQuestion, organization: CurrentOrganization, moment: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
     """List where the caller, or somebody else, may do something."""
-    caller, facts = about(services, moment, body.subject), moment.facts
+    caller, facts = about(organization, moment, body.subject), moment.facts
     if not body.properties:
         found: Iterable[ResourceId] = moment.answers.list_resources(caller, body.action, moment.now)
     else:
@@ -202,7 +203,7 @@ def list_allowed_resources(
 
 
 def able(
-    services: EndpointContext, moment: Evaluation, place: Resource, asked: tuple[str, Properties], pages: Paging
+    organization: Organization, moment: Evaluation, place: Resource, asked: tuple[str, Properties], pages: Paging
 ) -> dict[str, Any]:
     """Return a page of who may do an action, with these properties, on a resource."""
     (action, said), known = asked, moment.facts.principals
@@ -212,32 +213,32 @@ def able(
         found: Iterable[PrincipalId] = (each.question.caller.principal for each in checked if each.allowed)
     else:
         found = moment.answers.list_principals(action, place.id, moment.now)
-    rows = ({"id": id, "name": services.directory.name(id), "kind": known[id].kind} for id in found)
+    rows = ({"id": id, "name": organization.directory.name(id), "kind": known[id].kind} for id in found)
     return page_of_rows(rows, pages, ("name", "kind"), moment.facts.revision)
 
 
-def about(services: EndpointContext, moment: Evaluation, name: str | None) -> Caller:
+def about(organization: Organization, moment: Evaluation, name: str | None) -> Caller:
     """Return whom a question is about. Raises `PermissionDeniedError` to who may only ask about themselves."""
     mine = moment.caller.principal
-    if name is None or name in (mine, services.directory.name(mine)):
+    if name is None or name in (mine, organization.directory.name(mine)):
         return moment.caller
-    require_on_organization(services, moment.caller, ASK)
+    require_on_organization(organization, moment.caller, ASK)
     if PrincipalId(name) in moment.facts.principals:
         return Caller(PrincipalId(name))
-    found = services.directory.find(name)
-    if found is not None and found in services.control.snapshot.principals:
+    found = organization.directory.find(name)
+    if found is not None and found in organization.control.snapshot.principals:
         return Caller(PrincipalId(found))
     team = moment.resource(name)
     if team.type not in _TEAMS:
-        raise NotFoundError(services.wording.hidden((name,)))
+        raise NotFoundError(organization.wording.hidden((name,)))
     return Caller(PrincipalId(team.id))
 
 
-def _kept(request: Request, services: EndpointContext, moment: Evaluation, decision: Decision) -> None:
+def _kept(request: Request, organization: Organization, moment: Evaluation, decision: Decision) -> None:
     """Have the audit keep the answer, as far as it wants to know."""
     record_decisions(
-        services.deployed,
-        services.organization,
+        deployed(request),
+        organization,
         moment.caller,
         (decision,),
         str(request.scope.get(REQUEST, "")),
@@ -256,22 +257,22 @@ def _allowed(moment: Evaluation, asked: Sequence[Question]) -> Iterable[Resource
     return (each.question.resource for each in moment.answers.check_many(asked, moment.now) if each.allowed)
 
 
-def _fix(services: EndpointContext, moment: Evaluation, fix: SmallestFix) -> dict[str, Any]:
-    return {"assignments": [_needed(services, moment, each) for each in fix.assignments]}
+def _fix(organization: Organization, moment: Evaluation, fix: SmallestFix) -> dict[str, Any]:
+    return {"assignments": [_needed(organization, moment, each) for each in fix.assignments]}
 
 
-def _needed(services: EndpointContext, moment: Evaluation, needed: RequiredAssignment) -> dict[str, Any]:
+def _needed(organization: Organization, moment: Evaluation, needed: RequiredAssignment) -> dict[str, Any]:
     return {
         "role": needed.role,
         "resource": full_name(moment.facts, needed.resource),
-        "approvers": [services.directory.name(each) for each in needed.approvers],
+        "approvers": [organization.directory.name(each) for each in needed.approvers],
     }
 
 
-def _because(services: EndpointContext, moment: Evaluation, path: GrantPath) -> dict[str, Any]:
+def _because(organization: Organization, moment: Evaluation, path: GrantPath) -> dict[str, Any]:
     return {
         "role": path.role,
-        "subject": services.directory.name(path.subject),
+        "subject": organization.directory.name(path.subject),
         "assigned": path.assigned_role,
         "on": full_name(moment.facts, path.assigned_on),
         "weakest": full_name(moment.facts, path.weakest) if path.weakest else None,

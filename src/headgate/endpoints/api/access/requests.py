@@ -10,7 +10,8 @@ from headgate.control.approvals.requests import ApproveRequest, FileRequest, Rej
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ids import new_id
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.control.organizations.organization import Organization
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation
 from headgate.endpoints.common.lookup import ORGANIZATION_NAME, Text, candidates, full_name
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
@@ -70,7 +71,7 @@ _OWN = caller_only("the caller's own requests, and those that only they, among o
 
 @router.get("/requests", response_model=page_model(AccessRequestSummary), **_OWN)
 def list_access_requests(
-    services: CurrentContext,
+    organization: CurrentOrganization,
     caller: CurrentCaller,
     pages: CurrentPaging,
     which: Annotated[Literal["all", "own", "waiting"], Query()] = "all",
@@ -83,18 +84,20 @@ def list_access_requests(
     """
     rows = [
         each
-        for each in requests_for(services, caller)
+        for each in requests_for(organization, caller)
         if which == "all" or each[which]
         if action in (None, each["action"]) and resource in (None, each["resource"], each["filed"])
     ]
-    return page_of_rows(rows, pages, ("state", "resource", "action", "author"), services.control.snapshot.revision)
+    return page_of_rows(rows, pages, ("state", "resource", "action", "author"), organization.control.snapshot.revision)
 
 
 @router.post("/requests", status_code=201, **DONE, **caller_only("anybody may ask for anything, under any name"))
-def create_access_request(body: AccessRequestCreate, services: CurrentContext, write: Writes) -> dict[str, Any]:
+def create_access_request(
+    body: AccessRequestCreate, organization: CurrentOrganization, write: Writes
+) -> dict[str, Any]:
     """Ask to be allowed something. What is there, hidden or missing is asked for alike, and gives the same answer."""
     id = RequestId(new_id("q"))
-    place = _client_network(services.control.snapshot, body.resource)
+    place = _client_network(organization.control.snapshot, body.resource)
     answer = write.execute(FileRequest(id, body.action, place, body.resource, body.purpose), id=id)
     if answer.get("dry_run"):
         # Which resource it is about would tell whether there is one.
@@ -104,11 +107,11 @@ def create_access_request(body: AccessRequestCreate, services: CurrentContext, w
 
 @router.get("/requests/{request}", response_model=AccessRequest, **_OWN)
 def get_access_request(
-    request: Called, services: CurrentContext, moment: CurrentEvaluation, response: Response
+    request: Called, organization: CurrentOrganization, moment: CurrentEvaluation, response: Response
 ) -> dict[str, Any]:
     """Show one of the caller's own requests, or one that waits for them."""
-    stated = approval_version(services, moment, ResourceId(request))
-    for each in requests_for(services, moment.caller):
+    stated = approval_version(organization, moment, ResourceId(request))
+    for each in requests_for(organization, moment.caller):
         if each["id"] == request:
             set_version(response, stated)
             return {**each, "version": stated, "revision": moment.facts.revision}
@@ -127,44 +130,44 @@ def reject_access_request(request: Called, write: Writes) -> dict[str, Any]:
     return write.execute(RejectRequest(RequestId(request)), of=ResourceId(request), id=request)
 
 
-def requests_for(services: EndpointContext, caller: Caller) -> Iterator[dict[str, Any]]:
+def requests_for(organization: Organization, caller: Caller) -> Iterator[dict[str, Any]]:
     """Yield the caller's own requests, and those that wait for them."""
-    known, waiting = services.control.snapshot.requests, set(open_requests(services.control.view(caller)))
-    found = {id: each for id, each in known.items() if id in waiting or _is_shown(services, caller, each)}
-    documents = services.store.documents(_KIND, list(found))
+    known, waiting = organization.control.snapshot.requests, set(open_requests(organization.control.view(caller)))
+    found = {id: each for id, each in known.items() if id in waiting or _is_shown(organization, caller, each)}
+    documents = organization.store.documents(_KIND, list(found))
     for id, each in found.items():
         mine = each.author == caller.principal
-        row = _row(services, caller, id, each, documents.get(id, {}))
+        row = _row(organization, caller, id, each, documents.get(id, {}))
         yield {**row, "own": mine, "waiting": id in waiting}
 
 
-def _is_shown(services: EndpointContext, caller: Caller, request: AccessRequestFact) -> bool:
+def _is_shown(organization: Organization, caller: Caller, request: AccessRequestFact) -> bool:
     """Return whether a request is the caller's own, and about something that a narrowed caller may see."""
     if request.author != caller.principal:
         return False
-    narrowed = is_narrowed(services.control.snapshot, caller)
-    return not narrowed or (request.resource is not None and services.control.is_visible(caller, request.resource))
+    narrowed = is_narrowed(organization.control.snapshot, caller)
+    return not narrowed or (request.resource is not None and organization.control.is_visible(caller, request.resource))
 
 
 def _row(
-    services: EndpointContext, caller: Caller, id: RequestId, found: AccessRequestFact, document: Mapping[str, Any]
+    organization: Organization, caller: Caller, id: RequestId, found: AccessRequestFact, document: Mapping[str, Any]
 ) -> dict[str, Any]:
     filed = str(document.get("name", ""))
     return {
         "id": id,
         "action": found.action,
-        "resource": _name(services, caller, found.resource) or filed,
+        "resource": _name(organization, caller, found.resource) or filed,
         "filed": filed,
         "purpose": str(document.get("purpose", "")),
-        "author": services.directory.name(found.author),
+        "author": organization.directory.name(found.author),
         "state": found.state,
     }
 
 
-def _name(services: EndpointContext, caller: Caller, resource: ResourceId | None) -> str | None:
+def _name(organization: Organization, caller: Caller, resource: ResourceId | None) -> str | None:
     """Return the name of a resource that the caller may see."""
-    facts = services.control.snapshot
-    if resource is None or resource not in facts.resources or not services.control.is_visible(caller, resource):
+    facts = organization.control.snapshot
+    if resource is None or resource not in facts.resources or not organization.control.is_visible(caller, resource):
         return None
     return full_name(facts, resource)
 

@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 
 from headgate.control.access.roles import DefineRole, DeleteRole
 from headgate.control.organizations.models_in_force import active_models
-from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.control.organizations.organization import Organization
+from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, requires
 from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
@@ -45,9 +46,9 @@ class CustomRoleCreate(StrictSchema):
     response_model=page_model(RoleSummary),
     **caller_only("the words in which everybody's rights here are told"),
 )
-def list_roles(services: CurrentContext, pages: CurrentPaging) -> dict[str, Any]:
+def list_roles(organization: CurrentOrganization, pages: CurrentPaging) -> dict[str, Any]:
     """List the roles that can be assigned somewhere here, and what they give."""
-    return page_of_rows(_rows(services), pages, ("name", "model"), services.control.snapshot.revision)
+    return page_of_rows(_rows(organization), pages, ("name", "model"), organization.control.snapshot.revision)
 
 
 @router.put("/roles/{role}", **DONE, **requires("organization.define_role"))
@@ -62,11 +63,11 @@ def delete_role(role: Called, write: Writes) -> dict[str, Any]:
     return write.execute(DeleteRole(role), id=role)
 
 
-def _rows(services: EndpointContext) -> Iterator[dict[str, Any]]:
-    for model in active_models(services.control):
+def _rows(organization: Organization) -> Iterator[dict[str, Any]]:
+    for model in active_models(organization.control):
         yield from (_row(model, role) for role in model.roles.values() if role.on)
         custom = model.custom_roles
-        for name, permissions in services.control.snapshot.custom_roles.items() if custom else ():
+        for name, permissions in organization.control.snapshot.custom_roles.items() if custom else ():
             made = [model.roles[each] for each in permissions if each in model.roles]
             yield {
                 "id": f"{model.name}.custom.{name}",

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from headgate.control.access.switches import ChangeSetting
 from headgate.control.organizations.models_in_force import Switch, switches
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.lookup import ORGANIZATION_NAME, resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import requires
@@ -37,23 +37,25 @@ class SettingPatch(StrictSchema):
 
 @router.get("/settings", response_model=page_model(SettingValue), **requires("{type}.see_settings"))
 def list_settings(
-    services: CurrentContext,
+    organization: CurrentOrganization,
     caller: CurrentCaller,
     pages: CurrentPaging,
     on: Annotated[Called, Query(alias="resource", description="an id or name")] = ORGANIZATION_NAME,
 ) -> dict[str, Any]:
     """List every switch that can be set on a resource. Where no model says who sees them, who sees the resource does."""
-    facts = services.control.snapshot
-    place = facts.resources[resource(services, caller, on)]
-    return page_of_rows(map(_row, switches(services.control, caller, place)), pages, ("name", "model"), facts.revision)
+    facts = organization.control.snapshot
+    place = facts.resources[resource(organization, caller, on)]
+    return page_of_rows(
+        map(_row, switches(organization.control, caller, place)), pages, ("name", "model"), facts.revision
+    )
 
 
 @router.put("/settings/{setting}", **DONE, **requires("{type}.set_{setting}"))
 def put_setting(
-    setting: Called, body: SettingPatch, services: CurrentContext, caller: CurrentCaller, write: Writes
+    setting: Called, body: SettingPatch, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Set a switch. What no role of the model sets, such as a plan, the deployment does."""
-    place = resource(services, caller, body.resource)
+    place = resource(organization, caller, body.resource)
     return write.execute(ChangeSetting(place, setting, body.value), place, id=place)
 
 

@@ -10,11 +10,12 @@ from pydantic import Field
 from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.approvals.change_payload import command_from_payload
 from headgate.control.kernel.command import Command
+from headgate.control.organizations.organization import Organization
 from headgate.control.questions.what_if import impact_of_commands
 from headgate.control.resources.commands import DeleteResource
 from headgate.endpoints.api.access.questions import ASK
 from headgate.endpoints.api.resources.resources import ResourceCreate, creation
-from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
 from headgate.endpoints.common.impact_schemas import ImpactedPipeline, ImpactEffect, effect, pipeline
 from headgate.endpoints.common.lookup import require_on_organization
@@ -74,47 +75,51 @@ class ImpactPage(Page[PrincipalImpact]):
 
 @router.post("/questions/what-if", response_model=ImpactPage, **requires(ASK))
 def analyze_impact(
-    body: WhatIfQuestion, services: CurrentContext, moment: RequestedEvaluation, pages: CurrentPaging
+    body: WhatIfQuestion, organization: CurrentOrganization, moment: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
     """Answer what would be different for whom after these steps, whoever took them. Nothing is written."""
-    require_on_organization(services, moment.caller, ASK)
-    found = impact_of_commands(moment.answers, [_command(services, moment, each) for each in body.steps], moment.now)
-    rows = ({"id": f"{each.principal} {each.resource}", **effect(services.directory, each)} for each in found.effects)
+    require_on_organization(organization, moment.caller, ASK)
+    found = impact_of_commands(
+        moment.answers, [_command(organization, moment, each) for each in body.steps], moment.now
+    )
+    rows = (
+        {"id": f"{each.principal} {each.resource}", **effect(organization.directory, each)} for each in found.effects
+    )
     answer = page_of_rows(rows, pages, ("name", "principal", "resource"), moment.facts.revision)
     return {**answer, "pipelines": [pipeline(each) for each in islice(found.pipelines, MAX_PAGE)]}
 
 
-def _command(services: EndpointContext, moment: Evaluation, step: WhatIfStep) -> Command:
+def _command(organization: Organization, moment: Evaluation, step: WhatIfStep) -> Command:
     said = [(kind, value) for kind, value in step if value is not None]
     if len(said) != 1:
         raise ProblemError(422, "invalid", f"a step is one of {', '.join(_KINDS)}")
     kind, value = said[0]
-    return _KINDS[kind](services, moment, value)
+    return _KINDS[kind](organization, moment, value)
 
 
-def _assign(services: EndpointContext, moment: Evaluation, given: WhatIfAssignment) -> Command:
+def _assign(organization: Organization, moment: Evaluation, given: WhatIfAssignment) -> Command:
     place = moment.resource(given.resource).id
-    return AssignRole(_subject(services, moment, given.subject), given.role, place, given.ends, given.starts)
+    return AssignRole(_subject(organization, moment, given.subject), given.role, place, given.ends, given.starts)
 
 
-def _revoke(services: EndpointContext, moment: Evaluation, taken: WhatIfAssignment) -> Command:
-    return RevokeRole(_subject(services, moment, taken.subject), taken.role, moment.resource(taken.resource).id)
+def _revoke(organization: Organization, moment: Evaluation, taken: WhatIfAssignment) -> Command:
+    return RevokeRole(_subject(organization, moment, taken.subject), taken.role, moment.resource(taken.resource).id)
 
 
-def _create(_: EndpointContext, moment: Evaluation, new: ResourceCreate) -> Command:
+def _create(_: Organization, moment: Evaluation, new: ResourceCreate) -> Command:
     return creation(moment, new)
 
 
-def _change(_: EndpointContext, moment: Evaluation, change: WhatIfChange) -> Command:
+def _change(_: Organization, moment: Evaluation, change: WhatIfChange) -> Command:
     said = ProposedChange(**change.model_dump(exclude={"resource"}))
     return command_from_payload(moment.resource(change.resource), proposal(moment, said))
 
 
-def _delete(_: EndpointContext, moment: Evaluation, name: str) -> Command:
+def _delete(_: Organization, moment: Evaluation, name: str) -> Command:
     return DeleteResource(moment.resource(name).id)
 
 
-_KINDS: Mapping[str, Callable[[EndpointContext, Evaluation, Any], Command]] = {
+_KINDS: Mapping[str, Callable[[Organization, Evaluation, Any], Command]] = {
     "assign": _assign,
     "revoke": _revoke,
     "create": _create,
@@ -123,8 +128,8 @@ _KINDS: Mapping[str, Callable[[EndpointContext, Evaluation, Any], Command]] = {
 }
 
 
-def _subject(services: EndpointContext, moment: Evaluation, name: str) -> SubjectId:
-    found: SubjectId | None = services.directory.find(name)
+def _subject(organization: Organization, moment: Evaluation, name: str) -> SubjectId:
+    found: SubjectId | None = organization.directory.find(name)
     if found is None and PrincipalId(name) in moment.facts.principals:
         found = PrincipalId(name)
     return found if found is not None else moment.resource(name).id

@@ -8,10 +8,11 @@ from pydantic import BaseModel
 
 from headgate.control.identity.groups import ChangeMembership, CreateGroup, DeleteGroup, RenameGroup
 from headgate.control.kernel.ids import new_id
+from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.endpoints.api.identity.me import HeldRole, held_roles
 from headgate.endpoints.common import subject_lookup
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
@@ -56,10 +57,10 @@ class GroupCreate(StrictSchema):
 
 
 @router.get("/groups", response_model=page_model(GroupSummary), **requires(DISCOVER))
-def list_groups(services: CurrentContext, asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
+def list_groups(organization: CurrentOrganization, asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List the groups that the caller may know of."""
     facts, seen = asking.facts, visibility_filter(asking)
-    rows = (_row(services, facts, id) for id in facts.groups if seen(id))
+    rows = (_row(organization, facts, id) for id in facts.groups if seen(id))
     return page_of_rows(rows, pages, ("name", "id", "members"), facts.revision)
 
 
@@ -72,71 +73,73 @@ def create_group(body: GroupCreate, write: Writes) -> dict[str, Any]:
 
 
 @router.get("/groups/{group}", response_model=Group, **requires(DISCOVER))
-def get_group(group: str, services: CurrentContext, caller: CurrentCaller, response: Response) -> dict[str, Any]:
+def get_group(
+    group: str, organization: CurrentOrganization, caller: CurrentCaller, response: Response
+) -> dict[str, Any]:
     """Tell about a group."""
-    id, facts = subject_lookup.group_of_name(services, caller, group), services.control.snapshot
-    found = set_etag(response, services, facts, ResourceId(id))
-    return {**_row(services, facts, id), "held": held_roles(services, caller, id), "version": found}
+    id, facts = subject_lookup.group_of_name(organization, caller, group), organization.control.snapshot
+    found = set_etag(response, organization, facts, ResourceId(id))
+    return {**_row(organization, facts, id), "held": held_roles(organization, caller, id), "version": found}
 
 
 @router.patch("/groups/{group}", **DONE, **requires("group.rename", "group.edit"))
 def update_group(
-    group: str, body: GroupCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
+    group: str, body: GroupCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give a group another name."""
-    id = subject_lookup.group_of_name(services, caller, group)
+    id = subject_lookup.group_of_name(organization, caller, group)
     unless = partial(require_free, write, body.name, id)
     return write.execute(RenameGroup(id, body.name), ResourceId(id), unless=unless, id=id, name=body.name)
 
 
 @router.delete("/groups/{group}", **DONE, **requires("group.delete"))
-def delete_group(group: str, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
+def delete_group(group: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Delete a group, with what was assigned to it."""
-    id = subject_lookup.group_of_name(services, caller, group)
+    id = subject_lookup.group_of_name(organization, caller, group)
     return write.execute(DeleteGroup(id), ResourceId(id), id=id)
 
 
 @router.get("/groups/{group}/members", response_model=page_model(GroupMember), **requires(DISCOVER))
 def list_group_members(
-    group: str, services: CurrentContext, caller: CurrentCaller, pages: CurrentPaging
+    group: str, organization: CurrentOrganization, caller: CurrentCaller, pages: CurrentPaging
 ) -> dict[str, Any]:
     """List who is in a group, for who may know of the group."""
-    facts = services.control.snapshot
-    members = facts.groups[subject_lookup.group_of_name(services, caller, group)].members
-    rows = ({"id": id, "name": services.directory.name(id), "kind": facts.principals[id].kind} for id in members)
+    facts = organization.control.snapshot
+    members = facts.groups[subject_lookup.group_of_name(organization, caller, group)].members
+    rows = ({"id": id, "name": organization.directory.name(id), "kind": facts.principals[id].kind} for id in members)
     return page_of_rows(rows, pages, ("name", "id"), facts.revision)
 
 
 @router.put("/groups/{group}/members/{member}", **DONE, **requires("group.add_member"))
 def add_group_member(
-    group: str, member: str, services: CurrentContext, caller: CurrentCaller, write: Writes
+    group: str, member: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Put somebody into a group."""
-    return _change(services, caller, write, group, member, joins=True)
+    return _change(organization, caller, write, group, member, joins=True)
 
 
 @router.delete("/groups/{group}/members/{member}", **DONE, **requires("group.remove_member"))
 def remove_group_member(
-    group: str, member: str, services: CurrentContext, caller: CurrentCaller, write: Writes
+    group: str, member: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Take somebody out of a group."""
-    return _change(services, caller, write, group, member, joins=False)
+    return _change(organization, caller, write, group, member, joins=False)
 
 
 def _change(
-    services: EndpointContext, caller: CurrentCaller, write: Write, group: str, member: str, *, joins: bool
+    organization: Organization, caller: CurrentCaller, write: Write, group: str, member: str, *, joins: bool
 ) -> dict[str, Any]:
-    id = subject_lookup.group_of_name(services, caller, group)
+    id = subject_lookup.group_of_name(organization, caller, group)
     asked = Question(caller, "group.add_member" if joins else "group.remove_member", ResourceId(id))
-    who = PrincipalId(resolve_subject(services, asked, member))
+    who = PrincipalId(resolve_subject(organization, asked, member))
     return write.execute(ChangeMembership(id, who, joins), ResourceId(id), id=id)
 
 
-def _row(services: EndpointContext, facts: Snapshot, id: GroupId) -> dict[str, Any]:
+def _row(organization: Organization, facts: Snapshot, id: GroupId) -> dict[str, Any]:
     found = facts.groups[id]
     return {
         "id": id,
-        "name": services.directory.name(id),
+        "name": organization.directory.name(id),
         "built_in": found.built_in,
         "members": len(found.members),
     }

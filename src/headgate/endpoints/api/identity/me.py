@@ -9,7 +9,8 @@ from pydantic import BaseModel
 from headgate.control.access.visibility import may_see_subject
 from headgate.control.deployment.break_glass import break_glass
 from headgate.control.identity.narrowed_callers import is_narrowed
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.control.organizations.organization import Organization
+from headgate.endpoints.common.context import AppState, CurrentApp, CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.lookup import resource_display_name
 from headgate.endpoints.common.route_metadata import caller_only
 from headgate.facts.caller import Caller
@@ -56,66 +57,66 @@ class CallerDetails(BaseModel):
 
 
 @router.get("/me", response_model=CallerDetails, **caller_only("says who the caller is"))
-def get_me(services: CurrentContext, caller: CurrentCaller) -> dict[str, Any]:
+def get_me(deployed: CurrentApp, organization: CurrentOrganization, caller: CurrentCaller) -> dict[str, Any]:
     """Tell who the caller is, and what that one holds."""
-    facts, directory = services.control.snapshot, services.directory
+    facts, directory = organization.control.snapshot, organization.directory
     return {
         "name": directory.name(caller.principal),
         "principal": caller.principal,
         "kind": facts.principals[caller.principal].kind,
         "token": caller.token,
-        "organization": {"id": services.organization.id, "name": organization_name(services)},
-        "roles": held_roles(services, caller, caller.principal),
+        "organization": {"id": organization.id, "name": organization_name(deployed, organization)},
+        "roles": held_roles(organization, caller, caller.principal),
         "groups": sorted(
-            directory.name(each) for each in facts.groups_of(caller.principal) if _sees(services, caller, each)
+            directory.name(each) for each in facts.groups_of(caller.principal) if _sees(organization, caller, each)
         ),
         "teams": sorted(
-            resource_display_name(services, each)
-            for each in _teams(services, caller.principal)
-            if _sees(services, caller, each)
+            resource_display_name(organization, each)
+            for each in _teams(organization, caller.principal)
+            if _sees(organization, caller, each)
         ),
-        "break_glass": break_glass(facts, services.control.now),
+        "break_glass": break_glass(facts, organization.control.now),
         "revision": facts.revision,
     }
 
 
-def held_roles(services: EndpointContext, caller: Caller, subject: str) -> list[dict[str, Any]]:
+def held_roles(organization: Organization, caller: Caller, subject: str) -> list[dict[str, Any]]:
     """Return what was assigned to a subject, as rows, on what the caller may see; one's own wherever it is."""
-    facts = services.control.snapshot
+    facts = organization.control.snapshot
     found = facts.assignments.get(ResourceId(subject), NOTHING_HELD).values()
     own = subject == caller.principal and not is_narrowed(facts, caller)
     rows = (
         {
             "role": each.role,
-            "resource": resource_display_name(services, each.resource),
+            "resource": resource_display_name(organization, each.resource),
             "resource_id": each.resource,
             "starts": each.starts,
             "ends": each.ends,
             "reason": each.reason,
         }
         for each in found
-        if own or services.control.is_visible(caller, each.resource)
+        if own or organization.control.is_visible(caller, each.resource)
     )
     return sorted(rows, key=itemgetter("resource", "role", "reason"))
 
 
-def _sees(services: EndpointContext, caller: Caller, own: str) -> bool:
+def _sees(organization: Organization, caller: Caller, own: str) -> bool:
     """Return whether the caller may see a group or team of its principal."""
-    control = services.control
+    control = organization.control
     return not is_narrowed(control.snapshot, caller) or may_see_subject(
         control.answers, caller, ResourceId(own), control.now
     )
 
 
-def organization_name(services: EndpointContext) -> str:
+def organization_name(deployed: AppState, organization: Organization) -> str:
     """Return what the organization is called in the deployment."""
-    there = services.deployed.organizations.deployment.control.snapshot.resources
-    found = there.get(services.organization.id)
-    return found.name if found else services.organization.id
+    there = deployed.organizations.deployment.control.snapshot.resources
+    found = there.get(organization.id)
+    return found.name if found else organization.id
 
 
-def _teams(services: EndpointContext, principal: str) -> set[ResourceId]:
-    facts, models = services.control.snapshot, services.control.models.values()
+def _teams(organization: Organization, principal: str) -> set[ResourceId]:
+    facts, models = organization.control.snapshot, organization.control.models.values()
     types = frozenset[str]().union(*(each.members for each in models))
     places = (place for _, place, _ in facts.assignments.get(ResourceId(principal), NOTHING_HELD))
     return {place for place in places if facts.resources[place].type in types}

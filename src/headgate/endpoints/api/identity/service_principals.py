@@ -15,8 +15,9 @@ from headgate.control.identity.principals import (
 from headgate.control.kernel.batch import Batch
 from headgate.control.kernel.command import Command
 from headgate.control.kernel.ids import new_id
+from headgate.control.organizations.organization import Organization
 from headgate.endpoints.api.identity.me import HeldRole, held_roles
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.lookup import resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
@@ -67,11 +68,13 @@ class ServicePrincipalPatch(StrictSchema):
 
 @router.get("/service-principals", response_model=page_model(ServicePrincipalSummary), **requires(DISCOVER))
 def list_service_principals(
-    services: CurrentContext, asking: RequestedEvaluation, pages: CurrentPaging
+    organization: CurrentOrganization, asking: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
     """List the programs that the caller may know of."""
     facts, seen = asking.facts, visibility_filter(asking)
-    rows = (_row(services, facts, id) for id, each in facts.principals.items() if each.kind == _SERVICE and seen(id))
+    rows = (
+        _row(organization, facts, id) for id, each in facts.principals.items() if each.kind == _SERVICE and seen(id)
+    )
     return page_of_rows(rows, pages, ("name", "id", "ends"), facts.revision)
 
 
@@ -82,24 +85,29 @@ def list_service_principals(
     **requires("{type}.create_service_principal", "assignment.add"),
 )
 def create_service_principal(
-    body: ServicePrincipalCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
+    body: ServicePrincipalCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Add a program."""
     id = PrincipalId(new_id("p"))
-    place = resource(services, caller, body.place) if body.place else None
+    place = resource(organization, caller, body.place) if body.place else None
     command = CreateServicePrincipal(id, body.name, body.role, body.scope, place)
     return write.execute(command, ResourceId(id), unless=partial(require_free, write, body.name), id=id, name=body.name)
 
 
 @router.get("/service-principals/{service_principal}", response_model=ServicePrincipal, **requires(DISCOVER))
 def get_service_principal(
-    service_principal: str, services: CurrentContext, caller: CurrentCaller, response: Response
+    service_principal: str, organization: CurrentOrganization, caller: CurrentCaller, response: Response
 ) -> dict[str, Any]:
     """Tell about a program."""
-    id, facts = principal(services, caller, service_principal, _SERVICE), services.control.snapshot
-    found = set_etag(response, services, facts, ResourceId(id))
-    groups = sorted(services.directory.name(each) for each in facts.groups_of(id))
-    return {**_row(services, facts, id), "held": held_roles(services, caller, id), "groups": groups, "version": found}
+    id, facts = principal(organization, caller, service_principal, _SERVICE), organization.control.snapshot
+    found = set_etag(response, organization, facts, ResourceId(id))
+    groups = sorted(organization.directory.name(each) for each in facts.groups_of(id))
+    return {
+        **_row(organization, facts, id),
+        "held": held_roles(organization, caller, id),
+        "groups": groups,
+        "version": found,
+    }
 
 
 @router.patch(
@@ -108,10 +116,14 @@ def get_service_principal(
     **requires("service_principal.edit", "organization.manage_users", "assignment.remove"),
 )
 def update_service_principal(
-    service_principal: str, body: ServicePrincipalPatch, services: CurrentContext, caller: CurrentCaller, write: Writes
+    service_principal: str,
+    body: ServicePrincipalPatch,
+    organization: CurrentOrganization,
+    caller: CurrentCaller,
+    write: Writes,
 ) -> dict[str, Any]:
     """Give a program another name or another end."""
-    id = principal(services, caller, service_principal, _SERVICE)
+    id = principal(organization, caller, service_principal, _SERVICE)
     commands: list[Command] = []
     if body.name is not None:
         commands.append(RenameServicePrincipal(id, body.name))
@@ -128,12 +140,12 @@ def update_service_principal(
     **requires("service_principal.delete", "organization.manage_users", "assignment.remove"),
 )
 def delete_service_principal(
-    service_principal: str, services: CurrentContext, caller: CurrentCaller, write: Writes
+    service_principal: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """End a program, with its tokens and everything that it was assigned."""
-    id = principal(services, caller, service_principal, _SERVICE)
+    id = principal(organization, caller, service_principal, _SERVICE)
     return write.execute(DeleteServicePrincipal(id), ResourceId(id), id=id)
 
 
-def _row(services: EndpointContext, facts: Snapshot, id: PrincipalId) -> dict[str, Any]:
-    return {"id": id, "name": services.directory.name(id), "ends": facts.principals[id].ends}
+def _row(organization: Organization, facts: Snapshot, id: PrincipalId) -> dict[str, Any]:
+    return {"id": id, "name": organization.directory.name(id), "ends": facts.principals[id].ends}

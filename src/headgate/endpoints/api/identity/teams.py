@@ -10,9 +10,10 @@ from headgate.control.approvals.change_payload import command_from_payload
 from headgate.control.kernel.command import Command
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ids import new_id
+from headgate.control.organizations.organization import Organization
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.decision.types import Question
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.lookup import ORGANIZATION_NAME, full_name, one, resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
@@ -95,22 +96,22 @@ def list_nodes(
 @router.post("/teams", name="create_team", status_code=201, **DONE, **requires("{type}.create_team"))
 @router.post("/domains", name="create_domain", status_code=201, **DONE, **requires("{type}.create_domain"))
 def create_node(
-    type: Kind, body: TeamCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
+    type: Kind, body: TeamCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Make a team or domain."""
-    id, parent = ResourceId(new_id("r")), resource(services, caller, body.parent)
-    name = full_name(services.control.snapshot, parent, body.name)
+    id, parent = ResourceId(new_id("r")), resource(organization, caller, body.parent)
+    name = full_name(organization.control.snapshot, parent, body.name)
     return write.execute(CreateResource(id, type, parent, body.name), id, id=id, name=name)
 
 
 @router.get("/teams/{team}", name="get_team", response_model=Team, **requires(DISCOVER))
 @router.get("/domains/{team}", name="get_domain", response_model=Team, **requires(DISCOVER))
 def get_node(
-    type: Kind, team: Called, services: CurrentContext, caller: CurrentCaller, response: Response
+    type: Kind, team: Called, organization: CurrentOrganization, caller: CurrentCaller, response: Response
 ) -> dict[str, Any]:
     """Tell about a team or domain."""
-    found, facts = one(services, caller, team, type), services.control.snapshot
-    shown = set_etag(response, services, facts, found.id)
+    found, facts = one(organization, caller, team, type), organization.control.snapshot
+    shown = set_etag(response, organization, facts, found.id)
     return {**_row(facts, found), "version": shown}
 
 
@@ -124,22 +125,22 @@ def get_node(
     **requires("domain.edit", "domain.delete", "{parent}.create_domain"),
 )
 def update_node(
-    type: Kind, team: Called, body: TeamPatch, services: CurrentContext, caller: CurrentCaller, write: Writes
+    type: Kind, team: Called, body: TeamPatch, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give a team or domain another name or another parent."""
-    found, said = one(services, caller, team, type), dict(body.model_dump(exclude_none=True))
+    found, said = one(organization, caller, team, type), dict(body.model_dump(exclude_none=True))
     if body.parent is not None:
-        said["parent"] = resource(services, caller, body.parent)
+        said["parent"] = resource(organization, caller, body.parent)
     return write.execute(command_from_payload(found, said), found.id, id=found.id)
 
 
 @router.delete("/teams/{team}", name="delete_team", **DONE, **requires("team.delete"))
 @router.delete("/domains/{team}", name="delete_domain", **DONE, **requires("domain.delete"))
 def delete_node(
-    type: Kind, team: Called, services: CurrentContext, caller: CurrentCaller, write: Writes
+    type: Kind, team: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Delete a team or domain, with everything below it."""
-    found = one(services, caller, team, type)
+    found = one(organization, caller, team, type)
     return write.execute(DeleteResource(found.id), found.id, id=found.id)
 
 
@@ -150,11 +151,11 @@ def delete_node(
     "/domains/{team}/members", name="list_domain_members", response_model=page_model(TeamMember), **requires(DISCOVER)
 )
 def list_team_members(
-    type: Kind, team: Called, services: CurrentContext, caller: CurrentCaller, pages: CurrentPaging
+    type: Kind, team: Called, organization: CurrentOrganization, caller: CurrentCaller, pages: CurrentPaging
 ) -> dict[str, Any]:
     """List who is in a team or domain itself, with which role, for who may see it."""
-    found, facts = one(services, caller, team, type), services.control.snapshot
-    rows = (_member(services, each) for each in facts.assigned_on(found.id))
+    found, facts = one(organization, caller, team, type), organization.control.snapshot
+    rows = (_member(organization, each) for each in facts.assigned_on(found.id))
     return page_of_rows(rows, pages, ("name", "role", "id"), facts.revision)
 
 
@@ -172,17 +173,17 @@ def put_team_member(
     team: Called,
     member: Called,
     body: TeamMemberCreate,
-    services: CurrentContext,
+    organization: CurrentOrganization,
     caller: CurrentCaller,
     write: Writes,
 ) -> dict[str, Any]:
     """Put somebody into a team or domain with a role, or give another role to who is there."""
-    place = one(services, caller, team, type)
-    held = _held(services, place.id, member)
+    place = one(organization, caller, team, type)
+    held = _held(organization, place.id, member)
     command: Command
     if held is None:
         asked = Question(caller, "assignment.add", place.id, role=body.role)
-        command = AssignRole(resolve_subject(services, asked, member), body.role, place.id)
+        command = AssignRole(resolve_subject(organization, asked, member), body.role, place.id)
     else:
         command = ChangeRole(held.subject, held.role, body.role, place.id, held.reason)
     return write.execute(command, place.id, id=place.id)
@@ -191,20 +192,20 @@ def put_team_member(
 @router.delete("/teams/{team}/members/{member}", name="remove_team_member", **DONE, **requires("assignment.remove"))
 @router.delete("/domains/{team}/members/{member}", name="remove_domain_member", **DONE, **requires("assignment.remove"))
 def remove_team_member(
-    type: Kind, team: Called, member: Called, services: CurrentContext, caller: CurrentCaller, write: Writes
+    type: Kind, team: Called, member: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Take somebody out of a team or domain."""
-    place = one(services, caller, team, type)
-    held = _held(services, place.id, member)
+    place = one(organization, caller, team, type)
+    held = _held(organization, place.id, member)
     if held is None:
-        raise NotFoundError(services.wording.hidden((member,)))
+        raise NotFoundError(organization.wording.hidden((member,)))
     return write.execute(RevokeRole(held.subject, held.role, place.id, held.reason), place.id, id=place.id)
 
 
-def _held(services: EndpointContext, team: ResourceId, name: str) -> Assignment | None:
+def _held(organization: Organization, team: ResourceId, name: str) -> Assignment | None:
     """Return what somebody of this id or name holds in a team. Who sees the team sees who is in it."""
-    facts = services.control.snapshot
-    subject: SubjectId | None = services.directory.find(name)
+    facts = organization.control.snapshot
+    subject: SubjectId | None = organization.directory.find(name)
     keys = facts.assignments_on.get(team, NO_SUBJECTS).get(subject, ()) if subject else ()
     return facts.assignments[subject][keys[0]] if subject and keys else None
 
@@ -213,6 +214,6 @@ def _row(facts: Snapshot, found: Resource) -> dict[str, Any]:
     return {"id": found.id, "type": found.type, "name": full_name(facts, found.id), "parent": found.parent}
 
 
-def _member(services: EndpointContext, held: Assignment) -> dict[str, Any]:
-    name = services.directory.name(held.subject)
+def _member(organization: Organization, held: Assignment) -> dict[str, Any]:
+    name = organization.directory.name(held.subject)
     return {"id": held.subject, "name": name, "role": held.role, "starts": held.starts, "ends": held.ends}

@@ -12,7 +12,8 @@ from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.identity.tokens import LAST_USE, IssueToken, RevokeToken
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.control.organizations.organization import Organization
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.lookup import Text, resource, resource_display_name
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only
@@ -74,19 +75,20 @@ class IssuedToken(WriteAnswer):
     **caller_only("the caller's own; another's for who may know of that one"),
 )
 def list_tokens(
-    services: CurrentContext,
+    organization: CurrentOrganization,
     caller: CurrentCaller,
     pages: CurrentPaging,
     principal_named: Annotated[Called | None, Query(alias="principal", description="whose: an id or name")] = None,
 ) -> dict[str, Any]:
     """List the caller's own tokens, or those of another principal, without their secrets."""
-    facts = services.control.snapshot
-    whose = caller.principal if principal_named is None else principal(services, caller, principal_named)
+    facts = organization.control.snapshot
+    whose = caller.principal if principal_named is None else principal(organization, caller, principal_named)
     acting = facts.actors_of.get(whose, ())
-    ids = sorted(TokenId(id) for id in acting if id in facts.tokens and _is_shown(services, caller, TokenId(id)))
-    labels, uses = services.store.documents("token", ids), services.store.documents(LAST_USE, ids)
+    ids = sorted(TokenId(id) for id in acting if id in facts.tokens and _is_shown(organization, caller, TokenId(id)))
+    labels, uses = organization.store.documents("token", ids), organization.store.documents(LAST_USE, ids)
     rows = (
-        _row(services, caller, id, str(labels.get(id, {}).get("label", "")), uses.get(id, {}).get("at")) for id in ids
+        _row(organization, caller, id, str(labels.get(id, {}).get("label", "")), uses.get(id, {}).get("at"))
+        for id in ids
     )
     return page_of_rows(rows, pages, ("id", "label", "ends", "last_used"), facts.revision)
 
@@ -98,19 +100,21 @@ def list_tokens(
     response_model_exclude_none=True,
     **caller_only("the caller's own; another's by what the model says, or by whatever that one holds"),
 )
-def create_token(body: TokenCreate, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
+def create_token(
+    body: TokenCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Issue a token; the answer is the only place where its secret ever stands."""
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
-    ends = _ends(body, services.control.now)
+    ends = _ends(body, organization.control.now)
     command = IssueToken(
         token,
         secret,
-        principal(services, caller, body.principal) if body.principal is not None else caller.principal,
+        principal(organization, caller, body.principal) if body.principal is not None else caller.principal,
         body.label,
         ends,
-        None if body.only is None else tuple(resource(services, caller, each) for each in body.only),
+        None if body.only is None else tuple(resource(organization, caller, each) for each in body.only),
         None if body.actions is None else tuple(body.actions),
-        None if body.parent is None else resource(services, caller, body.parent),
+        None if body.parent is None else resource(organization, caller, body.parent),
         None if body.replaces is None else TokenId(body.replaces),
     )
     return write.execute(
@@ -119,28 +123,28 @@ def create_token(body: TokenCreate, services: CurrentContext, caller: CurrentCal
 
 
 @router.delete("/tokens/{token}", **DONE, **caller_only("the caller's own; another's by what the model says"))
-def revoke_token(token: str, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
+def revoke_token(token: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """End a token. It is dead when this returns."""
     id = TokenId(token)
-    _require_seen(services, caller, id)
+    _require_seen(organization, caller, id)
     return write.execute(RevokeToken(id), ResourceId(id), id=id)
 
 
-def _is_shown(services: EndpointContext, caller: Caller, id: TokenId) -> bool:
+def _is_shown(organization: Organization, caller: Caller, id: TokenId) -> bool:
     """Return whether the caller may see a token that acts as a principal they know; a narrowed one of itself alone."""
-    control = services.control
+    control = organization.control
     token = control.snapshot.tokens[id]
     narrowed = token.principal == caller.principal and is_narrowed(control.snapshot, caller)
     return not narrowed or id == caller.token
 
 
-def _require_seen(services: EndpointContext, caller: Caller, id: TokenId) -> None:
-    control = services.control
+def _require_seen(organization: Organization, caller: Caller, id: TokenId) -> None:
+    control = organization.control
     found = control.snapshot.tokens.get(id)
     subjects = (found.principal, PrincipalId(id)) if found else ()
     known = any(may_see_subject(control.answers, caller, each, control.now) for each in subjects)
-    if not known or not _is_shown(services, caller, id):
-        raise NotFoundError(services.wording.hidden((id,)))
+    if not known or not _is_shown(organization, caller, id):
+        raise NotFoundError(organization.wording.hidden((id,)))
 
 
 def _ends(body: TokenCreate, now: float) -> float | None:
@@ -149,21 +153,21 @@ def _ends(body: TokenCreate, now: float) -> float | None:
     return body.ends if body.days is None else now + body.days * _DAY
 
 
-def _row(services: EndpointContext, caller: Caller, id: TokenId, label: str, used: float | None) -> dict[str, Any]:
-    facts = services.control.snapshot
+def _row(organization: Organization, caller: Caller, id: TokenId, label: str, used: float | None) -> dict[str, Any]:
+    facts = organization.control.snapshot
     token = facts.tokens[id]
-    only = None if token.only is None else [_named(services, caller, each) for each in token.only]
+    only = None if token.only is None else [_named(organization, caller, each) for each in token.only]
     return {
         "id": id,
         "label": label,
         "principal": token.principal,
-        "name": services.directory.name(token.principal),
+        "name": organization.directory.name(token.principal),
         "ends": token.ends,
         "only": only,
         "actions": None if token.actions is None else list(token.actions),
-        "last_used": services.organization.used.get(id, used),
+        "last_used": organization.used.get(id, used),
     }
 
 
-def _named(services: EndpointContext, caller: Caller, id: ResourceId) -> str:
-    return resource_display_name(services, id) if services.control.is_visible(caller, id) else id
+def _named(organization: Organization, caller: Caller, id: ResourceId) -> str:
+    return resource_display_name(organization, id) if organization.control.is_visible(caller, id) else id

@@ -8,9 +8,10 @@ from pydantic import BaseModel, Field
 
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
 from headgate.control.kernel.errors import AlreadyExistsError
+from headgate.control.organizations.organization import Organization
 from headgate.endpoints.api.identity.me import HeldRole, held_roles
 from headgate.endpoints.auth.dependencies import CurrentAuth
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.lookup import resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
@@ -55,10 +56,10 @@ class UserCreate(StrictSchema):
 
 
 @router.get("/users", response_model=page_model(UserSummary), **requires(DISCOVER))
-def list_users(services: CurrentContext, asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
+def list_users(organization: CurrentOrganization, asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List everybody, for who may know who is here; the caller alone for anybody else."""
     facts, seen = asking.facts, visibility_filter(asking)
-    rows = (_row(services, facts, id) for id, each in facts.principals.items() if each.kind == _USER and seen(id))
+    rows = (_row(organization, facts, id) for id, each in facts.principals.items() if each.kind == _USER and seen(id))
     return page_of_rows(rows, pages, ("name", "id"), facts.revision)
 
 
@@ -69,10 +70,10 @@ def list_users(services: CurrentContext, asking: RequestedEvaluation, pages: Cur
     **requires("{type}.add_user", "assignment.add"),
 )
 def create_user(
-    body: UserCreate, services: CurrentContext, caller: CurrentCaller, ways: CurrentAuth, write: Writes
+    body: UserCreate, organization: CurrentOrganization, caller: CurrentCaller, ways: CurrentAuth, write: Writes
 ) -> dict[str, Any]:
     """Add a new user. To add a user that the deployment has already, create an invitation for that user."""
-    place = resource(services, caller, body.place) if body.place else None
+    place = resource(organization, caller, body.place) if body.place else None
     id = PrincipalId(write.new_id("p"))
 
     def register() -> None:
@@ -90,12 +91,17 @@ def create_user(
 
 
 @router.get("/users/{user}", response_model=User, **requires(DISCOVER))
-def get_user(user: str, services: CurrentContext, caller: CurrentCaller, response: Response) -> dict[str, Any]:
+def get_user(user: str, organization: CurrentOrganization, caller: CurrentCaller, response: Response) -> dict[str, Any]:
     """Tell about a user."""
-    id, facts = principal(services, caller, user, _USER), services.control.snapshot
-    found = set_etag(response, services, facts, ResourceId(id))
-    groups = sorted(services.directory.name(each) for each in facts.groups_of(id))
-    return {**_row(services, facts, id), "held": held_roles(services, caller, id), "groups": groups, "version": found}
+    id, facts = principal(organization, caller, user, _USER), organization.control.snapshot
+    found = set_etag(response, organization, facts, ResourceId(id))
+    groups = sorted(organization.directory.name(each) for each in facts.groups_of(id))
+    return {
+        **_row(organization, facts, id),
+        "held": held_roles(organization, caller, id),
+        "groups": groups,
+        "version": found,
+    }
 
 
 @router.delete(
@@ -103,12 +109,12 @@ def get_user(user: str, services: CurrentContext, caller: CurrentCaller, respons
     **DONE,
     **requires("organization.manage_users", "assignment.remove"),
 )
-def delete_user(user: str, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
+def delete_user(user: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Have somebody leave: memberships, assignments and tokens end."""
-    id = principal(services, caller, user, _USER)
+    id = principal(organization, caller, user, _USER)
     return write.execute(RemovePrincipal(id), ResourceId(id), id=id)
 
 
-def _row(services: EndpointContext, facts: Snapshot, id: PrincipalId) -> dict[str, Any]:
+def _row(organization: Organization, facts: Snapshot, id: PrincipalId) -> dict[str, Any]:
     roles = {role for role, place, _ in facts.assignments.get(id, NOTHING_HELD) if place == facts.organization}
-    return {"id": id, "name": services.directory.name(id), "roles": sorted(roles)}
+    return {"id": id, "name": organization.directory.name(id), "roles": sorted(roles)}

@@ -1,6 +1,7 @@
 """The audit: every change with who, through which endpoint, why and by what right; and the decisions that were kept."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Annotated, Any
 
@@ -9,7 +10,8 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.kernel.ports import Authorization, LogEntry
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.control.organizations.organization import Organization
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization, deployed
 from headgate.endpoints.common.evaluation_time import NEWEST_REVISION, Evaluation, RequestedEvaluation, seconds
 from headgate.endpoints.common.lookup import full_name, require_on_organization, resolve_visible
 from headgate.endpoints.common.ndjson import accepts_ndjson_docs, ndjson_response, wants_ndjson
@@ -140,35 +142,35 @@ class AuditDecisionFilter(BaseModel):
 
 
 def wanted(
-    services: CurrentContext,
+    organization: CurrentOrganization,
     caller: CurrentCaller,
     moment: RequestedEvaluation,
     said: Annotated[AuditEntryFilter, Query()],
 ) -> AuditEntryFilter:
     """Return which entries are wanted, by ids, to who may read them."""
-    require_on_organization(services, caller, READ)
-    ids = {"actor": _who(services, said.actor), "resource": _what(moment, said.resource)}
+    require_on_organization(organization, caller, READ)
+    ids = {"actor": _who(organization, said.actor), "resource": _what(moment, said.resource)}
     return said.model_copy(update=ids)
 
 
 def wanted_decisions(
-    services: CurrentContext,
+    organization: CurrentOrganization,
     caller: CurrentCaller,
     moment: RequestedEvaluation,
     said: Annotated[AuditDecisionFilter, Query()],
 ) -> AuditFilter:
     """Return which decisions are wanted, by ids, to who may read them."""
-    require_on_organization(services, caller, READ)
+    require_on_organization(organization, caller, READ)
     # A denial to a caller that may not discover the resource has its full name, every other record its id.
     resource = _what(moment, said.resource)
-    found = resource and services.control.snapshot.resources.get(ResourceId(resource))
-    names = (resource, full_name(services.control.snapshot, found.id)) if resource and found else resource
-    ids = {"principal": _who(services, said.principal), "resource": names}
+    found = resource and organization.control.snapshot.resources.get(ResourceId(resource))
+    names = (resource, full_name(organization.control.snapshot, found.id)) if resource and found else resource
+    ids = {"principal": _who(organization, said.principal), "resource": names}
     return AuditFilter(**{**dict(said), **ids})
 
 
-def _who(services: EndpointContext, name: str | None) -> str | None:
-    return name and (services.directory.find(name) or name)
+def _who(organization: Organization, name: str | None) -> str | None:
+    return name and (organization.directory.find(name) or name)
 
 
 def _what(moment: Evaluation, name: str | None) -> str | None:
@@ -179,7 +181,7 @@ def _what(moment: Evaluation, name: str | None) -> str | None:
 @router.get("/audit", response_model=AuditEntryPage, **accepts_ndjson_docs(READ))
 def list_audit_changes(
     request: Request,
-    services: CurrentContext,
+    organization: CurrentOrganization,
     moment: RequestedEvaluation,
     entries: Annotated[AuditEntryFilter, Depends(wanted)],
     after: Annotated[int, Query(ge=0, le=NEWEST_REVISION, description="only what came after this revision")] = 0,
@@ -187,10 +189,10 @@ def list_audit_changes(
 ) -> Any:
     """Read who changed what, oldest first; with `Accept: application/x-ndjson` all of it, in lines."""
     newest = moment.facts.revision
-    until = (each for each in _until(services.store.entries(after), newest) if entries.has(each))
+    until = (each for each in _until(organization.store.entries(after), newest) if entries.has(each))
     if wants_ndjson(request):
-        return ndjson_response(_shown(services, until))
-    items = list(_shown(services, islice(until, limit + 1)))
+        return ndjson_response(_shown(organization, until))
+    items = list(_shown(organization, islice(until, limit + 1)))
     more = len(items) > limit
     return {"items": items[:limit], "next": items[limit - 1]["revision"] if more else None, "revision": newest}
 
@@ -198,15 +200,16 @@ def list_audit_changes(
 @router.get("/audit/decisions", response_model=AuditDecisionPage, **accepts_ndjson_docs(READ))
 def list_audit_decisions(
     request: Request,
-    services: CurrentContext,
+    organization: CurrentOrganization,
     asked: Annotated[AuditFilter, Depends(wanted_decisions)],
     before: Annotated[int | None, Query(ge=0, le=NEWEST_REVISION, description="only what has a lower number")] = None,
     limit: Count = 100,
 ) -> Any:
     """Read the denied calls and, where the level says so, every decision, newest first, or in lines."""
+    records = partial(deployed(request).organizations.stores.audit_records, organization.id, asked)
     if wants_ndjson(request):
-        return ndjson_response(_decision(services, *each) for each in _kept(services, asked, before))
-    items = [_decision(services, *each) for each in _audited(services, asked, before, limit + 1)]
+        return ndjson_response(_decision(organization, *each) for each in _in_parts(records, before))
+    items = [_decision(organization, *each) for each in records(before, limit + 1)]
     more = len(items) > limit
     return {"items": items[:limit], "next": items[limit - 1]["number"] if more else None}
 
@@ -218,13 +221,13 @@ def _until(entries: Iterable[LogEntry], newest: int) -> Iterator[LogEntry]:
         yield entry
 
 
-def _shown(services: EndpointContext, entries: Iterator[LogEntry]) -> Iterator[dict[str, Any]]:
+def _shown(organization: Organization, entries: Iterator[LogEntry]) -> Iterator[dict[str, Any]]:
     while some := list(islice(entries, _AT_ONCE)):
-        whys = services.store.documents("why", [str(each.revision) for each in some])
-        yield from (_entry(services, each, str(whys.get(str(each.revision), {}).get("text", ""))) for each in some)
+        whys = organization.store.documents("why", [str(each.revision) for each in some])
+        yield from (_entry(organization, each, str(whys.get(str(each.revision), {}).get("text", ""))) for each in some)
 
 
-def _entry(services: EndpointContext, entry: LogEntry, why: str) -> dict[str, Any]:
+def _entry(organization: Organization, entry: LogEntry, why: str) -> dict[str, Any]:
     return {
         "revision": entry.revision,
         "at": entry.at,
@@ -236,7 +239,7 @@ def _entry(services: EndpointContext, entry: LogEntry, why: str) -> dict[str, An
         "why": why,
         "grounds": [_ground(each) for each in entry.grounds],
         "changes": [encode(each) for each in entry.changes],
-        "names": _names(services, _named(entry)),
+        "names": _names(organization, _named(entry)),
     }
 
 
@@ -257,8 +260,8 @@ def _named(entry: LogEntry) -> set[str]:
     return {each for each in (*said, *asked, entry.actor) if each}
 
 
-def _names(services: EndpointContext, ids: Iterable[str]) -> dict[str, str]:
-    facts, directory = services.control.snapshot, services.directory
+def _names(organization: Organization, ids: Iterable[str]) -> dict[str, str]:
+    facts, directory = organization.control.snapshot, organization.directory
     found = dict[str, str]()
     for id in sorted(ids):
         if PrincipalId(id) in facts.principals or id in facts.groups:
@@ -268,7 +271,7 @@ def _names(services: EndpointContext, ids: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _decision(services: EndpointContext, number: int, record: AuditRecord) -> dict[str, Any]:
+def _decision(organization: Organization, number: int, record: AuditRecord) -> dict[str, Any]:
     return {
         "number": number,
         "at": record.at,
@@ -282,17 +285,13 @@ def _decision(services: EndpointContext, number: int, record: AuditRecord) -> di
         "door": record.origin.door,
         "request": record.origin.request,
         "token": record.origin.token,
-        "names": _names(services, {each for each in (record.principal, record.resource) if each}),
+        "names": _names(organization, {each for each in (record.principal, record.resource) if each}),
     }
 
 
-def _audited(
-    services: EndpointContext, asked: AuditFilter, before: int | None, limit: int
-) -> Iterable[tuple[int, AuditRecord]]:
-    return services.deployed.organizations.stores.audit_records(services.organization.id, asked, before, limit)
-
-
-def _kept(services: EndpointContext, asked: AuditFilter, before: int | None) -> Iterator[tuple[int, AuditRecord]]:
-    while some := list(_audited(services, asked, before, _AT_ONCE)):
+def _in_parts(
+    records: Callable[[int | None, int], Iterable[tuple[int, AuditRecord]]], before: int | None
+) -> Iterator[tuple[int, AuditRecord]]:
+    while some := list(records(before, _AT_ONCE)):
         yield from some
         before = some[-1][0]

@@ -10,11 +10,13 @@ from pydantic import BaseModel, Field
 from headgate.control.deployment.organization_list import OrganizationState, describe_organization
 from headgate.control.kernel.command import Command
 from headgate.control.organizations.commands import DEPLOYMENT
+from headgate.control.organizations.organization import Organizations
 from headgate.control.organizations.organization_life import EndOrganization
 from headgate.control.organizations.removal import RemoveOrganization, require_removable
 from headgate.control.organizations.suspension import ResumeOrganization, SuspendOrganization
 from headgate.decision.types import Question
-from headgate.endpoints.common.deployment_callers import ByUser, UsesDeployment, WritesDeployment
+from headgate.endpoints.common.context import CurrentApp
+from headgate.endpoints.common.deployment_callers import ByUser, WritesDeployment
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import requires
@@ -44,9 +46,10 @@ class SuspensionCreate(StrictSchema):
 
 
 @router.get("/organizations", response_model=page_model(DeploymentOrganization), **requires(_LIST))
-def list_deployment_organizations(services: UsesDeployment, caller: ByUser, pages: CurrentPaging) -> dict[str, Any]:
+def list_deployment_organizations(deployed: CurrentApp, caller: ByUser, pages: CurrentPaging) -> dict[str, Any]:
     """List every organization of the deployment."""
-    control, organizations = services.control, services.deployed.organizations
+    organizations = deployed.organizations
+    control = organizations.deployment.control
     control.require(Question(caller, _LIST, DEPLOYMENT))
     found = organizations.listed
     shown = page_of_rows(
@@ -58,37 +61,51 @@ def list_deployment_organizations(services: UsesDeployment, caller: ByUser, page
 
 @router.post("/organizations/{organization}/suspend", **DONE, **requires("deployment.suspend_organization"))
 def suspend_organization(
-    organization: Called, body: SuspensionCreate, services: UsesDeployment, write: WritesDeployment
+    organization: Called, body: SuspensionCreate, deployed: CurrentApp, write: WritesDeployment
 ) -> dict[str, Any]:
     """Suspend an organization: nothing in it is allowed to any caller until it is resumed."""
-    id = services.deployed.organizations.listed_id(organization)
+    organizations = deployed.organizations
+    id = organizations.listed_id(organization)
     write = replace(write, call=replace(write.call, why=body.why))
-    return _in_both(write, id, SuspendOrganization(id), SuspendOrganization(id))
+    return _in_both(organizations, write, id, SuspendOrganization(id), SuspendOrganization(id))
 
 
 @router.post("/organizations/{organization}/resume", **DONE, **requires("deployment.suspend_organization"))
-def resume_organization(organization: Called, services: UsesDeployment, write: WritesDeployment) -> dict[str, Any]:
+def resume_organization(organization: Called, deployed: CurrentApp, write: WritesDeployment) -> dict[str, Any]:
     """Resume an organization: everything in it is decided as before it was suspended."""
-    id = services.deployed.organizations.listed_id(organization)
-    return _in_both(write, id, ResumeOrganization(id), ResumeOrganization(id))
+    organizations = deployed.organizations
+    id = organizations.listed_id(organization)
+    return _in_both(organizations, write, id, ResumeOrganization(id), ResumeOrganization(id))
 
 
 @router.delete("/organizations/{organization}", **DONE, **requires("deployment.remove_organization"))
 def delete_deployment_organization(
-    organization: Called, services: UsesDeployment, write: WritesDeployment
+    organization: Called, deployed: CurrentApp, write: WritesDeployment
 ) -> dict[str, Any]:
     """Remove an organization: every principal in it is removed. Its log and its files stay, its name is free again."""
-    organizations = services.deployed.organizations
+    organizations = deployed.organizations
     id = organizations.listed_id(organization)
-    return _in_both(write, id, RemoveOrganization(id), EndOrganization(), lambda: require_removable(organizations, id))
+    return _in_both(
+        organizations,
+        write,
+        id,
+        RemoveOrganization(id),
+        EndOrganization(),
+        lambda: require_removable(organizations, id),
+    )
 
 
 def _in_both(
-    write: Write, id: ResourceId, listed: Command, own: Command, unless: Callable[[], None] | None = None
+    organizations: Organizations,
+    write: Write,
+    id: ResourceId,
+    listed: Command,
+    own: Command,
+    unless: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
     """Write to the organization's own log first, by which everything in it is decided; then to the deployment's."""
 
     def write_own() -> None:
-        write.services.deployed.organizations.open(id).control.execute(own, None, write.call)
+        organizations.open(id).control.execute(own, None, write.call)
 
     return write.execute(listed, id, unless=unless, first=write_own, id=id)

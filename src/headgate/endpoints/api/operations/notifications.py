@@ -12,11 +12,12 @@ from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.run_queue import FAILED, REFUSED, RunFilter
 from headgate.control.kernel.vocabulary import shipped_vocabulary
+from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.runs import has_no_run_as
 from headgate.decision.types import Question
 from headgate.endpoints.api.access.requests import requests_for
 from headgate.endpoints.api.pipelines.runs import known_action, may_see, runs_for
-from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, requires
@@ -52,10 +53,12 @@ class NotificationDismissal(BaseModel):
 
 
 @router.get("/notifications", response_model=page_model(Notification), **caller_only("what concerns the caller"))
-def list_notifications(services: CurrentContext, moment: CurrentEvaluation, pages: CurrentPaging) -> dict[str, Any]:
+def list_notifications(
+    organization: CurrentOrganization, moment: CurrentEvaluation, pages: CurrentPaging
+) -> dict[str, Any]:
     """List what waits for the caller, what has become of what they asked for, and runs and pipelines that need somebody."""
-    found = {each["id"]: each for each, _ in _all(services, moment)}
-    gone = services.store.documents(_KIND, [_notification_id(moment, id) for id in found])
+    found = {each["id"]: each for each, _ in _all(organization, moment)}
+    gone = organization.store.documents(_KIND, [_notification_id(moment, id) for id in found])
     rows = [each for id, each in found.items() if _notification_id(moment, id) not in gone]
     return page_of_rows(rows, pages, ("kind", "about", "state"), moment.facts.revision)
 
@@ -65,16 +68,18 @@ def list_notifications(services: CurrentContext, moment: CurrentEvaluation, page
     response_model=NotificationDismissal,
     **requires("{type}.dismiss_notification"),
 )
-def dismiss_notification(notification: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
+def dismiss_notification(
+    notification: Called, organization: CurrentOrganization, moment: CurrentEvaluation
+) -> dict[str, Any]:
     """Do not show a notification to the caller any more. Needs an action only where the access model knows one for it."""
-    found = {each["id"]: pipeline for each, pipeline in _all(services, moment)}
+    found = {each["id"]: pipeline for each, pipeline in _all(organization, moment)}
     if notification not in found:
         raise NotFoundError(f"there is no notification `{notification}` for you")
     pipeline = found[notification]
     action = known_action(moment, pipeline, "dismiss_notification") if pipeline else None
     if pipeline and action:
-        services.control.require(Question(moment.caller, action, pipeline.id))
-    services.store.put_document(DocumentPut(_KIND, _notification_id(moment, notification), {}))
+        organization.control.require(Question(moment.caller, action, pipeline.id))
+    organization.store.put_document(DocumentPut(_KIND, _notification_id(moment, notification), {}))
     return {"id": notification, "revision": moment.facts.revision}
 
 
@@ -82,24 +87,24 @@ def _notification_id(moment: Evaluation, id: str) -> str:
     return f"{moment.caller.principal} {id}"
 
 
-def _all(services: EndpointContext, moment: Evaluation) -> Iterator[tuple[dict[str, Any], Resource | None]]:
+def _all(organization: Organization, moment: Evaluation) -> Iterator[tuple[dict[str, Any], Resource | None]]:
     """Yield every notification, with the pipeline that it is of, if any."""
-    for each in (*_requests(services, moment.caller), *_access(moment), *_changes(moment)):
+    for each in (*_requests(organization, moment.caller), *_access(moment), *_changes(moment)):
         yield each, None
-    for row, pipeline in islice(runs_for(services.store, moment, _WENT_WRONG), _RUNS):
+    for row, pipeline in islice(runs_for(organization.store, moment, _WENT_WRONG), _RUNS):
         if _concerns(moment, pipeline):
             yield _notification("run", row.run, moment.name(pipeline.id), row.state), pipeline
-    for pipeline in _waiting(services, moment):
+    for pipeline in _waiting(organization, moment):
         yield _notification("pipeline", pipeline.id, moment.name(pipeline.id), "waiting"), pipeline
 
 
-def _waiting(services: EndpointContext, moment: Evaluation) -> Iterator[Resource]:
+def _waiting(organization: Organization, moment: Evaluation) -> Iterator[Resource]:
     """Yield the pipelines whose runs wait until somebody saves them: their run-as principal is gone."""
     facts, kinds = moment.facts, shipped_vocabulary().pipeline_kinds
     alone = [
         each for each in facts.resources.values() if each.type in kinds and has_no_run_as(facts, each.id, moment.now)
     ]
-    defined = services.store.documents("pipeline", [each.id for each in alone])
+    defined = organization.store.documents("pipeline", [each.id for each in alone])
     yield from (each for each in alone if each.id in defined and may_see(moment, each) and _concerns(moment, each))
 
 
@@ -108,8 +113,8 @@ def _concerns(moment: Evaluation, pipeline: Resource) -> bool:
     return viewing is None or _may(moment, viewing, pipeline.id)
 
 
-def _requests(services: EndpointContext, caller: Caller) -> Iterator[dict[str, Any]]:
-    for each in requests_for(services, caller):
+def _requests(organization: Organization, caller: Caller) -> Iterator[dict[str, Any]]:
+    for each in requests_for(organization, caller):
         if each["waiting"] or each["state"] != _OPEN:
             yield _notification("request", each["id"], each["resource"], each["state"])
 

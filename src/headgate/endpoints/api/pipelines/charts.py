@@ -7,10 +7,11 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from headgate.control.kernel.errors import InvalidError, NotFoundError
+from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.endpoints.api.pipelines.select_checks import rows_for
 from headgate.endpoints.api.resources.resources import readable
-from headgate.endpoints.common.context import CurrentContext, EndpointContext, Presents, require_spark
+from headgate.endpoints.common.context import AppState, CurrentApp, CurrentOrganization, Presents, require_spark
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import requires
@@ -55,21 +56,29 @@ class PipelineRows(BaseModel):
 
 @router.get("/pipelines/{pipeline}/rows", response_model=PipelineRows, **_NEEDS)
 def get_pipeline_rows(
-    pipeline: Called, services: CurrentContext, moment: CurrentEvaluation, credential: Presents
+    pipeline: Called,
+    deployed: CurrentApp,
+    organization: CurrentOrganization,
+    moment: CurrentEvaluation,
+    credential: Presents,
 ) -> dict[str, Any]:
     """Show the rows of a visualization's last run, or what a saved query gives now with the caller's rights."""
-    return _rows(services, moment, *_showing(services, moment, pipeline), credential)
+    return _rows(deployed, organization, moment, *_showing(organization, moment, pipeline), credential)
 
 
 @router.get("/pipelines/{pipeline}/chart.svg", response_class=Response, **_DRAWN)
 async def get_pipeline_chart(
-    pipeline: Called, services: CurrentContext, moment: CurrentEvaluation, credential: Presents
+    pipeline: Called,
+    deployed: CurrentApp,
+    organization: CurrentOrganization,
+    moment: CurrentEvaluation,
+    credential: Presents,
 ) -> Response:
     """Draw the same rows."""
-    specification = await anyio.to_thread.run_sync(_specification, services, moment, pipeline, credential)
+    specification = await anyio.to_thread.run_sync(_specification, deployed, organization, moment, pipeline, credential)
     # No thread waits for the process that draws: there are few of them, for all requests.
     try:
-        picture = await render_chart(services.deployed.charts, services.organization.id, specification)
+        picture = await render_chart(deployed.charts, organization.id, specification)
     except ChartError as error:
         raise ProblemError(409, "no-chart", str(error)) from None
     except ChartsBusyError as error:
@@ -87,21 +96,21 @@ def require_chart(definition: PipelineDefinition) -> None:
 
 
 def _specification(
-    services: EndpointContext, moment: Evaluation, pipeline: str, credential: PresentedCredential
+    deployed: AppState, organization: Organization, moment: Evaluation, pipeline: str, credential: PresentedCredential
 ) -> bytes:
-    found, definition = _showing(services, moment, pipeline)
+    found, definition = _showing(organization, moment, pipeline)
     if definition.chart is None:
         raise ProblemError(409, "no-chart", f"`{pipeline}` says nothing of a chart; its rows can be had")
-    rows = _rows(services, moment, found, definition, credential)
+    rows = _rows(deployed, organization, moment, found, definition, credential)
     try:
         return specify_chart(definition.chart, ChartRows(columns=rows["columns"], rows=rows["rows"]))
     except ChartError as error:
         raise ProblemError(409, "no-chart", str(error)) from None
 
 
-def _showing(services: EndpointContext, moment: Evaluation, name: str) -> tuple[Resource, _Showing]:
-    found = readable(services, moment, name)
-    document = services.store.document("pipeline", found.id)
+def _showing(organization: Organization, moment: Evaluation, name: str) -> tuple[Resource, _Showing]:
+    found = readable(organization, moment, name)
+    document = organization.store.document("pipeline", found.id)
     definition = defined(document) if document is not None else None
     if not isinstance(definition, _Showing):
         raise ProblemError(409, "no-rows", f"`{name}` shows no rows; a visualization or a saved query does")
@@ -109,35 +118,41 @@ def _showing(services: EndpointContext, moment: Evaluation, name: str) -> tuple[
 
 
 def _rows(
-    services: EndpointContext,
+    deployed: AppState,
+    organization: Organization,
     moment: Evaluation,
     found: Resource,
     definition: _Showing,
     credential: PresentedCredential,
 ) -> dict[str, Any]:
     if isinstance(definition, SavedQueryDefinition):
-        return _asked(services, moment, found, definition, credential)
-    return _kept(services, moment, found)
+        return _asked(deployed, organization, moment, found, definition, credential)
+    return _kept(organization, moment, found)
 
 
-def _kept(services: EndpointContext, moment: Evaluation, found: Resource) -> dict[str, Any]:
-    kept = load_rows(services.store, found.id)
+def _kept(organization: Organization, moment: Evaluation, found: Resource) -> dict[str, Any]:
+    kept = load_rows(organization.store, found.id)
     # Rows of tables that it does not read any more, and that the caller may not, are as if they were not there.
-    if kept is None or not kept.is_visible_to(services.control, moment.caller):
+    if kept is None or not kept.is_visible_to(organization.control, moment.caller):
         raise NotFoundError(f"no run of `{found.name}` has kept rows that you may see")
     return {**kept.rows.model_dump(), "run": kept.run, "at": kept.at}
 
 
 def _asked(
-    services: EndpointContext,
+    deployed: AppState,
+    organization: Organization,
     moment: Evaluation,
     found: Resource,
     definition: SavedQueryDefinition,
     credential: PresentedCredential,
 ) -> dict[str, Any]:
-    require_spark(services.deployed, services.organization)
+    require_spark(deployed, organization)
     root = moment.facts.organization
     if root is not None:
         reads = tuple(edge.target for edge in found.edges("inputs"))
-        services.control.require(Question(moment.caller, "organization.execute_query", root, {"reads": reads}))
-    return {**rows_for(services, credential, moment.caller, definition).model_dump(), "run": None, "at": moment.now}
+        organization.control.require(Question(moment.caller, "organization.execute_query", root, {"reads": reads}))
+    return {
+        **rows_for(deployed.statements, credential, moment.caller, definition).model_dump(),
+        "run": None,
+        "at": moment.now,
+    }

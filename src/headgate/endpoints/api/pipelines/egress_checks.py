@@ -3,23 +3,24 @@
 from headgate.control.connections.commands import CONNECTION
 from headgate.control.egress.policy import EGRESS_SETTING
 from headgate.control.kernel.errors import InvalidError
-from headgate.endpoints.common.context import EndpointContext
+from headgate.control.organizations.organization import Organization
 from headgate.facts.changes import Relations
+from headgate.pipelines.connections.egress import Egress
 from headgate.pipelines.connections.path_access import CONNECTIONS
 
 _SOURCE = "source"
 
 
-def require_egress(services: EndpointContext, relations: Relations) -> None:
+def require_egress(organization: Organization, egress: Egress, relations: Relations) -> None:
     """Raise `InvalidError` if a connection that a pipeline declares, by itself or by its source, may not be reached.
 
     The text names the connection, and not what is behind it: the caller may use it, but perhaps not describe it.
     """
-    resources, egress = services.control.snapshot.resources, services.egress
+    resources = organization.control.snapshot.resources
     sources = [resources[edge.target] for edge in relations.get(_SOURCE, ()) if edge.target in resources]
     through = (edge for each in sources for edge in each.edges(CONNECTIONS))
     for edge in (*relations.get(CONNECTIONS, ()), *through):
-        document = services.store.document(CONNECTION, edge.target)
+        document = organization.store.document(CONNECTION, edge.target)
         if document is not None and egress.fault(document) is not None:
             raise InvalidError(
                 f"what is behind the connection `{resources[edge.target].name}` is not allowed to this organization; "

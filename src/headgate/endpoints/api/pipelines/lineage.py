@@ -9,9 +9,10 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
 from headgate.control.kernel.run_queue import RunFilter, RunRow
+from headgate.control.organizations.organization import Organization
 from headgate.endpoints.api.pipelines.figures import VisibleFigures
 from headgate.endpoints.api.pipelines.runs import cursor_at, may_read, may_see, read_cursor, runs_for
-from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.ndjson import accepts_ndjson_docs, ndjson_response, wants_ndjson
@@ -59,12 +60,12 @@ class Lineage(BaseModel):
 
 @router.get("/lineage", response_model=Lineage, **requires(DISCOVER, "{type}.see_runs"))
 def get_lineage(
-    services: CurrentContext,
+    organization: CurrentOrganization,
     moment: CurrentEvaluation,
     of: Annotated[Called, Query(description="a table, or a connection")],
 ) -> dict[str, Any]:
     """Show what a table came of, and what came of it, through every pipeline and table that the caller may see."""
-    found, known = moment.resource(of), list(_steps(services, moment))
+    found, known = moment.resource(of), list(_steps(organization, moment))
     return {
         "of": moment.name(found.id),
         "upstream": [_step(moment, *each) for each in walk(found.id, known, up=True)],
@@ -76,7 +77,7 @@ def get_lineage(
 @router.get("/lineage/events", response_model=LineageEventPage, **accepts_ndjson_docs("{type}.see_runs"))
 def list_lineage_events(
     request: Request,
-    services: CurrentContext,
+    organization: CurrentOrganization,
     moment: CurrentEvaluation,
     pipeline: Annotated[Called | None, Query(description="only of this pipeline")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="of so many runs at most")] = 50,
@@ -87,8 +88,8 @@ def list_lineage_events(
         pipeline=moment.resource(pipeline).id if pipeline is not None else None,
         before=None if cursor is None else read_cursor(cursor),
     )
-    found = runs_for(services.store, moment, wanted)
-    told = _telling(services, moment)
+    found = runs_for(organization.store, moment, wanted)
+    told = _telling(organization, moment)
     if wants_ndjson(request):
         return ndjson_response(event for each in found for event in told(*each))
     page = list(islice(found, limit + 1))
@@ -100,7 +101,7 @@ def list_lineage_events(
     }
 
 
-def _telling(services: EndpointContext, moment: Evaluation) -> Callable[[RunRow, Resource], Iterator[dict[str, Any]]]:
+def _telling(organization: Organization, moment: Evaluation) -> Callable[[RunRow, Resource], Iterator[dict[str, Any]]]:
     # Imported here: the library takes a while to load, and who asks for no events does without.
     from headgate.pipelines.lineage.events import EventBuilder  # noqa: PLC0415 (loaded late)
 
@@ -108,15 +109,15 @@ def _telling(services: EndpointContext, moment: Evaluation) -> Callable[[RunRow,
 
     def told(row: RunRow, pipeline: Resource) -> Iterator[dict[str, Any]]:
         teller = EventBuilder(moment.facts, sees, counts=figures.reads, says_why=may_read(moment, pipeline))
-        return teller.all(row, lambda: trace_of(services.organization, row))
+        return teller.all(row, lambda: trace_of(organization, row))
 
     return told
 
 
-def _steps(services: EndpointContext, moment: Evaluation) -> Iterator[Step]:
+def _steps(organization: Organization, moment: Evaluation) -> Iterator[Step]:
     """Yield the steps whose pipeline and both ends the caller may see."""
     sees = cache(moment.sees)
-    for id, document in services.store.documents(LATEST).items():
+    for id, document in organization.store.documents(LATEST).items():
         pipeline = moment.facts.resources.get(ResourceId(id))
         if pipeline is not None and may_see(moment, pipeline):
             found = steps(pipeline.id, RunId(str(document["run"])), trace_from_document(document))

@@ -14,6 +14,7 @@ from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.ports import RunConflictError
 from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunFilter
 from headgate.control.kernel.vocabulary import shipped_vocabulary
+from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.commands import DeletePipeline, SavePipeline
 from headgate.control.pipelines.states import STATES, ChangeState, MoveToCluster
 from headgate.control.pipelines.streams import AddStream, SwitchStream
@@ -25,7 +26,7 @@ from headgate.endpoints.api.pipelines.schedule_checks import require_acyclic_sch
 from headgate.endpoints.api.pipelines.select_checks import require_inputs
 from headgate.endpoints.api.resources.resources import readable
 from headgate.endpoints.common.cluster_checks import require_cluster
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext, Presents
+from headgate.endpoints.common.context import AppState, CurrentApp, CurrentCaller, CurrentOrganization, Presents
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
 from headgate.endpoints.common.lookup import default_project, resolve_visible, resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
@@ -79,7 +80,7 @@ class ClusterAssignment(StrictSchema):
 
 @router.get("/pipelines", response_model=page_model(PipelineSummary), **requires(DISCOVER))
 def list_pipelines(
-    services: CurrentContext,
+    organization: CurrentOrganization,
     moment: RequestedEvaluation,
     pages: CurrentPaging,
     kind: Annotated[Called | None, Query()] = None,
@@ -88,7 +89,7 @@ def list_pipelines(
     kinds = tuple(each for each in _pipeline_types() if kind in (None, each))
     found = (each for each in moment.facts.resources.values() if each.type in kinds and moment.sees(each.id))
     return page_of_rows(
-        _rows(services, moment, found), pages, ("name", "kind", "state", "run_as"), moment.facts.revision
+        _rows(organization, moment, found), pages, ("name", "kind", "state", "run_as"), moment.facts.revision
     )
 
 
@@ -96,7 +97,8 @@ def list_pipelines(
 def put_pipeline(
     pipeline: Called,
     definition: Annotated[Definition, Body()],
-    services: CurrentContext,
+    deployed: CurrentApp,
+    organization: CurrentOrganization,
     caller: CurrentCaller,
     write: Writes,
     credential: Presents,
@@ -109,11 +111,11 @@ def put_pipeline(
     if definition.name != pipeline.rpartition(".")[2]:
         raise InvalidError(f"the definition is of `{definition.name}`, the address says `{pipeline}`")
     touched = declared_io(definition)
-    edges = input_edges(touched, services.gate, caller)
-    place = default_project(services) if project_name is None else resource(services, caller, project_name)
+    edges = input_edges(touched, organization.gate, caller)
+    place = default_project(organization) if project_name is None else resource(organization, caller, project_name)
     # A hidden one is as missing: who may make a pipeline hears that the name is taken, nobody else anything of it.
-    id = _there(services, caller, pipeline, None if project_name is None else place) or ResourceId(new_id("pl"))
-    service = definition.run_as and principal(services, caller, definition.run_as, "service_principal")
+    id = _there(organization, caller, pipeline, None if project_name is None else place) or ResourceId(new_id("pl"))
+    service = definition.run_as and principal(organization, caller, definition.run_as, "service_principal")
     document = definition.model_dump(mode="json")
     command = SavePipeline(
         id, place, definition.kind, definition.name, edges, document, touched.attributes, service or None
@@ -121,34 +123,37 @@ def put_pipeline(
 
     def fits() -> None:
         after = definition.schedule.after if definition.schedule else None
-        require_acyclic_schedule(services, caller, definition.name, place, after)
-        require_cluster(services, definition.cluster, edges)
-        require_egress(services, edges)
-        _require_new_stream_names(services, id, definition)
+        require_acyclic_schedule(organization, caller, definition.name, place, after)
+        require_cluster(deployed.clusters, definition.cluster, edges)
+        require_egress(organization, deployed.egress(organization), edges)
+        _require_new_stream_names(organization, id, definition)
         require_chart(definition)
-        require_inputs(services, credential, caller, definition)
+        if deployed.has_spark(organization):
+            require_inputs(deployed.statements, credential, caller, definition)
 
     return write.execute(command, of=id, unless=fits, id=id, name=pipeline)
 
 
 @router.get("/pipelines/{pipeline}", response_model=Pipeline, **requires("{type}.describe"))
 def get_pipeline(
-    pipeline: Called, services: CurrentContext, moment: CurrentEvaluation, response: Response
+    pipeline: Called, organization: CurrentOrganization, moment: CurrentEvaluation, response: Response
 ) -> dict[str, Any]:
     """Show a pipeline with its definition."""
-    found = readable(services, moment, pipeline)
+    found = readable(organization, moment, pipeline)
     if found.type not in _pipeline_types():
-        raise NotFoundError(services.wording.hidden((pipeline,)))
-    stated = set_etag(response, services, moment.facts, found.id)
-    (row,) = _rows(services, moment, [found])
-    document = services.store.document("pipeline", found.id)
+        raise NotFoundError(organization.wording.hidden((pipeline,)))
+    stated = set_etag(response, organization, moment.facts, found.id)
+    (row,) = _rows(organization, moment, [found])
+    document = organization.store.document("pipeline", found.id)
     return {**row, "definition": document, "version": stated, "revision": moment.facts.revision}
 
 
 @router.delete("/pipelines/{pipeline}", **DONE, **requires("{type}.delete"))
-def delete_pipeline(pipeline: Called, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
+def delete_pipeline(
+    pipeline: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Delete a pipeline; the tables that it wrote stay."""
-    id = resource(services, caller, pipeline)
+    id = resource(organization, caller, pipeline)
     return write.execute(DeletePipeline(id), of=id, id=id)
 
 
@@ -156,11 +161,16 @@ def delete_pipeline(pipeline: Called, services: CurrentContext, caller: CurrentC
     "/pipelines/{pipeline}/streams", status_code=201, **DONE, **requires("{type}.add_stream", "connection.use")
 )
 def add_stream(
-    pipeline: Called, body: SourceStream, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+    pipeline: Called,
+    body: SourceStream,
+    deployed: CurrentApp,
+    organization: CurrentOrganization,
+    moment: CurrentEvaluation,
+    write: Writes,
 ) -> dict[str, Any]:
     """Add a stream to a source. From now on its runs use the caller's rights."""
     require_new_name(body.name)
-    found, definition, write = _defined(services, moment, pipeline, write)
+    found, definition, write = _defined(organization, moment, pipeline, write)
     if len(definition.streams) >= MAX_ENTRIES:
         raise ProblemError(
             422, "invalid", f"a definition has at most {MAX_ENTRIES:,} streams; make another for the rest"
@@ -170,10 +180,10 @@ def add_stream(
     taken = {each.table for each in outputs(definition.streams)} & {each.table for each in outputs((body,))}
     if taken:
         raise ProblemError(409, "taken", f"there is a stream into `{taken.pop()}` already")
-    edges = output_edges(outputs((body,)), services.gate, moment.caller)
+    edges = output_edges(outputs((body,)), organization.gate, moment.caller)
     streams = definition.model_copy(update={"streams": (*definition.streams, body)})
     command = AddStream(found.id, edges, streams.model_dump(mode="json"))
-    reached = partial(require_egress, services, found.relations)
+    reached = partial(require_egress, organization, deployed.egress(organization), found.relations)
     return write.execute(command, of=found.id, unless=reached, id=found.id)
 
 
@@ -181,27 +191,37 @@ def add_stream(
     "/pipelines/{pipeline}/streams/{stream}/enable", **DONE, **requires("{type}.enable_stream", "connection.use")
 )
 def enable_stream(
-    pipeline: Called, stream: Called, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+    pipeline: Called,
+    stream: Called,
+    deployed: CurrentApp,
+    organization: CurrentOrganization,
+    moment: CurrentEvaluation,
+    write: Writes,
 ) -> dict[str, Any]:
     """Have a stream count. From now on the runs use the caller's rights."""
-    return _switch(services, moment, pipeline, stream, write, enabled=True)
+    return _switch(deployed, organization, moment, pipeline, stream, write, enabled=True)
 
 
 @router.post("/pipelines/{pipeline}/streams/{stream}/disable", **DONE, **requires("{type}.disable_stream"))
 def disable_stream(
-    pipeline: Called, stream: Called, services: CurrentContext, moment: CurrentEvaluation, write: Writes
+    pipeline: Called,
+    stream: Called,
+    deployed: CurrentApp,
+    organization: CurrentOrganization,
+    moment: CurrentEvaluation,
+    write: Writes,
 ) -> dict[str, Any]:
     """Leave a stream out."""
-    return _switch(services, moment, pipeline, stream, write, enabled=False)
+    return _switch(deployed, organization, moment, pipeline, stream, write, enabled=False)
 
 
 def _changing(verb: str) -> Callable[..., Any]:
     def change_state(
-        pipeline: Called, services: CurrentContext, caller: CurrentCaller, write: Writes
+        pipeline: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
     ) -> dict[str, Any]:
-        id, run = resource(services, caller, pipeline), RunId(new_id("run"))
+        id, run = resource(organization, caller, pipeline), RunId(new_id("run"))
         for _ in range(_TRIES):
-            rows = tuple(services.store.runs(RunFilter(id, states=(QUEUED, RUNNING))))
+            rows = tuple(organization.store.runs(RunFilter(id, states=(QUEUED, RUNNING))))
             try:
                 return write.execute(ChangeState(id, verb, rows, run), of=id, id=id)
             except RunConflictError:  # one of them has just begun or ended
@@ -232,11 +252,15 @@ for _verb in STATES:
     **requires("{type}.move_to_cluster", "{type}.change_services_cluster"),
 )
 def move_resource_to_cluster(
-    resource_name: Called, body: ClusterAssignment, services: CurrentContext, caller: CurrentCaller, write: Writes
+    resource_name: Called,
+    body: ClusterAssignment,
+    organization: CurrentOrganization,
+    caller: CurrentCaller,
+    write: Writes,
 ) -> dict[str, Any]:
     """Run something, or a table's services, on another cluster."""
-    id = resource(services, caller, resource_name)
-    return write.execute(MoveToCluster(id, resource(services, caller, body.cluster)), of=id, id=id)
+    id = resource(organization, caller, resource_name)
+    return write.execute(MoveToCluster(id, resource(organization, caller, body.cluster)), of=id, id=id)
 
 
 def _pipeline_types() -> tuple[str, ...]:
@@ -244,28 +268,28 @@ def _pipeline_types() -> tuple[str, ...]:
     return (*shipped_vocabulary().pipeline_kinds, *_WITHOUT_DEFINITION)
 
 
-def _require_new_stream_names(services: EndpointContext, pipeline: ResourceId, definition: PipelineDefinition) -> None:
+def _require_new_stream_names(organization: Organization, pipeline: ResourceId, definition: PipelineDefinition) -> None:
     """Raise `InvalidError` if a stream that the pipeline does not have yet has a name that nothing can be given."""
     if not isinstance(definition, Streaming):
         return
-    before = services.store.document("pipeline", pipeline) or {}
+    before = organization.store.document("pipeline", pipeline) or {}
     known = {each["name"] for each in before.get("streams", ())}
     for stream in definition.streams:
         if stream.name not in known:
             require_new_name(stream.name)
 
 
-def _there(services: EndpointContext, caller: Caller, pipeline: str, place: ResourceId | None) -> ResourceId | None:
+def _there(organization: Organization, caller: Caller, pipeline: str, place: ResourceId | None) -> ResourceId | None:
     """Return the pipeline of this name that the caller may see: at a place, or wherever it is the name of."""
-    control = services.control
+    control = organization.control
     if place is None:
         return resolve_visible(control.answers, caller, control.now, pipeline)
     found = control.snapshot.children.get(place, NO_NAMES).get(pipeline.rpartition(".")[2])
     return found if found is not None and control.is_visible(caller, found) else None
 
 
-def _rows(services: EndpointContext, moment: Evaluation, found: Any) -> list[dict[str, Any]]:
-    facts, name = moment.facts, display_name_for(services, moment)
+def _rows(organization: Organization, moment: Evaluation, found: Any) -> list[dict[str, Any]]:
+    facts, name = moment.facts, display_name_for(organization, moment)
     running = {run.pipeline for run in facts.runs.values()}
     return [
         {
@@ -281,32 +305,39 @@ def _rows(services: EndpointContext, moment: Evaluation, found: Any) -> list[dic
 
 
 def _switch(
-    services: EndpointContext, moment: Evaluation, pipeline: str, stream: str, write: Write, *, enabled: bool
+    deployed: AppState,
+    organization: Organization,
+    moment: Evaluation,
+    pipeline: str,
+    stream: str,
+    write: Write,
+    *,
+    enabled: bool,
 ) -> dict[str, Any]:
-    found, definition, write = _defined(services, moment, pipeline, write)
+    found, definition, write = _defined(organization, moment, pipeline, write)
     meant = next((each for each in definition.streams if each.name == stream), None)
     tables = tuple(parts(each.table) for each in outputs((meant,))) if meant else ()
     layer = moment.facts.find(tables[0][:-1]) if tables else None
     if meant is None or layer is None:
-        raise NotFoundError(services.wording.hidden((pipeline, stream)))
+        raise NotFoundError(organization.wording.hidden((pipeline, stream)))
     streams = tuple(
         each.model_copy(update={"enabled": enabled}) if each is meant else each for each in definition.streams
     )
     titles = tuple(each[-1] for each in tables)
     document: Mapping[str, Any] = definition.model_copy(update={"streams": streams}).model_dump(mode="json")
-    reached = partial(require_egress, services, found.relations) if enabled else None
+    reached = partial(require_egress, organization, deployed.egress(organization), found.relations) if enabled else None
     command = SwitchStream(found.id, layer.id, titles, enabled, document)
     return write.execute(command, of=found.id, unless=reached, id=found.id)
 
 
 def _defined(
-    services: EndpointContext, moment: Evaluation, name: str, write: Write
+    organization: Organization, moment: Evaluation, name: str, write: Write
 ) -> tuple[Resource, Streaming, Write]:
     """Return what has streams with its definition, and the write for exactly that version of it."""
-    found = readable(services, moment, name)
+    found = readable(organization, moment, name)
     # Before the definition is read: a change in between makes it the version of an older one.
-    stated = resource_version(moment.facts, services.store, found.id)
-    document = services.store.document("pipeline", found.id)
+    stated = resource_version(moment.facts, organization.store, found.id)
+    document = organization.store.document("pipeline", found.id)
     definition = defined(document) if document is not None else None
     if not isinstance(definition, Streaming):
         raise ProblemError(422, "invalid", f"`{name}` has no definition with streams")

@@ -15,11 +15,12 @@ from headgate.control.kernel.command import model_has_action
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ports import RunConflictError, Store
 from headgate.control.kernel.run_queue import RunFilter, RunLogLine, RunRow
+from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.runs import CancelRun
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.endpoints.api.pipelines.figures import VisibleFigures
-from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
 from headgate.endpoints.common.lookup import Text, full_name
 from headgate.endpoints.common.paging import MAX_PAGE
@@ -96,7 +97,7 @@ class RunLogPage(BaseModel):
 
 @router.get("/runs", response_model=page_model(RunSummary), **requires("{type}.see_runs"))
 def list_runs(
-    services: CurrentContext,
+    organization: CurrentOrganization,
     moment: CurrentEvaluation,
     pipeline: Annotated[Called | None, Query()] = None,
     state: Annotated[State | None, Query()] = None,
@@ -111,23 +112,23 @@ def list_runs(
         since=since,
         before=None if cursor is None else read_cursor(cursor),
     )
-    found = list(islice(runs_for(services.store, moment, wanted), limit + 1))
+    found = list(islice(runs_for(organization.store, moment, wanted), limit + 1))
     page = found[:limit]
     last = page[-1][0] if len(found) > limit else None
     return {
-        "items": [_line(services, moment, row, pipeline) for row, pipeline in page],
+        "items": [_line(organization, moment, row, pipeline) for row, pipeline in page],
         "next": None if last is None else cursor_at(last),
         "revision": moment.facts.revision,
     }
 
 
 @router.get("/runs/{run}", response_model=Run, **requires("{type}.see_runs"))
-def get_run(run: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
+def get_run(run: Called, organization: CurrentOrganization, moment: CurrentEvaluation) -> dict[str, Any]:
     """Show a run's state, progress and figures, and how its log begins."""
-    row, pipeline = visible_run(services, moment, run)
-    said = services.store.log_lines(row.run) if may_read(moment, pipeline) else ()
+    row, pipeline = visible_run(organization, moment, run)
+    said = organization.store.log_lines(row.run) if may_read(moment, pipeline) else ()
     return {
-        **_line(services, moment, row, pipeline),
+        **_line(organization, moment, row, pipeline),
         **VisibleFigures(moment).of(pipeline, row.figures),
         "log": [_said(each) for each in said],
         "revision": moment.facts.revision,
@@ -137,16 +138,16 @@ def get_run(run: Called, services: CurrentContext, moment: CurrentEvaluation) ->
 @router.get("/runs/{run}/log", response_model=RunLogPage, **requires("{type}.see_logs"))
 def get_run_log(
     run: Called,
-    services: CurrentContext,
+    organization: CurrentOrganization,
     moment: CurrentEvaluation,
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="only what was said after this line")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000, description="so many lines at most")] = 1000,
 ) -> dict[str, Any]:
     """Show a part of a run's log."""
-    row, pipeline = visible_run(services, moment, run)
+    row, pipeline = visible_run(organization, moment, run)
     if not may_read(moment, pipeline):
-        services.control.require(Question(moment.caller, f"{pipeline.type}.{_LOGS}", pipeline.id))
-    said = services.store.log_lines(row.run, after, limit)
+        organization.control.require(Question(moment.caller, f"{pipeline.type}.{_LOGS}", pipeline.id))
+    said = organization.store.log_lines(row.run, after, limit)
     items = [_said(each) for each in said]
     # The state was read before the lines: whoever has heard the last word of an ended run has heard all.
     over = row.ended is not None and len(said) < limit
@@ -154,10 +155,12 @@ def get_run_log(
 
 
 @router.post("/runs/{run}/cancel", **DONE, **requires("{type}.cancel", "{type}.trigger"))
-def cancel_run(run: Called, services: CurrentContext, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def cancel_run(
+    run: Called, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
+) -> dict[str, Any]:
     """End a run before its time, or take it from the queue."""
     for _ in range(_TRIES):
-        row, _pipeline = visible_run(services, moment, run)
+        row, _pipeline = visible_run(organization, moment, run)
         try:
             return write.execute(CancelRun(row), id=run)
         except RunConflictError:  # it has just begun or ended
@@ -165,9 +168,9 @@ def cancel_run(run: Called, services: CurrentContext, moment: CurrentEvaluation,
     raise ProblemError(409, "changed", f"the run `{run}` does not stand still; try again")
 
 
-def visible_run(services: EndpointContext, moment: Evaluation, run: str) -> tuple[RunRow, Resource]:
+def visible_run(organization: Organization, moment: Evaluation, run: str) -> tuple[RunRow, Resource]:
     """Return a run that the caller may see, with its pipeline. Raises the same `NotFoundError` for any other."""
-    row = services.store.run(RunId(run))
+    row = organization.store.run(RunId(run))
     pipeline = moment.facts.resources.get(row.pipeline) if row else None
     if row is None or pipeline is None or not may_see(moment, pipeline):
         raise NotFoundError(f"there is no run `{run}` that you may see")
@@ -201,8 +204,8 @@ def known_action(moment: Evaluation, found: Resource, verb: str) -> str | None:
     return action if model is not None and model_has_action(model, action) else None
 
 
-def _line(services: EndpointContext, moment: Evaluation, row: RunRow, pipeline: Resource) -> dict[str, Any]:
-    name = display_name_for(services, moment)
+def _line(organization: Organization, moment: Evaluation, row: RunRow, pipeline: Resource) -> dict[str, Any]:
+    name = display_name_for(organization, moment)
     return {
         "run": row.run,
         "pipeline": pipeline.id,

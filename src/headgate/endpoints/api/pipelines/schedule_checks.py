@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 
 from headgate.control.kernel.errors import InvalidError
-from headgate.endpoints.common.context import EndpointContext
+from headgate.control.organizations.organization import Organization
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.pipelines.scheduling.scheduler import has_cycle, same_project
 
 
 def require_acyclic_schedule(
-    services: EndpointContext, caller: Caller, name: str, place: ResourceId, after: str | None
+    organization: Organization, caller: Caller, name: str, place: ResourceId, after: str | None
 ) -> None:
     """Raise `InvalidError` if a pipeline would come after itself, as far as the caller may see what it comes after."""
     if after is None:
         return
-    control, documents = services.control, services.store.documents("pipeline")
+    control, documents = organization.control, organization.store.documents("pipeline")
     there = [each for each in control.snapshot.resources.values() if each.id in documents]
 
     def before(pipeline: str) -> Iterator[str]:

@@ -6,7 +6,6 @@ from typing import Any
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.questions.messages import split_request_link
 from headgate.control.text.error_text import REFUSED_STATE, mask
-from headgate.endpoints.common.context import EndpointContext
 from headgate.endpoints.common.problems import ProblemError
 from headgate.facts.caller import Caller
 from headgate.pipelines.definitions.chart import MOST_BYTES, MOST_ROWS, ChartRows, as_json
@@ -20,6 +19,7 @@ from headgate.pipelines.definitions.select import (
 )
 from headgate.pipelines.json_size import RowSizeError, batches_within
 from headgate.spark.authority import PresentedCredential
+from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import TOO_MANY, StatementError, StatementRequest
 
 _SECONDS = 60.0
@@ -30,16 +30,18 @@ _FAILED = "Error occurred during query planning:"
 """How EXPLAIN begins to say that there is no plan."""
 
 
-def require_inputs(services: EndpointContext, credential: PresentedCredential, caller: Caller, definition: Any) -> None:
+def require_inputs(
+    statements: StatementStore, credential: PresentedCredential, caller: Caller, definition: Any
+) -> None:
     """Raise `InvalidError` for a definition whose SELECT Spark cannot read, or that does not declare what it reads.
 
-    What the caller may not read, and everything while there is no Spark, is left to the runs: they are held to it.
+    What the caller may not read, and everything while Spark does not answer, is left to the runs: they are held to it.
     What is refused to everybody is not.
     """
-    if not isinstance(definition, SelectingDefinition) or not services.deployed.has_spark(services.organization):
+    if not isinstance(definition, SelectingDefinition):
         return
     try:
-        answer = _answer(services, credential, caller, f"EXPLAIN EXTENDED {wrapped(definition.sql)}", _BYTES)
+        answer = _answer(statements, credential, caller, f"EXPLAIN EXTENDED {wrapped(definition.sql)}", _BYTES)
     except StatementError as error:
         if error.condition == TOO_MANY:
             raise
@@ -63,7 +65,7 @@ def _is_of_the_text(error: StatementError) -> bool:
 
 
 def rows_for(
-    services: EndpointContext, credential: PresentedCredential, caller: Caller, definition: SelectingDefinition
+    statements: StatementStore, credential: PresentedCredential, caller: Caller, definition: SelectingDefinition
 ) -> ChartRows:
     """Return the first rows of a definition's SELECT, with the caller's rights.
 
@@ -71,14 +73,14 @@ def rows_for(
         StatementError: Spark or the guard did not run the SELECT.
         ProblemError: the first row is too large.
     """
-    return _answer(services, credential, caller, wrapped(definition.sql), MOST_BYTES)
+    return _answer(statements, credential, caller, wrapped(definition.sql), MOST_BYTES)
 
 
 def _answer(
-    services: EndpointContext, credential: PresentedCredential, caller: Caller, text: str, size: int
+    statements: StatementStore, credential: PresentedCredential, caller: Caller, text: str, size: int
 ) -> ChartRows:
     wanted = StatementRequest(text, parameters(None), MOST_ROWS, _BYTES, _SECONDS)
-    reading = services.statements.begin(credential, caller.principal, wanted)
+    reading = statements.begin(credential, caller.principal, wanted)
     try:
         columns, _ = reading.open()
         batches, is_cut = batches_within(reading.batches(), size)

@@ -13,9 +13,10 @@ from headgate.control.kernel.batch import Batch
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.run_queue import ENDED_STATES, QUEUED, RunFilter
+from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.runs import QueueRun
 from headgate.endpoints.api.pipelines.runs import visible_run
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.context import AppState, CurrentApp, CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation
 from headgate.endpoints.common.lookup import Text, resource
 from headgate.endpoints.common.problems import ProblemError
@@ -68,22 +69,29 @@ class BackfillCreate(StrictSchema):
 
 @router.post("/pipelines/{pipeline}/runs", status_code=202, **DONE, **requires("{type}.trigger"))
 def trigger_pipeline(
-    pipeline: Called, services: CurrentContext, caller: CurrentCaller, write: Writes
+    pipeline: Called, deployed: CurrentApp, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Have a pipeline run as soon as it may; `/runs/{run}` tells how it goes."""
     run = RunId(new_id("run"))
-    target = resource(services, caller, pipeline)
-    answer = write.execute(QueueRun(run, target), unless=lambda: _require_room(services, target), id=run, run=run)
-    services.runner.wake()
+    target = resource(organization, caller, pipeline)
+    answer = write.execute(
+        QueueRun(run, target), unless=lambda: _require_room(deployed, organization, target), id=run, run=run
+    )
+    deployed.runner.wake()
     return answer
 
 
 @router.post("/pipelines/{pipeline}/backfill", status_code=202, **DONE, **requires("{type}.trigger"))
 def backfill_pipeline(
-    pipeline: Called, body: BackfillCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
+    pipeline: Called,
+    body: BackfillCreate,
+    deployed: CurrentApp,
+    organization: CurrentOrganization,
+    caller: CurrentCaller,
+    write: Writes,
 ) -> dict[str, Any]:
     """Have a pipeline run for a range of its cursor, in one run or one for each step. A dry run lists them."""
-    id, ranges, now = resource(services, caller, pipeline), body.ranges(), services.control.now
+    id, ranges, now = resource(organization, caller, pipeline), body.ranges(), organization.control.now
     runs = [RunId(new_id("run")) for _ in ranges]
     commands = tuple(
         QueueRun(run, id, "backfill", now + number * _NEXT, since, until)
@@ -92,25 +100,29 @@ def backfill_pipeline(
     parts = [{"since": since, "until": until} for since, until in ranges]
 
     def fits() -> None:
-        _require_room(services, id, len(runs))
-        _require_ranges(services, id)
+        _require_room(deployed, organization, id, len(runs))
+        _require_ranges(organization, id)
 
     answer = write.execute(Batch(commands, "run.backfill"), unless=fits, runs=runs, ranges=parts)
-    services.runner.wake()
+    deployed.runner.wake()
     return {**answer, "ranges": parts}
 
 
 @router.post("/runs/{run}/retry", status_code=202, **DONE, **requires("{type}.trigger"))
-def retry_run(run: Called, services: CurrentContext, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def retry_run(
+    run: Called, deployed: CurrentApp, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
+) -> dict[str, Any]:
     """Have a run that has ended carried out again, as a new one for the same range."""
-    row, _ = visible_run(services, moment, run)
+    row, _ = visible_run(organization, moment, run)
     if row.state not in ENDED_STATES:
         raise ProblemError(409, "under-way", f"the run `{run}` is {row.state}; it can be cancelled, or waited for")
     again = RunId(new_id("run"))
     why = "manual" if (row.since, row.until) == (None, None) else "backfill"
     command = QueueRun(again, row.pipeline, why, None, row.since, row.until)
-    answer = write.execute(command, unless=lambda: _require_room(services, row.pipeline), id=again, run=again)
-    services.runner.wake()
+    answer = write.execute(
+        command, unless=lambda: _require_room(deployed, organization, row.pipeline), id=again, run=again
+    )
+    deployed.runner.wake()
     return answer
 
 
@@ -137,20 +149,20 @@ def _text(value: object) -> str | None:
     return value.isoformat() if isinstance(value, date) else None if value is None else str(value)
 
 
-def _require_ranges(services: EndpointContext, pipeline: ResourceId) -> None:
+def _require_ranges(organization: Organization, pipeline: ResourceId) -> None:
     """Raise `InvalidError` for a pipeline whose runs are never about a part of the past."""
-    document = services.store.document("pipeline", pipeline)
+    document = organization.store.document("pipeline", pipeline)
     definition = defined(document) if document is not None else None
     whole = kind_of(definition).whole(definition) if definition is not None else None
     if whole is not None:
         raise InvalidError(whole)
 
 
-def _require_room(services: EndpointContext, pipeline: ResourceId, more: int = 1) -> None:
+def _require_room(deployed: AppState, organization: Organization, pipeline: ResourceId, more: int = 1) -> None:
     """Raise `ProblemError` unless the organization has Spark here and the pipeline may have so many more queued runs."""
-    if not services.deployed.has_spark(services.organization):
+    if not deployed.has_spark(organization):
         raise ProblemError(409, "not-served", "this organization has no Spark here, on which its pipelines could run")
-    queued = services.store.count_runs(RunFilter(pipeline, states=(QUEUED,)))
+    queued = organization.store.count_runs(RunFilter(pipeline, states=(QUEUED,)))
     if queued + more > MOST_QUEUED:
         detail = (
             f"the pipeline has {queued:,} queued runs, and at most {MOST_QUEUED:,} may be queued; "

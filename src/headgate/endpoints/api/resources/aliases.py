@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from pydantic import Field, create_model
 
 from headgate.endpoints.api.resources.resources import ResourceCreate, ResourceSummary, create_resource, list_resources
+from headgate.endpoints.common.context import CurrentApp
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, RequestedEvaluation
 from headgate.endpoints.common.lookup import LAKE, ORGANIZATION_NAME
 from headgate.endpoints.common.paging import CurrentPaging
@@ -52,10 +53,11 @@ def _create(noun: _Noun) -> Callable[..., Any]:
 
     def create(
         body: body_type,  # pyright: ignore[reportInvalidTypeForm] (FastAPI reads the type of the body here)
+        deployed: CurrentApp,
         moment: CurrentEvaluation,
         write: Writes,
     ) -> dict[str, Any]:
-        return create_resource(ResourceCreate(type=noun.type, **dict(body)), moment, write)
+        return create_resource(ResourceCreate(type=noun.type, **dict(body)), deployed, moment, write)
 
     return create
 

@@ -17,12 +17,13 @@ from headgate.control.connections.commands import (
     PostgreSql,
     secret_of,
 )
-from headgate.control.connections.vault import VaultError
+from headgate.control.connections.vault import Vault, VaultError
 from headgate.control.connections.vault_rotation import reseal_new_secret
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
+from headgate.control.organizations.organization import Organization
 from headgate.endpoints.api.resources.resources import ResourceSummary, list_resources, readable
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentApp, CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, RequestedEvaluation
 from headgate.endpoints.common.lookup import Text, default_project, resource
 from headgate.endpoints.common.paging import CurrentPaging
@@ -115,23 +116,27 @@ def list_connections(moment: RequestedEvaluation, pages: CurrentPaging) -> dict[
     **requires("project.create_connection"),
 )
 def create_connection(
-    body: ConnectionCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
+    body: ConnectionCreate,
+    deployed: CurrentApp,
+    organization: CurrentOrganization,
+    caller: CurrentCaller,
+    write: Writes,
 ) -> dict[str, Any]:
     """Declare a place. Who makes a connection lends its use to others by assignments."""
-    place = default_project(services) if body.project is None else resource(services, caller, body.project)
+    place = default_project(organization) if body.project is None else resource(organization, caller, body.project)
     id = ResourceId(new_id("c"))
     behind, secret = _behind(body), _secret(body)
-    sealed = _sealed(services, id, secret)
+    sealed, egress = _sealed(deployed.vault, id, secret), deployed.egress(organization)
     command = CreateConnection(id, place, body.name, behind, sealed)
 
     def is_allowed() -> None:
-        fault = services.egress.fault(behind.document())
+        fault = egress.fault(behind.document())
         if fault is not None:
             raise InvalidError(fault)
 
-    warning: dict[str, Any] = _warning(behind) if services.egress.fault(behind.document()) is None else {}
+    warning: dict[str, Any] = _warning(behind) if egress.fault(behind.document()) is None else {}
     answer = write.execute(command, of=id, unless=is_allowed, id=id, name=body.name, **warning)
-    _reseal(services, id, sealed, secret)
+    _reseal(deployed.vault, organization, id, sealed, secret)
     return answer
 
 
@@ -141,38 +146,45 @@ def create_connection(
     response_model_exclude_none=True,
     **requires("connection.describe"),
 )
-def get_connection(connection: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
+def get_connection(
+    connection: Called, deployed: CurrentApp, organization: CurrentOrganization, moment: CurrentEvaluation
+) -> dict[str, Any]:
     """Show what is behind a connection."""
-    found = readable(services, moment, connection)
-    document = services.store.document(CONNECTION, found.id)
+    found = readable(organization, moment, connection)
+    document = organization.store.document(CONNECTION, found.id)
     if found.type != _TYPE or document is None:
-        raise NotFoundError(services.wording.hidden((connection,)))
-    shown = {**document, "id": found.id, "name": found.name, "refused": services.egress.fault(document)}
+        raise NotFoundError(organization.wording.hidden((connection,)))
+    shown = {**document, "id": found.id, "name": found.name, "refused": deployed.egress(organization).fault(document)}
     return {**shown, "revision": moment.facts.revision}
 
 
 @router.put("/connections/{connection}/secret", **DONE, **requires("connection.edit"))
 def put_connection_secret(
-    connection: Called, body: ConnectionSecret, services: CurrentContext, caller: CurrentCaller, write: Writes
+    connection: Called,
+    body: ConnectionSecret,
+    deployed: CurrentApp,
+    organization: CurrentOrganization,
+    caller: CurrentCaller,
+    write: Writes,
 ) -> dict[str, Any]:
     """Put another secret in the place of a connection's; runs that connect from now on use that."""
-    id = resource(services, caller, connection)
-    document = services.store.document(CONNECTION, id) or {}
+    id = resource(organization, caller, connection)
+    document = organization.store.document(CONNECTION, id) or {}
     secret = secret_of(str(document.get("kind", _TYPE)), body.password, body.headers)
     if body.password is None and body.headers is None:
         raise InvalidError("say the new `password`, or the new `headers`")
-    sealed = _sealed(services, id, secret) or {}
+    sealed = _sealed(deployed.vault, id, secret) or {}
     answer = write.execute(ChangeSecret(id, sealed), of=id, id=id)
-    _reseal(services, id, sealed, secret)
+    _reseal(deployed.vault, organization, id, sealed, secret)
     return answer
 
 
 @router.delete("/connections/{connection}", **DONE, **requires("connection.delete"))
 def delete_connection(
-    connection: Called, services: CurrentContext, caller: CurrentCaller, write: Writes
+    connection: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Delete a connection; what declares it can no longer reach what was behind it."""
-    id = resource(services, caller, connection)
+    id = resource(organization, caller, connection)
     return write.execute(DeleteConnection(id), of=id, id=id)
 
 
@@ -197,19 +209,19 @@ def _secret(body: ConnectionCreate) -> dict[str, str] | None:
     return dict(secret_of("http", None, body.http.headers)) if body.http is not None else None
 
 
-def _sealed(services: EndpointContext, connection: ResourceId, secret: Any) -> Any:
+def _sealed(vault: Vault, connection: ResourceId, secret: Any) -> Any:
     if secret is None:
         return None
     try:
-        return services.deployed.vault.seal(connection, secret)
+        return vault.seal(connection, secret)
     except VaultError as error:
         raise ProblemError(503, "unavailable", str(error)) from error
 
 
-def _reseal(services: EndpointContext, connection: ResourceId, sealed: Any, secret: Any) -> None:
+def _reseal(vault: Vault, organization: Organization, connection: ResourceId, sealed: Any, secret: Any) -> None:
     if not sealed:
         return
     try:
-        reseal_new_secret(services.store, services.deployed.vault, connection, sealed, secret)
+        reseal_new_secret(organization.store, vault, connection, sealed, secret)
     except VaultError as error:
         raise ProblemError(503, "unavailable", str(error)) from error

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.models_in_force import active_models
-from headgate.endpoints.common.context import CurrentContext
+from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only
 from headgate.endpoints.common.schemas import Called, page_model
@@ -66,23 +66,23 @@ class AccessModel(ModelSummary):
 @router.get(
     "/models", response_model=page_model(ModelSummary), **caller_only("by which rules everybody here is decided about")
 )
-def list_models(services: CurrentContext, pages: CurrentPaging) -> dict[str, Any]:
+def list_models(organization: CurrentOrganization, pages: CurrentPaging) -> dict[str, Any]:
     """List the access models of the deployment."""
-    models = services.control.models.values()
-    rows = (_line(services, each) for each in models)
-    return page_of_rows(rows, pages, ("name",), services.control.snapshot.revision, key="name")
+    models = organization.control.models.values()
+    rows = (_line(organization, each) for each in models)
+    return page_of_rows(rows, pages, ("name",), organization.control.snapshot.revision, key="name")
 
 
 @router.get(
     "/models/{model}", response_model=AccessModel, **caller_only("by which rules everybody here is decided about")
 )
-def get_model(model: Called, services: CurrentContext) -> dict[str, Any]:
+def get_model(model: Called, organization: CurrentOrganization) -> dict[str, Any]:
     """Tell what an access model says: its types, its switches, its roles and what they give."""
-    found = services.control.models.get(model)
+    found = organization.control.models.get(model)
     if found is None:
-        raise NotFoundError(services.wording.hidden((model,)))
+        raise NotFoundError(organization.wording.hidden((model,)))
     return {
-        **_line(services, found),
+        **_line(organization, found),
         "types": [
             {"name": each.name, "word": each.word, "parents": list(each.parents), "implicit": each.implicit}
             for each in found.types.values()
@@ -105,8 +105,8 @@ def get_model(model: Called, services: CurrentContext) -> dict[str, Any]:
     }
 
 
-def _line(services: CurrentContext, model: Model) -> dict[str, Any]:
-    there = any(each.name == model.name for each in active_models(services.control))
+def _line(organization: CurrentOrganization, model: Model) -> dict[str, Any]:
+    there = any(each.name == model.name for each in active_models(organization.control))
     return {"name": model.name, "version": model.version, "hash": model.hash, "in_force": there}
 
 

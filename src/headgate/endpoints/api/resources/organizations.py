@@ -15,7 +15,6 @@ from headgate.control.deployment.break_glass import break_glass
 from headgate.control.kernel.errors import AlreadyExistsError, NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.commands import DEPLOYMENT
-from headgate.control.organizations.organization import Organization
 from headgate.control.organizations.organization_life import EndOrganization, RenameOrganization
 from headgate.control.organizations.removal import require_removable
 from headgate.control.resources.changes import RenameResource
@@ -23,7 +22,7 @@ from headgate.control.resources.commands import DeleteResource
 from headgate.decision.types import Question
 from headgate.endpoints.api.identity.me import organization_name
 from headgate.endpoints.auth.dependencies import CurrentAuth
-from headgate.endpoints.common.context import AppState, CurrentApp, CurrentContext, EndpointContext
+from headgate.endpoints.common.context import AppState, CurrentApp, CurrentOrganization
 from headgate.endpoints.common.deployment_callers import ByAnyone, ByUser
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only, requires
@@ -84,17 +83,17 @@ class OrganizationCreated(OrganizationSummary):
 
 
 @router.get("/organization", response_model=OrganizationDetails, **caller_only("who is in it knows where that is"))
-def get_organization(services: CurrentContext, response: Response) -> dict[str, Any]:
+def get_organization(deployed: CurrentApp, organization: CurrentOrganization, response: Response) -> dict[str, Any]:
     """Tell about the organization that the request is for."""
-    facts, id = services.control.snapshot, services.organization.id
-    shown = set_etag(response, services, facts, id)
+    facts, id = organization.control.snapshot, organization.id
+    shown = set_etag(response, organization, facts, id)
     return {
         "id": id,
-        "name": organization_name(services),
+        "name": organization_name(deployed, organization),
         "model": facts.model,
         "tree": facts.governs.get(id),
         "attributes": facts.resources[id].attributes,
-        "break_glass": break_glass(facts, services.control.now),
+        "break_glass": break_glass(facts, organization.control.now),
         "version": shown,
         "revision": facts.revision,
     }
@@ -105,33 +104,35 @@ def get_organization(services: CurrentContext, response: Response) -> dict[str, 
     **DONE,
     **requires("organization.edit", "organization.change_settings", "organization.manage_users"),
 )
-def update_organization(body: OrganizationPatch, services: CurrentContext, write: Writes) -> dict[str, Any]:
+def update_organization(
+    body: OrganizationPatch, deployed: CurrentApp, organization: CurrentOrganization, write: Writes
+) -> dict[str, Any]:
     """Give the organization another name. What else it is, the deployment says."""
-    id = services.organization.id
+    id = organization.id
 
     def rename() -> None:
         try:
-            _deployment(services).control.execute(RenameResource(id, body.name), None, write.call)
+            deployed.organizations.deployment.control.execute(RenameResource(id, body.name), None, write.call)
         except AlreadyExistsError:
             # A concurrent repeat renamed it, or an earlier attempt ended before it wrote to the organization's log.
-            if organization_name(services) != body.name:
+            if organization_name(deployed, organization) != body.name:
                 raise
 
     return write.execute(RenameOrganization(body.name), id, first=rename, id=id, name=body.name)
 
 
 @router.delete("/organization", **DONE, **requires("organization.delete"))
-def delete_organization(services: CurrentContext, write: Writes) -> dict[str, Any]:
+def delete_organization(deployed: CurrentApp, organization: CurrentOrganization, write: Writes) -> dict[str, Any]:
     """End the organization: nobody is in it any more. Its log stays, for the operator."""
-    id = services.organization.id
+    id = organization.id
 
     def unlist() -> None:
         # A concurrent repeat unlisted it, or an earlier attempt ended before it wrote to the organization's log.
         with suppress(NotFoundError):
-            _deployment(services).control.execute(DeleteResource(id), None, write.call)
+            deployed.organizations.deployment.control.execute(DeleteResource(id), None, write.call)
 
     def unless() -> None:
-        require_removable(services.deployed.organizations, id)
+        require_removable(deployed.organizations, id)
 
     return write.execute(EndOrganization(), id, unless=unless, first=unlist, id=id)
 
@@ -143,7 +144,7 @@ def list_organizations(deployed: CurrentApp, who: ByAnyone, pages: CurrentPaging
     """List the organizations that the caller is in, suspended ones too."""
     there = deployed.organizations.deployment.control.snapshot
     mine = [each for each in deployed.organizations.of(who.principal) if each.caller(who) or each.is_suspended_for(who)]
-    rows = ({"id": each.id, "name": _named(deployed, each)} for each in mine)
+    rows = ({"id": each.id, "name": organization_name(deployed, each)} for each in mine)
     return page_of_rows(rows, pages, ("name", "id"), there.revision)
 
 
@@ -152,26 +153,29 @@ async def founding_write(
 ) -> AsyncGenerator[Write]:
     """Yield the write that creates an organization; its answer is kept in the new organization's log."""
     root = _root(caller.principal, wants.key)
-    services = EndpointContext(deployed, await run_in_threadpool(deployed.organizations.draft, root))
-    async with writing(request, response, services, caller, wants) as write:
+    organization = await run_in_threadpool(deployed.organizations.draft, root)
+    async with writing(request, response, organization, caller, wants) as write:
         yield write
 
 
 @router.post("/organizations", status_code=201, response_model=OrganizationCreated, **requires(_CREATE, _ASSIGN_OWNER))
 def create_organization(
-    body: OrganizationCreate, ways: CurrentAuth, write: Annotated[Write, Depends(founding_write)]
+    body: OrganizationCreate,
+    deployed: CurrentApp,
+    ways: CurrentAuth,
+    write: Annotated[Write, Depends(founding_write)],
 ) -> dict[str, Any]:
     """Begin an organization, where the deployment's model lets the caller."""
-    root, organizations = write.services.organization.id, write.services.deployed.organizations
+    root, organizations = write.organization.id, deployed.organizations
     attributes = {"domain": (body.domain,)} if body.domain is not None else dict[str, tuple[str, ...]]()
-    owner, name = _owner(write.services.deployed, ways, write.caller, body.owner)
+    owner, name = _owner(deployed, ways, write.caller, body.owner)
     founding = OrganizationSpec(root, body.name, owner, name, body.model, body.tree, attributes)
     reply = write.reply(id=root, name=body.name)
     begins = write.call_for(reply)
     if write.dry_run:
         preview_founding(organizations, founding, write.caller, write.call)
         write.response.status_code = 200
-        return {"revision": write.services.control.snapshot.revision, **reply.made, "dry_run": True}
+        return {"revision": write.organization.control.snapshot.revision, **reply.made, "dry_run": True}
     bootstrap.create_organization(organizations, founding, write.caller, write.call, begins)
     return reply.answer
 
@@ -191,12 +195,3 @@ def _root(principal: PrincipalId, key: str | None) -> ResourceId:
     if key is None:
         return ResourceId(new_id("o"))
     return ResourceId(f"o_{hashlib.sha256(f'{len(principal)}:{principal}{key}'.encode()).hexdigest()[:32]}")
-
-
-def _deployment(services: EndpointContext) -> Organization:
-    return services.deployed.organizations.deployment
-
-
-def _named(deployed: AppState, organization: Organization) -> str:
-    there = deployed.organizations.deployment.control.snapshot.resources.get(organization.id)
-    return there.name if there else organization.id

@@ -9,7 +9,7 @@ from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.commands import GovernProject
 from headgate.control.resources.changes import RenameResource
 from headgate.control.resources.commands import CreateResource, DeleteResource
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext
+from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.lookup import ORGANIZATION_NAME, one, resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
@@ -61,44 +61,48 @@ def list_projects(asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str
 
 @router.post("/projects", status_code=201, **DONE, **requires("organization.create_project"))
 def create_project(
-    body: ProjectCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
+    body: ProjectCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Make a project."""
     id = ResourceId(new_id("r"))
-    command = CreateResource(id, _TYPE, resource(services, caller, ORGANIZATION_NAME), body.name)
+    command = CreateResource(id, _TYPE, resource(organization, caller, ORGANIZATION_NAME), body.name)
     return write.execute(command, id, id=id, name=body.name)
 
 
 @router.get("/projects/{project}", response_model=Project, **requires(DISCOVER))
-def get_project(project: Called, services: CurrentContext, caller: CurrentCaller, response: Response) -> dict[str, Any]:
+def get_project(
+    project: Called, organization: CurrentOrganization, caller: CurrentCaller, response: Response
+) -> dict[str, Any]:
     """Tell about a project."""
-    found, facts = one(services, caller, project, _TYPE), services.control.snapshot
-    shown = set_etag(response, services, facts, found.id)
+    found, facts = one(organization, caller, project, _TYPE), organization.control.snapshot
+    shown = set_etag(response, organization, facts, found.id)
     return {**_row(facts, found), "version": shown}
 
 
 @router.patch("/projects/{project}", **DONE, **requires("project.edit"))
 def update_project(
-    project: Called, body: ProjectCreate, services: CurrentContext, caller: CurrentCaller, write: Writes
+    project: Called, body: ProjectCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give a project another name."""
-    found = one(services, caller, project, _TYPE)
+    found = one(organization, caller, project, _TYPE)
     return write.execute(RenameResource(found.id, body.name), found.id, id=found.id, name=body.name)
 
 
 @router.delete("/projects/{project}", **DONE, **requires("project.delete"))
-def delete_project(project: Called, services: CurrentContext, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
+def delete_project(
+    project: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
     """Delete a project, with everything in it."""
-    found = one(services, caller, project, _TYPE)
+    found = one(organization, caller, project, _TYPE)
     return write.execute(DeleteResource(found.id), found.id, id=found.id)
 
 
 @router.put("/projects/{project}/model", **DONE, **requires(DISCOVER))
 def put_project_model(
-    project: Called, body: ProjectModel, services: CurrentContext, caller: CurrentCaller, write: Writes
+    project: Called, body: ProjectModel, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Have another access model decide in a project. The deployment alone does; anybody else hears so."""
-    found = one(services, caller, project, _TYPE)
+    found = one(organization, caller, project, _TYPE)
     return write.execute(GovernProject(found.id, body.model), found.id, id=found.id)
 
 

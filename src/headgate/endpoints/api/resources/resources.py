@@ -9,13 +9,14 @@ from pydantic import BaseModel, Field
 from headgate.control.approvals.change_payload import command_from_payload
 from headgate.control.kernel.command import model_has_action
 from headgate.control.kernel.ids import new_id
+from headgate.control.organizations.organization import Organization
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.control.resources.document_kinds import DESCRIPTION
 from headgate.control.resources.documents import DOCUMENTED, ChangeDocument, SetDescription
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.endpoints.common.cluster_checks import require_configured
-from headgate.endpoints.common.context import CurrentContext, EndpointContext
+from headgate.endpoints.common.context import CurrentApp, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
 from headgate.endpoints.common.lookup import full_name
 from headgate.endpoints.common.paging import CurrentPaging, Paging, page_of_rows
@@ -117,23 +118,25 @@ def list_resources(
     **DONE,
     **requires("{parent}.create_{type}"),
 )
-def create_resource(body: ResourceCreate, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def create_resource(
+    body: ResourceCreate, deployed: CurrentApp, moment: CurrentEvaluation, write: Writes
+) -> dict[str, Any]:
     """Make a resource of any type that the access model knows there."""
     if body.type == "connection":
         raise ProblemError(422, "invalid", "a connection says where it leads; make it at `/connections`")
     command = creation(moment, body)
     name = full_name(moment.facts, command.parent, body.name)
-    fits = None if body.type != "cluster" else lambda: require_configured(write.services, body.attributes)
+    fits = None if body.type != "cluster" else lambda: require_configured(deployed.clusters, body.attributes)
     return write.execute(command, of=command.resource, unless=fits, id=command.resource, name=name)
 
 
 @router.get("/resources/{resource}", response_model=ResourceDetails, **requires(DISCOVER))
 def get_resource(
-    resource: Called, services: CurrentContext, moment: RequestedEvaluation, response: Response
+    resource: Called, organization: CurrentOrganization, moment: RequestedEvaluation, response: Response
 ) -> dict[str, Any]:
     """Show one resource, and what the caller may do with it."""
     found = moment.resource(resource)
-    shown = set_etag(response, services, moment.facts, found.id)
+    shown = set_etag(response, organization, moment.facts, found.id)
     return {
         **line(moment, found),
         "relations": {name: [_edge(moment, each) for each in ends] for name, ends in found.relations.items()},
@@ -150,10 +153,12 @@ def get_resource(
     **DONE,
     **requires("{type}.edit", "{type}.alter", "{type}.delete", "{type}.drop", "{parent}.create_{type}"),
 )
-def update_resource(resource: Called, body: ResourcePatch, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
+def update_resource(
+    resource: Called, body: ResourcePatch, deployed: CurrentApp, moment: CurrentEvaluation, write: Writes
+) -> dict[str, Any]:
     """Change one thing about a resource: its name, its parent, some relations, or some attributes."""
     found = moment.resource(resource)
-    fits = None if found.type != "cluster" else lambda: require_configured(write.services, body.attributes)
+    fits = None if found.type != "cluster" else lambda: require_configured(deployed.clusters, body.attributes)
     return write.execute(command_from_payload(found, proposal(moment, body)), of=found.id, unless=fits, id=found.id)
 
 
@@ -173,10 +178,12 @@ def list_resource_children(resource: Called, moment: RequestedEvaluation, pages:
 
 
 @router.get("/resources/{resource}/description", response_model=ResourceDescription, **requires("{type}.describe"))
-def get_resource_description(resource: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
+def get_resource_description(
+    resource: Called, organization: CurrentOrganization, moment: CurrentEvaluation
+) -> dict[str, Any]:
     """Show the description of a resource."""
-    found = readable(services, moment, resource)
-    return {"text": (services.store.document(DESCRIPTION, found.id) or {}).get("text", "")}
+    found = readable(organization, moment, resource)
+    return {"text": (organization.store.document(DESCRIPTION, found.id) or {}).get("text", "")}
 
 
 @router.put(
@@ -193,12 +200,14 @@ def put_resource_description(
 
 
 @router.get("/resources/{resource}/document", response_model=ResourceDocument, **requires("{type}.describe"))
-def get_resource_document(resource: Called, services: CurrentContext, moment: CurrentEvaluation) -> dict[str, Any]:
+def get_resource_document(
+    resource: Called, organization: CurrentOrganization, moment: CurrentEvaluation
+) -> dict[str, Any]:
     """Show the document of a contract, a definition, a policy and the like; an empty one where none was written."""
-    found = readable(services, moment, resource)
+    found = readable(organization, moment, resource)
     if found.type not in DOCUMENTED:
         raise ProblemError(422, "invalid", f"a `{found.type}` has no document")
-    return {"document": services.store.document(found.type, found.id) or {}}
+    return {"document": organization.store.document(found.type, found.id) or {}}
 
 
 @router.put("/resources/{resource}/document", **DONE, **requires("{type}.edit", "{type}.alter"))
@@ -231,12 +240,12 @@ def line(moment: Evaluation, found: Resource) -> dict[str, Any]:
     return {"id": found.id, "type": found.type, "name": full_name(moment.facts, found.id), "parent": found.parent}
 
 
-def readable(services: EndpointContext, moment: Evaluation, name: str) -> Resource:
+def readable(organization: Organization, moment: Evaluation, name: str) -> Resource:
     """Return a resource whose documents the caller may read now. Raises `NotFoundError` or `PermissionDeniedError`."""
     found = moment.resource(name)
     model = model_for(moment.answers.models, moment.facts, found.type, found.id)
     if model is not None and model_has_action(model, f"{found.type}.describe"):
-        services.control.require(Question(moment.caller, f"{found.type}.describe", found.id))
+        organization.control.require(Question(moment.caller, f"{found.type}.describe", found.id))
     return found
 
 

@@ -12,7 +12,12 @@ from headgate.control.kernel.errors import NotFoundError
 from headgate.endpoints.api.sql.arrow import ArrowStream
 from headgate.endpoints.api.sql.pages import StatementPage
 from headgate.endpoints.api.sql.schemas import ARROW, PAGE, ROWS_PER_PAGE, RowTooLargeError, Statement, StatementCreate
-from headgate.endpoints.common.context import CurrentCaller, CurrentContext, Presents, require_spark_of_request
+from headgate.endpoints.common.context import (
+    CurrentApp,
+    CurrentCaller,
+    Presents,
+    require_spark_of_request,
+)
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import caller_only
 from headgate.endpoints.common.schemas import Called
@@ -43,10 +48,10 @@ _OWN["responses"] = _OWN["responses"] | {413: _OWN["responses"][413] | _TOO_LARG
 
 @router.post("/sql", response_model=Statement, **_RUN)
 async def create_statement(
-    body: StatementCreate, request: Request, services: CurrentContext, credential: Presents, caller: CurrentCaller
+    body: StatementCreate, request: Request, deployed: CurrentApp, credential: Presents, caller: CurrentCaller
 ) -> Response:
     """Run it; a refusal is a problem with SQLSTATE 42501, why, what is missing, and where to ask for it."""
-    statements = services.statements
+    statements = deployed.statements
     if ARROW in request.headers.get("accept", ""):
         if body.wait_seconds is not None:
             raise ProblemError(422, "invalid", "an Arrow stream begins when the rows do; leave out `wait_seconds`")
@@ -81,7 +86,7 @@ async def _first_page(
 async def get_statement(
     statement: Called,
     request: Request,
-    services: CurrentContext,
+    deployed: CurrentApp,
     credential: Presents,
     caller: CurrentCaller,
     start: Annotated[int, Query(ge=0, description="the first row that is wanted")] = 0,
@@ -89,17 +94,17 @@ async def get_statement(
     wait_seconds: Annotated[float, Query(ge=0, le=3600, description="how long to wait for its end")] = 0.0,
 ) -> Response:
     """Show where a statement is, and rows of its result once there is one: those of `start` that fit into one answer."""
-    kept = _found(services.statements, credential, statement)
+    kept = _found(deployed.statements, credential, statement)
     await _ended(kept, request, wait_seconds)
-    async with StatementPage(services.statements, kept, caller) as page:
+    async with StatementPage(deployed.statements, kept, caller) as page:
         await page.make(start, rows, is_kept=True)
         return page.response()
 
 
 @router.delete("/sql/{statement}", status_code=204, **_OWN)
-def cancel_statement(statement: Called, services: CurrentContext, credential: Presents, _: CurrentCaller) -> None:
+def cancel_statement(statement: Called, deployed: CurrentApp, credential: Presents, _: CurrentCaller) -> None:
     """End a statement if it still runs, and keep nothing of it."""
-    services.statements.drop(_found(services.statements, credential, statement))
+    deployed.statements.drop(_found(deployed.statements, credential, statement))
 
 
 def _found(statements: StatementStore, credential: PresentedCredential, id: str) -> StoredStatement:
