@@ -34,8 +34,8 @@ def main(folder: str, store: str, sizes: str) -> None:
     settings = Settings(folder=home, cache=home / "cache", jars_folder=None, store_url=store or None)
     deployment = open_deployment(settings)
     try:
-        for each in imports(generate(Sizes(**json.loads(sizes))), deployment.control.snapshot):
-            deployment.control.execute(each, None)
+        for each in imports(generate(Sizes(**json.loads(sizes))), deployment.home.control.snapshot):
+            deployment.home.control.execute(each, None)
         tokens = {"owner": settings.owner_token.read_text().strip(), "enforcement": _enforcement_point(deployment)}
         server = Announcing(config(deployment, SparkRegistry(deployment.places_of)), tokens)
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
@@ -47,8 +47,8 @@ def main(folder: str, store: str, sizes: str) -> None:
 def _enforcement_point(deployment: Deployment) -> str:
     """Add a service principal that may ask about others, and return its token."""
     id, token, secret = PrincipalId(new_id("p")), TokenId(new_id("t")), secrets.token_urlsafe(32)
-    deployment.control.execute(CreateServicePrincipal(id, "enforcement", role="admin"), None)
-    deployment.control.execute(IssueToken(token, secret, id), None)
+    deployment.home.control.execute(CreateServicePrincipal(id, "enforcement", role="admin"), None)
+    deployment.home.control.execute(IssueToken(token, secret, id), None)
     return format_token(token, secret)
 
 

@@ -18,11 +18,11 @@ def test_a_restart_gives_the_same_snapshot(tmp_path: Path) -> None:
     with world_in(tmp_path) as world:
         world.add("vic")
         world.give("vic", "viewer", "lake.raw")
-        before = world.deployment.control.snapshot
+        before = world.deployment.home.control.snapshot
 
     reopened = open_deployment(settings_in(tmp_path))
 
-    assert reopened.control.snapshot == before
+    assert reopened.home.control.snapshot == before
     reopened.close()
 
 

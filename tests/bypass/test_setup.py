@@ -16,8 +16,8 @@ def test_a_model_that_is_not_shipped_is_in_force_by_the_source_that_was_kept(tmp
 
     deployment = open_deployment(settings)
 
-    assert deployment.control.model.name == "atomic"
-    assert deployment.control.snapshot.find(["lake"])
+    assert deployment.home.control.model.name == "atomic"
+    assert deployment.home.control.snapshot.find(["lake"])
     deployment.close()
 
 
@@ -25,7 +25,7 @@ def test_somebody_holds_exactly_what_they_are_given(tmp_path: Path) -> None:
     settings = replace(default_settings({}), folder=tmp_path)
     found_atomic(settings)
     deployment = open_deployment(settings)
-    control = deployment.control
+    control = deployment.home.control
     join(control, "ann")
 
     hold(control, "ann", everything(control))

@@ -289,8 +289,8 @@ class TestOrganization:
 
     def test_whose_id_is_that_of_anothers_database_is_not_taken_in(self, file: Path, tmp_path: Path) -> None:
         with deployment_in(tmp_path / "other") as deployment:
-            lake = next(id for id, each in deployment.control.snapshot.resources.items() if each.type == "lake")
-            deployment.control.execute(CreateResource(ACME, "database", lake, "raw"), None)
+            lake = next(id for id, each in deployment.home.control.snapshot.resources.items() if each.type == "lake")
+            deployment.home.control.execute(CreateResource(ACME, "database", lake, "raw"), None)
 
         result = run("organization", "import", file, "--data", tmp_path / "other")
 

@@ -191,7 +191,7 @@ class TestEachOrganization:
         assert there.list_namespaces() == [("theirs",)]
         assert ("theirs",) not in _catalog(world, "owner").list_namespaces()
         assert other.control.snapshot.find(("lake", "theirs", "t")) is not None
-        assert str(made.metadata.table_uuid) not in world.deployment.control.snapshot.resources
+        assert str(made.metadata.table_uuid) not in world.deployment.home.control.snapshot.resources
 
     def test_knows_nobody_of_another(self, world: World) -> None:
         headers = {"authorization": f"Bearer {world.tokens['owner']}"}

@@ -28,6 +28,6 @@ class Drop:
     def progress(self, name: str) -> Path:
         """Return where the capture's stream keeps its progress."""
         deployment = self.lake.server.deployment
-        everything = deployment.control.snapshot.resources.values()
+        everything = deployment.home.control.snapshot.resources.values()
         (id,) = (each.id for each in everything if each.name == name and each.type == "stream_capture")
         return deployment.places.checkpoints(id) / "0"

@@ -59,7 +59,7 @@ def test_a_forged_checkpoint_gives_no_rights_after_a_restart(left: Left) -> None
     )
 
     with closing(open_deployment(settings_in(left.folder))) as deployment:
-        assert deployment.control.snapshot == left.facts
+        assert deployment.home.control.snapshot == left.facts
 
 
 def test_an_altered_entry_is_not_believed_after_a_restart(left: Left) -> None:

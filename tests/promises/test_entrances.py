@@ -34,7 +34,7 @@ def started(world: World, connection: str, run: RunId) -> Caller:
     definition = {"kind": "source", "name": name, "connection": connection, "streams": streams}
     answer = world.call("owner", "PUT", f"/pipelines/{name}", definition)
     pipeline = ResourceId(answer.raise_for_status().json()["id"])
-    begin(world.deployment.control, world.deployment.store, run, pipeline)
+    begin(world.deployment.home.control, world.deployment.home.store, run, pipeline)
     return Caller(world.caller("owner").principal, run=run)
 
 
@@ -61,7 +61,7 @@ def test_the_guard_is_told_while_the_run_may_and_as_the_pipeline_declares_it(wor
         assert asked(world, caller, connection)["allowed"] is False
         assert PASSWORD not in json.dumps(asked(world, caller, connection))
 
-    end(world.deployment.control, world.deployment.store, RUN)
+    end(world.deployment.home.control, world.deployment.home.store, RUN)
     assert asked(world, caller, "shop")["allowed"] is False
 
 
@@ -75,7 +75,7 @@ def test_a_route_can_ask_again_while_the_run_lasts(world: World) -> None:
     OrganizationSpark(home, world.deployment.places_of(home), lambda: KEY, route=route).entrance(caller, "shop")
 
     assert [asks[0](), asks[0]()] == [True, True]
-    end(world.deployment.control, world.deployment.store, RunId("run-4"))
+    end(world.deployment.home.control, world.deployment.home.store, RunId("run-4"))
     assert asks[0]() is False
 
 

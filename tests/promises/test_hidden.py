@@ -28,11 +28,11 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 def table(world: World, database: str, name: str) -> None:
     """Make a table without files."""
-    layer = world.deployment.control.snapshot.find(("lake", database))
+    layer = world.deployment.home.control.snapshot.find(("lake", database))
     assert layer is not None
     id = ResourceId(f"table_{name}")
     command = CreateTable(layer.id, id, name, Pointer(id, f"file:///nowhere/{id}"))
-    world.deployment.control.execute(command, world.caller("owner"))
+    world.deployment.home.control.execute(command, world.caller("owner"))
 
 
 def query(name: str, into: str, *inputs: str) -> dict[str, Any]:

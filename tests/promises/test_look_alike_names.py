@@ -212,6 +212,6 @@ def test_a_stream_keeps_the_name_that_it_has(world: World, places: Mapping[str, 
     older = {**SOURCE, "name": "older", "streams": [{**STREAM, "name": name, "into": "lake.raw.older"}]}
     plain = {**older, "streams": [{**STREAM, "name": "plain", "into": "lake.raw.older"}]}
     made = places["nekt"].call("owner", "PUT", "/pipelines/older", plain)
-    world.deployment.store.put_document(DocumentPut("pipeline", made.json()["id"], older))
+    world.deployment.home.store.put_document(DocumentPut("pipeline", made.json()["id"], older))
 
     assert world.call("owner", "PUT", "/pipelines/older", older).status_code == 200

@@ -85,7 +85,7 @@ class Facts:
 def facts_in(deployment: Deployment, count: int) -> Facts:
     """Make users and databases in the home organization, through no endpoint."""
     place = Place(httpx.Client(trust_env=False, timeout=30), deployment.home, "", {})
-    owner = next(iter(deployment.control.snapshot.principals))
+    owner = next(iter(deployment.home.control.snapshot.principals))
     return Facts(place.token(owner), tuple(_pair(place, number) for number in range(count)))
 
 

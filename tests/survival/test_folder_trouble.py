@@ -51,7 +51,7 @@ def made(folder: Path) -> tuple[Facts, int]:
     """Make the facts; return them with the newest revision."""
     deployment = open_deployment(settings_of(folder, None))
     try:
-        return facts_in(deployment, 1), deployment.control.snapshot.revision
+        return facts_in(deployment, 1), deployment.home.control.snapshot.revision
     finally:
         deployment.close()
 

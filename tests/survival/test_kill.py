@@ -83,7 +83,7 @@ def is_whole(deployment: Deployment, facts: Facts, after: int, told: Told) -> bo
         snapshot = fold(snapshot, entry.changes, entry.revision)
         if kept is not None and kept.revision == entry.revision:
             assert (checkpoint.load_checkpoint(kept.content), kept.at) == (snapshot, entry.at)
-    assert snapshot == deployment.control.snapshot
+    assert snapshot == deployment.home.control.snapshot
     assert set(store.documents("principal")) == set(snapshot.principals)
     return kept is not None
 
@@ -92,7 +92,7 @@ def kill_again_and_again(folder: Path, store_url: str | None, rounds: int, seed:
     """Kill a server while it writes, look at what it left, and start it on that; return how much it acknowledged."""
     chance, told, checkpoints = random.Random(seed), Told(), 0  # noqa: S311 (a fixed seed, to repeat a failure)
     with opened(folder, store_url) as deployment:
-        facts, after = facts_in(deployment, WRITERS), deployment.control.snapshot.revision
+        facts, after = facts_in(deployment, WRITERS), deployment.home.control.snapshot.revision
     for _ in range(rounds):
         with process(folder, store_url) as server:
             killed(server, facts, told, chance.randint(1, 20), chance.uniform(0.0, 0.2))

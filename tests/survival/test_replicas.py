@@ -36,7 +36,7 @@ def prepared(folder: Path, store_url: str | None) -> Served:
     """Make the facts, and close the deployment, so that others can open it."""
     deployment = open_deployment(settings_of(folder, store_url))
     facts = facts_in(deployment, PAIRS)
-    revision = deployment.control.snapshot.revision
+    revision = deployment.home.control.snapshot.revision
     deployment.close()
     return Served(folder, store_url, facts, revision)
 

@@ -87,7 +87,7 @@ def deployed(server: OwnServer, tmp_path: Path) -> Iterator[Deployed]:
     url = server.running.url(server.running.create())
     settings = settings_of(tmp_path, url)
     deployment = open_deployment(settings)
-    facts, revision = facts_in(deployment, 2), deployment.control.snapshot.revision
+    facts, revision = facts_in(deployment, 2), deployment.home.control.snapshot.revision
     deployment.close()
     with replica(machine(tmp_path, "one"), url) as address, http() as connections:
         yield Deployed(tmp_path, url, facts, Client(connections, address, facts.owner), revision)

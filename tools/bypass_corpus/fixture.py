@@ -113,9 +113,9 @@ class Fixture:
             self._drop(name)
 
     def _drop(self, name: str) -> None:
-        found = self._deployment.control.snapshot.find(name.split("."))
+        found = self._deployment.home.control.snapshot.find(name.split("."))
         if found is not None:
-            self._deployment.control.execute(DeleteResource(found.id), None)
+            self._deployment.home.control.execute(DeleteResource(found.id), None)
 
     def _clear(self) -> None:
         """Remove what lies in no table's folder: what a drop has yet to remove, and what a statement left when it failed."""

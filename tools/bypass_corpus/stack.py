@@ -43,7 +43,7 @@ class Stack:
     def __init__(self, server: Server, client: Client) -> None:
         """Make the fixture. Raises `StackError` if nothing could be said about the cases here."""
         self._server = server
-        self._control = server.deployment.control
+        self._control = server.deployment.home.control
         self._client = client
         self._tokens = {name: join(self._control, name) for name in (_ASKER, _ADMIN, _ALICE)}
         for name in (_ADMIN, _ALICE):

@@ -25,9 +25,9 @@ class State:
 
 def capture(deployment: Deployment, folders: tuple[Path, ...]) -> State:
     """Return the state of now."""
-    facts = deployment.control.snapshot
+    facts = deployment.home.control.snapshot
     named = {".".join(facts.full_name(id)): (id, each.type) for id, each in facts.resources.items()}
-    pointers = {name: deployment.store.pointer(id) for name, (id, type) in named.items() if type == "table"}
+    pointers = {name: deployment.home.store.pointer(id) for name, (id, type) in named.items() if type == "table"}
     return State(
         facts.revision,
         {name: pointer.metadata_location if pointer else "" for name, pointer in pointers.items()},

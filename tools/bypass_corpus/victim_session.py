@@ -50,7 +50,7 @@ class VictimSession:
     def seen(self) -> dict[str, str]:
         """Return what somebody else may have learned of her: ids, and nothing that proves to be her."""
         return {
-            "user_id": str(self._server.deployment.directory.principal("alice")),
+            "user_id": str(self._server.deployment.home.directory.principal("alice")),
             "session_id": self._spark.session_id,
             "operation_id": self._operation,
         }
@@ -89,7 +89,7 @@ class VictimSession:
         time.sleep(_HEARD)
         deployment = self._server.deployment
         sessions = self._server._side.sparks.of(deployment.home).sessions._sessions  # noqa: SLF001 (only this check may)
-        hers = deployment.directory.principal("alice")
+        hers = deployment.home.directory.principal("alice")
         return [each.used for each in list(sessions.values()) if each.caller.principal == hers]
 
 

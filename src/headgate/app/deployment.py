@@ -15,20 +15,16 @@ from headgate.app.settings.settings import Settings
 from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.authentication.services import Entrance, open_auth_services
 from headgate.control.connections.vault import Vault
-from headgate.control.control import Control
 from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
-from headgate.control.identity.directory import Directory
 from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.ports import DocumentPut, Store
+from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.stores import Stores
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.commands import DEPLOYMENT, ORGANIZATION
 from headgate.control.organizations.organization import Organization, Organizations
-from headgate.control.questions.by_name import NameAuthorizer
-from headgate.control.questions.messages import RefusalMessages
 from headgate.decision.conditions import CONDITIONS
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.model.diagnostics import ModelError
@@ -51,7 +47,7 @@ _SOURCE = "model"
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The core of a deployment, ready to be asked. What it says of one organization is of the home: its lake is Spark's."""
+    """The core of a deployment, ready to be asked. `places` are those of the home organization."""
 
     settings: Settings
     lock: FolderLock | None
@@ -70,31 +66,6 @@ class Deployment:
     def vault(self) -> Vault:
         """What seals the secrets of connections."""
         return Vault(self.settings.vault_key)
-
-    @property
-    def control(self) -> Control:
-        """The home organization's commands and questions."""
-        return self.home.control
-
-    @property
-    def store(self) -> Store:
-        """The home organization's documents."""
-        return self.home.store
-
-    @property
-    def directory(self) -> Directory:
-        """The home organization's names."""
-        return self.home.directory
-
-    @property
-    def wording(self) -> RefusalMessages:
-        """Its refusals in words."""
-        return self.home.wording
-
-    @property
-    def gate(self) -> NameAuthorizer:
-        """Its questions by name."""
-        return self.home.gate
 
     def places_of(self, organization: Organization) -> Places:
         """Return what is behind an organization's connections, and whose files are whose."""

@@ -133,12 +133,12 @@ class TestAssignments:
         ]
 
     def test_an_unknown_role_or_person_changes_nothing(self, world: World) -> None:
-        before = world.deployment.control.snapshot.revision
+        before = world.deployment.home.control.snapshot.revision
 
         assert world.give("nobody", "viewer", "lake.raw").status_code == 404
         assert world.give("owner", "king", "lake.raw").status_code == 422
         assert world.call("owner", "POST", "/assignments", {"subject": 1}).status_code == 422
-        assert world.deployment.control.snapshot.revision == before
+        assert world.deployment.home.control.snapshot.revision == before
 
 
 class TestTheLog:
@@ -151,7 +151,7 @@ class TestTheLog:
         assert [entry["revision"] for entry in entries] == list(range(1, len(entries) + 1))
         assert entries[-1]["names"][entries[-1]["actor"]] == "owner"
         assert entries[-1]["changes"][0]["change"] == "RoleAssigned"
-        stored = [change for entry in world.deployment.store.entries() for change in entry.changes]
+        stored = [change for entry in world.deployment.home.store.entries() for change in entry.changes]
         assert "vic" not in repr(stored)
 
     def test_is_for_who_may_read_the_audit(self, world: World) -> None:
@@ -218,7 +218,7 @@ class TestPipelines:
 
         assert answer.status_code == 202
         assert world.call("owner", "GET", f"/runs/{answer.json()['run']}").json()["state"] == "queued"
-        assert not world.deployment.control.snapshot.runs
+        assert not world.deployment.home.control.snapshot.runs
 
 
 class TestTheGuardsDoor:

@@ -87,14 +87,14 @@ def test_a_definition_is_checked_and_rows_are_shown(run: Run, world: World, tmp_
     run("pipeline", "save", str(file))
     id = world.call("owner", "GET", "/pipelines/drawn").json()["id"]
     rows = {"columns": [["a", "string"], ["b", "int"]], "rows": [["x", 3]], "cut": True}
-    row_saver(world.deployment.control, world.deployment.home.store, RunId("run_1"), id)(rows)
+    row_saver(world.deployment.home.control, world.deployment.home.store, RunId("run_1"), id)(rows)
     assert [line.split() for line in run("pipeline", "rows", "drawn").splitlines()][:2] == [["a", "b"], ["x", "3"]]
 
 
 def test_a_run_is_asked_for_and_followed_to_its_end(run: Run, world: World, pipeline: ResourceId) -> None:
     assert "is queued" in run("pipeline", "run", "delays", "--detach")
     id = run("run", "list", "--pipeline", "delays").splitlines()[1].split()[0]
-    store, control = world.deployment.home.store, world.deployment.control
+    store, control = world.deployment.home.store, world.deployment.home.control
     begin(control, store, RunId(id), pipeline)
     store.append_log_lines(RunId(id), 1.0, [f"line {number}" for number in range(1, 1202)])
     end(control, store, RunId(id), "failed", "the file is torn")

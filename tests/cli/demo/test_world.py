@@ -43,7 +43,7 @@ def test_runs_of_a_pipeline_that_is_not_there_are_none(owner: Person) -> None:
 
 def test_a_pipeline_can_be_saved_after_its_runs_under_way_were_ended(world: World, owner: Person) -> None:
     pipeline, running = save(owner), queue(owner)
-    begin(world.deployment.control, world.deployment.home.store, running, pipeline)
+    begin(world.deployment.home.control, world.deployment.home.store, running, pipeline)
     waiting = queue(owner)
 
     end_runs(owner, "delays")

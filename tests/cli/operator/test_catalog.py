@@ -136,7 +136,7 @@ def test_a_table_of_any_organization_is_not_taken(settings: Settings, tmp_path: 
 
 @pytest.mark.usefixtures("other")
 def test_what_was_taken_is_a_table_that_nobody_was_given(settings: Settings, deployment: Deployment) -> None:
-    facts = deployment.control.snapshot
+    facts = deployment.home.control.snapshot
     table = facts.find(("lake", "raw", "flights")) or facts.find(("lake", "odd", "again"))
     assert table is not None
 
@@ -146,7 +146,7 @@ def test_what_was_taken_is_a_table_that_nobody_was_given(settings: Settings, dep
     assert loaded.metadata.location.endswith(("/raw/flights", "/raw.db/flights"))
     assert str(loaded.metadata.table_uuid) == table.id
     assert table.creator is None
-    changes = [change for entry in deployment.store.entries() for change in entry.changes]
+    changes = [change for entry in deployment.home.store.entries() for change in entry.changes]
     assert not [each for each in changes if isinstance(each, RoleAssigned) and each.resource == table.id]
     with pytest.raises(RuleError, match="not in the organization's folder"):
         lake.tables.check_purge(loaded)

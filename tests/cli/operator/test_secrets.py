@@ -40,7 +40,7 @@ def test_a_rotation_leaves_one_new_key_that_opens_the_secrets(folder: Path) -> N
     assert len(keys(folder)) == 1
     assert keys(folder) != before
     deployment = open_deployment(settings_in(folder.parent))
-    ((id, kept),) = deployment.store.documents(SECRET).items()
+    ((id, kept),) = deployment.home.store.documents(SECRET).items()
     assert deployment.vault.open(id, kept) == {"password": "open sesame"}
     deployment.close()
 
