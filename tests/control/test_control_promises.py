@@ -114,7 +114,7 @@ def test_promise_6_what_another_process_wrote_meanwhile_is_kept() -> None:
     control, store = controlled()
     store.before_append = _Losing(store, assigned(OTHER, "viewer", RAW))
 
-    after = control.execute(AssignRole(MEMBER, "viewer", RAW), Caller(OWNER))
+    after = control.execute(AssignRole(MEMBER, "viewer", RAW), Caller(OWNER)).facts
     assert after.revision == store.head().revision == 3
     assert after.assignments[OTHER]
     assert after.assignments[MEMBER]
@@ -169,7 +169,7 @@ def test_promise_7_who_edits_a_pipeline_lends_it_their_own_rights() -> None:
     control, _ = controlled(assigned(MEMBER, "editor", RAW))
 
     after = control.execute(SavePipeline(DELAYS, PROJECT, "query", "delays", DELAYS_RELATIONS, {}), Caller(MEMBER))
-    assert after.run_as[DELAYS] == MEMBER
+    assert after.facts.run_as[DELAYS] == MEMBER
     with pytest.raises(PermissionDeniedError):
         control.execute(AssignRole(OTHER, "viewer", RAW), Caller(MEMBER))
 

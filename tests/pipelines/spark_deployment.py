@@ -112,10 +112,10 @@ class ByHand:
         home = self.server.deployment.home
         row = home.store.run(run)
         if row is None:
-            (put,) = home.control.write(QueueRun(run, pipeline, due=_LATER), None).plan.runs
+            (put,) = home.control.execute(QueueRun(run, pipeline, due=_LATER), None).plan.runs
             row = put.row
         start = StartRun(replace(row, due=0.0), "by hand", _LATER, _SECRET)
-        (put,) = home.control.write(start, None).plan.runs
+        (put,) = home.control.execute(start, None).plan.runs
         return put.row
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:

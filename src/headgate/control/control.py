@@ -34,13 +34,10 @@ from headgate.control.kernel.replay import replayed
 from headgate.control.resources.versions import resource_version
 from headgate.decision.caller_validity import caller_invalid
 from headgate.decision.context import Models
-from headgate.decision.diff.results import Impact
-from headgate.decision.diff.what_if import what_if
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers
-from headgate.decision.explain.explain import explain
 from headgate.decision.reference import decide
-from headgate.decision.types import Decision, DenyReason, Explanation, Question
+from headgate.decision.types import Decision, DenyReason, Question
 from headgate.facts import checkpoint
 from headgate.facts.caller import Caller
 from headgate.facts.fold import fold
@@ -170,15 +167,11 @@ class Control:
         """The time of a question asked now, in seconds since the epoch."""
         return self._clock()
 
-    def execute(self, command: Command, caller: Caller | None, call: CommandMetadata = INTERNAL) -> Snapshot:
-        """Decide a command and write it; returns the snapshot that it gave.
+    def execute(self, command: Command, caller: Caller | None, call: CommandMetadata = INTERNAL) -> WriteResult:
+        """Decide a command and write it.
 
         Raises a `CommandError` if it is refused, and `StoreError` if it cannot be written; then nothing is. `caller` is None for the deployment itself.
         """
-        return self.write(command, caller, call).facts
-
-    def write(self, command: Command, caller: Caller | None, call: CommandMetadata = INTERNAL) -> WriteResult:
-        """Decide a command and write it, as `execute` does; returns what was written too."""
         with self._lock:
             tries = 0
             while tries < _TRIES:
@@ -196,20 +189,11 @@ class Control:
         """Decide a command and write nothing."""
         return self._decided(command, replace(self.view(caller), is_preview=True), call)
 
-    def impact_of(self, plan: CommandEffect) -> Impact:
-        """Return what would differ, and for whom, if this were written now."""
-        return what_if(self._engine, plan.changes, self._clock())
-
     def ask(self, question: Question) -> Decision:
         """Answer a question on the newest facts."""
         decision = self._engine.check(question, self._clock())
         self.counts.decided(allowed=decision.allowed)
         return decision
-
-    def explain(self, question: Question) -> Explanation:
-        """Answer a question with its reasons and fixes."""
-        engine = self._engine
-        return explain(engine.models, engine.facts, question, self._clock(), engine)
 
     def require(self, question: Question) -> None:
         """Raise `PermissionDeniedError`, or `NotFoundError` for what is hidden, unless it is allowed on the newest facts."""

@@ -63,7 +63,7 @@ def test_it_is_accepted_at_the_next_revision(
     control, store = controlled(*given)
     caller = Caller(PrincipalId(who)) if isinstance(who, str) else who
 
-    assert control.execute(command, caller).revision == store.head().revision == 2
+    assert control.execute(command, caller).facts.revision == store.head().revision == 2
     assert store.log[-1].command == command.name
     assert store.log[-1].actor == (caller.principal if caller else None)
 
@@ -90,7 +90,7 @@ def test_a_hidden_and_a_missing_id_are_refused_in_the_same_words() -> None:
 def test_a_run_makes_its_declared_table_again_and_the_pipeline_touches_it() -> None:
     control, _ = controlled(ADMINS_RUN, ResourceDeleted(FLIGHTS))
 
-    after = control.execute(new_table("flights"), AS_RUN)
+    after = control.execute(new_table("flights"), AS_RUN).facts
     assert [edge.target for edge in after.resources[LOAD].edges("outputs")] == [PLANES, NEW]
 
 
@@ -103,7 +103,7 @@ def test_a_run_that_makes_one_of_two_lost_tables_does_not_open_the_pipeline_to_w
     control.execute(new_table("flights"), AS_RUN)
     control.execute(AssignRole(MEMBER, "viewer", NEW), Caller(OWNER))
     assert not control.is_visible(Caller(MEMBER), LOAD)
-    after = control.execute(new_table("planes", id=other), AS_RUN)
+    after = control.execute(new_table("planes", id=other), AS_RUN).facts
     assert [edge.target for edge in after.resources[LOAD].edges("outputs")] == [NEW, other]
 
 

@@ -67,7 +67,7 @@ class TestALostEntry:
         control, store = _given()
         store.log.pop()
 
-        after = control.execute(AssignRole(OTHER, "viewer", SECRET), Caller(OWNER))
+        after = control.execute(AssignRole(OTHER, "viewer", SECRET), Caller(OWNER)).facts
 
         assert after.revision == store.head().revision == 2
         assert not control.ask(SEES).allowed

@@ -62,7 +62,7 @@ class TestInTheDeployment:
     def test_somebody_makes_the_first_organization_of_their_domain(self) -> None:
         control = self.with_people()
 
-        facts = control.execute(self.account("acme", "acme.com"), Caller(ANN))
+        facts = control.execute(self.account("acme", "acme.com"), Caller(ANN)).facts
         assert facts.resources[ResourceId("acme")].type == "organization"
         assert not facts.assignments  # who holds what in it, its own log says
         for id, domain, who in (("more", "acme.com", ANN), ("other", "acme.com", BEN)):

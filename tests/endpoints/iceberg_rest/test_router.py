@@ -24,9 +24,9 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
 
+from headgate.control.control import WriteResult
 from headgate.control.kernel.command import Command
 from headgate.facts.ids import ResourceId
-from headgate.facts.snapshot import Snapshot
 from tests.lake.catalog_harness import ADMIN, LAKE, World, WriteChanges, served
 
 ROWS = pa.table({"carrier": ["AA", "B/6"], "flight": [1, 2]})
@@ -327,7 +327,7 @@ class TestWhoMayDoWhat:
     ) -> None:
         rights, execute = world.rights, world.rights.control.execute
 
-        def revoke_and_execute(command: Command, *others: Any) -> Snapshot:
+        def revoke_and_execute(command: Command, *others: Any) -> WriteResult:
             if not isinstance(command, WriteChanges):
                 rights.revoke(ADMIN, *kept)
             return execute(command, *others)

@@ -148,7 +148,7 @@ class Invitations:
         """
         organization = self._organizations.open(invitation.organization)
         try:
-            return organization.control.execute(Join(invitation, principal, person), invitation.by, call)
+            return organization.control.execute(Join(invitation, principal, person), invitation.by, call).facts
         except (CallerGoneError, PermissionDeniedError, DocumentConflictError):
             raise missing_invitation() from None
 

@@ -107,7 +107,7 @@ class Claims:
             cluster = self._choose_cluster(organization, row, definition, running)
             at_once = definition.at_once if definition else 1
             start = StartRun(row, self._worker, control.now + self._lease, secret, at_once, cluster)
-            (put,) = control.write(start, None).plan.runs
+            (put,) = control.execute(start, None).plan.runs
         except RunNotReadyError:
             raise
         except (CommandError, ValueError) as error:
