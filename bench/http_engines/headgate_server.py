@@ -24,6 +24,7 @@ from headgate.control.identity.principals import CreateServicePrincipal
 from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.kernel.ids import new_id
 from headgate.endpoints.http.connection import connections
+from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.sessions.registry import SparkRegistry
 
@@ -76,7 +77,7 @@ async def _serve(server: uvicorn.Server) -> None:
 
 def config(deployment: Deployment, sparks: SparkRegistry) -> uvicorn.Config:
     """Return how the endpoints are served, as `headgate serve` does it, on a free port and without a Spark of its own."""
-    app = http_application(deployment, sparks, NoSpark(), NoSpark(), dict)
+    app = http_application(deployment, FreshnessBarrier(deployment.organizations), sparks, NoSpark(), NoSpark(), dict)
     front = build_front(app, deployment, sparks.caller)
     return uvicorn.Config(
         front.app,

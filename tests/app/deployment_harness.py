@@ -17,6 +17,7 @@ from headgate.control.identity.principals import AddPrincipal, CreateServicePrin
 from headgate.control.identity.tokens import IssueToken, format_token, parse_token
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
+from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.spark.authority import PresentedCredential
@@ -115,7 +116,14 @@ class World(Place):
             deployment.places_of, lambda *_: KEY, lambda organization: organization is deployment.home
         )
         self.sessions = self.sparks.of(deployment.home).sessions
-        self.app = http_application(deployment, self.sparks, NoSpark(), NoSpark(), lambda: {"api": "ok"})
+        self.app = http_application(
+            deployment,
+            FreshnessBarrier(deployment.organizations),
+            self.sparks,
+            NoSpark(),
+            NoSpark(),
+            lambda: {"api": "ok"},
+        )
         owner = deployment.settings.owner_token.read_text(encoding="utf-8").strip()
         super().__init__(httpx.Client(trust_env=False, timeout=60), deployment.home, "", {"owner": owner})
 

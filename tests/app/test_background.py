@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headgate.app import maintenance as housekeeping_module
+from headgate.app.deployment import Deployment
 from headgate.app.http.middleware import build_front
 from headgate.app.http.server import InternalServer
 from headgate.app.maintenance import Housekeeping
@@ -30,6 +31,7 @@ from headgate.control.kernel.ports import StoreError
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.control.organizations import audit as audit_module
 from headgate.control.organizations.audit import Audit
+from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.endpoints.http.tls import Certificate
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.pipelines.execution import worker as worker_module
@@ -361,6 +363,10 @@ def test_a_driver_that_does_not_answer_ends(monkeypatch: pytest.MonkeyPatch) -> 
     assert driver.hangs == 1
 
 
+def _spark_service(deployment: Deployment) -> SparkService:
+    return SparkService(deployment, FreshnessBarrier(deployment.organizations), lambda _: None)
+
+
 def test_readiness_shows_a_driver_that_does_not_answer(world: World) -> None:
     class Home:
         state = DriverState.SERVING
@@ -369,7 +375,7 @@ def test_readiness_shows_a_driver_that_does_not_answer(world: World) -> None:
     class Gateway:
         state = GatewayState.SERVING
 
-    side, home, gateway = SparkService(world.deployment, lambda _: None), Home(), Gateway()
+    side, home, gateway = _spark_service(world.deployment), Home(), Gateway()
     held: Any = {(world.deployment.home.id, "embedded"): _DriverSlot(_any(home), Cluster("embedded"), 0.0)}
     side._drivers._held = held  # pyright: ignore[reportPrivateUsage]
     side._gateway = _any(gateway)  # pyright: ignore[reportPrivateUsage]
@@ -458,7 +464,7 @@ def test_a_gateway_that_reports_nothing_is_shown(world: World) -> None:
         state = GatewayState.SERVING
         serving_since = time.monotonic()
 
-    side = SparkService(world.deployment, lambda _: None)
+    side = _spark_service(world.deployment)
     gateway: Any = Gateway()
     side._gateway = gateway  # pyright: ignore[reportPrivateUsage]
 
@@ -476,7 +482,7 @@ def test_a_gateway_that_hears_no_answer_is_shown_although_it_reports(world: Worl
         state = GatewayState.SERVING
         serving_since = 0.0
 
-    side = SparkService(world.deployment, lambda _: None)
+    side = _spark_service(world.deployment)
     gateway: Any = Gateway()
     side._gateway = gateway  # pyright: ignore[reportPrivateUsage]
 

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 
 from headgate.app.http.application import http_application
 from headgate.app.http.middleware import build_front
+from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from tests.app.deployment_harness import NoSpark, World, world_in
 from tests.app.routes import Route, routes
 from tests.endpoints.http.asgi_client import asks
@@ -38,7 +39,9 @@ def published(world: World) -> FastAPI:
     deployment = world.deployment
     logins = replace(deployment.settings.logins, address=f"{PUBLIC}/")
     known = replace(deployment, settings=replace(deployment.settings, logins=logins))
-    return http_application(known, world.sparks, NoSpark(), NoSpark(), lambda: {"api": "ok"})
+    return http_application(
+        known, FreshnessBarrier(known.organizations), world.sparks, NoSpark(), NoSpark(), lambda: {"api": "ok"}
+    )
 
 
 def every_request(world: World) -> Iterator[tuple[str, str]]:

@@ -60,18 +60,15 @@ class Deployment:
     places: Places
     egress: Callable[[Organization], Egress]
     """What decides about an organization's connections."""
+    vault: Vault
+    """What seals the secrets of connections."""
     tasks: BackgroundTasks
-
-    @property
-    def vault(self) -> Vault:
-        """What seals the secrets of connections."""
-        return Vault(self.settings.vault_key)
 
     def places_of(self, organization: Organization) -> Places:
         """Return what is behind an organization's connections, and whose files are whose."""
         if organization is self.home:
             return self.places
-        return _places(organization, self.egress(organization), self.settings)
+        return _places(organization, self.egress(organization), self.settings, self.vault)
 
     def close(self) -> None:
         """Keep what makes the next start fast, and let go of the store and of the data folder."""
@@ -136,10 +133,12 @@ def _over(
         _found(settings, organizations)
     move_checkpoints(settings.folder / "checkpoints", organizations)
     home = organizations.open(_home(organizations))
-    egress = egress_of(settings)
-    places = _places(home, egress(home), settings)
+    egress, vault = egress_of(settings), Vault(settings.vault_key)
+    places = _places(home, egress(home), settings, vault)
     audit = Audit(stores, settings.audit, tasks)
-    return Deployment(settings, lock, stores, organizations, entrance, identity, audit, home, places, egress, tasks)
+    return Deployment(
+        settings, lock, stores, organizations, entrance, identity, audit, home, places, egress, vault, tasks
+    )
 
 
 def _home(organizations: Organizations) -> ResourceId:
@@ -148,8 +147,7 @@ def _home(organizations: Organizations) -> ResourceId:
     return organizations.choose_home(ORGANIZATION if ORGANIZATION in roots else roots[0])
 
 
-def _places(organization: Organization, egress: Egress, settings: Settings) -> Places:
-    vault = Vault(settings.vault_key)
+def _places(organization: Organization, egress: Egress, settings: Settings, vault: Vault) -> Places:
     return Places(organization.id, organization.control, organization.store, settings.folder, vault, egress)
 
 

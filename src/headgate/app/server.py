@@ -15,6 +15,7 @@ from headgate.app.settings.settings import Settings
 from headgate.app.spark.service import SparkService
 from headgate.app.worker import worker_of
 from headgate.control.kernel.supervision import BackgroundTasks
+from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.spark.authority import PresentedCredential
 from headgate.spark.sessions.followed_operations import FollowedOperation
 from headgate.spark.sql.statements import (
@@ -53,7 +54,8 @@ class Server:
         except BaseException:
             self._listening.close()
             raise
-        self._side = SparkService(self.deployment, say)
+        self._freshness = FreshnessBarrier(self.deployment.organizations)
+        self._side = SparkService(self.deployment, self._freshness, say)
         self._statements = _Statements(self._spark_port, self._side.sparks.followed.follow)
         self._stop = asyncio.Event()
         side = self._side
@@ -120,8 +122,9 @@ class Server:
             self.deployment.close()
 
     def _front(self) -> ServedApp:
-        app = http_application(self.deployment, self._side.sparks, self.worker, self._statements, self.health)
-        self._side.freshness = app.state.freshness
+        app = http_application(
+            self.deployment, self._freshness, self._side.sparks, self.worker, self._statements, self.health
+        )
         front = build_front(app, self.deployment, self._side.sparks.caller, self._side.figures)
         if self.settings.spark:
             front.readiness.details = lambda: {"spark": self._side.state, "sandbox": self._side.sandbox}

@@ -32,6 +32,7 @@ from headgate.spark.sql.statements import StatementRunner
 
 def http_application(
     deployment: Deployment,
+    freshness: FreshnessBarrier,
     sparks: SparkRegistry,
     runner: RunNotifier,
     statements: StatementRunner,
@@ -64,8 +65,7 @@ def http_application(
     add_authzen_paths(app)
     # The last one added comes first: the organization is known before anything is read for it.
     app.add_middleware(AuthZen)
-    glass, freshness = BreakGlassStatus(), FreshnessBarrier(deployment.organizations)
-    app.state.freshness = freshness
+    glass = BreakGlassStatus()
     app.state.at_once = AtOnce(app.state.deployed, freshness, glass)
     app.add_middleware(BreakGlassHeader, glass=glass)
     app.add_middleware(FreshnessMiddleware, freshness=freshness)

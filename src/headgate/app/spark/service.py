@@ -53,9 +53,10 @@ Say = Callable[[str], None]
 class SparkService:
     """Everything of Spark that one server begins and ends. `freshness` is that of its endpoints."""
 
-    def __init__(self, deployment: Deployment, say: Say) -> None:
+    def __init__(self, deployment: Deployment, freshness: FreshnessBarrier, say: Say) -> None:
         settings = deployment.settings
         self._deployment = deployment
+        self._freshness = freshness
         self._say = say
         self._drivers = Drivers(
             deployment.organizations,
@@ -75,7 +76,6 @@ class SparkService:
         self._answering: InternalServer | None = None
         self._gateway: GatewayProcess | None = None
         self._releasing: BackgroundTask | None = None
-        self.freshness = FreshnessBarrier(deployment.organizations)
 
     @property
     def port(self) -> int:
@@ -141,7 +141,7 @@ class SparkService:
         key = secrets.token_urlsafe(32)
         knowing = self._knowing
         answers = gateway_application(
-            self._authority, knowing.resolve_cached, key, self.freshness, knowing.record_denial
+            self._authority, knowing.resolve_cached, key, self._freshness, knowing.record_denial
         )
         self._answering = InternalServer(answers, tasks)
         await self._answering.begin()

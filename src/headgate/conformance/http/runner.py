@@ -32,6 +32,7 @@ from headgate.control.kernel.stores import Stores
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.endpoints.common.context import AppState
+from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.facts.ids import ResourceId
 from headgate.model.model import Model
 from headgate.spark.authority import PresentedCredential
@@ -188,7 +189,14 @@ def scenario_server() -> Iterator[HttpScenarioRunner]:
     """Open the endpoints on loopback until the block ends."""
     with TemporaryDirectory(prefix="headgate-") as folder:
         deployment = over(default_settings({}, folder=Path(folder)), open_stores(_MEMORY))
-        app = http_application(deployment, SparkRegistry(deployment.places_of), NoSpark(), NoSpark(), dict[str, Any])
+        app = http_application(
+            deployment,
+            FreshnessBarrier(deployment.organizations),
+            SparkRegistry(deployment.places_of),
+            NoSpark(),
+            NoSpark(),
+            dict[str, Any],
+        )
         with (
             closing(deployment),
             served(app) as address,
