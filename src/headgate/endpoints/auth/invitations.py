@@ -79,7 +79,9 @@ def create_invitation(
     place = resource(organization, caller, body.place) if body.place else None
     command, secret = ways.invitations.draft(organization, caller, body.role, place)
     new = command.invitation
-    return write.execute(command, id=new.id, ends=new.ends, secret={"invitation": secret})
+    answer = write.execute(command, id=new.id, ends=new.ends)
+    # The secret is kept nowhere: a repeated request does not get it either.
+    return answer if write.dry_run else {**answer, "invitation": secret}
 
 
 @router.get(

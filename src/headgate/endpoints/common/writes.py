@@ -1,6 +1,6 @@
 """Writes: dry runs, the version that they are meant for, and that a repeated one is written once."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -69,29 +69,28 @@ class Write:
     if_match: str | None
     once: IdempotencyKey | None
 
-    def execute(
-        self,
-        command: Command,
-        of: ResourceId | None = None,
-        *,
-        secret: Mapping[str, str] | None = None,
-        unless: Callable[[], None] | None = None,
-        first: Callable[[], None] | None = None,
-        **made: Any,
-    ) -> dict[str, Any]:
-        """Carry out a command and return the answer. `of` is the resource that `If-Match` is about, or that is made.
+    def execute(self, command: Command, of: ResourceId | None = None, **made: Any) -> dict[str, Any]:
+        """Write a command and return the answer; or that of a dry run. Raises a `CommandError` if it is refused.
 
-        `made` are fields of the answer. Those of `secret` stand in this answer and are kept nowhere: not for a repeated
-        request either. For a command that is allowed, `unless` raises what else is against it, and `first` does what has
-        to be done in another log before it is written. Raises a `CommandError` if it is refused.
+        `of` is the resource that `If-Match` is about, or that is made; `made` are fields of the answer.
         """
+        if self.dry_run:
+            return self.decide(command, of, **made).finish()
         reply = self.reply(of, **made)
-        foreseen = self._carry_out(command, self.call_for(reply), unless, first)
-        if foreseen is not None:
-            return foreseen
+        return self.carry_out(command, reply, self.call_for(reply))
+
+    def decide(self, command: Command, of: ResourceId | None = None, **made: Any) -> "Decided":
+        """Decide a command as `execute` does, where there is more to check before it is written: see `Decided.finish`."""
+        reply = self.reply(of, **made)
+        call = self.call_for(reply)
+        return Decided(self, command, reply, call, self.organization.control.preview(command, self.caller, call))
+
+    def carry_out(self, command: Command, reply: Reply, call: CommandMetadata) -> dict[str, Any]:
+        """Write a command, and return the reply that is kept with it."""
+        self.organization.control.execute(command, self.caller, call)
         if "version" in reply.answer:
             set_version(self.response, reply.answer["version"])
-        return {**reply.answer, **(secret or {})}
+        return reply.answer
 
     def reply(self, of: ResourceId | None = None, **made: Any) -> Reply:
         """Return the answer to be, about a resource, with these fields."""
@@ -113,28 +112,25 @@ class Write:
         parts = (self.organization.id, self.once.id, self.once.request)
         return f"{prefix}_{digest(parts)[:_ID_DIGITS]}"
 
-    def _carry_out(
-        self,
-        command: Command,
-        call: CommandMetadata,
-        unless: Callable[[], None] | None,
-        first: Callable[[], None] | None,
-    ) -> dict[str, Any] | None:
-        """Write the command, or return the answer of a dry run."""
-        if self.dry_run or unless or first:
-            plan = self.organization.control.preview(command, self.caller, call)
-            if unless:
-                unless()
-            if self.dry_run:
-                return self._foreseen(plan)
-        if first:
-            first()
-        self.organization.control.execute(command, self.caller, call)
-        return None
 
-    def _foreseen(self, plan: CommandEffect) -> dict[str, Any]:
-        self.response.status_code = 200
-        control, changes = self.organization.control, [encode(each) for each in plan.changes]
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A command that is allowed, and is not written yet."""
+
+    write: Write
+    command: Command
+    reply: Reply
+    call: CommandMetadata
+    plan: CommandEffect
+
+    def finish(self) -> dict[str, Any]:
+        """Write the command, which is decided again for that, and return the answer; or that of a dry run."""
+        return self._describe_impact() if self.write.dry_run else self.write.carry_out(self.command, self.reply, self.call)
+
+    def _describe_impact(self) -> dict[str, Any]:
+        self.write.response.status_code = 200
+        organization, plan = self.write.organization, self.plan
+        control, changes = organization.control, [encode(each) for each in plan.changes]
         found = what_if(control.answers, plan.changes, control.now)
         effects = [each for each in found.effects if self._may_see_impact(each, changes)]
         opened = [each for each in found.pipelines if self._sees(each.pipeline)]
@@ -146,22 +142,22 @@ class Write:
                 {"action": each.question.action, "resource": each.question.resource, "model": each.model}
                 for each in plan.decisions
             ],
-            "effects": [effect(self.organization.directory, each) for each in islice(effects, _SHOWN)],
+            "effects": [effect(organization.directory, each) for each in islice(effects, _SHOWN)],
             "more_effects": max(0, len(effects) - _SHOWN),
             "pipelines": [pipeline(each) for each in islice(opened, _SHOWN)],
         }
 
     def _may_see_impact(self, found: SubjectImpact, changes: Sequence[Mapping[str, object]]) -> bool:
         """Say whether the caller may know of both ends of an effect: of whom the write itself names, they do."""
-        control = self.organization.control
+        control = self.write.organization.control
         named = any(found.principal in each.values() for each in changes)
-        known = named or may_see_subject(control.answers, self.caller, found.principal, control.now)
+        known = named or may_see_subject(control.answers, self.write.caller, found.principal, control.now)
         return known and self._sees(found.resource)
 
     def _sees(self, resource: ResourceId) -> bool:
         """Say whether the caller may know of a resource; of what they would make, they do."""
-        control = self.organization.control
-        return resource not in control.snapshot.resources or control.is_visible(self.caller, resource)
+        control = self.write.organization.control
+        return resource not in control.snapshot.resources or control.is_visible(self.write.caller, resource)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Groups that can be granted to."""
 
-from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -68,8 +67,9 @@ def list_groups(organization: CurrentOrganization, asking: RequestedEvaluation, 
 def create_group(body: GroupCreate, write: Writes) -> dict[str, Any]:
     """Create an empty group."""
     id = GroupId(new_id("g"))
-    unless = partial(require_free, write, body.name)
-    return write.execute(CreateGroup(id, body.name), ResourceId(id), unless=unless, id=id, name=body.name)
+    decided = write.decide(CreateGroup(id, body.name), ResourceId(id), id=id, name=body.name)
+    require_free(write, body.name)
+    return decided.finish()
 
 
 @router.get("/groups/{group}", response_model=Group, **requires(DISCOVER))
@@ -88,8 +88,9 @@ def update_group(
 ) -> dict[str, Any]:
     """Give a group another name."""
     id = subject_lookup.group_of_name(organization, caller, group)
-    unless = partial(require_free, write, body.name, id)
-    return write.execute(RenameGroup(id, body.name), ResourceId(id), unless=unless, id=id, name=body.name)
+    decided = write.decide(RenameGroup(id, body.name), ResourceId(id), id=id, name=body.name)
+    require_free(write, body.name, id)
+    return decided.finish()
 
 
 @router.delete("/groups/{group}", **DONE, **requires("group.delete"))

@@ -1,6 +1,5 @@
 """Service principals: programs that act here. Their secrets are tokens."""
 
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
@@ -91,7 +90,9 @@ def create_service_principal(
     id = PrincipalId(new_id("p"))
     place = resource(organization, caller, body.place) if body.place else None
     command = CreateServicePrincipal(id, body.name, body.role, body.scope, place)
-    return write.execute(command, ResourceId(id), unless=partial(require_free, write, body.name), id=id, name=body.name)
+    decided = write.decide(command, ResourceId(id), id=id, name=body.name)
+    require_free(write, body.name)
+    return decided.finish()
 
 
 @router.get("/service-principals/{service_principal}", response_model=ServicePrincipal, **requires(DISCOVER))
@@ -129,9 +130,12 @@ def update_service_principal(
         commands.append(RenameServicePrincipal(id, body.name))
     if "ends" in body.model_fields_set:
         commands.append(ExpirePrincipal(id, body.ends))
-    name = body.name
-    unless = partial(require_free, write, name, id) if name is not None else None
-    return write.execute(Batch(tuple(commands), "service_principal.change"), ResourceId(id), unless=unless, id=id)
+    command = Batch(tuple(commands), "service_principal.change")
+    if body.name is None:
+        return write.execute(command, ResourceId(id), id=id)
+    decided = write.decide(command, ResourceId(id), id=id)
+    require_free(write, body.name, id)
+    return decided.finish()
 
 
 @router.delete(

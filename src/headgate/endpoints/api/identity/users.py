@@ -1,11 +1,11 @@
 """Users of the organization. Whoever may not know who is here finds nobody but themselves."""
 
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
+from headgate.control.authentication.services import Entrance
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
 from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.organizations.organization import Organization
@@ -75,19 +75,12 @@ def create_user(
     """Add a new user. To add a user that the deployment has already, create an invitation for that user."""
     place = resource(organization, caller, body.place) if body.place else None
     id = PrincipalId(write.new_id("p"))
-
-    def register() -> None:
-        try:
-            ways.authentication.register(body.name, principal=id)
-        except AlreadyExistsError:
-            # The same request at the same moment has registered this very user.
-            if ways.authentication.user(id) is None:
-                raise
-
-    command = AddPrincipal(id, body.name, body.role, place)
-    unless = partial(require_free, write, body.name)
     # Without the name: answers are kept for repeated requests, and who is forgotten is not looked for in them.
-    return write.execute(command, ResourceId(id), unless=unless, first=register, id=id)
+    decided = write.decide(AddPrincipal(id, body.name, body.role, place), ResourceId(id), id=id)
+    require_free(write, body.name)
+    if not write.dry_run:
+        _register(ways, body.name, id)
+    return decided.finish()
 
 
 @router.get("/users/{user}", response_model=User, **requires(DISCOVER))
@@ -113,6 +106,15 @@ def delete_user(user: str, organization: CurrentOrganization, caller: CurrentCal
     """Have somebody leave: memberships, assignments and tokens end."""
     id = principal(organization, caller, user, _USER)
     return write.execute(RemovePrincipal(id), ResourceId(id), id=id)
+
+
+def _register(ways: Entrance, name: str, id: PrincipalId) -> None:
+    try:
+        ways.authentication.register(name, principal=id)
+    except AlreadyExistsError:
+        # The same request at the same moment has registered this very user.
+        if ways.authentication.user(id) is None:
+            raise
 
 
 def _row(organization: Organization, facts: Snapshot, id: PrincipalId) -> dict[str, Any]:

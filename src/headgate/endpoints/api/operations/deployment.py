@@ -1,6 +1,5 @@
 """What operators do with the organizations of the deployment: list, suspend, resume and remove them."""
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Annotated, Any
 
@@ -21,7 +20,7 @@ from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import requires
 from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
-from headgate.endpoints.common.writes import DONE, Write
+from headgate.endpoints.common.writes import DONE, Decided
 from headgate.facts.ids import ResourceId
 
 router = APIRouter(prefix="/deployment", tags=["deployment"])
@@ -67,7 +66,8 @@ def suspend_organization(
     organizations = deployed.organizations
     id = organizations.listed_id(organization)
     write = replace(write, call=replace(write.call, why=body.why))
-    return _in_both(organizations, write, id, SuspendOrganization(id), SuspendOrganization(id))
+    decided = write.decide(SuspendOrganization(id), id, id=id)
+    return _finish_in_both(decided, organizations, id, SuspendOrganization(id))
 
 
 @router.post("/organizations/{organization}/resume", **DONE, **requires("deployment.suspend_organization"))
@@ -75,7 +75,8 @@ def resume_organization(organization: Called, deployed: CurrentApp, write: Write
     """Resume an organization: everything in it is decided as before it was suspended."""
     organizations = deployed.organizations
     id = organizations.listed_id(organization)
-    return _in_both(organizations, write, id, ResumeOrganization(id), ResumeOrganization(id))
+    decided = write.decide(ResumeOrganization(id), id, id=id)
+    return _finish_in_both(decided, organizations, id, ResumeOrganization(id))
 
 
 @router.delete("/organizations/{organization}", **DONE, **requires("deployment.remove_organization"))
@@ -85,27 +86,14 @@ def delete_deployment_organization(
     """Remove an organization: every principal in it is removed. Its log and its files stay, its name is free again."""
     organizations = deployed.organizations
     id = organizations.listed_id(organization)
-    return _in_both(
-        organizations,
-        write,
-        id,
-        RemoveOrganization(id),
-        EndOrganization(),
-        lambda: require_removable(organizations, id),
-    )
+    decided = write.decide(RemoveOrganization(id), id, id=id)
+    require_removable(organizations, id)
+    return _finish_in_both(decided, organizations, id, EndOrganization())
 
 
-def _in_both(
-    organizations: Organizations,
-    write: Write,
-    id: ResourceId,
-    listed: Command,
-    own: Command,
-    unless: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+def _finish_in_both(decided: Decided, organizations: Organizations, id: ResourceId, own: Command) -> dict[str, Any]:
     """Write to the organization's own log first, by which everything in it is decided; then to the deployment's."""
-
-    def write_own() -> None:
+    write = decided.write
+    if not write.dry_run:
         organizations.open(id).control.execute(own, None, write.call)
-
-    return write.execute(listed, id, unless=unless, first=write_own, id=id)
+    return decided.finish()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Response
@@ -121,17 +120,16 @@ def put_pipeline(
         id, place, definition.kind, definition.name, edges, document, touched.attributes, service or None
     )
 
-    def fits() -> None:
-        after = definition.schedule.after if definition.schedule else None
-        require_acyclic_schedule(organization, caller, definition.name, place, after)
-        require_cluster(deployed.clusters, definition.cluster, edges)
-        require_egress(organization, deployed.egress(organization), edges)
-        _require_new_stream_names(organization, id, definition)
-        require_chart(definition)
-        if deployed.has_spark(organization):
-            require_inputs(deployed.statements, credential, caller, definition)
-
-    return write.execute(command, of=id, unless=fits, id=id, name=pipeline)
+    decided = write.decide(command, of=id, id=id, name=pipeline)
+    after = definition.schedule.after if definition.schedule else None
+    require_acyclic_schedule(organization, caller, definition.name, place, after)
+    require_cluster(deployed.clusters, definition.cluster, edges)
+    require_egress(organization, deployed.egress(organization), edges)
+    _require_new_stream_names(organization, id, definition)
+    require_chart(definition)
+    if deployed.has_spark(organization):
+        require_inputs(deployed.statements, credential, caller, definition)
+    return decided.finish()
 
 
 @router.get("/pipelines/{pipeline}", response_model=Pipeline, **requires("{type}.describe"))
@@ -183,8 +181,9 @@ def add_stream(
     edges = output_edges(outputs((body,)), organization.gate, moment.caller)
     streams = definition.model_copy(update={"streams": (*definition.streams, body)})
     command = AddStream(found.id, edges, streams.model_dump(mode="json"))
-    reached = partial(require_egress, organization, deployed.egress(organization), found.relations)
-    return write.execute(command, of=found.id, unless=reached, id=found.id)
+    decided = write.decide(command, of=found.id, id=found.id)
+    require_egress(organization, deployed.egress(organization), found.relations)
+    return decided.finish()
 
 
 @router.post(
@@ -325,9 +324,12 @@ def _switch(
     )
     titles = tuple(each[-1] for each in tables)
     document: Mapping[str, Any] = definition.model_copy(update={"streams": streams}).model_dump(mode="json")
-    reached = partial(require_egress, organization, deployed.egress(organization), found.relations) if enabled else None
     command = SwitchStream(found.id, layer.id, titles, enabled, document)
-    return write.execute(command, of=found.id, unless=reached, id=found.id)
+    if not enabled:
+        return write.execute(command, of=found.id, id=found.id)
+    decided = write.decide(command, of=found.id, id=found.id)
+    require_egress(organization, deployed.egress(organization), found.relations)
+    return decided.finish()
 
 
 def _defined(

@@ -74,9 +74,9 @@ def trigger_pipeline(
     """Have a pipeline run as soon as it may; `/runs/{run}` tells how it goes."""
     run = RunId(new_id("run"))
     target = resource(organization, caller, pipeline)
-    answer = write.execute(
-        QueueRun(run, target), unless=lambda: _require_room(deployed, organization, target), id=run, run=run
-    )
+    decided = write.decide(QueueRun(run, target), id=run, run=run)
+    _require_room(deployed, organization, target)
+    answer = decided.finish()
     deployed.runner.wake()
     return answer
 
@@ -99,11 +99,10 @@ def backfill_pipeline(
     )
     parts = [{"since": since, "until": until} for since, until in ranges]
 
-    def fits() -> None:
-        _require_room(deployed, organization, id, len(runs))
-        _require_ranges(organization, id)
-
-    answer = write.execute(Batch(commands, "run.backfill"), unless=fits, runs=runs, ranges=parts)
+    decided = write.decide(Batch(commands, "run.backfill"), runs=runs, ranges=parts)
+    _require_room(deployed, organization, id, len(runs))
+    _require_ranges(organization, id)
+    answer = decided.finish()
     deployed.runner.wake()
     return {**answer, "ranges": parts}
 
@@ -118,10 +117,9 @@ def retry_run(
         raise ProblemError(409, "under-way", f"the run `{run}` is {row.state}; it can be cancelled, or waited for")
     again = RunId(new_id("run"))
     why = "manual" if (row.since, row.until) == (None, None) else "backfill"
-    command = QueueRun(again, row.pipeline, why, None, row.since, row.until)
-    answer = write.execute(
-        command, unless=lambda: _require_room(deployed, organization, row.pipeline), id=again, run=again
-    )
+    decided = write.decide(QueueRun(again, row.pipeline, why, None, row.since, row.until), id=again, run=again)
+    _require_room(deployed, organization, row.pipeline)
+    answer = decided.finish()
     deployed.runner.wake()
     return answer
 

@@ -126,16 +126,13 @@ def create_connection(
     place = default_project(organization) if body.project is None else resource(organization, caller, body.project)
     id = ResourceId(new_id("c"))
     behind, secret = _behind(body), _secret(body)
-    sealed, egress = _sealed(deployed.vault, id, secret), deployed.egress(organization)
+    sealed, fault = _sealed(deployed.vault, id, secret), deployed.egress(organization).fault(behind.document())
     command = CreateConnection(id, place, body.name, behind, sealed)
-
-    def is_allowed() -> None:
-        fault = egress.fault(behind.document())
-        if fault is not None:
-            raise InvalidError(fault)
-
-    warning: dict[str, Any] = _warning(behind) if egress.fault(behind.document()) is None else {}
-    answer = write.execute(command, of=id, unless=is_allowed, id=id, name=body.name, **warning)
+    warning: dict[str, Any] = _warning(behind) if fault is None else {}
+    decided = write.decide(command, of=id, id=id, name=body.name, **warning)
+    if fault is not None:
+        raise InvalidError(fault)
+    answer = decided.finish()
     _reseal(deployed.vault, organization, id, sealed, secret)
     return answer
 

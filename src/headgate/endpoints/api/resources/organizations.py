@@ -109,32 +109,28 @@ def update_organization(
 ) -> dict[str, Any]:
     """Give the organization another name. What else it is, the deployment says."""
     id = organization.id
-
-    def rename() -> None:
+    decided = write.decide(RenameOrganization(body.name), id, id=id, name=body.name)
+    if not write.dry_run:
         try:
             deployed.organizations.deployment.control.execute(RenameResource(id, body.name), None, write.call)
         except AlreadyExistsError:
             # A concurrent repeat renamed it, or an earlier attempt ended before it wrote to the organization's log.
             if organization_name(deployed, organization) != body.name:
                 raise
-
-    return write.execute(RenameOrganization(body.name), id, first=rename, id=id, name=body.name)
+    return decided.finish()
 
 
 @router.delete("/organization", **DONE, **requires("organization.delete"))
 def delete_organization(deployed: CurrentApp, organization: CurrentOrganization, write: Writes) -> dict[str, Any]:
     """End the organization: nobody is in it any more. Its log stays, for the operator."""
     id = organization.id
-
-    def unlist() -> None:
+    decided = write.decide(EndOrganization(), id, id=id)
+    require_removable(deployed.organizations, id)
+    if not write.dry_run:
         # A concurrent repeat unlisted it, or an earlier attempt ended before it wrote to the organization's log.
         with suppress(NotFoundError):
             deployed.organizations.deployment.control.execute(DeleteResource(id), None, write.call)
-
-    def unless() -> None:
-        require_removable(deployed.organizations, id)
-
-    return write.execute(EndOrganization(), id, unless=unless, first=unlist, id=id)
+    return decided.finish()
 
 
 @router.get(

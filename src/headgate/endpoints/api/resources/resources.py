@@ -126,8 +126,11 @@ def create_resource(
         raise ProblemError(422, "invalid", "a connection says where it leads; make it at `/connections`")
     command = creation(moment, body)
     name = full_name(moment.facts, command.parent, body.name)
-    fits = None if body.type != "cluster" else lambda: require_configured(deployed.clusters, body.attributes)
-    return write.execute(command, of=command.resource, unless=fits, id=command.resource, name=name)
+    if body.type != "cluster":
+        return write.execute(command, of=command.resource, id=command.resource, name=name)
+    decided = write.decide(command, of=command.resource, id=command.resource, name=name)
+    require_configured(deployed.clusters, body.attributes)
+    return decided.finish()
 
 
 @router.get("/resources/{resource}", response_model=ResourceDetails, **requires(DISCOVER))
@@ -158,8 +161,12 @@ def update_resource(
 ) -> dict[str, Any]:
     """Change one thing about a resource: its name, its parent, some relations, or some attributes."""
     found = moment.resource(resource)
-    fits = None if found.type != "cluster" else lambda: require_configured(deployed.clusters, body.attributes)
-    return write.execute(command_from_payload(found, proposal(moment, body)), of=found.id, unless=fits, id=found.id)
+    command = command_from_payload(found, proposal(moment, body))
+    if found.type != "cluster":
+        return write.execute(command, of=found.id, id=found.id)
+    decided = write.decide(command, of=found.id, id=found.id)
+    require_configured(deployed.clusters, body.attributes)
+    return decided.finish()
 
 
 @router.delete("/resources/{resource}", **DONE, **requires("{type}.delete", "{type}.drop"))
