@@ -16,11 +16,11 @@ from headgate.cli.demo.people import Person, Persona
 from headgate.control.authentication.authenticator import format_run_secret
 from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.run_queue import RunRow
+from headgate.control.pipelines.commits import has_committed
 from headgate.control.pipelines.runs import EndRun, QueueRun, StartRun
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.definitions.context import Range, RunExecution
 from headgate.pipelines.definitions.definition import parts
-from headgate.pipelines.execution.commits import committed
 from headgate.pipelines.files.bounds import parquet_bound
 from headgate.pipelines.kinds import KINDS, defined, kind_of
 from headgate.spark.sql.client import connect
@@ -91,7 +91,7 @@ class ByHand:
                 say=told.lines.append,
                 metric=told.metrics.__setitem__,
                 exists=lambda table: control.snapshot.find(parts(table)) is not None,
-                committed=lambda table: committed(deployment.home.store, control, run, table),
+                committed=lambda table: has_committed(control, deployment.home.store, run, parts(table)),
                 place=lambda connection: places.place(edges[connection]),
                 staging=staging,
                 checkpoints=checkpoints,

@@ -1,8 +1,9 @@
 """What a run has committed: noted in the transaction that moves the table's pointer, so that no attempt does it twice."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from headgate.control.control import Control
 from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.facts.ids import ResourceId, RunId
 
@@ -34,6 +35,16 @@ def committed_among(store: Store, run: RunId, tables: Iterable[ResourceId]) -> M
     """Return the same of those of these tables that the run has committed to."""
     wanted = {_id(run, table): table for table in tables}
     return {wanted[id]: body for id, body in store.documents(KIND, tuple(wanted)).items()}
+
+
+def has_committed(control: Control, store: Store, run: RunId, names: Sequence[str]) -> bool:
+    """Say whether any attempt of a run has committed rows to the table of this full name, as far as is known by now.
+
+    Another process may have made the table, so what it has written is read first.
+    """
+    control.catch_up()
+    there = control.snapshot.find(names)
+    return there is not None and committed_figures(store, run, there.id) is not None
 
 
 def _id(run: RunId, table: ResourceId) -> str:

@@ -125,7 +125,9 @@ class Decided:
 
     def finish(self) -> dict[str, Any]:
         """Write the command, which is decided again for that, and return the answer; or that of a dry run."""
-        return self._describe_impact() if self.write.dry_run else self.write.carry_out(self.command, self.reply, self.call)
+        return (
+            self._describe_impact() if self.write.dry_run else self.write.carry_out(self.command, self.reply, self.call)
+        )
 
     def _describe_impact(self) -> dict[str, Any]:
         self.write.response.status_code = 200

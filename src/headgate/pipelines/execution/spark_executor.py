@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization
+from headgate.control.pipelines.commits import has_committed
 from headgate.control.pipelines.requirements import running_refusal
 from headgate.control.pipelines.states import cleaned
 from headgate.pipelines.connections.path_access import Places, connection
@@ -14,7 +15,6 @@ from headgate.pipelines.connections.targets import Place, PlaceError
 from headgate.pipelines.definitions.context import Range, RunExecution
 from headgate.pipelines.definitions.definition import parts
 from headgate.pipelines.execution.attempt import Attempt
-from headgate.pipelines.execution.commits import committed
 from headgate.pipelines.files.bounds import parquet_bound
 from headgate.pipelines.kinds import kind_of
 from headgate.pipelines.writing.cached_rows import row_saver
@@ -101,7 +101,7 @@ def _execution(attempt: Attempt, spark: "SparkSession", places: Places, parsers:
         say=attempt.journal.say,
         metric=attempt.journal.metric,
         exists=exists,
-        committed=lambda table: committed(store, control, row.run, table),
+        committed=lambda table: has_committed(control, store, row.run, parts(table)),
         place=place,
         staging=places.staging(row.run) / str(row.attempt),
         checkpoints=places.checkpoints(row.pipeline),
