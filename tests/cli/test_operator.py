@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.cli import app, confirmation
-from headgate.cli.operator import forget
+from headgate.cli.operator import deployment_users
 from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization
 from headgate.control.identity.principals import AddPrincipal
 from headgate.control.kernel.ports import LogWrite, Pointer
@@ -140,7 +140,7 @@ class TestForget:
         monkeypatch.setattr(confirmation.sys, "stdin", _Terminal(f"{answer}\n"))
 
         with pytest.raises(SystemExit) if code else nullcontext():
-            forget.forget("Marvin", data=folder)
+            deployment_users.forget("Marvin", data=folder)
 
         assert is_known(folder) is stays
 

@@ -21,6 +21,8 @@ __all__ = [
     "describe_credential",
     "end",
     "every",
+    "format_revision",
+    "given_fields",
     "problem_of",
     "send",
     "send_request",
@@ -70,6 +72,16 @@ def api_path(*parts: str) -> str:
     if not all(parts):
         raise ApiError("a name or an id is empty; write it")
     return "".join(f"/{quote(part, safe='')}" for part in parts)
+
+
+def given_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a body that the user has given."""
+    return {key: value for key, value in fields.items() if value not in (None, [])}
+
+
+def format_revision(answer: Mapping[str, Any]) -> str:
+    """Return the revision of an answer, as commands print it."""
+    return f"revision {answer['revision']}"
 
 
 def token() -> str:

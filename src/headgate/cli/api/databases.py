@@ -1,24 +1,18 @@
-"""The lake and its databases."""
+"""`headgate database`: the databases of the lake."""
 
 from typing import Annotated
 
 import typer
 
-from headgate.cli.client import every, send_request
-from headgate.cli.output import say, table
+from headgate.cli.client import send_request
+from headgate.cli.output import say
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("ls")(list_resources)
+    """Add the group of commands."""
     databases = typer.Typer(help="Databases of the lake.", no_args_is_help=True)
     databases.command("create")(create_database)
     app.add_typer(databases, name="database")
-
-
-def list_resources() -> None:
-    """Show everything that you may see."""
-    table(("name", "type"), [(each["name"], each["type"]) for each in every("/resources")])
 
 
 def create_database(name: Annotated[str, typer.Argument()]) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 import httpx
 import typer
 
-from headgate.cli.api.login import use_session
+from headgate.cli.api.auth import use_session
 from headgate.cli.client import ApiError, api_path, base, every, problem_of, send_request
 from headgate.cli.output import say, table, when
 from headgate.cli.passwords import read_password

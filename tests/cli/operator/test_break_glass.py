@@ -1,78 +1,49 @@
-"""`headgate users` and `headgate break-glass`, on the deployment's own machine."""
+"""`headgate break-glass`, on the deployment's own machine."""
 
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.app.deployment import Deployment, open_deployment
-from headgate.app.settings.settings import default_settings
 from headgate.cli import app
 from headgate.control.deployment.break_glass import break_glass
+from tests.cli.deployments import deployment_in
 
 PASSWORD, OTHER = "correct horse battery", "another horse entirely"
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    open_deployment(default_settings({}, folder=tmp_path)).close()
+    """A data folder with its first organization, and the user `ann`."""
+    with deployment_in(tmp_path) as deployment:
+        deployment.entrance.authentication.register("ann", login="ann", password=PASSWORD)
     return tmp_path
-
-
-def opened(data: Path) -> Deployment:
-    return open_deployment(default_settings({}, folder=data))
 
 
 def run(data: Path, *words: str, stdin: str = "") -> Result:
     return CliRunner().invoke(app, [*words, "--data", str(data)], input=stdin)
 
 
-def create(data: Path, *words: str) -> Result:
-    return run(data, "users", "create", "ann", "--password-stdin", *words, stdin=f"{PASSWORD}\n")
-
-
-def test_a_user_is_made_listed_and_given_another_password(data: Path) -> None:
-    assert create(data, "--email", "Ann@acme.com").exit_code == 0
-    assert "ann@acme.com" in run(data, "users", "list").output
-    assert run(data, "users", "password", "ANN", "--password-stdin", stdin=f"{OTHER}\n").exit_code == 0
-
-    deployment = opened(data)
-    try:
-        assert deployment.entrance.authentication.log_in("ann", OTHER, {})
-    finally:
-        deployment.close()
-
-
-def test_a_user_can_be_without_a_password(data: Path) -> None:
-    assert run(data, "users", "create", "ann", "--without-password", "--email", "ann@acme.com").exit_code == 0
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("users", "create", "ann", "--without-password"), "taken"),
-        (("users", "create", "../ann", "--password-stdin"), "a login name is"),
-        (("users", "password", "nobody", "--password-stdin"), "no user"),
         (("break-glass", "nobody", "--organization", "main", "--why", "x"), "no user"),
         (("break-glass", "ann", "--organization", "nowhere", "--why", "x"), "no organization"),
         (("break-glass", "ann", "--organization", "main", "--why", "x", "--hours", "100"), "`--hours` is 24 at most"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(data: Path, words: tuple[str, ...], said: str) -> None:
-    create(data)
-    result = run(data, *words, stdin=f"{PASSWORD}\n")
+    result = run(data, *words)
 
     assert result.exit_code == 1
     assert said in result.stderr
 
 
 def test_broken_glass_stands_in_the_log_with_its_reason_and_its_end(data: Path) -> None:
-    create(data)
     result = run(data, "break-glass", "ann", "--organization", "main", "--hours", "2", "--why", "the owner has left")
     assert result.exit_code == 0, result.output
 
-    deployment = opened(data)
-    try:
+    with deployment_in(data) as deployment:
         control = deployment.home.control
         ends = break_glass(control.snapshot, control.now)
         assert ends is not None
@@ -81,14 +52,10 @@ def test_broken_glass_stands_in_the_log_with_its_reason_and_its_end(data: Path) 
         assert entry is not None
         assert (entry.command, entry.actor, entry.origin.door) == ("organization.break_glass", None, "operator")
         assert deployment.home.store.document("why", str(entry.revision)) == {"text": "the owner has left"}
-    finally:
-        deployment.close()
 
 
 def test_a_server_that_runs_takes_over_what_is_done_beside_it(data: Path) -> None:
-    server = opened(data)
-    try:
-        assert create(data).exit_code == 0
+    with deployment_in(data) as server:
         assert run(data, "break-glass", "ann", "--organization", "main", "--why", "x").exit_code == 0
 
         server.organizations.refresh()
@@ -97,16 +64,3 @@ def test_a_server_that_runs_takes_over_what_is_done_beside_it(data: Path) -> Non
         assert run(data, "users", "password", "ann", "--password-stdin", stdin=f"{OTHER}\n").exit_code == 0
         server.organizations.refresh()
         assert server.entrance.authentication.principal_of(started.secret) is None
-    finally:
-        server.close()
-
-
-def test_nothing_is_done_where_there_is_nothing(tmp_path: Path) -> None:
-    assert create(tmp_path).exit_code == 2
-
-
-def test_a_password_without_a_terminal_is_read_from_the_standard_input_only_if_asked(data: Path) -> None:
-    result = run(data, "users", "create", "bob")
-
-    assert result.exit_code == 2
-    assert "there is no terminal to ask for the password; use `--password-stdin`" in result.stderr

@@ -1,19 +1,14 @@
-"""`headgate users` and `break-glass`: what the operator does on the deployment's own machine, without anybody's rights."""
+"""`headgate users` and `headgate forget`: the users of the deployment, on its own machine."""
 
-import sys
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from headgate.cli.command_groups import command_group
-from headgate.cli.confirmation import require_reason
-from headgate.cli.finite_numbers import require_finite
-from headgate.cli.local import Data, listed_organization, open_local_deployment
-from headgate.cli.output import fail, say, table
+from headgate.cli.confirmation import confirm
+from headgate.cli.local import Data, open_local_deployment, open_store
+from headgate.cli.output import say, table
 from headgate.cli.passwords import read_password
-
-_HOUR = 3600.0
 
 Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name")]
 Stdin = Annotated[bool, typer.Option("--password-stdin", help="read the password from stdin; else it is asked for")]
@@ -26,7 +21,7 @@ def register(app: typer.Typer) -> None:
     users.command("password")(password)
     users.command("list")(list_users)
     app.add_typer(users)
-    app.command("break-glass")(break_glass)
+    app.command("forget")(forget)
 
 
 def create(
@@ -65,30 +60,26 @@ def list_users(data: Data = None) -> None:
     table(("name", "login", "address", "id"), [(each.name, each.login, each.email, each.principal) for each in found])
 
 
-def break_glass(
-    name: Login,
-    organization: Annotated[str, typer.Option(help="the organization, by id or name")],
-    why: Annotated[str, typer.Option(help="why; it stands in the audit")],
-    hours: Annotated[
-        float, typer.Option(min=0.01, callback=require_finite, help="after how many hours it ends by itself")
-    ] = 1.0,
+def forget(
+    user: Annotated[str, typer.Argument(help="an id, a login name, an e-mail address or a name")],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="erase without asking first")] = False,
     data: Data = None,
 ) -> None:
-    """Make a user a founder of an organization for a short time. The log, and every answer while it lasts, tell of it."""
-    from headgate.control.deployment.break_glass import LONGEST, BreakGlass
-    from headgate.control.kernel.metadata import CommandMetadata
-    from headgate.control.kernel.ports import RequestOrigin
+    """Erase a person: names, logins, sessions, tokens and reasons, in every organization; their rights end with it.
 
-    require_reason(why)
-    if hours * _HOUR > LONGEST:
-        fail(f"`--hours` is {LONGEST / _HOUR:g} at most")
-        sys.exit(1)
+    What they did stays in the logs, under an id that no longer names a user. The command asks for confirmation first.
+    """
+    from headgate.control.deployment import erasure
+
     with open_local_deployment(data) as deployment:
-        user = deployment.entrance.authentication.user_of(name)
-        control = deployment.organizations.open(listed_organization(deployment, organization)).control
-        ends = control.now + hours * _HOUR
-        control.execute(
-            BreakGlass(user.principal, user.name, ends), None, CommandMetadata(RequestOrigin("operator"), why)
-        )
-    until = datetime.fromtimestamp(ends, UTC).isoformat(timespec="seconds")
-    say(f"{name} rules {organization} until {until}; the audit says so")
+        principal = erasure.find_person(deployment.organizations, user)
+        if not yes:
+            confirm(
+                f"Erase `{user}` (`{principal}`) from every organization? This cannot be undone.", "nothing was erased"
+            )
+        erased = erasure.erase_person(deployment.organizations, principal)
+    with open_store(data) as (stores, _):
+        stores.settle()
+    for log, documents in erased.items():
+        say(f"`{principal}` is forgotten in the log `{log}`: {documents} documents are erased")

@@ -1,4 +1,4 @@
-"""`headgate login` and `logout`, against the endpoints of logins."""
+"""`headgate login`, `logout` and `me`, against the endpoints of logins."""
 
 import json
 import re
@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.cli import app, passwords
-from headgate.cli.api import login
+from headgate.cli.api import auth
 from headgate.cli.client import ApiError, send_request
 from headgate.cli.session_file import forget, kept_session, save_session
 from headgate.control.authentication.sessions import Session
@@ -139,7 +139,7 @@ class TestLoggingIn:
                 raise httpx.ConnectError("refused")
             return httpx.request("POST", url, **more)
 
-        monkeypatch.setattr(login.httpx, "post", post)
+        monkeypatch.setattr(auth.httpx, "post", post)
 
         assert log_in().exit_code == 0
         assert send_request("GET", "/me")["principal"] == world.ann

@@ -1,6 +1,7 @@
-"""`headgate login` and `logout`: a session for the command line, by a code that is entered in a browser, or a password."""
+"""`headgate login`, `logout`, `me` and `password`: the session of the command line, and the user of it."""
 
 import os
+import sys
 import time
 from contextlib import suppress
 from typing import Annotated, Any
@@ -8,8 +9,8 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from headgate.cli.client import ApiError, base, describe_credential, problem_of
-from headgate.cli.output import say
+from headgate.cli.client import ApiError, base, describe_credential, problem_of, send, send_request
+from headgate.cli.output import fail, say, table
 from headgate.cli.passwords import read_password, require_terminal
 from headgate.cli.session_file import forget, kept_session, save_session
 
@@ -21,6 +22,8 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("login")(login)
     app.command("logout")(logout)
+    app.command("me")(me)
+    app.command("password")(change_password)
 
 
 def login(
@@ -58,6 +61,36 @@ def logout() -> None:
         raise ApiError(problem_of(answer))
     forget(base(), os.environ)
     say(f"logged out; {describe_credential()}")
+
+
+def me() -> None:
+    """Say who you are and what you were assigned."""
+    answer = send_request("GET", "/me")
+    say(f"{answer['name']} (revision {answer['revision']})")
+    table(("role", "resource"), [(each["role"], each["resource"]) for each in answer["roles"]])
+
+
+def change_password(
+    *,
+    password_stdin: Annotated[
+        bool,
+        typer.Option(
+            "--password-stdin", help="read two lines from stdin, the old and the new password; else they are asked for"
+        ),
+    ] = False,
+) -> None:
+    """Change your password, and end your other sessions."""
+    # A token has no password: that is said before the passwords are asked for.
+    send_request("GET", "/session")
+    old = read_password(stdin=password_stdin, prompt="Old password", is_new=False)
+    new = read_password(stdin=password_stdin, prompt="New password")
+    if not new:
+        fail(
+            "the new password is missing; with `--password-stdin` write the old one on the first line and the new one on the second"
+        )
+        sys.exit(2)
+    send("POST", "/password", body={"old": old, "new": new})
+    say("your password is changed; your other sessions have ended")
 
 
 def use_session(session: str, ends: float) -> str:

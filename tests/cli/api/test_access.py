@@ -1,13 +1,11 @@
-"""`headgate why`, against a server, and what `headgate status` says of one."""
+"""`headgate why`, against a server."""
 
 from collections.abc import Callable, Iterator
 
-import httpx
 import pytest
 from typer.testing import CliRunner
 
 from headgate.cli import app
-from headgate.cli.api.questions import describe_health
 from tests.app.deployment_harness import World, world_in
 
 Ask = Callable[..., str]
@@ -58,17 +56,3 @@ def test_a_denial_tells_that_the_subject_may_not_see_the_resource(why: Ask) -> N
 
 def test_an_allow_tells_the_way(why: Ask) -> None:
     assert "vic was assigned viewer on lake.raw" in why("database.describe", "lake.raw", "--for", "vic")
-
-
-@pytest.mark.parametrize(
-    ("url", "address"),
-    [
-        ("http://127.0.0.1:8020", "sc://localhost:15002"),
-        ("http://[::1]:8020", "sc://localhost:15002"),
-        ("https://lake.example.org", "sc://lake.example.org:15002/;use_ssl=true"),
-    ],
-)
-def test_the_status_shows_an_address_to_which_pyspark_sends_a_token(url: str, address: str) -> None:
-    health = {"api": "ok", "spark": "ok", "spark_port": 15002}
-
-    assert describe_health(health, httpx.URL(url)) == f"api ok, spark ok at {address}"

@@ -1,23 +1,18 @@
-"""Ask why, who one is, and whether it runs."""
+"""`headgate why`: the explanation of a decision."""
 
 from contextlib import suppress
 from difflib import get_close_matches
 from typing import Annotated, Any
 
-import httpx
 import typer
 
-from headgate.cli.addresses import deployment_address
-from headgate.cli.client import ApiError, api_path, problem_of, send_request, stored_credential
-from headgate.cli.output import say, table
-from headgate.spark.connect_address import connect_address
+from headgate.cli.client import ApiError, api_path, send_request
+from headgate.cli.output import say
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     app.command("why")(why)
-    app.command("me")(me)
-    app.command("status")(status)
 
 
 def why(
@@ -86,29 +81,3 @@ def fix_text(fix: dict[str, Any]) -> str:
         f"{each['role']} on {each['resource']}, given by {' or '.join(each['approvers'])}"
         for each in fix["assignments"]
     )
-
-
-def me() -> None:
-    """Say who you are and what you were assigned."""
-    answer = send_request("GET", "/me")
-    say(f"{answer['name']} (revision {answer['revision']})")
-    table(("role", "resource"), [(each["role"], each["resource"]) for each in answer["roles"]])
-
-
-def status() -> None:
-    """Say whether the API and Spark answer, and as whom you are known there, in which organization."""
-    where = deployment_address()
-    health = httpx.get(f"{where}/api/v1/health")
-    if health.is_error:
-        raise ApiError(problem_of(health))
-    say(describe_health(health.json(), httpx.URL(where)))
-    _, source = stored_credential()
-    caller = send_request("GET", "/me")
-    say(f"{where}, organization {caller['organization']['name']}, as {caller['name']} by {source}")
-
-
-def describe_health(health: dict[str, Any], where: httpx.URL) -> str:
-    """Return whether the API and Spark answer, and the address of Spark Connect where there is one."""
-    port = health.get("spark_port")
-    address = f" at {connect_address(where.host, port, tls=where.scheme == 'https')}" if port else ""
-    return f"api {health['api']}, spark {health.get('spark', 'off')}{address}"

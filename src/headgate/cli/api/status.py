@@ -1,0 +1,35 @@
+"""`headgate status`: whether the deployment answers, and as whom the caller is known there."""
+
+from typing import Any
+
+import httpx
+import typer
+
+from headgate.cli.addresses import deployment_address
+from headgate.cli.client import ApiError, problem_of, send_request, stored_credential
+from headgate.cli.output import say
+from headgate.spark.connect_address import connect_address
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("status")(status)
+
+
+def status() -> None:
+    """Say whether the API and Spark answer, and as whom you are known there, in which organization."""
+    where = deployment_address()
+    health = httpx.get(f"{where}/api/v1/health")
+    if health.is_error:
+        raise ApiError(problem_of(health))
+    say(describe_health(health.json(), httpx.URL(where)))
+    _, source = stored_credential()
+    caller = send_request("GET", "/me")
+    say(f"{where}, organization {caller['organization']['name']}, as {caller['name']} by {source}")
+
+
+def describe_health(health: dict[str, Any], where: httpx.URL) -> str:
+    """Return whether the API and Spark answer, and the address of Spark Connect where there is one."""
+    port = health.get("spark_port")
+    address = f" at {connect_address(where.host, port, tls=where.scheme == 'https')}" if port else ""
+    return f"api {health['api']}, spark {health.get('spark', 'off')}{address}"
