@@ -90,7 +90,7 @@ def test_an_address_may_name_an_organization(
 
 
 def test_a_slash_at_the_end_of_an_address_does_not_count(run: Run) -> None:
-    assert run("me", path="/").exit_code == 0
+    assert run("auth", "whoami", path="/").exit_code == 0
 
 
 def test_a_refused_connection_names_the_address_and_the_cause() -> None:
@@ -132,14 +132,16 @@ def test_the_status_of_a_caller_that_is_not_known_fails_though_the_api_answers(
 
 
 def test_an_organization_that_the_caller_is_not_in_is_named_whether_it_is_there_or_not(run: Run) -> None:
-    said = {path: str(run("me", path=f"/o/{path}").exception).replace(path, "X") for path in ("acme", "acmex")}
+    said = {
+        path: str(run("auth", "whoami", path=f"/o/{path}").exception).replace(path, "X") for path in ("acme", "acmex")
+    }
 
     assert said["acme"] == said["acmex"]
     assert said["acme"].startswith("you are not in an organization `X`, or your login has ended; log in with")
 
 
 def test_a_caller_in_several_organizations_reads_how_to_choose_one(run: Run, world: World) -> None:
-    done = run("me", token=world.deployment.entrance.authentication.log_in("ann", PASSWORD, {}).secret)
+    done = run("auth", "whoami", token=world.deployment.entrance.authentication.log_in("ann", PASSWORD, {}).secret)
 
     assert "choose one: `export HEADGATE_URL=" in str(done.exception)
     assert "/o/acme`" in str(done.exception)

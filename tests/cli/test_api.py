@@ -39,19 +39,19 @@ def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def test_somebody_comes_gets_roles_and_a_token_and_goes(run: Run) -> None:
-    assert "vic is in the organization as member" in run("user", "add", "vic")
+    assert "vic is in the organization as member" in run("user", "create", "vic")
     run("group", "create", "the crew")
-    run("group", "add", "the crew", "vic")
+    run("group", "add-member", "the crew", "vic")
     assert "the crew" in run("group", "list")
-    run("grant", "viewer", "lake.raw", "--to", "the crew")
-    assert "the crew" in run("assignments")
-    run("revoke", "viewer", "lake.raw", "--from", "the crew")
-    token = run("token", "issue", "--for", "vic", "--label", "ci", "--days", "1").strip()
+    run("assignment", "create", "viewer", "lake.raw", "--subject", "the crew")
+    assert "the crew" in run("assignment", "list")
+    run("assignment", "delete", "viewer", "lake.raw", "--subject", "the crew")
+    token = run("token", "create", "--principal", "vic", "--label", "ci", "--days", "1").strip()
     assert token.startswith("hgt.")
-    listed = next(line for line in run("token", "list", "--of", "vic").splitlines() if " ci " in line)
+    listed = next(line for line in run("token", "list", "--principal", "vic").splitlines() if " ci " in line)
     assert re.search(r"ci +20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\+00:00", listed)
     run("token", "revoke", token.split(".")[1])
-    run("user", "remove", "vic")
+    run("user", "delete", "vic")
     assert "vic" not in run("user", "list")
 
 
@@ -66,11 +66,11 @@ def test_the_tree_its_roles_and_settings(run: Run) -> None:
         return run(*words, model="datamesh")
 
     mesh("team", "create", "sales", "--domain")
-    assert "sales.shop" in mesh("team", "create", "shop", "--under", "sales")
-    mesh("team", "add", "sales.shop", "owner", "--role", "editor")
-    mesh("team", "remove", "sales.shop", "owner")
+    assert "sales.shop" in mesh("team", "create", "shop", "--parent", "sales")
+    mesh("team", "add-member", "sales.shop", "owner", "--role", "editor")
+    mesh("team", "remove-member", "sales.shop", "owner")
     assert "sales.shop" in mesh("team", "list")
-    mesh("role", "define", "lead", "TEAM_EDIT", "TEAM_ADD")
+    mesh("role", "set", "lead", "TEAM_EDIT", "TEAM_ADD")
     assert "lead" in mesh("role", "list")
     mesh("role", "delete", "lead")
     mesh("setting", "set", "change_process", "true")
@@ -98,8 +98,8 @@ def test_connections_are_made_shown_and_given_new_secrets(run: Run, tmp_path: Pa
     shown = run("connection", "show", "shop")
     assert all(word in shown for word in ("::1", "5433", "headgate"))
     assert "sesame" not in shown
-    assert "has a new secret" in run("connection", "secret", "shop", "--password-file", str(password))
-    assert "has a new secret" in run("connection", "secret", "api", "--header-file", str(headers))
+    assert "has a new secret" in run("connection", "set-secret", "shop", "--password-file", str(password))
+    assert "has a new secret" in run("connection", "set-secret", "api", "--header-file", str(headers))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_connections_are_made_shown_and_given_new_secrets(run: Run, tmp_path: Pa
         ((), "give a folder, `--postgresql` or `--http`: one of them"),
         (("/drop", "--http", "https://x"), "give a folder, `--postgresql` or `--http`: one of them"),
         (("drop",), "`drop` is relative"),
-        (("--postgresql", "db/shop"), "say with `--user`"),
+        (("--postgresql", "db/shop"), "name the user of the database with `--user`"),
         (("--postgresql", "db", "--user", "u"), "write it as HOST:PORT/NAME"),
         (("--postgresql", "db:x/shop", "--user", "u"), "write it as HOST:PORT/NAME"),
         (("--http", "https://x", "--header-file", "no-such-file"), "cannot be read"),

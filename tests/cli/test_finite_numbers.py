@@ -20,15 +20,17 @@ def float_options(command: Any, *path: str) -> Iterator[tuple[str, ...]]:
             yield (*path, each.opts[0])
 
 
-REQUIRED: dict[tuple[str, ...], tuple[str, ...]] = {("break-glass",): ("ann", "--organization", "main", "--why", "x")}
+REQUIRED: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("break-glass", "grant"): ("ann", "--organization", "main", "--reason", "x")
+}
 """What a command needs besides the option."""
 
 OPTIONS = list(float_options(typer.main.get_command(app)))
 
 
 def test_the_command_line_has_options_of_type_float() -> None:
-    assert ("token", "issue", "--days") in OPTIONS
-    assert ("break-glass", "--hours") in OPTIONS
+    assert ("token", "create", "--days") in OPTIONS
+    assert ("break-glass", "grant", "--hours") in OPTIONS
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e999"])
@@ -41,7 +43,7 @@ def test_an_option_that_is_not_finite_is_refused(words: tuple[str, ...], number:
 
 
 def test_a_refused_number_says_what_to_write() -> None:
-    refused = CliRunner().invoke(app, ["token", "issue", "--days", "nan"])
+    refused = CliRunner().invoke(app, ["token", "create", "--days", "nan"])
 
     assert "`nan` is not a finite number; write a number such as 1.5" in refused.stderr
 

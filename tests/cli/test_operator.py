@@ -77,10 +77,10 @@ def is_known(folder: Path) -> bool:
 
 class TestForget:
     def test_erases_a_person_by_name(self, folder: Path) -> None:
-        result = run("forget", "Marvin", "--yes", "--data", folder)
+        result = run("deployment-user", "erase", "Marvin", "--yes", "--data", folder)
 
         assert result.exit_code == 0, result.output
-        assert "`p-marvin` is forgotten in the log `acme`: 1 documents are erased" in result.stdout
+        assert "`p-marvin` is erased from the log `acme`: 1 documents are erased" in result.stdout
         assert b"Marvin" not in (folder / "headgate.db").read_bytes()
         assert run("log", "verify", "--data", folder).exit_code == 0
 
@@ -89,14 +89,14 @@ class TestForget:
             acme = deployment.organizations.open(ACME)
             assert acme.directory.name(MARVIN) == "Marvin"
 
-            assert run("forget", "Marvin", "--yes", "--data", folder).exit_code == 0
+            assert run("deployment-user", "erase", "Marvin", "--yes", "--data", folder).exit_code == 0
 
             assert [file for file in folder.glob("headgate.db*") if b"Marvin" in file.read_bytes()] == []
             deployment.organizations.refresh()
             assert acme.directory.name(MARVIN) == MARVIN
 
     def test_says_so_of_somebody_whom_nobody_knows(self, folder: Path) -> None:
-        result = run("forget", "Trillian", "--yes", "--data", folder)
+        result = run("deployment-user", "erase", "Trillian", "--yes", "--data", folder)
 
         assert result.exit_code == 1
         assert "Trillian" in result.stderr
@@ -108,7 +108,7 @@ class TestForget:
             logins.register("one", email="strasse@acme.com", verified=True)
             logins.register("two", login="strasse@acme.com")
 
-        result = run("forget", called, "--yes", "--data", folder)
+        result = run("deployment-user", "erase", called, "--yes", "--data", folder)
 
         assert result.exit_code == (1 if "ß" in called else 0)
 
@@ -116,13 +116,13 @@ class TestForget:
         with deployment_in(folder) as deployment:
             deployment.entrance.authentication.register("one", email="straße@acme.com", verified=True)
 
-        assert run("forget", "straße@acme.com", "--yes", "--data", folder).exit_code == 0
+        assert run("deployment-user", "erase", "straße@acme.com", "--yes", "--data", folder).exit_code == 0
 
         with deployment_in(folder) as deployment:
             assert deployment.entrance.authentication.register("two", email="strasse@acme.com", verified=True)
 
     def test_without_a_terminal_erases_nothing_and_names_the_option(self, folder: Path) -> None:
-        result = run("forget", "Marvin", "--data", folder)
+        result = run("deployment-user", "erase", "Marvin", "--data", folder)
 
         assert result.exit_code == 2
         assert "add `--yes`" in result.stderr
@@ -140,12 +140,12 @@ class TestForget:
         monkeypatch.setattr(confirmation.sys, "stdin", _Terminal(f"{answer}\n"))
 
         with pytest.raises(SystemExit) if code else nullcontext():
-            deployment_users.forget("Marvin", data=folder)
+            deployment_users.erase_user("Marvin", data=folder)
 
         assert is_known(folder) is stays
 
     def test_makes_no_deployment(self, tmp_path: Path) -> None:
-        assert run("forget", "Marvin", "--yes", "--data", tmp_path).exit_code == 2
+        assert run("deployment-user", "erase", "Marvin", "--yes", "--data", tmp_path).exit_code == 2
         assert list(tmp_path.iterdir()) == []
 
 
@@ -318,12 +318,12 @@ class TestOrganization:
 class TestBackup:
     def test_can_be_put_back_while_the_store_is_served(self, folder: Path, tmp_path: Path) -> None:
         with deployment_in(folder):
-            assert run("backup", tmp_path / "copy", "--data", folder).exit_code == 0
+            assert run("store", "backup", tmp_path / "copy", "--data", folder).exit_code == 0
         (tmp_path / "again" / "keys").mkdir(parents=True)
         public = folder / "keys" / "log.pub.pem"
         (tmp_path / "again" / "keys" / "log.pub.pem").write_bytes(public.read_bytes())
 
-        result = run("restore", tmp_path / "copy", "--data", tmp_path / "again")
+        result = run("store", "restore", tmp_path / "copy", "--data", tmp_path / "again")
 
         assert result.exit_code == 0, result.output
         assert "the log `acme` is whole" in result.stdout
@@ -331,9 +331,9 @@ class TestBackup:
             assert deployment.organizations.find("Acme").directory.name(MARVIN) == "Marvin"
 
     def test_without_its_keys_says_what_was_not_checked(self, folder: Path, tmp_path: Path) -> None:
-        run("backup", tmp_path / "copy", "--data", folder)
+        run("store", "backup", tmp_path / "copy", "--data", folder)
 
-        result = run("restore", tmp_path / "copy", "--data", tmp_path / "again")
+        result = run("store", "restore", tmp_path / "copy", "--data", tmp_path / "again")
 
         assert result.exit_code == 0
         assert "the seals were not checked" in result.stdout
@@ -345,9 +345,9 @@ class TestBackup:
     def test_without_its_keys_is_neither_verified_nor_changed_before_they_are_there(
         self, folder: Path, tmp_path: Path
     ) -> None:
-        run("backup", tmp_path / "copy", "--data", folder)
+        run("store", "backup", tmp_path / "copy", "--data", folder)
         again = tmp_path / "again"
-        run("restore", tmp_path / "copy", "--data", again)
+        run("store", "restore", tmp_path / "copy", "--data", again)
 
         verified = run("log", "verify", "--data", again)
         moved = run("warehouse", "move", "--data", again)
@@ -368,7 +368,7 @@ class TestBackup:
     ) -> None:
         monkeypatch.setenv("HEADGATE_STORE", "postgresql://nobody@127.0.0.1:1/x")
 
-        result = run(command, tmp_path / "copy", "--data", tmp_path)
+        result = run("store", command, tmp_path / "copy", "--data", tmp_path)
 
         assert result.exit_code == 1
         assert "pg_dump" in result.stderr

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.cli.model.docs import page_of
+from headgate.cli.model.document import page_of
 from headgate.model.docs import model_page
 from tests.fakes.small_organization import DATAMESH, NEKT
 
@@ -17,7 +17,7 @@ PAGES = [("nekt", "models/nekt"), ("y42", "models/y42"), ("onehouse", "models/on
 def test_a_page_is_what_its_file_gives_today(name: str, page: str) -> None:
     written = (DOCS / f"{page}.md").read_text(encoding="utf-8")
 
-    assert page_of(name) == written, f"write it anew: headgate model docs {name} --to docs/{page}.md"
+    assert page_of(name) == written, f"write it anew: headgate model document {name} --output docs/{page}.md"
 
 
 def test_the_matrix_ticks_exactly_what_a_role_gives() -> None:

@@ -31,22 +31,21 @@ from headgate.cli.api import (
     tokens,
     users,
 )
-from headgate.cli.ask import commands as ask
 from headgate.cli.client import ApiError
 from headgate.cli.command_groups import Grouped
+from headgate.cli.facts import commands as facts
 from headgate.cli.model import commands as model
 from headgate.cli.operator import (
-    backup,
     break_glass,
     catalog,
     deployment_users,
     doctor,
-    facts,
     log,
     operators,
     organization,
     secrets,
     serve,
+    store,
     warehouse,
 )
 from headgate.cli.output import fail
@@ -54,7 +53,7 @@ from headgate.cli.output import fail
 app = typer.Typer(
     name="headgate",
     cls=Grouped,
-    help="The access-control plane of a lakehouse: it decides who may do what, and makes Apache Spark obey.",
+    help="The access-control plane of a lakehouse: it decides about access, and Apache Spark enforces its decisions.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -89,12 +88,11 @@ for module in (
     log,
     operators,
     organization,
-    backup,
+    store,
     secrets,
     catalog,
     warehouse,
     model,
-    ask,
     facts,
 ):
     module.register(app)

@@ -94,17 +94,17 @@ def stored_credential() -> tuple[str, str]:
     if named := os.environ.get("HEADGATE_TOKEN"):
         return named, "the token in HEADGATE_TOKEN"
     if session := kept_session(base(), os.environ):
-        return session, "the session of `headgate login`"
+        return session, "the session of `headgate auth login`"
     kept = default_settings(os.environ).owner_token
     if not is_loopback(urlsplit(base()).hostname or ""):
         raise ApiError(
-            f"log in with `headgate login`, or set HEADGATE_TOKEN to a token; the owner's token in `{kept}` is sent to this machine only"
+            f"log in with `headgate auth login`, or set HEADGATE_TOKEN to a token; the owner's token in `{kept}` is sent to this machine only"
         )
     try:
         return kept.read_text(encoding="utf-8").strip(), f"the owner's token in `{kept}`"
     except OSError:
         raise ApiError(
-            f"log in with `headgate login`, or set HEADGATE_TOKEN to a token; there is no owner's token in `{kept}` either"
+            f"log in with `headgate auth login`, or set HEADGATE_TOKEN to a token; there is no owner's token in `{kept}` either"
         ) from None
 
 
@@ -163,10 +163,10 @@ def _unknown_caller(answer: httpx.Response) -> str:
     organization = organization_in_url(answer.request.url.path)
     if organization is not None:
         return (
-            f"you are not in an organization `{organization}`, or your login has ended; log in with `headgate login`, or "
+            f"you are not in an organization `{organization}`, or your login has ended; log in with `headgate auth login`, or "
             "set HEADGATE_TOKEN to a token of the organization"
         )
-    return "your token or login is not known there, or has ended; log in with `headgate login`, or set HEADGATE_TOKEN to a token"
+    return "your token or login is not known there, or has ended; log in with `headgate auth login`, or set HEADGATE_TOKEN to a token"
 
 
 def _duration(seconds: int) -> str:

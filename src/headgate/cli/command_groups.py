@@ -26,9 +26,11 @@ class Grouped(TyperGroup):
                     formatter.write_dl(rows)
 
 
-def command_group(name: str, purpose: str) -> typer.Typer:
-    """Return a new group of commands, some of which work on the data folder."""
-    return typer.Typer(name=name, help=purpose, no_args_is_help=True, cls=Grouped)
+def add_command_group(app: typer.Typer, noun: str, purpose: str) -> typer.Typer:
+    """Return a new group for the commands of a noun."""
+    group = typer.Typer(name=noun, help=purpose, no_args_is_help=True, cls=Grouped)
+    app.add_typer(group)
+    return group
 
 
 def _is_local(command: Any) -> bool:

@@ -7,10 +7,10 @@ import typer
 from headgate.cli.output import fail
 
 
-def require_reason(why: str) -> None:
+def require_reason(reason: str) -> None:
     """End with exit code 2 for a reason without a word."""
-    if not why.strip():
-        fail("`--why` is empty; give the reason, which the audit keeps")
+    if not reason.strip():
+        fail("`--reason` is empty; give the reason, which the audit keeps")
         sys.exit(2)
 
 

@@ -31,7 +31,7 @@ def vocabulary_page(actions: Vocabulary) -> str:
     head = (
         "# Actions",
         "",
-        "The one vocabulary, written by `headgate model docs actions`. `-`: the model has no name for it.",
+        "The one vocabulary, written by `headgate model document actions`. `-`: the model has no name for it.",
         "",
     )
     columns = ("action", *MODELS, "Spark")
@@ -53,7 +53,7 @@ def mistakes_page() -> str:
         "",
         (
             "Each mistake has a code that never changes its meaning. An error keeps a model from being used, a warning does not. "
-            "Written by `headgate model docs mistakes`."
+            "Written by `headgate model document mistakes`."
         ),
         "",
     )
@@ -71,7 +71,7 @@ def _table(columns: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequ
 def _head(model: Model) -> Iterator[str]:
     yield f"# The model `{model.name}`"
     yield ""
-    yield f"Version {model.version}. Written by `headgate model docs {model.name}` from the model file; do not edit it here."
+    yield f"Version {model.version}. Written by `headgate model document {model.name}` from the model file; do not edit it here."
     yield ""
 
 

@@ -1,4 +1,4 @@
-"""`headgate why`, against a server."""
+"""`headgate access explain`, against a server."""
 
 from collections.abc import Callable, Iterator
 
@@ -21,38 +21,38 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture
-def why(world: World, monkeypatch: pytest.MonkeyPatch) -> Ask:
+def explain(world: World, monkeypatch: pytest.MonkeyPatch) -> Ask:
     monkeypatch.setenv("HEADGATE_URL", str(world.http.base_url).rstrip("/"))
     monkeypatch.setenv("HEADGATE_TOKEN", world.tokens["owner"])
 
-    def ask(*words: str) -> str:
-        done = CliRunner().invoke(app, ["why", *words])
+    def run(*words: str) -> str:
+        done = CliRunner().invoke(app, ["access", "explain", *words])
         return f"{done.exit_code} {done.output}{done.exception or ''}"
 
-    return ask
+    return run
 
 
-def test_an_action_that_does_not_exist_is_an_error(why: Ask) -> None:
+def test_an_action_that_does_not_exist_is_an_error(explain: Ask) -> None:
     assert (
-        why("database.descrive", "lake.raw")
+        explain("database.descrive", "lake.raw")
         == "1 there is no action `database.descrive`; did you mean `database.describe`?"
     )
 
 
-def test_an_action_on_another_type_is_an_error(why: Ask) -> None:
-    assert why("table.select", "lake.raw", "--for", "vic").endswith("`lake.raw` has the type database")
+def test_an_action_on_another_type_is_an_error(explain: Ask) -> None:
+    assert explain("table.select", "lake.raw", "--subject", "vic").endswith("`lake.raw` has the type database")
 
 
-def test_a_denial_tells_what_is_missing(why: Ask) -> None:
-    told = why("database.create_table", "lake.raw", "--for", "vic")
+def test_a_denial_tells_what_is_missing(explain: Ask) -> None:
+    told = explain("database.create_table", "lake.raw", "--subject", "vic")
 
     assert told.startswith("0 ")
     assert "  vic does not hold `editor` on `lake.raw`\n" in told
 
 
-def test_a_denial_tells_that_the_subject_may_not_see_the_resource(why: Ask) -> None:
-    assert "  sam may not see `lake.raw`\n" in why("database.describe", "lake.raw", "--for", "sam")
+def test_a_denial_tells_that_the_subject_may_not_see_the_resource(explain: Ask) -> None:
+    assert "  sam may not see `lake.raw`\n" in explain("database.describe", "lake.raw", "--subject", "sam")
 
 
-def test_an_allow_tells_the_way(why: Ask) -> None:
-    assert "vic was assigned viewer on lake.raw" in why("database.describe", "lake.raw", "--for", "vic")
+def test_an_allow_tells_the_way(explain: Ask) -> None:
+    assert "vic was assigned viewer on lake.raw" in explain("database.describe", "lake.raw", "--subject", "vic")

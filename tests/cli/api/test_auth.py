@@ -1,4 +1,4 @@
-"""`headgate login`, `logout` and `me`, against the endpoints of logins."""
+"""`headgate auth login`, `logout` and `whoami`, against the endpoints of logins."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def run(*words: str, stdin: str = "", url: str | None = None) -> Result:
 
 
 def log_in(password: str = PASSWORD) -> Result:
-    return run("login", "ann", "--password-stdin", stdin=f"{password}\n")
+    return run("auth", "login", "ann", "--password-stdin", stdin=f"{password}\n")
 
 
 def owner_token(home: Path) -> Path:
@@ -56,7 +56,7 @@ def owner_token(home: Path) -> Path:
 
 class TestLoggingIn:
     def test_makes_the_commands_that_follow_ones_own(self, world: World, home: Path) -> None:
-        with pytest.raises(ApiError, match="headgate login"):
+        with pytest.raises(ApiError, match="headgate auth login"):
             send_request("GET", "/me")
         assert log_in().exit_code == 0
 
@@ -76,20 +76,20 @@ class TestLoggingIn:
     ) -> None:
         monkeypatch.setattr(passwords, "has_terminal", lambda: True)
 
-        result = run("login", *words, stdin=typed)
+        result = run("auth", "login", *words, stdin=typed)
 
         assert result.exit_code == 0, result.output
         assert PASSWORD not in result.output
 
     @pytest.mark.parametrize("words", [("ann",), ("ann", "--password"), ("--password",)])
     def test_with_a_password_and_no_terminal_names_the_option(self, home: Path, words: tuple[str, ...]) -> None:
-        result = run("login", *words)
+        result = run("auth", "login", *words)
 
         assert result.exit_code == 2
         assert result.stderr == "headgate: there is no terminal to ask for the password; use `--password-stdin`\n"
 
     def test_with_a_password_from_the_standard_input_needs_a_name(self, home: Path) -> None:
-        result = run("login", "--password-stdin", stdin=f"{PASSWORD}\n")
+        result = run("auth", "login", "--password-stdin", stdin=f"{PASSWORD}\n")
 
         assert "`--password-stdin` needs a login name" in str(result.exception)
 
@@ -108,12 +108,12 @@ class TestLoggingIn:
         assert str(log_in("a wrong password").exception).endswith(f"; commands now use the owner's token in `{token}`")
 
     def test_refuses_an_empty_name(self, home: Path) -> None:
-        assert "the login name is empty" in str(run("login", "", "--password-stdin", stdin="x\n").exception)
+        assert "the login name is empty" in str(run("auth", "login", "", "--password-stdin", stdin="x\n").exception)
 
     def test_after_too_many_attempts_says_how_long_to_wait(self, home: Path) -> None:
         world = World(tries_of_name=AttemptLimit(1, 900.0))
         with served(world.app) as url:
-            first, second = (run("login", "ann", "--password-stdin", stdin="x", url=url) for _ in range(2))
+            first, second = (run("auth", "login", "ann", "--password-stdin", stdin="x", url=url) for _ in range(2))
         world.audit.close()
 
         assert "the login name or the password is wrong" in str(first.exception)
@@ -162,7 +162,7 @@ class TestLoggingIn:
     def test_by_a_browser_waits_until_somebody_lets_it_in(self, world: World, home: Path) -> None:
         answering = threading.Thread(target=_answer, args=(world,), kwargs={"allow": True})
         answering.start()
-        result = run("login")
+        result = run("auth", "login")
         answering.join()
 
         assert result.exit_code == 0, result.output
@@ -174,7 +174,7 @@ class TestLoggingIn:
     def test_by_a_browser_ends_when_it_is_kept_out(self, world: World, home: Path) -> None:
         answering = threading.Thread(target=_answer, args=(world,), kwargs={"allow": False})
         answering.start()
-        result = run("login")
+        result = run("auth", "login")
         answering.join()
 
         assert "not let in" in str(result.exception)
@@ -198,9 +198,9 @@ class TestLoggingOut:
         session = kept_session(world.url, {"XDG_CONFIG_HOME": str(home)})
         assert session is not None
 
-        assert "logged out" in run("logout").output
+        assert "logged out" in run("auth", "logout").output
         assert world.entrance.authentication.principal_of(session) is None
-        assert run("logout").output == "there is no session to end; no command has a credential now\n"
+        assert run("auth", "logout").output == "there is no session to end; no command has a credential now\n"
 
     @pytest.mark.parametrize(
         "address", ["http://192.0.2.1:1", "https://headgate.example", "http://localhost.example:1"]
@@ -211,7 +211,7 @@ class TestLoggingOut:
         owner_token(home)
         monkeypatch.setenv("HEADGATE_URL", address)
 
-        said = run("me")
+        said = run("auth", "whoami")
 
         assert said.exit_code == 1
         assert "is sent to this machine only" in str(said.exception)
@@ -219,21 +219,23 @@ class TestLoggingOut:
     def test_says_which_credential_commands_use(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         token = owner_token(home)
         log_in()
-        assert run("logout").output == f"logged out; commands now use the owner's token in `{token}`\n"
+        assert run("auth", "logout").output == f"logged out; commands now use the owner's token in `{token}`\n"
 
         log_in()
         token.unlink()
-        assert run("logout").output == "logged out; no command has a credential now\n"
+        assert run("auth", "logout").output == "logged out; no command has a credential now\n"
 
         monkeypatch.setenv("HEADGATE_TOKEN", "hgt.some.token")
-        assert run("logout").output == "there is no session to end; commands now use the token in HEADGATE_TOKEN\n"
+        assert (
+            run("auth", "logout").output == "there is no session to end; commands now use the token in HEADGATE_TOKEN\n"
+        )
 
     def test_is_possible_when_it_has_ended_there(self, world: World, home: Path) -> None:
         log_in()
         for each in world.entrance.authentication.sessions.of(world.ann):
             world.entrance.authentication.sessions.end(world.ann, each.id)
 
-        assert run("logout").exit_code == 0
+        assert run("auth", "logout").exit_code == 0
 
 
 class TestKeptSessions:

@@ -40,7 +40,7 @@ def invite(world: World, run: Run, *options: str) -> str:
 
 def test_a_user_of_the_deployment_joins_by_an_invitation(world: World, run: Run) -> None:
     user = world.deployment.entrance.authentication.register("ann", login="ann", password=PASSWORD)
-    assert run("login", "ann", "--password-stdin", typed=PASSWORD).exit_code == 0
+    assert run("auth", "login", "ann", "--password-stdin", typed=PASSWORD).exit_code == 0
     assert world.deployment.organizations.of(user) == ()
 
     joined = run("invitation", "accept", invite(world, run, "--role", "admin"))
@@ -67,7 +67,7 @@ def test_a_new_user_joins_by_an_invitation_once(world: World, run: Run) -> None:
 def test_a_new_user_that_joins_is_logged_in_with_one_session(world: World, run: Run) -> None:
     run("invitation", "accept", invite(world, run), "--login", "kay", "--password-stdin", typed=PASSWORD)
 
-    assert run("me").stdout.startswith("kay ")
+    assert run("auth", "whoami").stdout.startswith("kay ")
     sessions = world.deployment.entrance.authentication.sessions
     assert len(list(sessions.of(world.deployment.entrance.authentication.user_of("kay").principal))) == 1
 
@@ -76,6 +76,6 @@ def test_an_invitation_that_is_withdrawn_lets_no_user_join(world: World, run: Ru
     invitation, owner = invite(world, run), world.tokens["owner"]
     (listed,) = [line for line in run("invitation", "list", token=owner).stdout.splitlines() if "member" in line]
 
-    assert run("invitation", "withdraw", listed.split()[0], token=owner).exit_code == 0
+    assert run("invitation", "revoke", listed.split()[0], token=owner).exit_code == 0
 
     assert run("invitation", "accept", invitation, "--login", "kim", "--password-stdin", typed=PASSWORD).exit_code == 1

@@ -74,7 +74,7 @@ def test_a_pipeline_is_saved_shown_switched_and_deleted(run: Run, tmp_path: Path
     assert "it takes no runs before it is active again" in run("pipeline", "run", "other", fails=True)
     run("pipeline", "activate", "other")
     assert "clean_and_restart" in run("pipeline", "clean-and-restart", "other", fails=True)
-    assert "other is gone" in run("pipeline", "delete", "other")
+    assert "other is deleted" in run("pipeline", "delete", "other")
 
 
 def test_a_definition_is_checked_and_rows_are_shown(run: Run, world: World, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_definition_is_checked_and_rows_are_shown(run: Run, world: World, tmp_
     id = world.call("owner", "GET", "/pipelines/drawn").json()["id"]
     rows = {"columns": [["a", "string"], ["b", "int"]], "rows": [["x", 3]], "cut": True}
     row_saver(world.deployment.home.control, world.deployment.home.store, RunId("run_1"), id)(rows)
-    assert [line.split() for line in run("pipeline", "rows", "drawn").splitlines()][:2] == [["a", "b"], ["x", "3"]]
+    assert [line.split() for line in run("pipeline", "show-rows", "drawn").splitlines()][:2] == [["a", "b"], ["x", "3"]]
 
 
 def test_a_run_is_asked_for_and_followed_to_its_end(run: Run, world: World, pipeline: ResourceId) -> None:
@@ -99,8 +99,8 @@ def test_a_run_is_asked_for_and_followed_to_its_end(run: Run, world: World, pipe
     store.append_log_lines(RunId(id), 1.0, [f"line {number}" for number in range(1, 1202)])
     end(control, store, RunId(id), "failed", "the file is torn")
 
-    assert "line 1201" in run("run", "log", id)
-    told = run("run", "log", "--follow", id, fails=True)
+    assert "line 1201" in run("run", "show-log", id)
+    told = run("run", "show-log", "--follow", id, fails=True)
     assert "line 1201" in told
     assert "failed: the file is torn" in told
     assert "the file is torn" in run("run", "show", id)
@@ -135,7 +135,7 @@ class TestLeaving:
     def test_leaves_the_run_alone_where_nobody_can_be_asked(self, run: Run, world: World, pipeline: ResourceId) -> None:
         put(world, "alone", pipeline, "queued")
 
-        assert "the run goes on" in run("run", "log", "--follow", "alone")
+        assert "the run goes on" in run("run", "show-log", "--follow", "alone")
         assert world.call("owner", "GET", "/runs/alone").json()["state"] == "queued"
 
     @pytest.mark.parametrize(("answer", "state"), [(True, "cancelled"), (False, "queued")])

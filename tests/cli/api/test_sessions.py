@@ -1,4 +1,4 @@
-"""`headgate password` and `headgate sessions`, against the endpoints of logins."""
+"""`headgate auth change-password` and `headgate session`, against the endpoints of logins."""
 
 import re
 from collections.abc import Iterator
@@ -40,12 +40,12 @@ def run(*words: str, stdin: str = "") -> Result:
 
 
 def log_in(name: str, password: str = PASSWORD) -> Result:
-    return run("login", name, "--password-stdin", stdin=f"{password}\n")
+    return run("auth", "login", name, "--password-stdin", stdin=f"{password}\n")
 
 
 def listed() -> list[list[str]]:
-    """Return the cells of the rows of `headgate sessions list`."""
-    return [re.split(r" {2,}", line.strip()) for line in run("sessions", "list").stdout.splitlines()[1:]]
+    """Return the cells of the rows of `headgate session list`."""
+    return [re.split(r" {2,}", line.strip()) for line in run("session", "list").stdout.splitlines()[1:]]
 
 
 def begin_elsewhere(world: World, name: str) -> str:
@@ -58,7 +58,7 @@ def begin_elsewhere(world: World, name: str) -> str:
 def test_a_user_changes_their_password(world: World, name: str) -> None:
     begin_elsewhere(world, name)
 
-    done = run("password", "--password-stdin", stdin=f"{PASSWORD}\n{NEW}\n")
+    done = run("auth", "change-password", "--password-stdin", stdin=f"{PASSWORD}\n{NEW}\n")
 
     assert done.stdout == "your password is changed; your other sessions have ended\n"
     assert len(listed()) == 1
@@ -68,7 +68,7 @@ def test_a_user_changes_their_password(world: World, name: str) -> None:
 def test_the_passwords_are_asked_for_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "has_terminal", lambda: True)
 
-    done = run("password", stdin=f"{PASSWORD}\n{NEW}\n{NEW}\n")
+    done = run("auth", "change-password", stdin=f"{PASSWORD}\n{NEW}\n{NEW}\n")
 
     assert done.exit_code == 0, done.output
     assert "Old password" in done.output
@@ -77,14 +77,14 @@ def test_the_passwords_are_asked_for_and_not_shown(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_wrong_old_password_is_named(name: str) -> None:
-    done = run("password", "--password-stdin", stdin=f"a wrong password\n{NEW}\n")
+    done = run("auth", "change-password", "--password-stdin", stdin=f"a wrong password\n{NEW}\n")
 
     assert str(done.exception) == "the old password is wrong"
     assert log_in(name).exit_code == 0
 
 
 def test_a_missing_new_password_is_refused(name: str) -> None:
-    done = run("password", "--password-stdin", stdin=f"{PASSWORD}\n")
+    done = run("auth", "change-password", "--password-stdin", stdin=f"{PASSWORD}\n")
 
     assert done.exit_code == 2
     assert "the new password is missing" in done.stderr
@@ -92,7 +92,7 @@ def test_a_missing_new_password_is_refused(name: str) -> None:
 
 
 def test_a_password_without_a_terminal_names_the_option() -> None:
-    done = run("password")
+    done = run("auth", "change-password")
 
     assert done.exit_code == 2
     assert "there is no terminal to ask for the password; use `--password-stdin`" in done.stderr
@@ -112,24 +112,26 @@ def test_the_list_of_sessions_shows_where_they_are_used(world: World, name: str)
 def test_a_session_elsewhere_is_ended(world: World, name: str) -> None:
     there = begin_elsewhere(world, name)
 
-    assert run("sessions", "end", there).stdout == "the session has ended\n"
+    assert run("session", "delete", there).stdout == "the session has ended\n"
     assert there not in [row[0] for row in listed()]
 
 
 def test_the_session_of_the_command_line_is_ended_and_dropped(world: World, tmp_path: Path) -> None:
     ((here, *_),) = listed()
 
-    done = run("sessions", "end", here)
+    done = run("session", "delete", here)
 
     assert done.stdout == "the session has ended; no command has a credential now\n"
     assert kept_session(world.url, {"XDG_CONFIG_HOME": str(tmp_path)}) is None
 
 
 def test_a_session_that_does_not_exist_is_not_ended() -> None:
-    assert "there is no session `nowhere` of yours" in str(run("sessions", "end", "nowhere").exception)
+    assert "there is no session `nowhere` of yours" in str(run("session", "delete", "nowhere").exception)
 
 
-@pytest.mark.parametrize("words", [("password", "--password-stdin"), ("sessions", "list"), ("sessions", "end", "x")])
+@pytest.mark.parametrize(
+    "words", [("auth", "change-password", "--password-stdin"), ("session", "list"), ("session", "delete", "x")]
+)
 def test_a_token_is_told_that_a_login_is_needed(monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
     monkeypatch.setenv("HEADGATE_TOKEN", "hgt.some.token")
 
@@ -141,11 +143,11 @@ def test_a_token_is_told_that_a_login_is_needed(monkeypatch: pytest.MonkeyPatch,
 def test_a_session_that_has_ended_is_told_to_log_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADGATE_TOKEN", "hgs.no.session")
 
-    assert str(run("sessions", "list").exception).startswith("your token or login is not known there, or has ended")
+    assert str(run("session", "list").exception).startswith("your token or login is not known there, or has ended")
 
 
 def test_an_empty_id_ends_no_session() -> None:
-    done = run("sessions", "end", "")
+    done = run("session", "delete", "")
 
     assert str(done.exception) == "a name or an id is empty; write it"
     assert len(listed()) == 1
@@ -155,4 +157,6 @@ def test_a_token_is_refused_before_a_password_is_asked_for(monkeypatch: pytest.M
     monkeypatch.setenv("HEADGATE_TOKEN", "hgt.some.token")
     monkeypatch.setattr(passwords, "has_terminal", lambda: True)
 
-    assert str(run("password").exception) == "a token cannot do this, only the session of a login; log in"
+    assert (
+        str(run("auth", "change-password").exception) == "a token cannot do this, only the session of a login; log in"
+    )

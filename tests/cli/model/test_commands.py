@@ -82,7 +82,7 @@ class TestDocs:
     def test_draws_the_page_of_a_file(self, file: Path, tmp_path: Path) -> None:
         page = tmp_path / "small.md"
 
-        assert run("docs", file, "--to", page).exit_code == 0
+        assert run("document", file, "--output", page).exit_code == 0
         assert page.read_text().startswith("# The model `small`\n")
 
     def test_says_what_is_wrong_with_a_file(self, file: Path) -> None:

@@ -27,9 +27,12 @@ def run(data: Path, *words: str, stdin: str = "") -> Result:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("break-glass", "nobody", "--organization", "main", "--why", "x"), "no user"),
-        (("break-glass", "ann", "--organization", "nowhere", "--why", "x"), "no organization"),
-        (("break-glass", "ann", "--organization", "main", "--why", "x", "--hours", "100"), "`--hours` is 24 at most"),
+        (("break-glass", "grant", "nobody", "--organization", "main", "--reason", "x"), "no user"),
+        (("break-glass", "grant", "ann", "--organization", "nowhere", "--reason", "x"), "no organization"),
+        (
+            ("break-glass", "grant", "ann", "--organization", "main", "--reason", "x", "--hours", "100"),
+            "`--hours` is 24 at most",
+        ),
     ],
 )
 def test_what_cannot_be_is_one_sentence(data: Path, words: tuple[str, ...], said: str) -> None:
@@ -40,7 +43,9 @@ def test_what_cannot_be_is_one_sentence(data: Path, words: tuple[str, ...], said
 
 
 def test_broken_glass_stands_in_the_log_with_its_reason_and_its_end(data: Path) -> None:
-    result = run(data, "break-glass", "ann", "--organization", "main", "--hours", "2", "--why", "the owner has left")
+    result = run(
+        data, "break-glass", "grant", "ann", "--organization", "main", "--hours", "2", "--reason", "the owner has left"
+    )
     assert result.exit_code == 0, result.output
 
     with deployment_in(data) as deployment:
@@ -56,11 +61,13 @@ def test_broken_glass_stands_in_the_log_with_its_reason_and_its_end(data: Path) 
 
 def test_a_server_that_runs_takes_over_what_is_done_beside_it(data: Path) -> None:
     with deployment_in(data) as server:
-        assert run(data, "break-glass", "ann", "--organization", "main", "--why", "x").exit_code == 0
+        assert run(data, "break-glass", "grant", "ann", "--organization", "main", "--reason", "x").exit_code == 0
 
         server.organizations.refresh()
         started = server.entrance.authentication.log_in("ann", PASSWORD, {})
         assert break_glass(server.home.control.snapshot, server.home.control.now)
-        assert run(data, "users", "password", "ann", "--password-stdin", stdin=f"{OTHER}\n").exit_code == 0
+        assert (
+            run(data, "deployment-user", "set-password", "ann", "--password-stdin", stdin=f"{OTHER}\n").exit_code == 0
+        )
         server.organizations.refresh()
         assert server.entrance.authentication.principal_of(started.secret) is None

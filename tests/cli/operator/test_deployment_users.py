@@ -1,4 +1,4 @@
-"""`headgate users`, on the deployment's own machine."""
+"""`headgate deployment-user`, on the deployment's own machine."""
 
 from pathlib import Path
 
@@ -27,13 +27,13 @@ def run(data: Path, *words: str, stdin: str = "") -> Result:
 
 
 def create(data: Path, *words: str) -> Result:
-    return run(data, "users", "create", "ann", "--password-stdin", *words, stdin=f"{PASSWORD}\n")
+    return run(data, "deployment-user", "create", "ann", "--password-stdin", *words, stdin=f"{PASSWORD}\n")
 
 
 def test_a_user_is_made_listed_and_given_another_password(data: Path) -> None:
     assert create(data, "--email", "Ann@acme.com").exit_code == 0
-    assert "ann@acme.com" in run(data, "users", "list").output
-    assert run(data, "users", "password", "ANN", "--password-stdin", stdin=f"{OTHER}\n").exit_code == 0
+    assert "ann@acme.com" in run(data, "deployment-user", "list").output
+    assert run(data, "deployment-user", "set-password", "ANN", "--password-stdin", stdin=f"{OTHER}\n").exit_code == 0
 
     deployment = opened(data)
     try:
@@ -43,15 +43,15 @@ def test_a_user_is_made_listed_and_given_another_password(data: Path) -> None:
 
 
 def test_a_user_can_be_without_a_password(data: Path) -> None:
-    assert run(data, "users", "create", "ann", "--without-password", "--email", "ann@acme.com").exit_code == 0
+    assert run(data, "deployment-user", "create", "ann", "--without-password", "--email", "ann@acme.com").exit_code == 0
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("users", "create", "ann", "--without-password"), "taken"),
-        (("users", "create", "../ann", "--password-stdin"), "a login name is"),
-        (("users", "password", "nobody", "--password-stdin"), "no user"),
+        (("deployment-user", "create", "ann", "--without-password"), "taken"),
+        (("deployment-user", "create", "../ann", "--password-stdin"), "a login name is"),
+        (("deployment-user", "set-password", "nobody", "--password-stdin"), "no user"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(data: Path, words: tuple[str, ...], said: str) -> None:
@@ -67,7 +67,7 @@ def test_nothing_is_done_where_there_is_nothing(tmp_path: Path) -> None:
 
 
 def test_a_password_without_a_terminal_is_read_from_the_standard_input_only_if_asked(data: Path) -> None:
-    result = run(data, "users", "create", "bob")
+    result = run(data, "deployment-user", "create", "bob")
 
     assert result.exit_code == 2
     assert "there is no terminal to ask for the password; use `--password-stdin`" in result.stderr

@@ -1,4 +1,4 @@
-"""`headgate operators`, on the deployment's own machine."""
+"""`headgate operator`, on the deployment's own machine."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ def test_a_user_that_is_not_an_operator_is_not_removed_as_one(tmp_path: Path) ->
     with deployment_in(tmp_path) as deployment:
         deployment.entrance.authentication.register("ben", login="ben")
 
-    done = CliRunner().invoke(app, ["operators", "remove", "ben", "--data", str(tmp_path)])
+    done = CliRunner().invoke(app, ["operator", "remove", "ben", "--data", str(tmp_path)])
 
     assert done.exit_code == 1
-    assert done.stderr == "headgate: ben is not an operator; `headgate operators list` shows the operators\n"
+    assert done.stderr == "headgate: ben is not an operator; `headgate operator list` shows the operators\n"

@@ -93,10 +93,10 @@ class TestCreate:
 
 class TestSuspend:
     def test_suspend_and_resume_are_shown_by_list(self, folder: Path) -> None:
-        done(folder, "organization", "suspend", "acme", "--why", "unpaid", "--dry-run")
+        done(folder, "organization", "suspend", "acme", "--reason", "unpaid", "--dry-run")
         assert "suspended" not in done(folder, "organization", "list")
 
-        done(folder, "organization", "suspend", "acme", "--why", "unpaid")
+        done(folder, "organization", "suspend", "acme", "--reason", "unpaid")
         assert re.search(r"acme +nekt +suspended", done(folder, "organization", "list"))
 
         assert done(folder, "organization", "resume", id_of(folder)) == f"`acme` ({id_of(folder)}) is active\n"
@@ -105,7 +105,7 @@ class TestSuspend:
     def test_a_suspended_organization_is_suspended_where_its_file_is_imported(
         self, folder: Path, tmp_path: Path
     ) -> None:
-        done(folder, "organization", "suspend", "acme", "--why", "unpaid")
+        done(folder, "organization", "suspend", "acme", "--reason", "unpaid")
         done(folder, "organization", "export", id_of(folder), tmp_path / "file")
 
         done(tmp_path / "other", "organization", "import", tmp_path / "file", "--name", "acme")
@@ -114,7 +114,7 @@ class TestSuspend:
         done(tmp_path / "other", "organization", "resume", "acme")
         assert re.search(r"acme +nekt +active", done(tmp_path / "other", "organization", "list"))
 
-    @pytest.mark.parametrize("verb", [("suspend", "--why", "x"), ("resume",), ("remove", "--yes")])
+    @pytest.mark.parametrize("verb", [("suspend", "--reason", "x"), ("resume",), ("delete", "--yes")])
     def test_an_unknown_organization_is_missing(self, folder: Path, verb: tuple[str, ...]) -> None:
         result = run(folder, "organization", verb[0], "nosuch", *verb[1:])
 
@@ -125,9 +125,9 @@ class TestSuspend:
 
     @pytest.mark.parametrize("why", ["", " "])
     def test_suspending_needs_a_reason(self, folder: Path, why: str) -> None:
-        result = run(folder, "organization", "suspend", "acme", "--why", why)
+        result = run(folder, "organization", "suspend", "acme", "--reason", why)
 
-        assert (result.exit_code, "`--why` is empty" in result.stderr) == (2, True)
+        assert (result.exit_code, "`--reason` is empty" in result.stderr) == (2, True)
 
 
 class TestFile:
@@ -152,10 +152,10 @@ class TestFile:
 
 
 class TestRemove:
-    @pytest.mark.parametrize("words", [("--yes",), ("--dry-run",), ("--files", "--yes")])
+    @pytest.mark.parametrize("words", [("--yes",), ("--dry-run",), ("--with-files", "--yes")])
     @pytest.mark.parametrize("named", ["main", "organization"])
     def test_the_home_organization_is_not_removed(self, folder: Path, named: str, words: tuple[str, ...]) -> None:
-        result = run(folder, "organization", "remove", named, *words)
+        result = run(folder, "organization", "delete", named, *words)
 
         assert result.exit_code == 1
         assert "`main` is the home organization of this deployment and cannot be removed" in result.stderr
@@ -165,7 +165,7 @@ class TestRemove:
         id = id_of(folder)
         files = filled(folder, id)
 
-        said = done(folder, "organization", "remove", "acme", "--yes")
+        said = done(folder, "organization", "delete", "acme", "--yes")
         done(folder, "organization", "create", "acme", "--owner", "ada")
 
         assert "1 principals, 0 tables; its files stay\n" in said
@@ -184,10 +184,10 @@ class TestRemove:
         (outside / "kept").write_text("kept")
         (folder / "warehouse" / id / "link").symlink_to(outside, target_is_directory=True)
 
-        foreseen = done(folder, "organization", "remove", "acme", "--files", "--dry-run")
+        foreseen = done(folder, "organization", "delete", "acme", "--with-files", "--dry-run")
         assert "1 principals, 0 tables and " in foreseen
         assert all(file.exists() for file in own)
-        done(folder, "organization", "remove", "acme", "--files", "--yes")
+        done(folder, "organization", "delete", "acme", "--with-files", "--yes")
 
         assert [root for root in ("warehouse", "checkpoints", "scratch") if (folder / root / id).exists()] == []
         assert all(file.exists() for file in others)
@@ -201,7 +201,7 @@ class TestRemove:
         (folder / "warehouse").mkdir(exist_ok=True)
         (folder / "warehouse" / id).symlink_to(outside / id, target_is_directory=True)
 
-        done(folder, "organization", "remove", "acme", "--files", "--yes")
+        done(folder, "organization", "delete", "acme", "--with-files", "--yes")
 
         assert (outside / id / "kept").exists()
 
@@ -214,14 +214,14 @@ class TestRemove:
             raise OSError(errno.EBUSY, "Device or resource busy")
 
         monkeypatch.setattr(shutil, "rmtree", fail)
-        result = run(folder, "organization", "remove", "acme", "--files", "--yes")
+        result = run(folder, "organization", "delete", "acme", "--with-files", "--yes")
 
         assert result.exit_code == 1
         assert "`acme` is removed, but not all of its files (Device or resource busy)" in result.stderr
         assert str(files[0].parents[1]) in result.stderr
 
     def test_remove_without_a_terminal_asks_for_yes(self, folder: Path) -> None:
-        result = run(folder, "organization", "remove", "acme")
+        result = run(folder, "organization", "delete", "acme")
 
         assert (result.exit_code, "add `--yes`" in result.stderr) == (2, True)
         assert "acme" in done(folder, "organization", "list")
@@ -235,20 +235,20 @@ class TestRemove:
             control.execute(CreateResource(ResourceId("db"), "database", lake.id, "raw"), None)
             control.execute(CreateResource(ResourceId("t"), "table", ResourceId("db"), "t"), None)
 
-        assert "1 principals, 1 tables" in done(folder, "organization", "remove", "acme", "--dry-run")
+        assert "1 principals, 1 tables" in done(folder, "organization", "delete", "acme", "--dry-run")
 
 
 class TestOperators:
     def test_operators_are_added_listed_and_removed(self, folder: Path) -> None:
-        done(folder, "operators", "add", "ada")
-        assert re.search(r"ada +ada +", done(folder, "operators", "list"))
+        done(folder, "operator", "add", "ada")
+        assert re.search(r"ada +ada +", done(folder, "operator", "list"))
 
-        done(folder, "operators", "remove", "ada")
-        assert "ada" not in done(folder, "operators", "list")
-        assert run(folder, "operators", "remove", "ada").exit_code == 1
+        done(folder, "operator", "remove", "ada")
+        assert "ada" not in done(folder, "operator", "list")
+        assert run(folder, "operator", "remove", "ada").exit_code == 1
 
     def test_an_unknown_user_becomes_no_operator(self, folder: Path) -> None:
-        result = run(folder, "operators", "add", "nosuch")
+        result = run(folder, "operator", "add", "nosuch")
 
         assert (result.exit_code, "no user with the login name `nosuch`" in result.stderr) == (1, True)
 
@@ -262,10 +262,10 @@ class TestOperators:
             deployment.entrance.authentication.register("ada", login="ada")
             assert not deployment.organizations.deployment.control.snapshot.governs
 
-        refused = run(folder, "operators", "add", "ada")
+        refused = run(folder, "operator", "add", "ada")
         done(folder, "organization", "create", "acme", "--owner", "ada")
-        done(folder, "organization", "suspend", "acme", "--why", "x")
-        done(folder, "organization", "remove", "acme", "--yes")
+        done(folder, "organization", "suspend", "acme", "--reason", "x")
+        done(folder, "organization", "delete", "acme", "--yes")
 
         assert (refused.exit_code, f"`{model}`, has no operators" in refused.stderr) == (1, True)
 

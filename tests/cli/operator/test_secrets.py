@@ -1,4 +1,4 @@
-"""`headgate secrets rotate`, as an operator runs it."""
+"""`headgate secret rotate-key`, as an operator runs it."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *more: str) -> Result:
-    return CliRunner().invoke(app, ["secrets", "rotate", "--data", str(folder), *more], env={"COLUMNS": "400"})
+    return CliRunner().invoke(app, ["secret", "rotate-key", "--data", str(folder), *more], env={"COLUMNS": "400"})
 
 
 def keys(folder: Path) -> list[str]:

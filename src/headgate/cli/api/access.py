@@ -1,4 +1,4 @@
-"""`headgate why`: the explanation of a decision."""
+"""`headgate access`: the explanation of a decision."""
 
 from contextlib import suppress
 from difflib import get_close_matches
@@ -7,20 +7,24 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.client import ApiError, api_path, send_request
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.output import say
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("why")(why)
+    """Add the group of commands."""
+    access = add_command_group(app, "access", "Access to resources, explained by the server.")
+    access.command("explain")(explain_access)
 
 
-def why(
-    action: Annotated[str, typer.Argument(help="for example table.select")],
-    resource: Annotated[str, typer.Argument(help="for example lake.raw.flights")],
-    subject: Annotated[str | None, typer.Option("--for", help="somebody else, if you may ask about others")] = None,
+def explain_access(
+    action: Annotated[str, typer.Argument(help="an action, for example table.select")],
+    resource: Annotated[str, typer.Argument(help="a resource, for example lake.raw.flights")],
+    subject: Annotated[
+        str | None, typer.Option(help="the principal that the decision is about; you if left out")
+    ] = None,
 ) -> None:
-    """Say whether something is allowed, by which path, and what would change it."""
+    """Explain whether an action is allowed, which assignments allow it, and which would."""
     body = {"action": action, "resource": resource, "subject": subject}
     answer = send_request("POST", "/questions/explain", body=body)
     if not answer["allowed"]:

@@ -1,39 +1,41 @@
-"""Giving and taking roles."""
+"""`headgate assignment`: the roles that subjects hold on resources."""
 
 from typing import Annotated
 
 import typer
 
-from headgate.cli.client import every, send_request
+from headgate.cli.client import every, format_revision, send_request
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.output import say, table
 
 Role = Annotated[str, typer.Argument(help="a role of the model, for example viewer, editor or manager")]
-Place = Annotated[str, typer.Argument(help="a resource: lake.raw, lake.raw.flights, organization, a connection")]
+Resource = Annotated[str, typer.Argument(help="a resource: lake.raw, lake.raw.flights, organization, a connection")]
+Subject = Annotated[str, typer.Option("--subject", help="the principal or group that holds the role")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("grant")(grant)
-    app.command("revoke")(revoke)
-    app.command("assignments")(assignments)
+    """Add the group of commands."""
+    assignments = add_command_group(app, "assignment", "Assignments of roles on resources.")
+    assignments.command("create")(create_assignment)
+    assignments.command("delete")(delete_assignment)
+    assignments.command("list")(list_assignments)
 
 
-def grant(role: Role, resource: Place, to: Annotated[str, typer.Option("--to", help="a person or group")]) -> None:
-    """Give a role on a resource."""
-    answer = send_request("POST", "/assignments", body={"subject": to, "role": role, "resource": resource})
-    say(f"{to} holds {role} on {resource} (revision {answer['revision']})")
+def create_assignment(role: Role, resource: Resource, subject: Subject) -> None:
+    """Assign a role on a resource to a subject."""
+    body = {"subject": subject, "role": role, "resource": resource}
+    answer = send_request("POST", "/assignments", body=body)
+    say(f"{subject} holds {role} on {resource} ({format_revision(answer)})")
 
 
-def revoke(
-    role: Role, resource: Place, subject: Annotated[str, typer.Option("--from", help="a person or group")]
-) -> None:
-    """Take a role back. Once this has returned, nothing is allowed by it."""
+def delete_assignment(role: Role, resource: Resource, subject: Subject) -> None:
+    """Delete an assignment. Once this has returned, nothing is allowed by it."""
     answer = send_request("DELETE", "/assignments", subject=subject, role=role, resource=resource)
-    say(f"{subject} no longer holds {role} on {resource} (revision {answer['revision']})")
+    say(f"{subject} no longer holds {role} on {resource} ({format_revision(answer)})")
 
 
-def assignments() -> None:
-    """Show who holds what on the resources that you may see."""
+def list_assignments() -> None:
+    """Show the assignments on the resources that you may see."""
     found = every("/assignments")
     rows = [(each["subject"], each["role"], each["resource"], each["grantor"]) for each in found]
     table(("subject", "role", "resource", "given by"), rows)

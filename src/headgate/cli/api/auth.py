@@ -1,4 +1,4 @@
-"""`headgate login`, `logout`, `me` and `password`: the session of the command line, and the user of it."""
+"""`headgate auth`: the session of the command line, and the user of it."""
 
 import os
 import sys
@@ -10,6 +10,8 @@ import httpx
 import typer
 
 from headgate.cli.client import ApiError, base, describe_credential, problem_of, send, send_request
+from headgate.cli.command_groups import add_command_group
+from headgate.cli.options import PasswordStdin
 from headgate.cli.output import fail, say, table
 from headgate.cli.passwords import read_password, require_terminal
 from headgate.cli.session_file import forget, kept_session, save_session
@@ -19,24 +21,25 @@ _WAITING = ("authorization_pending", "slow_down")
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("login")(login)
-    app.command("logout")(logout)
-    app.command("me")(me)
-    app.command("password")(change_password)
+    """Add the group of commands."""
+    auth = add_command_group(app, "auth", "Log in, log out, and manage your password.")
+    auth.command("login")(login)
+    auth.command("logout")(logout)
+    auth.command("whoami")(whoami)
+    auth.command("change-password")(change_password)
 
 
 def login(
     name: Annotated[
-        str | None, typer.Argument(help="the login name, for a login by password; a browser is used if left out")
+        str | None, typer.Argument(help="the login name, to log in with a password; with a browser if left out")
     ] = None,
     *,
     password: Annotated[bool, typer.Option("--password", help="ask for the password here, not in a browser")] = False,
-    password_stdin: Annotated[bool, typer.Option("--password-stdin", help="read the password from stdin")] = False,
+    password_stdin: PasswordStdin = False,
 ) -> None:
-    """Log in; the commands that follow are yours until the session ends."""
+    """Log in. Later commands use the session until it ends."""
     if password_stdin and name is None:
-        raise ApiError("`--password-stdin` needs a login name: `headgate login NAME --password-stdin`")
+        raise ApiError("`--password-stdin` needs a login name: `headgate auth login NAME --password-stdin`")
     if name == "":
         raise ApiError("the login name is empty; write it, or leave it out to log in by a browser")
     try:
@@ -50,7 +53,7 @@ def login(
 
 
 def logout() -> None:
-    """End the session of the command line."""
+    """Log out: end the session of the command line."""
     session = kept_session(base(), os.environ)
     if session is None:
         say(f"there is no session to end; {describe_credential()}")
@@ -63,8 +66,8 @@ def logout() -> None:
     say(f"logged out; {describe_credential()}")
 
 
-def me() -> None:
-    """Say who you are and what you were assigned."""
+def whoami() -> None:
+    """Show your name and your assignments."""
     answer = send_request("GET", "/me")
     say(f"{answer['name']} (revision {answer['revision']})")
     table(("role", "resource"), [(each["role"], each["resource"]) for each in answer["roles"]])
@@ -75,11 +78,12 @@ def change_password(
     password_stdin: Annotated[
         bool,
         typer.Option(
-            "--password-stdin", help="read two lines from stdin, the old and the new password; else they are asked for"
+            "--password-stdin",
+            help="read two lines from stdin: the old and the new password; without it the command asks for them",
         ),
     ] = False,
 ) -> None:
-    """Change your password, and end your other sessions."""
+    """Change your password and end your other sessions."""
     # A token has no password: that is said before the passwords are asked for.
     send_request("GET", "/session")
     old = read_password(stdin=password_stdin, prompt="Old password", is_new=False)

@@ -1,4 +1,4 @@
-"""Connections: places outside the lake that pipelines may read and write. Secrets come from files, never arguments."""
+"""`headgate connection`: folders, databases and HTTP APIs of pipelines. Secrets come from files, never arguments."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,23 +6,23 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.client import ApiError, api_path, every, send_request
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.output import note, say, table
 
 _DEFAULT_PORT = 5432
 
-Name = Annotated[str, typer.Argument(help="what pipelines call it")]
-PasswordFile = Annotated[Path | None, typer.Option(help="a file with the password; `-` reads it from standard input")]
-HeaderFile = Annotated[Path | None, typer.Option(help="a file with a header in each line: `Name: value`")]
+Name = Annotated[str, typer.Argument(help="the name of the connection, which pipelines use")]
+PasswordFile = Annotated[Path | None, typer.Option(help="a file with the password; `-` is the standard input")]
+HeaderFile = Annotated[Path | None, typer.Option(help="a file with one HTTP header in each line: `Name: value`")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    connections = typer.Typer(help="Folders, databases and APIs that pipelines may reach.", no_args_is_help=True)
+    connections = add_command_group(app, "connection", "Folders, databases and HTTP APIs that pipelines can use.")
     connections.command("list")(list_connections)
     connections.command("create")(create_connection)
     connections.command("show")(show_connection)
-    connections.command("secret")(change_secret)
-    app.add_typer(connections, name="connection")
+    connections.command("set-secret")(set_secret)
 
 
 def list_connections() -> None:
@@ -32,15 +32,15 @@ def list_connections() -> None:
 
 def create_connection(
     name: Name,
-    folder: Annotated[Path | None, typer.Argument(help="a folder of the server's machine")] = None,
-    postgresql: Annotated[str | None, typer.Option(help="a database: HOST:PORT/NAME")] = None,
-    user: Annotated[str | None, typer.Option(help="as whom the database is entered")] = None,
+    folder: Annotated[Path | None, typer.Argument(help="a folder on the server's machine")] = None,
+    postgresql: Annotated[str | None, typer.Option(help="a PostgreSQL database: HOST:PORT/NAME")] = None,
+    user: Annotated[str | None, typer.Option(help="the user of the database")] = None,
     password_file: PasswordFile = None,
-    sslmode: Annotated[str, typer.Option(help="how the way to the database is protected, as libpq has it")] = "prefer",
-    http: Annotated[str | None, typer.Option(help="an API: the address that all its paths begin with")] = None,
+    sslmode: Annotated[str, typer.Option(help="the TLS mode of the database connection, as in libpq")] = "prefer",
+    http: Annotated[str | None, typer.Option(help="an HTTP API: its base URL")] = None,
     header_file: HeaderFile = None,
 ) -> None:
-    """Declare a folder, a PostgreSQL database or an HTTP API for pipelines."""
+    """Create a connection to a folder, a PostgreSQL database or an HTTP API."""
     if [folder, postgresql, http].count(None) != 2:  # noqa: PLR2004 (one of the three is given)
         raise ApiError("give a folder, `--postgresql` or `--http`: one of them")
     body: dict[str, Any] = {"name": name}
@@ -48,7 +48,7 @@ def create_connection(
         body["folder"] = _absolute(folder)
     if postgresql is not None:
         if user is None:
-            raise ApiError("say with `--user` as whom the database is entered")
+            raise ApiError("name the user of the database with `--user`")
         password = "" if password_file is None else _line(password_file)
         body["postgresql"] = {**_database(postgresql), "user": user, "password": password, "sslmode": sslmode}
     if http is not None:
@@ -60,13 +60,13 @@ def create_connection(
 
 
 def show_connection(name: Name) -> None:
-    """Show what is behind a connection; its secret is never shown."""
+    """Show a connection, without its secret."""
     found = send_request("GET", api_path("connections", name))
     table(("", ""), [(key, str(value)) for key, value in found.items() if key != "revision"])
 
 
-def change_secret(name: Name, password_file: PasswordFile = None, header_file: HeaderFile = None) -> None:
-    """Put another secret in the place of a connection's."""
+def set_secret(name: Name, password_file: PasswordFile = None, header_file: HeaderFile = None) -> None:
+    """Replace the secret of a connection."""
     body: dict[str, Any] = {}
     if password_file is not None:
         body["password"] = _line(password_file)

@@ -4,18 +4,18 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.client import send_request
+from headgate.cli.client import format_revision, send_request
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.output import say
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    databases = typer.Typer(help="Databases of the lake.", no_args_is_help=True)
+    databases = add_command_group(app, "database", "Databases of the lake.")
     databases.command("create")(create_database)
-    app.add_typer(databases, name="database")
 
 
-def create_database(name: Annotated[str, typer.Argument()]) -> None:
+def create_database(name: Annotated[str, typer.Argument(help="the name of the new database")]) -> None:
     """Create a database in the lake."""
     answer = send_request("POST", "/databases", body={"name": name})
-    say(f"{answer['name']} (revision {answer['revision']})")
+    say(f"{answer['name']} ({format_revision(answer)})")

@@ -5,44 +5,45 @@ from typing import Annotated
 import typer
 
 from headgate.cli.client import api_path, every, format_revision, send_request
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.output import say, table
 
-Name = Annotated[str, typer.Argument(help="the name, or the id")]
+Group = Annotated[str, typer.Argument(help="the name or id of the group")]
+Member = Annotated[str, typer.Argument(metavar="NAME", help="the name or id of the member")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    groups = typer.Typer(help="Groups that can be granted to.", no_args_is_help=True)
+    groups = add_command_group(app, "group", "Groups of principals, which can hold roles.")
     groups.command("list")(list_groups)
     groups.command("create")(create_group)
     groups.command("delete")(delete_group)
-    groups.command("add")(add_member)
-    groups.command("remove")(remove_member)
-    app.add_typer(groups, name="group")
+    groups.command("add-member")(add_member)
+    groups.command("remove-member")(remove_member)
 
 
 def list_groups() -> None:
-    """Show the groups that you may know of."""
+    """Show the groups that you may see."""
     table(("name", "members"), [(each["name"], each["members"]) for each in every("/groups")])
 
 
-def create_group(name: Name) -> None:
+def create_group(name: Annotated[str, typer.Argument(help="the name of the new group")]) -> None:
     """Create an empty group."""
     say(f"group {name} ({format_revision(send_request('POST', '/groups', body={'name': name}))})")
 
 
-def delete_group(name: Name) -> None:
-    """Delete a group, with what was assigned to it."""
-    say(f"group {name} is gone ({format_revision(send_request('DELETE', api_path('groups', name)))})")
+def delete_group(group: Group) -> None:
+    """Delete a group and its assignments."""
+    say(f"group {group} is deleted ({format_revision(send_request('DELETE', api_path('groups', group)))})")
 
 
-def add_member(group: Annotated[str, typer.Argument()], name: Name) -> None:
-    """Put somebody into a group."""
-    say(f"{name} is in {group} ({format_revision(send_request('PUT', api_path('groups', group, 'members', name)))})")
+def add_member(group: Group, member: Member) -> None:
+    """Add a principal to a group."""
+    answer = send_request("PUT", api_path("groups", group, "members", member))
+    say(f"{member} is in {group} ({format_revision(answer)})")
 
 
-def remove_member(group: Annotated[str, typer.Argument()], name: Name) -> None:
-    """Take somebody out of a group."""
-    say(
-        f"{name} is out of {group} ({format_revision(send_request('DELETE', api_path('groups', group, 'members', name)))})"
-    )
+def remove_member(group: Group, member: Member) -> None:
+    """Remove a principal from a group."""
+    answer = send_request("DELETE", api_path("groups", group, "members", member))
+    say(f"{member} is no longer in {group} ({format_revision(answer)})")

@@ -1,4 +1,4 @@
-"""`headgate invitation`: how a user that the deployment has, or a new one, joins an organization."""
+"""`headgate invitation`: invitations of users into the organization."""
 
 from typing import Annotated
 
@@ -7,54 +7,55 @@ import typer
 
 from headgate.cli.api.auth import use_session
 from headgate.cli.client import ApiError, api_path, base, every, problem_of, send_request
+from headgate.cli.command_groups import add_command_group
+from headgate.cli.options import PasswordStdin
 from headgate.cli.output import say, table, when
 from headgate.cli.passwords import read_password
 
-Secret = Annotated[str, typer.Argument(metavar="INVITATION", help="the invitation, as `create` has shown it")]
+Secret = Annotated[str, typer.Argument(metavar="INVITATION", help="the invitation, as `create` printed it")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    invitations = typer.Typer(help="Invitations into the organization.", no_args_is_help=True)
-    invitations.command("create")(create)
+    invitations = add_command_group(app, "invitation", "Invitations into the organization.")
+    invitations.command("create")(create_invitation)
     invitations.command("list")(list_invitations)
-    invitations.command("withdraw")(withdraw)
-    invitations.command("accept")(accept)
-    app.add_typer(invitations, name="invitation")
+    invitations.command("revoke")(revoke_invitation)
+    invitations.command("accept")(accept_invitation)
 
 
-def create(
-    role: Annotated[str, typer.Option(help="the role of the user, on the organization or on the place")] = "member",
-    place: Annotated[str | None, typer.Option(help="where the user belongs, if not to the organization")] = None,
+def create_invitation(
+    role: Annotated[str, typer.Option(help="the role of the user on the organization or the resource")] = "member",
+    resource: Annotated[
+        str | None, typer.Option(help="the resource that the user belongs to; the organization if left out")
+    ] = None,
 ) -> None:
-    """Create an invitation for one user. It is shown this once."""
-    body = {"role": role, **({"place": place} if place else {})}
+    """Create an invitation for one user and print it; it is shown only once."""
+    body = {"role": role, **({"place": resource} if resource else {})}
     say(send_request("POST", "/invitations", body=body)["invitation"])
 
 
 def list_invitations() -> None:
-    """Show the invitations that are not used: yours, or all if you manage users."""
+    """Show the unused invitations: yours, or all if you manage users."""
     rows = [(each["id"], each["role"], each["by"], when(each["ends"])) for each in every("/invitations")]
     table(("id", "role", "by", "ends"), rows)
 
 
-def withdraw(id: Annotated[str, typer.Argument(help="the id of the invitation")]) -> None:
-    """Withdraw an invitation."""
+def revoke_invitation(id: Annotated[str, typer.Argument(help="the id of the invitation")]) -> None:
+    """Revoke an invitation."""
     send_request("DELETE", api_path("invitations", id))
-    say("the invitation is withdrawn")
+    say("the invitation is revoked")
 
 
-def accept(
+def accept_invitation(
     invitation: Secret,
     login: Annotated[
-        str | None, typer.Option(help="the login name of a new user; the user that is logged in joins if left out")
+        str | None, typer.Option(help="the login name of a new user; the logged-in user joins if left out")
     ] = None,
     *,
-    password_stdin: Annotated[
-        bool, typer.Option("--password-stdin", help="read the new user's password from stdin; else it is asked for")
-    ] = False,
+    password_stdin: PasswordStdin = False,
 ) -> None:
-    """Join the organization of an invitation, as the user that is logged in, or with `--login` as a new user, who is logged in then."""
+    """Join the organization of an invitation, as the logged-in user or, with `--login`, as a new user that is then logged in."""
     path = api_path("invitations", invitation, "accept")
     if login is None:
         joined = send_request("POST", path)

@@ -1,4 +1,4 @@
-"""`headgate pipeline`: what runs, and having it run."""
+"""`headgate pipeline`: the definitions of pipelines, their states and their runs."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,29 +8,29 @@ import yaml
 
 from headgate.cli.api.runs import attend
 from headgate.cli.client import ApiError, api_path, every, send_request
+from headgate.cli.command_groups import add_command_group
+from headgate.cli.options import Detach, DryRun
 from headgate.cli.output import say, table
 
-Name = Annotated[str, typer.Argument(help="the name of a pipeline")]
-File = Annotated[Path, typer.Argument(help="a YAML definition")]
-Detached = Annotated[bool, typer.Option("--detach", help="do not wait for the end")]
+Name = Annotated[str, typer.Argument(help="the name of the pipeline")]
+File = Annotated[Path, typer.Argument(help="a YAML file with the definition")]
 
 STATES = ("activate", "deactivate", "pause", "resume", "clean-and-restart")
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    pipelines = typer.Typer(help="Pipelines, and having them run.", no_args_is_help=True)
+    pipelines = add_command_group(app, "pipeline", "Pipelines and their states.")
     pipelines.command("list")(list_pipelines)
     pipelines.command("show")(show_pipeline)
     pipelines.command("save")(save_pipeline)
     pipelines.command("check")(check_pipeline)
-    pipelines.command("rows")(show_rows)
+    pipelines.command("show-rows")(show_rows)
     pipelines.command("delete")(delete_pipeline)
     pipelines.command("run")(run_pipeline)
-    pipelines.command("backfill")(backfill)
+    pipelines.command("backfill")(backfill_pipeline)
     for verb in STATES:
         _add_state(pipelines, verb)
-    app.add_typer(pipelines, name="pipeline")
 
 
 def list_pipelines() -> None:
@@ -43,7 +43,7 @@ def list_pipelines() -> None:
 
 
 def show_pipeline(name: Name) -> None:
-    """Show a pipeline's definition, whose rights its runs use, and its last runs."""
+    """Show a pipeline: its definition, the user of its runs, and its last runs."""
     found = send_request("GET", api_path("pipelines", name))
     say(f"# {found['kind']} {found['name']}, {found['state']}, runs as {found['run_as'] or 'nobody: it waits'}")
     if found["definition"]:
@@ -53,20 +53,20 @@ def show_pipeline(name: Name) -> None:
 
 
 def save_pipeline(file: File) -> None:
-    """Make a pipeline, or replace its definition; its runs then use your rights."""
+    """Create a pipeline, or replace its definition. Its runs then use your rights."""
     name, definition = _read(file)
     say(f"{name} (revision {send_request('PUT', api_path('pipelines', name), body=definition)['revision']})")
 
 
 def check_pipeline(file: File) -> None:
-    """Say whether a definition could be saved, without saving it: you may, and its SELECT reads what it declares."""
+    """Check a definition without saving it: that you may save it, and that its SELECT reads what it declares."""
     name, definition = _read(file)
     send_request("PUT", api_path("pipelines", name), body=definition, dry_run="true")
     say(f"{name} can be saved")
 
 
 def show_rows(name: Name) -> None:
-    """Show the rows of a visualization, or what a saved query gives now."""
+    """Show the rows of a visualization or a saved query."""
     found = send_request("GET", api_path("pipelines", name, "rows"))
     table([column for column, _ in found["columns"]], [[str(value) for value in row] for row in found["rows"]])
     if found["cut"]:
@@ -85,24 +85,26 @@ def _read(file: Path) -> tuple[str, dict[str, Any]]:
 
 
 def delete_pipeline(name: Name) -> None:
-    """Delete a pipeline; the tables that it wrote stay."""
-    say(f"{name} is gone (revision {send_request('DELETE', api_path('pipelines', name))['revision']})")
+    """Delete a pipeline. The tables that it wrote stay."""
+    say(f"{name} is deleted (revision {send_request('DELETE', api_path('pipelines', name))['revision']})")
 
 
-def run_pipeline(name: Name, *, detach: Detached = False) -> None:
-    """Run a pipeline and show how it goes. Ctrl-C asks whether to cancel it, and leaves it alone else."""
+def run_pipeline(name: Name, *, detach: Detach = False) -> None:
+    """Run a pipeline and show its progress. Ctrl-C asks whether to cancel the run."""
     attend(send_request("POST", api_path("pipelines", name, "runs"))["run"], detach=detach)
 
 
-def backfill(
+def backfill_pipeline(
     name: Name,
-    since: Annotated[str | None, typer.Option(help="from this value of the cursor on")] = None,
-    until: Annotated[str | None, typer.Option(help="to before this one")] = None,
-    step: Annotated[str | None, typer.Option(help="a run for each: a number, or a duration as in `P1D`")] = None,
+    since: Annotated[str | None, typer.Option(help="the first value of the cursor (inclusive)")] = None,
+    until: Annotated[str | None, typer.Option(help="the last value of the cursor (exclusive)")] = None,
+    step: Annotated[
+        str | None, typer.Option(help="the range of one run: a number, or a duration such as `P1D`")
+    ] = None,
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only show what would run")] = False,
+    dry_run: DryRun = False,
 ) -> None:
-    """Run a pipeline for a range of its cursor, in one run or one for each step."""
+    """Run a pipeline for a range of its cursor, in one run or in one run for each step."""
     body = {"since": since, "until": until, "step": int(step) if step and step.isdecimal() else step}
     query = {"dry_run": "true"} if dry_run else {}
     answer = send_request("POST", api_path("pipelines", name, "backfill"), body=body, **query)

@@ -8,6 +8,7 @@ import typer
 
 from headgate.cli.client import base, problem_of, token
 from headgate.cli.finite_numbers import parse_json
+from headgate.cli.options import DryRun, Reason
 from headgate.cli.output import fail, write_json, write_text
 
 _WAIT = 600.0
@@ -21,29 +22,29 @@ def register(app: typer.Typer) -> None:
 
 
 def api(
-    method: Annotated[str, typer.Argument(help="GET, POST, PUT, PATCH or DELETE")],
+    method: Annotated[str, typer.Argument(help="the HTTP method: GET, POST, PUT, PATCH or DELETE")],
     path: Annotated[
         str,
-        typer.Argument(
-            help="`/api/v1/users`, `/access/v1/evaluation` ...; `headgate api GET /api/openapi.json` lists all"
-        ),
+        typer.Argument(help="the path, for example `/api/v1/users`; `headgate api GET /api/openapi.json` lists all"),
     ],
     fields: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME=TEXT|NAME:=JSON]...", help="fields of the body; of the query for GET and DELETE"),
+        typer.Argument(
+            metavar="[NAME=TEXT|NAME:=JSON]...", help="fields of the body, or of the query for GET and DELETE"
+        ),
     ] = None,
     *,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="write nothing; answer what would change, for whom")
-    ] = False,
-    why: Annotated[str, typer.Option(help="why, for the audit")] = "",
-    organization: Annotated[str, typer.Option("--organization", "-o", help="which one, where you are in several")] = "",
+    dry_run: DryRun = False,
+    reason: Reason = "",
+    organization: Annotated[
+        str, typer.Option("--organization", "-o", help="the organization; needed if you are in several")
+    ] = "",
 ) -> None:
-    """Call the HTTP API with your token and print the answer. A refusal is a sentence and exit code 1."""
+    """Call the HTTP API with your token and print the answer. The exit code is 1 if the call is refused."""
     verb = _method(method)
     given, bodiless = _fields(fields or []), verb in _BODILESS
     query = {**(given if bodiless else {}), **({"dry_run": "true"} if dry_run else {})}
-    headers = {"authorization": f"Bearer {token()}", **({"headgate-why": why} if why else {})}
+    headers = {"authorization": f"Bearer {token()}", **({"headgate-why": reason} if reason else {})}
     prefix = f"/o/{organization}" if organization else ""
     answer = httpx.request(
         verb,

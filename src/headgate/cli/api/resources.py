@@ -1,16 +1,18 @@
-"""`headgate ls`: the resources that the caller may see."""
+"""`headgate resource`: the resources that the caller may see."""
 
 import typer
 
 from headgate.cli.client import every
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.output import table
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("ls")(list_resources)
+    """Add the group of commands."""
+    resources = add_command_group(app, "resource", "Resources of the organization.")
+    resources.command("list")(list_resources)
 
 
 def list_resources() -> None:
-    """Show everything that you may see."""
+    """Show the resources that you may see."""
     table(("name", "type"), [(each["name"], each["type"]) for each in every("/resources")])

@@ -1,4 +1,4 @@
-"""`headgate run`: the runs of pipelines, how they went, and ending one."""
+"""`headgate run`: the runs of pipelines."""
 
 import sys
 from functools import partial
@@ -7,29 +7,33 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.client import ApiError, api_path, send_request
+from headgate.cli.command_groups import add_command_group
+from headgate.cli.options import Detach
 from headgate.cli.output import say, table, when
 from headgate.cli.run_progress import UNDER_WAY, follow, show_new_lines
 
-Run = Annotated[str, typer.Argument(help="the id of a run")]
+Run = Annotated[str, typer.Argument(help="the id of the run")]
 
 _get = partial(send_request, "GET")
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    runs = typer.Typer(help="Runs of pipelines.", no_args_is_help=True)
+    runs = add_command_group(app, "run", "Runs of pipelines.")
     runs.command("list")(list_runs)
     runs.command("show")(show_run)
-    runs.command("log")(show_log)
+    runs.command("show-log")(show_log)
     runs.command("cancel")(cancel_run)
     runs.command("retry")(retry_run)
-    app.add_typer(runs, name="run")
 
 
 def list_runs(
-    pipeline: Annotated[str | None, typer.Option(help="only those of this one")] = None,
-    state: Annotated[str | None, typer.Option(help="queued, running, succeeded, failed, cancelled or refused")] = None,
-    limit: Annotated[int, typer.Option(help="so many of the newest")] = 50,
+    pipeline: Annotated[str | None, typer.Option(help="show only the runs of this pipeline")] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(help="show only runs in this state: queued, running, succeeded, failed, cancelled or refused"),
+    ] = None,
+    limit: Annotated[int, typer.Option(help="the most entries to show")] = 50,
 ) -> None:
     """Show the newest runs that you may see."""
     found = send_request("GET", "/runs", pipeline=pipeline, state=state, limit=limit)["items"]
@@ -40,7 +44,7 @@ def list_runs(
 
 
 def show_run(run: Run) -> None:
-    """Show a run: its state and why, its attempts, progress and figures."""
+    """Show a run: its state and the reason for it, its attempts, progress and metrics."""
     found = send_request("GET", api_path("runs", run))
     said = {
         "pipeline": found["name"],
@@ -60,24 +64,24 @@ def show_run(run: Run) -> None:
 
 
 def show_log(
-    run: Run, *, following: Annotated[bool, typer.Option("--follow", "-f", help="until the run has ended")] = False
+    run: Run,
+    *,
+    until_end: Annotated[bool, typer.Option("--follow", "-f", help="go on until the run has ended")] = False,
 ) -> None:
-    """Show what a run said."""
-    if following:
+    """Show the log of a run."""
+    if until_end:
         attend(run)
     else:
         show_new_lines(_get, run, 0)
 
 
 def cancel_run(run: Run) -> None:
-    """End a run before its time, or take it from the queue."""
+    """Cancel a run that is running or queued."""
     say(f"{run} is cancelled (revision {send_request('POST', api_path('runs', run, 'cancel'))['revision']})")
 
 
-def retry_run(
-    run: Run, *, detach: Annotated[bool, typer.Option("--detach", help="do not wait for the end")] = False
-) -> None:
-    """Carry out a run that has ended again, as a new one, and show how it goes."""
+def retry_run(run: Run, *, detach: Detach = False) -> None:
+    """Repeat a run that has ended as a new run, and show its progress."""
     attend(send_request("POST", api_path("runs", run, "retry"))["run"], detach=detach)
 
 
@@ -87,7 +91,7 @@ def attend(run: str, *, detach: bool = False) -> None:
     Ctrl-C asks whether to cancel it, where somebody is there to answer; else it goes on by itself.
     """
     if detach:
-        say(f"run {run} is queued; `headgate run log --follow {run}` shows how it goes")
+        say(f"run {run} is queued; `headgate run show-log --follow {run}` shows its progress")
         return
     try:
         found = follow(_get, run)
@@ -106,7 +110,9 @@ def _leave(run: str) -> None:
     if state in UNDER_WAY and sys.stdin.isatty() and typer.confirm(f"\nCancel the run {run}?"):
         cancel_run(run)
         return
-    say(f"\nthe run goes on; `headgate run log --follow {run}` shows how, `headgate run cancel {run}` ends it")
+    say(
+        f"\nthe run goes on; `headgate run show-log --follow {run}` shows its progress, `headgate run cancel {run}` cancels it"
+    )
 
 
 def _lasted(found: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`headgate sessions`: the sessions of the user that is logged in."""
+"""`headgate session`: the sessions of the user that is logged in."""
 
 import os
 from typing import Annotated
@@ -6,16 +6,16 @@ from typing import Annotated
 import typer
 
 from headgate.cli.client import api_path, base, describe_credential, end, send_request, token
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.output import say, table, when
 from headgate.cli.session_file import forget, kept_session
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    sessions = typer.Typer(help="The sessions in which you are logged in.", no_args_is_help=True)
+    sessions = add_command_group(app, "session", "Your sessions.")
     sessions.command("list")(list_sessions)
-    sessions.command("end")(end_session)
-    app.add_typer(sessions, name="sessions")
+    sessions.command("delete")(delete_session)
 
 
 def list_sessions() -> None:
@@ -35,8 +35,8 @@ def list_sessions() -> None:
     table(("id", "began", "ends", "how", "address", "agent", "this one"), rows)
 
 
-def end_session(id: Annotated[str, typer.Argument(help="the id of the session, as `list` shows it")]) -> None:
-    """End one of your sessions, on whichever machine it is used."""
+def delete_session(id: Annotated[str, typer.Argument(help="the id of the session, as `list` shows it")]) -> None:
+    """Delete one of your sessions, also one of another machine: it ends at once."""
     is_current = send_request("GET", "/session")["id"] == id
     secret = token()
     end(api_path("sessions", id))

@@ -27,14 +27,19 @@ def register(app: typer.Typer) -> None:
 
 def sql(
     statement: Annotated[str, typer.Argument(help="one SQL statement")],
-    limit: Annotated[int | None, typer.Option(help="how many rows at most; 100 as a table, else 1000")] = None,
-    format: Annotated[Format, typer.Option(help="`json` is one object for each row; `arrow` is a stream")] = "table",
+    limit: Annotated[int | None, typer.Option(help="the most rows to show; 100 for a table, else 1000")] = None,
+    format: Annotated[
+        Format, typer.Option(help="the form of the rows; `json` is one object for each row, `arrow` is a stream")
+    ] = "table",
     param: Annotated[
-        list[str] | None, typer.Option(help="NAME=VALUE for `:NAME`; the value as JSON, or else text")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="the value of `:NAME` in the statement, as JSON or text; can be repeated"
+        ),
     ] = None,
-    output: Annotated[Path | None, typer.Option(help="the file that `arrow` is written to")] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="the file to write; needed for `arrow`")] = None,
 ) -> None:
-    """Run a statement on Spark, as yourself. Ctrl-C ends it."""
+    """Run a SQL statement on Spark with your rights. Ctrl-C cancels it."""
     body: dict[str, Any] = {"statement": statement, "parameters": dict(map(_parameter, param or ())) or None}
     if format == "arrow":
         _stream({**body, "limit": limit}, output)

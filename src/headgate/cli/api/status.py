@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 
 def status() -> None:
-    """Say whether the API and Spark answer, and as whom you are known there, in which organization."""
+    """Show whether the API and Spark answer, and your name and organization there."""
     where = deployment_address()
     health = httpx.get(f"{where}/api/v1/health")
     if health.is_error:

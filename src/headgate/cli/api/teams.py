@@ -5,20 +5,20 @@ from typing import Annotated
 import typer
 
 from headgate.cli.client import api_path, every, format_revision, send_request
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.output import say, table
 
-Name = Annotated[str, typer.Argument(help="the name")]
-Under = Annotated[str, typer.Option("--under", help="a team or domain; else the organization")]
+Team = Annotated[str, typer.Argument(help="the name or id of the team")]
+Member = Annotated[str, typer.Argument(metavar="NAME", help="the name or id of the member")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    teams = typer.Typer(help="Teams of the ownership tree, and who is in them.", no_args_is_help=True)
+    teams = add_command_group(app, "team", "Teams and domains of the ownership tree, and their members.")
     teams.command("list")(list_teams)
     teams.command("create")(create_team)
-    teams.command("add")(add_member)
-    teams.command("remove")(remove_member)
-    app.add_typer(teams, name="team")
+    teams.command("add-member")(add_member)
+    teams.command("remove-member")(remove_member)
 
 
 def list_teams() -> None:
@@ -28,26 +28,25 @@ def list_teams() -> None:
 
 
 def create_team(
-    name: Name,
-    under: Under = "organization",
+    name: Annotated[str, typer.Argument(help="the name of the new team")],
+    parent: Annotated[str, typer.Option(help="the team or domain above it")] = "organization",
     *,
-    domain: Annotated[bool, typer.Option("--domain", help="a domain, which holds teams")] = False,
+    domain: Annotated[bool, typer.Option("--domain", help="create a domain, which holds teams")] = False,
 ) -> None:
-    """Make a team or a domain."""
-    answer = send_request("POST", "/domains" if domain else "/teams", body={"name": name, "parent": under})
+    """Create a team or a domain."""
+    answer = send_request("POST", "/domains" if domain else "/teams", body={"name": name, "parent": parent})
     say(f"{answer['name']} ({format_revision(answer)})")
 
 
 def add_member(
-    team: Annotated[str, typer.Argument()], name: Name, role: Annotated[str, typer.Option(help="a role in teams")]
+    team: Team, member: Member, role: Annotated[str, typer.Option(help="the role of the member in the team")]
 ) -> None:
-    """Put somebody into a team with a role, or give them another one there."""
-    answer = send_request("PUT", api_path("teams", team, "members", name), body={"role": role})
-    say(f"{name} is {role} of {team} ({format_revision(answer)})")
+    """Add a member to a team with a role, or change the role of a member."""
+    answer = send_request("PUT", api_path("teams", team, "members", member), body={"role": role})
+    say(f"{member} is {role} of {team} ({format_revision(answer)})")
 
 
-def remove_member(team: Annotated[str, typer.Argument()], name: Name) -> None:
-    """Take somebody out of a team."""
-    say(
-        f"{name} is out of {team} ({format_revision(send_request('DELETE', api_path('teams', team, 'members', name)))})"
-    )
+def remove_member(team: Team, member: Member) -> None:
+    """Remove a member from a team."""
+    answer = send_request("DELETE", api_path("teams", team, "members", member))
+    say(f"{member} is no longer in {team} ({format_revision(answer)})")

@@ -5,22 +5,22 @@ from typing import Annotated
 import typer
 
 from headgate.cli.client import api_path, every, format_revision, given_fields, send_request
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.finite_numbers import require_finite
 from headgate.cli.output import say, table, when
+
+Principal = Annotated[str | None, typer.Option(help="the principal of the token; you if left out")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    tokens = typer.Typer(help="API tokens.", no_args_is_help=True)
+    tokens = add_command_group(app, "token", "API tokens.")
     tokens.command("list")(list_tokens)
-    tokens.command("issue")(issue_token)
+    tokens.command("create")(create_token)
     tokens.command("revoke")(revoke_token)
-    app.add_typer(tokens, name="token")
 
 
-def list_tokens(
-    principal: Annotated[str | None, typer.Option("--of", help="whose; your own if left out")] = None,
-) -> None:
+def list_tokens(principal: Principal = None) -> None:
     """Show tokens, without their secrets."""
     rows = (
         (each["id"], each["label"], when(each["ends"]), when(each["last_used"]))
@@ -29,19 +29,32 @@ def list_tokens(
     table(("id", "label", "ends", "last used"), list(rows))
 
 
-def issue_token(
-    principal: Annotated[str | None, typer.Option("--for", help="whom it acts as; yourself if left out")] = None,
-    label: Annotated[str, typer.Option(help="what it is for")] = "",
-    days: Annotated[float | None, typer.Option(callback=require_finite, help="how long it lives")] = None,
-    only: Annotated[list[str] | None, typer.Option(help="a resource that it is good for, and no other")] = None,
-    action: Annotated[list[str] | None, typer.Option(help="an action that it is good for, and no other")] = None,
-    replaces: Annotated[str | None, typer.Option(help="the id of the token that ends by this")] = None,
+def create_token(
+    principal: Principal = None,
+    label: Annotated[str, typer.Option(help="the purpose of the token")] = "",
+    days: Annotated[
+        float | None, typer.Option(callback=require_finite, help="the days after which the token expires")
+    ] = None,
+    resource: Annotated[
+        list[str] | None, typer.Option(help="the only resource the token is valid for; can be repeated")
+    ] = None,
+    action: Annotated[
+        list[str] | None, typer.Option(help="the only action the token is valid for; can be repeated")
+    ] = None,
+    replaces: Annotated[str | None, typer.Option(metavar="ID", help="the token to revoke at the same time")] = None,
 ) -> None:
-    """Issue a token. It is shown this once."""
-    said = {"principal": principal, "label": label, "days": days, "only": only, "actions": action, "replaces": replaces}
-    say(send_request("POST", "/tokens", body=given_fields(said))["token"])
+    """Create a token and print its secret, which is shown only once."""
+    fields = {
+        "principal": principal,
+        "label": label,
+        "days": days,
+        "only": resource,
+        "actions": action,
+        "replaces": replaces,
+    }
+    say(send_request("POST", "/tokens", body=given_fields(fields))["token"])
 
 
-def revoke_token(id: Annotated[str, typer.Argument(help="the token's id")]) -> None:
-    """End a token, at once."""
-    say(f"the token has ended ({format_revision(send_request('DELETE', api_path('tokens', id)))})")
+def revoke_token(id: Annotated[str, typer.Argument(help="the id of the token")]) -> None:
+    """Revoke a token at once."""
+    say(f"the token is revoked ({format_revision(send_request('DELETE', api_path('tokens', id)))})")

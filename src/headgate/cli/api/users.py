@@ -5,38 +5,38 @@ from typing import Annotated
 import typer
 
 from headgate.cli.client import api_path, every, format_revision, given_fields, send_request
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.output import say, table
 
-Name = Annotated[str, typer.Argument(help="the name, or the id")]
-Place = Annotated[str | None, typer.Option(help="where it belongs, if not to the organization")]
+Name = Annotated[str, typer.Argument(help="the name or id of the user")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    users = typer.Typer(help="Users of the organization.", no_args_is_help=True)
+    users = add_command_group(app, "user", "Users of the organization.")
     users.command("list")(list_users)
-    users.command("add")(add_user)
-    users.command("remove")(remove_user)
-    app.add_typer(users, name="user")
+    users.command("create")(create_user)
+    users.command("delete")(delete_user)
 
 
 def list_users() -> None:
-    """Show who is in the organization, as far as you may know."""
+    """Show the users of the organization that you may see."""
     table(("name", "roles"), [(each["name"], ", ".join(each["roles"])) for each in every("/users")])
 
 
-def add_user(
-    name: Name,
-    role: Annotated[str, typer.Option(help="a role on the organization, or on the place")] = "member",
-    place: Place = None,
+def create_user(
+    name: Annotated[str, typer.Argument(help="the name of the new user")],
+    role: Annotated[str, typer.Option(help="the role of the user on the organization or the resource")] = "member",
+    resource: Annotated[
+        str | None, typer.Option(help="the resource that the user belongs to; the organization if left out")
+    ] = None,
 ) -> None:
-    """Add a new user. A user that the deployment has already joins by `headgate invitation`."""
-    said = {"name": name, "role": role, "place": place}
-    say(
-        f"{name} is in the organization as {role} ({format_revision(send_request('POST', '/users', body=given_fields(said)))})"
-    )
+    """Create a user. A user that the deployment has already joins by `headgate invitation`."""
+    fields = {"name": name, "role": role, "place": resource}
+    answer = send_request("POST", "/users", body=given_fields(fields))
+    say(f"{name} is in the organization as {role} ({format_revision(answer)})")
 
 
-def remove_user(name: Name) -> None:
-    """Have somebody leave: memberships, assignments and tokens end."""
-    say(f"{name} is gone ({format_revision(send_request('DELETE', api_path('users', name)))})")
+def delete_user(name: Name) -> None:
+    """Delete a user from the organization, with the memberships, assignments and tokens of the user."""
+    say(f"{name} is deleted ({format_revision(send_request('DELETE', api_path('users', name)))})")

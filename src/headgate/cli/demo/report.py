@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.app.server import Server
-from headgate.cli.api.questions import fix_text
+from headgate.cli.api.access import fix_text
 from headgate.cli.demo.attempts import Result
 from headgate.cli.demo.people import Person
 from headgate.cli.output import print_drawing, say
@@ -53,8 +53,8 @@ paste into Python (pip install 'pyspark[connect]'), as {viewer.name} the viewer:
 or on the command line, as {people[0].name} the owner:
 
   export HEADGATE_URL={server.url} HEADGATE_DATA={server.settings.folder}
-  {sys.argv[0]} why table.select lake.secret.salaries --for {viewer.name}
-  {sys.argv[0]} grant viewer lake.secret.salaries --to {viewer.name}
+  {sys.argv[0]} access explain table.select lake.secret.salaries --subject {viewer.name}
+  {sys.argv[0]} assignment create viewer lake.secret.salaries --subject {viewer.name}
 """)
 
 

@@ -18,9 +18,9 @@ def register(app: typer.Typer) -> None:
 
 
 def check_files(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="model files")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="the model files")],
 ) -> None:
-    """Check model files; the exit code is 1 if one has an error, 2 if one cannot be read. Warnings are printed only."""
+    """Check model files. The exit code is 1 if a file has an error, 2 if a file cannot be read. Warnings change nothing."""
     try:
         found = [each for file in files for each in _diagnosed(file)]
     except (OSError, UnicodeDecodeError) as error:

@@ -1,14 +1,14 @@
-"""`headgate model`: what can be done with access models as files, without a server."""
+"""`headgate model`: access models as files, without a server."""
 
 import typer
 
-from headgate.cli.model import check, diff, docs, fmt
+from headgate.cli.command_groups import add_command_group
+from headgate.cli.model import check, diff, document, fmt
 from headgate.cli.scenarios import commands
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands; each command has its module."""
-    models = typer.Typer(name="model", help="Access models: files that say who may do what.", no_args_is_help=True)
-    for module in (check, diff, docs, fmt, commands):
+    models = add_command_group(app, "model", "Access models as files: the roles, and the actions that each allows.")
+    for module in (check, diff, document, fmt, commands):
         module.register(models)
-    app.add_typer(models)

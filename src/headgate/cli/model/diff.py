@@ -1,4 +1,4 @@
-"""`headgate model diff`: which decisions two models make otherwise, on an organization's own facts."""
+"""`headgate model diff`: the decisions in which two models differ, on the facts of an organization."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.ask.options import On, with_options
+from headgate.cli.facts.options import On, with_options
 
 Model = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a shipped model, or a model file")]
 
@@ -22,13 +22,20 @@ def diff(
     facts: Annotated[Path, typer.Argument(metavar="FACTS", help="a facts file that the old model governs")],
     on: On,
 ) -> int:
-    """Say what the NEW model would decide otherwise than the OLD one: for whom, on what, and which pipelines break or open.
+    """Show the decisions in which the NEW model differs from the OLD one, and the pipelines that break or open.
 
-    Assignments are read in the new model as they stand, by the names of their roles.
+    The new model finds the assignments by the names of their roles.
     """
-    from headgate.cli.ask.facts_file import answering, models_of, read_model_file, read_shipped_model, state_of, time_of
-    from headgate.cli.ask.impact import print_consequences
-    from headgate.cli.ask.options import AskError
+    from headgate.cli.facts.facts_file import (
+        answering,
+        models_of,
+        read_model_file,
+        read_shipped_model,
+        state_of,
+        time_of,
+    )
+    from headgate.cli.facts.impact import print_consequences
+    from headgate.cli.facts.options import AskError
     from headgate.decision.diff.compare import EvaluatedSide
     from headgate.decision.diff.what_if import difference
     from headgate.model.vocabulary import MODELS
@@ -37,7 +44,7 @@ def diff(
     state, past = state_of(facts, on.revision), on.revision is not None
     if first.name not in state.sources:
         raise AskError(f"the model `{first.name}` governs nothing in these facts; they know {', '.join(state.sources)}")
-    models = models_of(state, [*map(read_model_file, on.model), first], past=past)
+    models = models_of(state, [*map(read_model_file, on.model_file), first], past=past)
     now = time_of(on.at, state, past=past)
     changed = {**models, first.name: replace(second, name=first.name)}
     before, after = (EvaluatedSide(answering(each, state.facts, on.engine), now) for each in (models, changed))

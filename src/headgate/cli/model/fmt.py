@@ -1,4 +1,4 @@
-"""`headgate model fmt`: model files in the one layout."""
+"""`headgate model fmt`: the formatter of model files."""
 
 import sys
 from pathlib import Path
@@ -11,14 +11,17 @@ from headgate.cli.output import fail, say
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("fmt")(lay_out)
+    app.command("fmt")(format_files)
 
 
-def lay_out(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="model files")],
-    check: Annotated[bool, typer.Option("--check", help="change nothing; the exit code is 1 if a file would")] = False,  # noqa: FBT002 - a switch of the command line
+def format_files(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="the model files")],
+    *,
+    check: Annotated[
+        bool, typer.Option("--check", help="change nothing; the exit code is 1 if a file would change")
+    ] = False,
 ) -> None:
-    """Lay model files out in one way; words, order and comments stay. The exit code is 2 if one is no plain YAML."""
+    """Format model files; content, order and comments are unchanged. The exit code is 2 if a file is no plain YAML."""
     from headgate.model.diagnostics import ModelError
 
     try:

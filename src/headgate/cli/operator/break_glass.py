@@ -1,4 +1,4 @@
-"""`headgate break-glass`: a user becomes a founder of an organization for a short time, on the deployment's own machine."""
+"""`headgate break-glass`: founder rights for a short time, granted on the deployment's own machine."""
 
 import sys
 from datetime import UTC, datetime
@@ -6,36 +6,39 @@ from typing import Annotated
 
 import typer
 
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.confirmation import require_reason
 from headgate.cli.finite_numbers import require_finite
 from headgate.cli.local import Data, listed_organization, open_local_deployment
+from headgate.cli.options import Reason
 from headgate.cli.output import fail, say
 
 _HOUR = 3600.0
 
-Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name")]
+Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of the user")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("break-glass")(break_glass)
+    """Add the group of commands."""
+    group = add_command_group(app, "break-glass", "Founder rights for a short time, in an emergency.")
+    group.command("grant")(grant_break_glass)
 
 
-def break_glass(
+def grant_break_glass(
     name: Login,
     organization: Annotated[str, typer.Option(help="the organization, by id or name")],
-    why: Annotated[str, typer.Option(help="why; it stands in the audit")],
+    reason: Reason,
     hours: Annotated[
-        float, typer.Option(min=0.01, callback=require_finite, help="after how many hours it ends by itself")
+        float, typer.Option(min=0.01, callback=require_finite, help="the hours after which the rights end")
     ] = 1.0,
     data: Data = None,
 ) -> None:
-    """Make a user a founder of an organization for a short time. The log, and every answer while it lasts, tell of it."""
+    """Make a user a founder of an organization for a short time. The log, and every answer meanwhile, say so."""
     from headgate.control.deployment.break_glass import LONGEST, BreakGlass
     from headgate.control.kernel.metadata import CommandMetadata
     from headgate.control.kernel.ports import RequestOrigin
 
-    require_reason(why)
+    require_reason(reason)
     if hours * _HOUR > LONGEST:
         fail(f"`--hours` is {LONGEST / _HOUR:g} at most")
         sys.exit(1)
@@ -44,7 +47,7 @@ def break_glass(
         control = deployment.organizations.open(listed_organization(deployment, organization)).control
         ends = control.now + hours * _HOUR
         control.execute(
-            BreakGlass(user.principal, user.name, ends), None, CommandMetadata(RequestOrigin("operator"), why)
+            BreakGlass(user.principal, user.name, ends), None, CommandMetadata(RequestOrigin("operator"), reason)
         )
     until = datetime.fromtimestamp(ends, UTC).isoformat(timespec="seconds")
     say(f"{name} rules {organization} until {until}; the audit says so")

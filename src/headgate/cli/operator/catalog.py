@@ -1,4 +1,4 @@
-"""`headgate catalog`: what the operator does with other catalogs, on the deployment's own machine."""
+"""`headgate catalog`: the import of other catalogs, on the deployment's own machine."""
 
 import sys
 from collections.abc import Iterator
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli.command_groups import command_group
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, exit_on_refusal, open_local_deployment
+from headgate.cli.options import DryRun
 from headgate.cli.output import errors, fail, say, table
 
 if TYPE_CHECKING:
@@ -22,34 +23,32 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="NAME|KEY=VALUE",
-        help="the other catalog: its name in PyIceberg's configuration, or its properties, one option each (`type=sql`)",
+        help="the other catalog: its name in PyIceberg's configuration, or one of its properties (`type=sql`); can be repeated",
     ),
 ]
 COLUMNS = ("table", "location", "snapshots", "columns", "result")
 
 
 def register(app: typer.Typer) -> None:
-    """Add the group of commands. With one command only, the group would be the command: so it has a callback."""
-    catalogs = command_group("catalog", "Other Iceberg catalogs.")
-    catalogs.command("import")(take)
-    catalogs.callback()(lambda: None)
-    app.add_typer(catalogs)
+    """Add the group of commands."""
+    catalogs = add_command_group(app, "catalog", "Other Iceberg catalogs.")
+    catalogs.command("import")(import_catalog)
 
 
-def take(
+def import_catalog(
     source: From,
     organization: Annotated[
-        str | None, typer.Option(help="organization that receives the tables (required if there are several)")
+        str | None, typer.Option(help="the organization that receives the tables; needed if there are several")
     ] = None,
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only show what would be taken")] = False,
+    dry_run: DryRun = False,
     data: Data = None,
 ) -> None:
-    """Take in the tables of another catalog that PyIceberg can read. Their files stay where they are.
+    """Import the tables of another catalog that PyIceberg can read. Their files stay where they are.
 
-    Nobody is assigned anything. What must not be taken is refused, with the reason: a table any of whose files lies
-    outside its own location, where Headgate cannot read, or in another table's folder. The exit code is 1 then. From
-    now on write to these tables through Headgate only: the other catalog does not learn of its commits.
+    The command creates no assignments. It refuses a table, with the reason, if one of its files lies outside the location
+    of the table, where Headgate cannot read it, or in the folder of another table; the exit code is 1 then. Write to the
+    imported tables through Headgate only: the other catalog does not see commits of Headgate.
     """
     from rich.progress import Progress
 

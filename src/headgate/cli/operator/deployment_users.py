@@ -1,42 +1,42 @@
-"""`headgate users` and `headgate forget`: the users of the deployment, on its own machine."""
+"""`headgate deployment-user`: the users of the deployment, on its own machine."""
 
 from typing import Annotated
 
 import typer
 
-from headgate.cli.command_groups import command_group
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.confirmation import confirm
 from headgate.cli.local import Data, open_local_deployment, open_store
+from headgate.cli.options import PasswordStdin, Yes
 from headgate.cli.output import say, table
 from headgate.cli.passwords import read_password
 
-Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name")]
-Stdin = Annotated[bool, typer.Option("--password-stdin", help="read the password from stdin; else it is asked for")]
+Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of the user")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    users = command_group("users", "The users of the deployment, who may be in many organizations.")
-    users.command("create")(create)
-    users.command("password")(password)
+    """Add the group of commands."""
+    users = add_command_group(app, "deployment-user", "Users of the deployment, in any number of organizations.")
+    users.command("create")(create_user)
+    users.command("set-password")(set_password)
     users.command("list")(list_users)
-    app.add_typer(users)
-    app.command("forget")(forget)
+    users.command("erase")(erase_user)
 
 
-def create(
+def create_user(
     name: Login,
     email: Annotated[
-        str | None, typer.Option(help="the address of the user; a login at the provider with it is this user's")
+        str | None, typer.Option(help="the e-mail address by which the OpenID Connect provider knows the user")
     ] = None,
     *,
-    password_stdin: Stdin = False,
+    password_stdin: PasswordStdin = False,
     without_password: Annotated[
-        bool, typer.Option("--without-password", help="the user logs in at the OpenID Connect provider")
+        bool,
+        typer.Option("--without-password", help="set no password: the user logs in at the OpenID Connect provider"),
     ] = False,
     data: Data = None,
 ) -> None:
-    """Make a new user of the deployment, who is in no organization yet."""
+    """Create a user of the deployment that is in no organization yet."""
     secret = None if without_password else read_password(stdin=password_stdin)
     with open_local_deployment(data) as deployment:
         logins = deployment.entrance.authentication
@@ -44,8 +44,8 @@ def create(
     say(f"{name} is a user of the deployment ({principal})")
 
 
-def password(name: Login, *, password_stdin: Stdin = False, data: Data = None) -> None:
-    """Give a user a new password, and end all their sessions."""
+def set_password(name: Login, *, password_stdin: PasswordStdin = False, data: Data = None) -> None:
+    """Set a new password of a user and end all sessions of the user."""
     secret = read_password(stdin=password_stdin)
     with open_local_deployment(data) as deployment:
         logins = deployment.entrance.authentication
@@ -60,15 +60,15 @@ def list_users(data: Data = None) -> None:
     table(("name", "login", "address", "id"), [(each.name, each.login, each.email, each.principal) for each in found])
 
 
-def forget(
-    user: Annotated[str, typer.Argument(help="an id, a login name, an e-mail address or a name")],
+def erase_user(
+    user: Annotated[str, typer.Argument(help="the id, login name, e-mail address or name of the user")],
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="erase without asking first")] = False,
+    yes: Yes = False,
     data: Data = None,
 ) -> None:
-    """Erase a person: names, logins, sessions, tokens and reasons, in every organization; their rights end with it.
+    """Erase a user: names, logins, sessions, tokens and reasons, in every organization. All rights of the user end.
 
-    What they did stays in the logs, under an id that no longer names a user. The command asks for confirmation first.
+    The changes of the user stay in the logs, under an id that no longer names a user. The command asks for confirmation.
     """
     from headgate.control.deployment import erasure
 
@@ -82,4 +82,4 @@ def forget(
     with open_store(data) as (stores, _):
         stores.settle()
     for log, documents in erased.items():
-        say(f"`{principal}` is forgotten in the log `{log}`: {documents} documents are erased")
+        say(f"`{principal}` is erased from the log `{log}`: {documents} documents are erased")

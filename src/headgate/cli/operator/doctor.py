@@ -19,13 +19,15 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    *, data: Data = None, as_json: Annotated[bool, typer.Option("--json", help="one JSON object a line")] = False
+    *,
+    data: Data = None,
+    json: Annotated[bool, typer.Option("--json", help="print JSON: one object on each line")] = False,
 ) -> None:
-    """Look at the settings, the data, the store, the ports, the certificate and what Spark needs. Changes nothing."""
+    """Check the settings, the data, the store, the ports, the certificate and the needs of Spark. It changes nothing."""
     from headgate.app.doctor import doctor
 
     found = list(doctor(lambda: default_settings(os.environ, folder=data), os.environ, time.time()))
-    if as_json:
+    if json:
         for each in found:
             write_json(asdict(each))
     else:

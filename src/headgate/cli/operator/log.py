@@ -1,4 +1,4 @@
-"""`headgate log`: who changed what, and the proof that nothing of it was altered, cut or written anew."""
+"""`headgate log`: the log of changes, and the proof that no entry was altered, removed or written again."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headgate.cli.client import send_request
-from headgate.cli.command_groups import command_group
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, open_store
 from headgate.cli.output import errors, say, table, write_text
 
@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    logs = command_group("log", "Who changed what, and the proof of it.")
-    for command in (show, verify, accept, seal, rotate):
-        logs.command(command.__name__)(command)
-    app.add_typer(logs)
+    logs = add_command_group(app, "log", "The log of changes, and the proof that it is whole.")
+    logs.command("show")(show_log)
+    logs.command("verify")(verify_logs)
+    logs.command("accept")(accept_logs)
+    logs.command("seal")(seal_logs)
+    logs.command("rotate")(rotate_seal_key)
 
 
-def show(
-    after: Annotated[int, typer.Option(help="show what came after this revision")] = 0,
-    limit: Annotated[int, typer.Option()] = 100,
+def show_log(
+    after: Annotated[int, typer.Option(help="show only entries after this revision")] = 0,
+    limit: Annotated[int, typer.Option(help="the most entries to show")] = 100,
 ) -> None:
-    """Show who changed what, from a running server."""
+    """Show the changes of the organization, each with its actor, from a server."""
     entries = send_request("GET", "/audit", after=after, limit=limit)["items"]
     rows = [
         (
@@ -45,15 +47,18 @@ def show(
     table(("revision", "at", "who", "command", "changes"), rows)
 
 
-def verify(
+def verify_logs(
     seals: Annotated[
-        list[Path] | None, typer.Option("--seal", help="a file that `headgate log seal` wrote, kept elsewhere")
+        list[Path] | None,
+        typer.Option(
+            "--seal", metavar="FILE", help="a file with seals that `headgate log seal` wrote; can be repeated"
+        ),
     ] = None,
     data: Data = None,
 ) -> None:
-    """Prove every log: each entry follows from the one before it, each seal holds, and no log has gone back.
+    """Verify every log: each entry follows from the one before it, each seal holds, and no log has lost entries.
 
-    Ends with exit code 1 and the first revision that does not hold.
+    The command ends with exit code 1 and names the first revision that does not hold.
     """
     from headgate.store.keys import KnownKeys
     from headgate.store.marks import Marks
@@ -67,10 +72,10 @@ def verify(
     _say(proofs)
 
 
-def accept(data: Data = None) -> None:
-    """Accept the logs as they are in the store, after you put back an older copy on purpose; every log is proved first.
+def accept_logs(data: Data = None) -> None:
+    """Accept the logs as they are in the store, after you restored an older copy on purpose; the command verifies them first.
 
-    Servers seal them again from now on. Run it on each machine that has the key.
+    Servers seal the logs again from then on. Run the command on each machine that has the key.
     """
     from headgate.store.keys import KnownKeys
     from headgate.store.marks import Marks
@@ -82,15 +87,15 @@ def accept(data: Data = None) -> None:
     _say(proofs)
 
 
-def seal(data: Data = None) -> None:
-    """Sign the newest entry of every log, and print the seals: keep them elsewhere, for `headgate log verify --seal`."""
+def seal_logs(data: Data = None) -> None:
+    """Sign the newest entry of every log and print the seals. Keep them elsewhere, for `headgate log verify --seal`."""
     with open_store(data, sealing=True) as (stores, _):
         for each in stores.seal():
             write_text(f"{each.line()}\n")
 
 
-def rotate(data: Data = None) -> None:
-    """Make a new key that seals from now on; seals of the old one are still believed. A server takes it up at its start."""
+def rotate_seal_key(data: Data = None) -> None:
+    """Create a new key for seals. Seals of the former key stay valid. A server uses the new key after its next start."""
     from headgate.app.settings.settings import default_settings
     from headgate.store.keys import rotate as rotate_key
 

@@ -1,29 +1,26 @@
-"""`headgate operators`: the users of the deployment who manage its organizations over the API."""
+"""`headgate operator`: the users of the deployment that manage its organizations over the API."""
 
 from typing import Annotated
 
 import typer
 
-from headgate.cli.command_groups import command_group
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, open_local_deployment
 from headgate.cli.output import say, table
 
-Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name")]
+Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of the user")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    operators = command_group(
-        "operators", "Users of the deployment who create, list, suspend and remove organizations."
-    )
+    operators = add_command_group(app, "operator", "Users of the deployment that manage its organizations.")
     operators.command("add")(add)
     operators.command("remove")(remove)
     operators.command("list")(list_operators)
-    app.add_typer(operators)
 
 
 def add(name: Login, data: Data = None) -> None:
-    """Make a user of the deployment an operator. That gives no right inside any organization."""
+    """Make a user of the deployment an operator. An operator has no right inside any organization."""
     from headgate.control.deployment.operators import add_operator
     from headgate.control.kernel.metadata import CommandMetadata
     from headgate.control.kernel.ports import RequestOrigin
@@ -37,7 +34,7 @@ def add(name: Login, data: Data = None) -> None:
 
 
 def remove(name: Login, data: Data = None) -> None:
-    """Revoke the role from an operator, who stays a user of the deployment."""
+    """Make an operator a plain user of the deployment again."""
     from headgate.control.deployment.operators import remove_operator
     from headgate.control.kernel.errors import NotFoundError
     from headgate.control.kernel.metadata import CommandMetadata
@@ -50,12 +47,12 @@ def remove(name: Login, data: Data = None) -> None:
                 deployment.organizations.deployment.control, user.principal, CommandMetadata(RequestOrigin("operator"))
             )
         except NotFoundError:
-            raise NotFoundError(f"{name} is not an operator; `headgate operators list` shows the operators") from None
+            raise NotFoundError(f"{name} is not an operator; `headgate operator list` shows the operators") from None
     say(f"{name} is no longer an operator")
 
 
 def list_operators(data: Data = None) -> None:
-    """Show the operators."""
+    """Show the operators of the deployment."""
     from headgate.control.deployment.operators import operators
 
     with open_local_deployment(data) as deployment:

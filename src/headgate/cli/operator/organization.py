@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli.command_groups import command_group
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, exit_on_refusal, open_local_deployment, open_store
 from headgate.cli.operator import organization_management
 from headgate.cli.output import note, say
@@ -15,26 +15,27 @@ from headgate.cli.output import note, say
 if TYPE_CHECKING:
     from headgate.facts.ids import ResourceId
 
-File = Annotated[Path, typer.Argument(help="the file; it holds names and hashes of secrets")]
+File = Annotated[Path, typer.Argument(help="the file, which has names and hashes of secrets in it")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    organizations = command_group("organization", "The organizations of the deployment, on its own machine.")
+    organizations = add_command_group(app, "organization", "Organizations of the deployment.")
     organization_management.register(organizations)
-    organizations.command("export")(export)
-    organizations.command("import")(take)
-    app.add_typer(organizations)
+    organizations.command("export")(export_organization)
+    organizations.command("import")(import_organization)
 
 
-def export(
-    organization: Annotated[str, typer.Argument(metavar="ID|NAME", help="its id or name; of a removed one its id")],
+def export_organization(
+    organization: Annotated[
+        str, typer.Argument(metavar="ID|NAME", help="the organization, by id or name; a deleted one by its id")
+    ],
     file: File,
     data: Data = None,
 ) -> None:
-    """Write an organization to a file: its log with the hashes, its documents and its models' sources.
+    """Export an organization to a file: its log with the hashes, its documents and the sources of its models.
 
-    It may be served meanwhile. The data files of its tables are not in it: copy the warehouse too.
+    A server can run meanwhile. The file has no data files of tables: copy the warehouse too.
     """
     id = _id_of(organization, data)
     with open_store(data) as (stores, _):
@@ -44,24 +45,24 @@ def export(
     say(f"`{organization}` is in `{file}` ({count} lines); the data files of its tables are not")
 
 
-def take(
+def import_organization(
     file: File,
-    name: Annotated[str | None, typer.Option(help="its name here; its id if left out")] = None,
+    name: Annotated[str | None, typer.Option(help="the name of the organization here; its id if left out")] = None,
     files: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FOLDER|PREFIX",
-            help="where files of its tables may lie outside of this deployment's warehouse; one option for each place",
+            help="a place outside of this deployment's warehouse where files of its tables may lie; can be repeated",
         ),
     ] = None,
     data: Data = None,
 ) -> None:
-    """Take in an organization from a file, if that proves to be whole and there is no such organization yet.
+    """Import an organization from a file, if the file proves to be whole and the organization does not exist yet.
 
-    The files of its tables lie in its folder of the warehouse here (`warehouse/<id>`), or below a place that is named.
+    The files of its tables must lie in its folder of the warehouse here (`warehouse/<id>`), or below a place of `--files`.
 
-    Its users become users of this deployment, with login names that wait for a password (`headgate users password`). A
-    deployment that has not begun yet begins with this organization.
+    Its users become users of this deployment, without passwords (`headgate deployment-user set-password` sets one). An
+    empty deployment begins with this organization.
     """
     from headgate.app.deployment import is_model
     from headgate.app.http.lakes import warehouse_of

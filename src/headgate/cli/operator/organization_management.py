@@ -1,4 +1,4 @@
-"""`headgate organization create`, `list`, `suspend`, `resume` and `remove`, on the deployment's own machine."""
+"""`headgate organization create`, `list`, `suspend`, `resume` and `delete`, on the deployment's own machine."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +8,7 @@ from rich.filesize import decimal
 
 from headgate.cli.confirmation import confirm, require_reason
 from headgate.cli.local import Data, listed_organization, open_local_deployment
+from headgate.cli.options import DryRun, Reason, Yes
 from headgate.cli.output import fail, say, table, when
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from headgate.facts.ids import ResourceId
 
 Named = Annotated[str, typer.Argument(metavar="ID|NAME", help="the organization, by id or name")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="change nothing; say what would be done")]
 
 
 def register(organizations: typer.Typer) -> None:
@@ -27,14 +27,16 @@ def register(organizations: typer.Typer) -> None:
     organizations.command("list")(list_organizations)
     organizations.command("suspend")(suspend)
     organizations.command("resume")(resume)
-    organizations.command("remove")(remove)
+    organizations.command("delete")(delete)
 
 
 def create(
-    name: Annotated[str, typer.Argument(help="its name")],
-    owner: Annotated[str, typer.Option(metavar="LOGIN", help="the login name of the user who owns it at first")],
-    model: Annotated[str, typer.Option(help="its home model")] = "nekt",
-    tree: Annotated[str | None, typer.Option(help="the model of its ownership tree, if it is to have one")] = None,
+    name: Annotated[str, typer.Argument(help="the name of the new organization")],
+    owner: Annotated[str, typer.Option(metavar="LOGIN", help="the login name of its first owner")],
+    model: Annotated[str, typer.Option(help="the access model of the organization")] = "nekt",
+    tree: Annotated[
+        str | None, typer.Option(help="the access model of its ownership tree; no tree if left out")
+    ] = None,
     *,
     dry_run: DryRun = False,
     data: Data = None,
@@ -68,19 +70,19 @@ def list_organizations(data: Data = None) -> None:
 
 def suspend(
     organization: Named,
-    why: Annotated[str, typer.Option(help="why, for the audit")],
+    reason: Reason,
     *,
     dry_run: DryRun = False,
     data: Data = None,
 ) -> None:
-    """Suspend an organization: nothing in it is allowed to any caller until it is resumed."""
+    """Suspend an organization: no caller can do anything in it until it is resumed."""
     from headgate.control.organizations.suspension import SuspendOrganization
 
-    require_reason(why)
+    require_reason(reason)
     with open_local_deployment(data) as deployment:
         id = listed_organization(deployment, organization)
         command = SuspendOrganization(id)
-        _in_both(deployment, id, command, command, _call(why), dry_run=dry_run)
+        _in_both(deployment, id, command, command, _call(reason), dry_run=dry_run)
         shown = _shown(deployment, id, organization)
     say(f"{shown} {'would be' if dry_run else 'is'} suspended")
 
@@ -97,18 +99,18 @@ def resume(organization: Named, *, dry_run: DryRun = False, data: Data = None) -
     say(f"{shown} {'would be' if dry_run else 'is'} active")
 
 
-def remove(
+def delete(
     organization: Named,
     *,
-    files: Annotated[bool, typer.Option("--files", help="remove its folders in the data folder too")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="remove without asking first")] = False,
+    with_files: Annotated[bool, typer.Option("--with-files", help="delete its folders in the data folder too")] = False,
+    yes: Yes = False,
     dry_run: DryRun = False,
     data: Data = None,
 ) -> None:
-    """Remove an organization: every principal in it is removed, and its name is free again.
+    """Delete an organization with every principal in it. Its name is free again.
 
-    Its log stays, for the auditor and for an export. Its files stay too, without `--files`. The command asks for
-    confirmation first.
+    Its log stays, for the auditor and for an export. Its files stay too, unless `--with-files` is given. The command asks
+    for confirmation.
     """
     from headgate.app.folders.organization_folders import OrganizationFolders
     from headgate.control.organizations.organization_life import EndOrganization
@@ -119,18 +121,18 @@ def remove(
         require_removable(deployment.organizations, id)
         shown = _shown(deployment, id, organization)
         _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), _call(), dry_run=True)
-        folders = OrganizationFolders(deployment.settings.folder, id) if files else None
-        _require_in_data_folder(deployment, files=files)
+        folders = OrganizationFolders(deployment.settings.folder, id) if with_files else None
+        _require_in_data_folder(deployment, files=with_files)
         contents = _contents(deployment, id, folders)
         if dry_run:
-            say(f"{shown} would be removed, with {contents}")
+            say(f"{shown} would be deleted, with {contents}")
             return
         if not yes:
-            confirm(f"Remove {shown}, with {contents}? This cannot be undone.", "nothing was removed")
+            confirm(f"Delete {shown}, with {contents}? This cannot be undone.", "nothing was deleted")
         _in_both(deployment, id, RemoveOrganization(id), EndOrganization(), _call(), dry_run=False)
         if folders:
-            _remove_folders(shown, folders)
-    say(f"{shown} is removed, with {contents}")
+            _delete_folders(shown, folders)
+    say(f"{shown} is deleted, with {contents}")
     say(f"its log stays, for an auditor: `headgate organization export {id} FILE`")
 
 
@@ -152,12 +154,12 @@ def _in_both(
 
 
 def _require_in_data_folder(deployment: "Deployment", *, files: bool) -> None:
-    """Raise `InvalidError` where the files that are to be removed lie in a bucket."""
+    """Raise `InvalidError` where the files to delete lie in a bucket."""
     from headgate.control.kernel.errors import InvalidError
 
     bucket = deployment.settings.bucket
     if files and bucket is not None:
-        raise InvalidError(f"the tables' files lie in `{bucket}`; leave out `--files` and delete them there")
+        raise InvalidError(f"the tables' files lie in `{bucket}`; leave out `--with-files` and delete them there")
 
 
 def _shown(deployment: "Deployment", id: "ResourceId", named: str) -> str:
@@ -174,18 +176,18 @@ def _contents(deployment: "Deployment", id: "ResourceId", folders: "Organization
     return f"{len(facts.principals)} principals, {tables} tables{size}"
 
 
-def _remove_folders(shown: str, folders: "OrganizationFolders") -> None:
-    """Remove the files of an organization that is removed; end with exit code 1 and what is left if that fails."""
+def _delete_folders(shown: str, folders: "OrganizationFolders") -> None:
+    """Delete the files of a deleted organization; end with exit code 1 and what is left if that fails."""
     try:
         folders.remove()
     except OSError as error:
         left = ", ".join(f"`{each}`" for each in folders.found())
-        fail(f"{shown} is removed, but not all of its files ({error.strerror}); delete {left} by hand")
+        fail(f"{shown} is deleted, but not all of its files ({error.strerror}); delete {left} by hand")
         sys.exit(1)
 
 
-def _call(why: str = "") -> "CommandMetadata":
+def _call(reason: str = "") -> "CommandMetadata":
     from headgate.control.kernel.metadata import CommandMetadata
     from headgate.control.kernel.ports import RequestOrigin
 
-    return CommandMetadata(RequestOrigin("operator"), why)
+    return CommandMetadata(RequestOrigin("operator"), reason)

@@ -1,43 +1,41 @@
-"""`headgate secrets`: the key that seals the secrets of connections, on the deployment's own machine."""
+"""`headgate secret`: the secrets of connections and their key, on the deployment's own machine."""
 
 import sys
 from typing import Annotated
 
 import typer
 
-from headgate.cli.command_groups import command_group
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, open_local_deployment
 from headgate.cli.output import errors, fail, say, table
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    secrets = command_group("secrets", "The key that seals the secrets of connections.")
-    secrets.command("rotate")(rotate)
-    secrets.callback()(lambda: None)
-    app.add_typer(secrets)
+    secrets = add_command_group(app, "secret", "Secrets of connections, and the key that encrypts them.")
+    secrets.command("rotate-key")(rotate_key)
 
 
-def rotate(
+def rotate_key(
     *,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="make no new key: finish a rotation that was interrupted or keeps former keys"),
+        typer.Option("--resume", help="create no new key: finish a rotation that was interrupted or kept former keys"),
     ] = False,
     keep_former: Annotated[
         bool,
         typer.Option(
-            "--keep-former", help="leave the former keys in the file, for servers that still have the old file"
+            "--keep-former", help="keep the former keys in the file, for servers that still have the old file"
         ),
     ] = False,
     data: Data = None,
 ) -> None:
-    """Make a new key, re-encrypt every secret with it, and delete the former keys.
+    """Create a new key, re-encrypt every secret with it, and delete the former keys.
 
-    It can be interrupted: former keys stay in the file and open their secrets until every secret is re-encrypted. Servers of
-    this machine take the file as it is. Several servers with files of their own: rotate with `--keep-former` on one machine,
-    copy the file to the others, then rotate with `--resume`, and copy the file once more. A secret that does not open is
-    shown; the former keys stay then, and the exit code is 1.
+    The command can be interrupted: the former keys stay in the file and decrypt their secrets until every secret is
+    re-encrypted. Servers of this machine read the file again by themselves. For several servers with files of their own,
+    run the command with `--keep-former` on one machine, copy the file to the others, run it with `--resume`, and copy the
+    file once more. If a secret cannot be decrypted, the command shows it, keeps the former keys, and ends with exit code 1.
     """
     from rich.progress import Progress
 

@@ -42,9 +42,11 @@ def register(app: typer.Typer) -> None:
 
 
 def setup(
-    jars: Annotated[Path | None, typer.Option(help="a folder that holds the Iceberg jar (offline)")] = None,
+    jars: Annotated[
+        Path | None, typer.Option(help="a folder with the Iceberg jar, for a machine without network")
+    ] = None,
 ) -> None:
-    """Find Java, fetch the Iceberg jar, compile the guard."""
+    """Find Java, fetch the Iceberg jar and compile the guard."""
     from headgate.spark.toolchain.prepare import prepare
 
     settings = default_settings(os.environ, jars_folder=jars)
@@ -53,7 +55,7 @@ def setup(
 
 
 def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = None) -> None:
-    """Serve a lakehouse: the API, the Iceberg REST catalog and Spark."""
+    """Serve the lakehouse: the API, the Iceberg REST catalog and Spark."""
     from headgate.app.logs import log_to
     from headgate.app.server import Server
 
@@ -66,7 +68,7 @@ def serve(data: Data = None, api_port: ApiPort = None, spark_port: SparkPort = N
 
 
 def worker(data: Data = None) -> None:
-    """Carry out runs of pipelines beside a server that shares its PostgreSQL and its data folder."""
+    """Run pipelines beside a server that shares its PostgreSQL and its data folder."""
     from headgate.app.logs import log_to
     from headgate.app.worker import StandaloneWorker
 
@@ -81,12 +83,12 @@ def worker(data: Data = None) -> None:
 
 def demo(
     *,
-    once: Annotated[bool, typer.Option("--once", help="end after the story (HEADGATE_DEMO_ONCE=1)")] = False,
+    once: Annotated[bool, typer.Option("--once", help="end when the demo is over (HEADGATE_DEMO_ONCE=1)")] = False,
     data: Data = None,
     api_port: ApiPort = None,
     spark_port: SparkPort = None,
 ) -> None:
-    """Load real data under access control, and see Spark say no with a reason."""
+    """Load real data under access control, and show how Spark refuses a user with a reason."""
     from headgate.app.logs import log_to
     from headgate.cli.demo import run_demo
 

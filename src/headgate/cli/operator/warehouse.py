@@ -1,12 +1,13 @@
-"""`headgate warehouse`: what the operator does with the files of tables, on the deployment's own machine."""
+"""`headgate warehouse`: the files of tables, on the deployment's own machine."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from headgate.cli.command_groups import command_group
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, exit_on_refusal, open_local_deployment
+from headgate.cli.options import DryRun
 from headgate.cli.output import errors, fail, say, table
 
 if TYPE_CHECKING:
@@ -16,16 +17,14 @@ COLUMNS = ("organization", "table", "bytes", "result")
 
 
 def register(app: typer.Typer) -> None:
-    """Add the group of commands. With one command only, the group would be the command: so it has a callback."""
-    warehouse = command_group("warehouse", "The folder of the tables' files.")
-    warehouse.command("move")(move)
-    warehouse.callback()(lambda: None)
-    app.add_typer(warehouse)
+    """Add the group of commands."""
+    warehouse = add_command_group(app, "warehouse", "The files of tables.")
+    warehouse.command("move")(move_tables)
 
 
-def move(
+def move_tables(
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only show what would be moved")] = False,
+    dry_run: DryRun = False,
     data: Data = None,
 ) -> None:
     """Move tables of an earlier version into the folders of their organizations.

@@ -39,13 +39,16 @@ def register(app: typer.Typer) -> None:
 
 def run_folders(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="folders of `worlds` and `cases`")],
-    engine: Annotated[Answering, typer.Option(help="what answers: the engine, or the reference")] = Answering.ENGINE,
+    engine: Annotated[Answering, typer.Option(help="the implementation that answers")] = Answering.ENGINE,
     entry: Annotated[
-        Entry, typer.Option(help="where it is asked: in the core, or over HTTP as its actor")
+        Entry,
+        typer.Option(
+            help="the interface of the questions: the decision core, or the HTTP API as the actor of the case"
+        ),
     ] = Entry.CORE,
-    only: Annotated[str | None, typer.Option(metavar="ID", help="run this case alone, and say why")] = None,
+    only: Annotated[str | None, typer.Option(metavar="ID", help="run this case only, and explain its answer")] = None,
 ) -> None:
-    """Run the cases of scenario folders; the exit code is 1 unless each is answered as it expects."""
+    """Run the cases of scenario folders. The exit code is 1 unless every answer is the expected one."""
     systems = _systems(folders, _start(engine))
     with _asking(entry) as (asking, summary):
         results = [(system, tuple(_outcomes(system, only, asking))) for system in systems]

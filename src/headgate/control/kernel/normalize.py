@@ -31,7 +31,9 @@ def named_login(text: str) -> str:
     """
     name = login_name(text)
     if ascii_lower(text) != name:
-        raise InvalidError(f"`{text}` is not the login name `{name}`; write the name as `headgate users list` shows it")
+        raise InvalidError(
+            f"`{text}` is not the login name `{name}`; write the name as `headgate deployment-user list` shows it"
+        )
     return name
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from headgate.cli.ask.options import AskError, On
+from headgate.cli.facts.options import AskError, On
 from headgate.cli.output import note
 from headgate.cli.scenarios.commands import Answering
 from headgate.decision.as_of import PastError, in_force, state_at
@@ -37,7 +37,7 @@ def opened(path: Path, on: On) -> EvaluatedSide:
     Raises `AskError`, `FactsError`, `PastError`, `ModelError` or `OSError` for what cannot be had.
     """
     state, past = state_of(path, on.revision), on.revision is not None
-    models = models_of(state, [read_model_file(each) for each in on.model], past=past)
+    models = models_of(state, [read_model_file(each) for each in on.model_file], past=past)
     return EvaluatedSide(answering(models, state.facts, on.engine), time_of(on.at, state, past=past))
 
 
@@ -72,7 +72,7 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
     try:
         return in_force(state, {hash: chosen[name] for name, hash in state.sources.items() if name in chosen})
     except PastError as error:
-        raise PastError(f"{error}; name its file with `--model`") from None
+        raise PastError(f"{error}; name its file with `--model-file`") from None
 
 
 @cache

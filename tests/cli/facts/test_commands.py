@@ -1,4 +1,4 @@
-"""`headgate ask` on a facts file: answers, reasons, what would follow, as of when; and what cannot be asked."""
+"""`headgate facts` on a facts file: answers, reasons, what would follow, as of when; and what cannot be asked."""
 
 import json
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def ask(file: Path) -> Ask:
 
 
 def asked(question: str, file: Path, *words: str | Path) -> Result:
-    words = ("ask", question, file, *words)
+    words = ("facts", question, file, *words)
     return CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(word) for word in words])
 
 
@@ -43,8 +43,8 @@ def answer(result: Result) -> Any:
 
 class TestCheck:
     def test_exits_with_0_for_allow_and_1_for_deny(self, ask: Ask) -> None:
-        allowed = ask("check", "table.select", "lake.raw.flights", "--as", MEMBER)
-        denied = ask("check", "table.insert", "lake.raw.flights", "--as", MEMBER)
+        allowed = ask("check", "table.select", "lake.raw.flights", "--subject", MEMBER)
+        denied = ask("check", "table.insert", "lake.raw.flights", "--subject", MEMBER)
 
         assert (allowed.exit_code, denied.exit_code) == (0, 1)
         assert allowed.output == "allow: member, table.select on lake.raw.flights (nekt 3, revision 4)\n"
@@ -52,32 +52,32 @@ class TestCheck:
 
     @pytest.mark.parametrize("engine", ["engine", "reference"])
     def test_is_answered_alike_by_the_engine_and_the_reference(self, ask: Ask, engine: str) -> None:
-        result = ask("check", "table.select", FLIGHTS, "--as", MEMBER, "--engine", engine, "--json")
+        result = ask("check", "table.select", FLIGHTS, "--subject", MEMBER, "--engine", engine, "--json")
 
         assert answer(result)["allowed"] is True
 
     def test_takes_the_resources_that_a_question_also_concerns(self, ask: Ask) -> None:
-        words = ("project.create_query", "project", "--as", OTHER, "--on", "output_layers=lake.raw")
+        words = ("project.create_query", "project", "--subject", OTHER, "--related", "output_layers=lake.raw")
 
-        assert ask("check", *words, "--on", "inputs=lake.raw.flights,lake.raw.planes").exit_code == 0
-        assert ask("check", *words, "--on", "inputs=lake.raw.flights,lake.secret.salaries").exit_code == 1
+        assert ask("check", *words, "--related", "inputs=lake.raw.flights,lake.raw.planes").exit_code == 0
+        assert ask("check", *words, "--related", "inputs=lake.raw.flights,lake.secret.salaries").exit_code == 1
 
     def test_takes_what_an_assignment_is_about(self, ask: Ask) -> None:
-        words = ("assignment.add", "lake.raw", "--to", MEMBER, "--role", "editor")
+        words = ("assignment.add", "lake.raw", "--assignee", MEMBER, "--role", "editor")
 
-        assert ask("check", *words, "--as", "admin").exit_code == 0
-        assert ask("check", *words, "--as", OTHER).exit_code == 1
+        assert ask("check", *words, "--subject", "admin").exit_code == 0
+        assert ask("check", *words, "--subject", OTHER).exit_code == 1
 
     def test_asks_as_a_token_too(self, tmp_path: Path) -> None:
         token = TokenIssued(TokenId("narrow"), MEMBER, None, (PLANES,))
         file = written(tmp_path, token)
 
-        assert asked("check", file, "table.select", PLANES, "--as", "narrow").exit_code == 0
-        assert asked("check", file, "table.select", FLIGHTS, "--as", "narrow").exit_code == 1
+        assert asked("check", file, "table.select", PLANES, "--subject", "narrow").exit_code == 0
+        assert asked("check", file, "table.select", FLIGHTS, "--subject", "narrow").exit_code == 1
 
     def test_is_asked_at_another_time(self, tmp_path: Path) -> None:
         file = written(tmp_path, PrincipalExpires(MEMBER, 86_400.0 * 2))
-        words = ("table.select", FLIGHTS, "--as", MEMBER, "--at")
+        words = ("table.select", FLIGHTS, "--subject", MEMBER, "--at")
 
         assert asked("check", file, *words, "1970-01-02").exit_code == 0
         assert asked("check", file, *words, "1970-01-03T00:00:00Z").exit_code == 1
@@ -85,7 +85,7 @@ class TestCheck:
         assert asked("check", file, *words, "+2d", "--revision", "5").exit_code == 1
 
     def test_is_asked_as_of_a_revision(self, ask: Ask) -> None:
-        words = ("table.select", FLIGHTS, "--as", MEMBER, "--revision")
+        words = ("table.select", FLIGHTS, "--subject", MEMBER, "--revision")
 
         assert ask("check", *words, "3").exit_code == 0
         assert ask("check", *words, "2").exit_code == 1
@@ -95,21 +95,21 @@ class TestCheck:
         editors_only = NEKT.replace("table: [describe, select]", "table: [describe]")
         model.write_text(editors_only.replace("table: [insert,", "table: [select, insert,"))
 
-        assert ask("check", "table.select", FLIGHTS, "--as", MEMBER, "--model", str(model)).exit_code == 1
+        assert ask("check", "table.select", FLIGHTS, "--subject", MEMBER, "--model-file", str(model)).exit_code == 1
 
 
 class TestWhatCannotBeAsked:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (("table.selct", FLIGHTS, "--as", MEMBER), "no model in force has an action `table.selct`; did you mean `table.select`?"),
-            (("table.select", "lake.raw.flight", "--as", MEMBER), "there is no resource `lake.raw.flight`; did you mean `lake.raw.flights`?"),
-            (("table.select", FLIGHTS, "--as", "membre"), "there is nobody of the id `membre`; did you mean `member`?"),
-            (("table.select", FLIGHTS, "--as", MEMBER, "--role", "viewr"), "no model in force has a role `viewr`; did you mean `viewer`?"),
-            (("table.select", FLIGHTS, "--as", MEMBER, "--given", "kind"), "`kind` is no parameter; write `WHAT=VALUE`"),
-            (("table.select", FLIGHTS, "--as", MEMBER, "--at", "soon"), "`soon` is no time"),
-            (("table.select", FLIGHTS, "--as", MEMBER, "--revision", "9"), "there is no revision 9 yet; the newest is 4"),
-            (("table.select", FLIGHTS, "--as", MEMBER, "--model", "none.yaml"), "a file cannot be read"),
+            (("table.selct", FLIGHTS, "--subject", MEMBER), "no model in force has an action `table.selct`; did you mean `table.select`?"),
+            (("table.select", "lake.raw.flight", "--subject", MEMBER), "there is no resource `lake.raw.flight`; did you mean `lake.raw.flights`?"),
+            (("table.select", FLIGHTS, "--subject", "membre"), "there is nobody of the id `membre`; did you mean `member`?"),
+            (("table.select", FLIGHTS, "--subject", MEMBER, "--role", "viewr"), "no model in force has a role `viewr`; did you mean `viewer`?"),
+            (("table.select", FLIGHTS, "--subject", MEMBER, "--context", "kind"), "`kind` is no parameter; write `WHAT=VALUE`"),
+            (("table.select", FLIGHTS, "--subject", MEMBER, "--at", "soon"), "`soon` is no time"),
+            (("table.select", FLIGHTS, "--subject", MEMBER, "--revision", "9"), "there is no revision 9 yet; the newest is 4"),
+            (("table.select", FLIGHTS, "--subject", MEMBER, "--model-file", "none.yaml"), "a file cannot be read"),
         ],
     )  # fmt: skip
     def test_is_one_sentence_and_exit_code_2(self, ask: Ask, words: tuple[str, ...], message: str) -> None:
@@ -123,7 +123,7 @@ class TestWhatCannotBeAsked:
         file = tmp_path / "facts.jsonl"
         file.write_text("{}\n")
 
-        result = asked("list", file, "table.select", "--as", MEMBER)
+        result = asked("list-resources", file, "table.select", "--subject", MEMBER)
 
         assert result.exit_code == 2
         assert "line 1: this is no facts file" in result.stderr
@@ -132,7 +132,7 @@ class TestWhatCannotBeAsked:
         text = file.read_text()
         hash = json.loads(text.splitlines()[2])["model_hash"]
         file.write_text(text.replace(hash, "another"))
-        words = ("table.select", FLIGHTS, "--as", MEMBER)
+        words = ("table.select", FLIGHTS, "--subject", MEMBER)
 
         past, now = asked("check", file, *words, "--revision", "3"), asked("check", file, *words)
 
@@ -144,7 +144,7 @@ class TestWhatCannotBeAsked:
     def test_is_an_end_whose_entries_nobody_tells_apart(self, file: Path) -> None:
         lines = [line for line in file.read_text().splitlines() if '"entry"' not in line]
         file.write_text("\n".join(lines))
-        words = ("table.select", FLIGHTS, "--as", MEMBER)
+        words = ("table.select", FLIGHTS, "--subject", MEMBER)
 
         assert asked("check", file, *words).exit_code == 0
         assert "revision 3 is not told apart" in asked("check", file, *words, "--revision", "3").stderr
@@ -153,18 +153,20 @@ class TestWhatCannotBeAsked:
 
 class TestListAndWho:
     def test_list_shows_where_somebody_may(self, ask: Ask) -> None:
-        assert ask("list", "table.select", "--as", MEMBER).output == "lake.raw.flights\nlake.raw.planes\n"
+        assert (
+            ask("list-resources", "table.select", "--subject", MEMBER).output == "lake.raw.flights\nlake.raw.planes\n"
+        )
 
     def test_who_shows_everybody_who_may(self, ask: Ask) -> None:
-        assert ask("who", "table.insert", "lake.raw.flights").output == "admin\nother\nowner\n"
+        assert ask("list-principals", "table.insert", "lake.raw.flights").output == "admin\nother\nowner\n"
 
     @pytest.mark.parametrize("engine", ["engine", "reference"])
     def test_both_agree_as_json(self, ask: Ask, engine: str) -> None:
         options = ("--json", "--engine", engine)
-        listed = answer(ask("list", "table.select", "--as", OTHER, *options))
+        listed = answer(ask("list-resources", "table.select", "--subject", OTHER, *options))
 
         for each in listed:
-            assert OTHER in answer(ask("who", "table.select", each["resource"], *options))
+            assert OTHER in answer(ask("list-principals", "table.select", each["resource"], *options))
         assert [each["name"] for each in listed] == ["lake.raw.flights", "lake.raw.planes"]
 
 
@@ -172,7 +174,7 @@ class TestExplain:
     def test_shows_every_path_of_an_allow(self, tmp_path: Path) -> None:
         file = written(tmp_path, assigned(MEMBER, "editor", FLIGHTS))
 
-        result = asked("explain", file, "table.select", FLIGHTS, "--as", MEMBER)
+        result = asked("explain", file, "table.select", FLIGHTS, "--subject", MEMBER)
 
         assert result.exit_code == 0
         assert result.output.splitlines()[1:] == [
@@ -181,7 +183,7 @@ class TestExplain:
         ]
 
     def test_shows_each_of_the_weakest_tables_of_a_pipeline(self, ask: Ask) -> None:
-        result = ask("explain", "query.describe", "delays", "--as", MEMBER)
+        result = ask("explain", "query.describe", "delays", "--subject", MEMBER)
 
         assert result.output.splitlines()[1:] == [
             "├── member was assigned viewer on lake.raw (the weakest of what it touches: lake.raw.flights)",
@@ -189,7 +191,7 @@ class TestExplain:
         ]
 
     def test_shows_what_is_missing_and_who_could_give_it(self, ask: Ask) -> None:
-        result = ask("explain", "query.trigger", "delays", "--as", MEMBER)
+        result = ask("explain", "query.trigger", "delays", "--subject", MEMBER)
 
         assert result.exit_code == 1
         assert result.output.splitlines()[1:] == [
@@ -200,7 +202,7 @@ class TestExplain:
         ]
 
     def test_says_where_nothing_that_could_be_assigned_helps(self, ask: Ask) -> None:
-        result = ask("explain", "group.delete", "All", "--as", "owner")
+        result = ask("explain", "group.delete", "All", "--subject", "owner")
 
         assert result.output.splitlines()[1:] == [
             "├── the access model asks that `self.built_in is not true`, and that is not so",
@@ -209,15 +211,15 @@ class TestExplain:
 
     @pytest.mark.parametrize("options", [(), ("--json",)])
     def test_tells_of_a_hidden_name_what_it_tells_of_a_missing_one(self, ask: Ask, options: tuple[str, ...]) -> None:
-        hidden = ask("explain", "table.select", "lake.secret.salaries", "--as", MEMBER, *options)
-        missing = ask("explain", "table.select", "lake.secret.nosuchit", "--as", MEMBER, *options)
+        hidden = ask("explain", "table.select", "lake.secret.salaries", "--subject", MEMBER, *options)
+        missing = ask("explain", "table.select", "lake.secret.nosuchit", "--subject", MEMBER, *options)
 
         assert hidden.exit_code == missing.exit_code == 1
         assert hidden.output.replace("salaries", "nosuchit") == missing.output
         assert "owner" not in hidden.output.replace("ask an owner or admin", "")
 
     def test_tells_everything_when_asked_to(self, ask: Ask) -> None:
-        result = ask("explain", "table.select", "lake.secret.salaries", "--as", "stranger", "--reveal", "--json")
+        result = ask("explain", "table.select", "lake.secret.salaries", "--subject", "stranger", "--reveal", "--json")
 
         [fix] = answer(result)["fixes"]
         assert fix == {
@@ -227,10 +229,10 @@ class TestExplain:
                 {"role": "viewer", "resource": "lake.secret.salaries", "approvers": ["admin", "owner"]},
             ],
         }
-        assert ask("explain", "table.select", "nowhere", "--as", MEMBER, "--reveal").exit_code == 2
+        assert ask("explain", "table.select", "nowhere", "--subject", MEMBER, "--reveal").exit_code == 2
 
     def test_prints_the_same_as_json(self, ask: Ask) -> None:
-        found = answer(ask("explain", "table.select", FLIGHTS, "--as", MEMBER, "--json"))
+        found = answer(ask("explain", "table.select", FLIGHTS, "--subject", MEMBER, "--json"))
 
         assert [(each["assigned_role"], each["assigned_on"]) for each in found["paths"]] == [("viewer", "lake.raw")]
         assert (found["missing"], found["fixes"]) == (None, [])

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 
-from headgate.cli.ask.options import AskError, With
+from headgate.cli.facts.options import AskError, With
 from headgate.decision.context import Models
 from headgate.decision.reference import ASSIGNING
 from headgate.decision.types import Question
@@ -64,11 +64,11 @@ def question_of(models: Models, facts: Snapshot, caller: Caller, asked: tuple[st
         caller,
         action_of(models, action),
         place,
-        {key: tuple(_place_of(facts, name) for name in names) for key, names in _pairs(more.on).items()},
+        {key: tuple(_place_of(facts, name) for name in names) for key, names in _pairs(more.related).items()},
         _role_of(models, facts, more.role),
-        _subject_of(facts, more.to) if more.to else None,
+        _subject_of(facts, more.assignee) if more.assignee else None,
         _role_of(models, facts, more.new_role),
-        _pairs(more.given),
+        _pairs(more.context),
     )
 
 

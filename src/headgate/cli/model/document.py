@@ -1,4 +1,4 @@
-"""`headgate model docs`: the page of a model, of the vocabulary, or of what the checker says."""
+"""`headgate model document`: the page of a model, of the vocabulary, or of the codes of the checker."""
 
 import sys
 from pathlib import Path
@@ -6,23 +6,22 @@ from typing import Annotated
 
 import typer
 
+from headgate.cli.options import OutputFile
 from headgate.cli.output import fail, write_text
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("docs")(write)
+    app.command("document")(write)
 
 
 def write(
     name: Annotated[
         str, typer.Argument(metavar="NAME|FILE", help="a shipped model, a model file, `actions` or `mistakes`")
     ],
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE", help="write it there instead of printing it")
-    ] = None,
+    output: OutputFile = None,
 ) -> None:
-    """Draw a model's page in Markdown: types, switches, roles, matrix, and every rule in a sentence."""
+    """Document a model as a page in Markdown: types, switches, roles, matrix, and every rule in a sentence."""
     from headgate.model.diagnostics import ModelError
 
     try:
@@ -30,10 +29,10 @@ def write(
     except (ModelError, OSError) as error:
         fail(str(error))
         sys.exit(1)
-    if to is None:
+    if output is None:
         write_text(page)
     else:
-        to.write_text(page, encoding="utf-8")
+        output.write_text(page, encoding="utf-8")
 
 
 def page_of(name: str) -> str:

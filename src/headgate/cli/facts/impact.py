@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from headgate.cli.ask.names import name_text
-from headgate.cli.ask.output import print_json
+from headgate.cli.facts.names import name_text
+from headgate.cli.facts.output import print_json
 from headgate.cli.output import say, table
 from headgate.decision.diff.results import Ability, DecisionChange, Impact, PipelineImpact, SubjectImpact
 from headgate.facts.ids import PrincipalId, ResourceId

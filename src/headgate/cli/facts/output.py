@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from headgate.cli.ask.names import name_text
+from headgate.cli.facts.names import name_text
 from headgate.cli.output import say, write_json
 from headgate.decision.types import Decision
 from headgate.facts.ids import PrincipalId, ResourceId

@@ -1,4 +1,4 @@
-"""`headgate facts`: an organization's facts as a file, to be asked without a server."""
+"""`headgate facts export`: the facts of an organization as a file."""
 
 import sys
 from contextlib import closing
@@ -8,23 +8,14 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.command_groups import command_group
 from headgate.cli.output import fail, write_text
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group of commands. With one command only, the group would be the command: so it has a callback."""
-    facts = command_group("facts", "An organization's facts as a file.")
-    facts.command("export")(export)
-    facts.callback()(lambda: None)
-    app.add_typer(facts)
-
-
-def export(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="a data folder; it may be served meanwhile")],
-    organization: Annotated[str, typer.Option(help="which organization, by its id")] = "organization",
+def export_facts(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="a data folder, which a server may use meanwhile")],
+    organization: Annotated[str, typer.Option(help="the organization, by its id")] = "organization",
 ) -> None:
-    """Print the log of an organization as a facts file: ids only, no names, e-mail addresses or secrets."""
+    """Print the log of an organization as a facts file, which has ids in it, but no names, e-mail addresses or secrets."""
     from headgate.control.kernel.ports import StoreError
     from headgate.facts.encoding import write_history
     from headgate.facts.ids import ResourceId

@@ -1,4 +1,4 @@
-"""`headgate backup` and `restore`: a copy of an embedded store."""
+"""`headgate store`: copies of an embedded store."""
 
 import os
 import sys
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, exit_on_refusal, settings_of
 from headgate.cli.output import fail, say
 
@@ -17,15 +18,16 @@ _ELSEWHERE = "this store lies in PostgreSQL; use `pg_dump --format=custom` and `
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("backup")(backup)
-    app.command("restore")(restore)
+    """Add the group of commands."""
+    store = add_command_group(app, "store", "The embedded store of the deployment, with every log and document.")
+    store.command("backup")(back_up_store)
+    store.command("restore")(restore_store)
 
 
-def backup(file: Annotated[Path, typer.Argument(help="a new file")], data: Data = None) -> None:
+def back_up_store(file: Annotated[Path, typer.Argument(help="the file to create")], data: Data = None) -> None:
     """Copy the store while it is served: every log and document, as of one moment.
 
-    The keys and the data files of tables are not in it: copy the folders `keys` and `warehouse` too.
+    The copy has neither the keys nor the data files of tables: copy the folders `keys` and `warehouse` too.
     """
     from headgate.store.backup import back_up
 
@@ -36,8 +38,10 @@ def backup(file: Annotated[Path, typer.Argument(help="a new file")], data: Data 
     say(f"the store of `{settings.folder}` is in `{file}`; the keys and the data files of tables are not")
 
 
-def restore(file: Annotated[Path, typer.Argument(help="what `headgate backup` wrote")], data: Data = None) -> None:
-    """Make a copy the store of a data folder that has none, if every log in it proves to be whole."""
+def restore_store(
+    file: Annotated[Path, typer.Argument(help="a file that `headgate store backup` wrote")], data: Data = None
+) -> None:
+    """Restore a copy into a data folder without a store, if every log in the copy proves to be whole."""
     from headgate.app.settings.settings import default_settings
     from headgate.store import backup
     from headgate.store.keys import KnownKeys

@@ -27,15 +27,15 @@ class On:
 
     at: Annotated[
         str | None,
-        typer.Option(metavar="TIME|+30d", help="as if it were this time (ISO 8601, UTC), or so much later (d, h, m)"),
+        typer.Option(metavar="TIME|+30d", help="the time to ask at (ISO 8601, UTC), or a shift of it (d, h, m)"),
     ] = None
     revision: Annotated[
-        int | None, typer.Option(metavar="N", help="as of this revision: its facts, its models, its time")
+        int | None, typer.Option(metavar="N", help="the revision to ask at, with its facts, models and time")
     ] = None
-    model: Annotated[
-        list[Path], typer.Option(metavar="FILE", help="a model file, for the model of that name; can be repeated")
+    model_file: Annotated[
+        list[Path], typer.Option(metavar="FILE", help="a model file, for the model of its name; can be repeated")
     ] = field(default_factory=list[Path])
-    engine: Annotated[Answering, typer.Option(help="what answers: the engine, or the reference")] = Answering.ENGINE
+    engine: Annotated[Answering, typer.Option(help="the implementation that answers")] = Answering.ENGINE
     json: Annotated[bool, typer.Option("--json", help="print JSON")] = False
 
 
@@ -43,16 +43,17 @@ class On:
 class With:
     """What a question is asked with."""
 
-    on: Annotated[
+    related: Annotated[
         list[str],
-        typer.Option(metavar="WHAT=NAME,NAME", help="resources that it also concerns, for example inputs=lake.raw.a"),
+        typer.Option(metavar="WHAT=NAME,NAME", help="other resources of the question, for example inputs=lake.raw.a"),
     ] = field(default_factory=list[str])
-    given: Annotated[
-        list[str], typer.Option(metavar="WHAT=WORD", help="another parameter, for example kind=compaction")
+    context: Annotated[
+        list[str],
+        typer.Option(metavar="WHAT=WORD", help="another parameter of the question, for example kind=compaction"),
     ] = field(default_factory=list[str])
-    role: Annotated[str | None, typer.Option(help="the role that an assignment is about")] = None
-    to: Annotated[str | None, typer.Option(metavar="SUBJECT", help="whom the assignment is for")] = None
-    new_role: Annotated[str | None, typer.Option(help="the role that is to replace it")] = None
+    role: Annotated[str | None, typer.Option(help="the role of the assignment that the question is about")] = None
+    assignee: Annotated[str | None, typer.Option(metavar="SUBJECT", help="the subject of the assignment")] = None
+    new_role: Annotated[str | None, typer.Option(help="the role that replaces it")] = None
 
 
 def with_options(asking: Callable[..., int]) -> Callable[..., None]:

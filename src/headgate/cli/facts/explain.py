@@ -1,4 +1,4 @@
-"""`headgate ask explain`: a tree of the ways that allow, or of what is missing and what would fix it."""
+"""`headgate facts explain`: a tree of the ways that allow, or of what is missing and what would fix it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path as File
@@ -7,10 +7,10 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
-from headgate.cli.ask.facts_file import opened
-from headgate.cli.ask.names import caller_of, name_text, question_of, resource_of
-from headgate.cli.ask.options import AskError, On, With
-from headgate.cli.ask.output import decision_json, print_json, verdict
+from headgate.cli.facts.facts_file import opened
+from headgate.cli.facts.names import caller_of, name_text, question_of, resource_of
+from headgate.cli.facts.options import AskError, On, With
+from headgate.cli.facts.output import decision_json, print_json, verdict
 from headgate.cli.output import print_drawing, say
 from headgate.control.questions.messages import NO_FIX, denial_text, hidden_text
 from headgate.decision.diff.compare import EvaluatedSide

@@ -1,0 +1,1 @@
+"""Commands for a facts file: its export from a data folder, and questions about it."""

@@ -1,0 +1,132 @@
+"""`headgate facts`: the facts of an organization as a file, and every question of the decision core about it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headgate.cli.command_groups import add_command_group
+from headgate.cli.facts.export import export_facts
+from headgate.cli.facts.options import On, With, with_options
+
+Facts = Annotated[Path, typer.Argument(metavar="FACTS", help="a facts file; `headgate facts export` writes one")]
+Subject = Annotated[
+    str, typer.Option(metavar="PRINCIPAL", help="the subject of the question: a principal, or the id of a token or run")
+]
+Action = Annotated[str, typer.Argument(metavar="ACTION", help="an action, for example table.select")]
+Place = Annotated[str, typer.Argument(metavar="RESOURCE", help="an id or a full name, for example lake.raw.flights")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    facts = add_command_group(app, "facts", "Questions about a facts file, without a server, and its export.")
+    facts.command("export")(export_facts)
+    facts.command("check")(with_options(check))
+    facts.command("list-resources")(with_options(list_resources))
+    facts.command("list-principals")(with_options(list_principals))
+    facts.command("explain")(with_options(explain))
+    facts.command("what-if")(with_options(what_if))
+    facts.command("diff")(with_options(diff))
+
+
+def check(facts: Facts, action: Action, resource: Place, subject: Subject, more: With, on: On) -> int:
+    """Check whether PRINCIPAL may do ACTION on RESOURCE. The exit code is 0 for allow, 1 for deny, 2 for a fault."""
+    from headgate.cli.facts.facts_file import opened
+    from headgate.cli.facts.names import caller_of, question_of, resource_of
+    from headgate.cli.facts.output import print_decision
+
+    moment = opened(facts, on)
+    known, models = moment.answers.facts, moment.answers.models
+    place = resource_of(known, resource)
+    decision = moment.answers.check(
+        question_of(models, known, caller_of(known, subject), (action, place), more), moment.now
+    )
+    print_decision(known, decision, json=on.json)
+    return 0 if decision.allowed else 1
+
+
+def list_resources(facts: Facts, action: Action, subject: Subject, on: On) -> int:
+    """Show the resources on which PRINCIPAL may do ACTION."""
+    from headgate.cli.facts.facts_file import opened
+    from headgate.cli.facts.names import action_of, caller_of
+    from headgate.cli.facts.output import print_resources
+
+    moment = opened(facts, on)
+    known = moment.answers.facts
+    found = moment.answers.list_resources(
+        caller_of(known, subject), action_of(moment.answers.models, action), moment.now
+    )
+    print_resources(known, found, json=on.json)
+    return 0
+
+
+def list_principals(facts: Facts, action: Action, resource: Place, on: On) -> int:
+    """Show the principals that may do ACTION on RESOURCE."""
+    from headgate.cli.facts.facts_file import opened
+    from headgate.cli.facts.names import action_of, resource_of
+    from headgate.cli.facts.output import print_people
+
+    moment = opened(facts, on)
+    place = resource_of(moment.answers.facts, resource)
+    print_people(
+        moment.answers.list_principals(action_of(moment.answers.models, action), place, moment.now), json=on.json
+    )
+    return 0
+
+
+def explain(
+    facts: Facts,
+    action: Action,
+    resource: Place,
+    subject: Subject,
+    more: With,
+    on: On,
+    reveal: Annotated[  # noqa: FBT002 (an option of the command line)
+        bool, typer.Option("--reveal", help="show also what PRINCIPAL may not see, since you have the facts")
+    ] = False,
+) -> int:
+    """Explain why PRINCIPAL may or may not do ACTION on RESOURCE, and which assignments would change that.
+
+    The answer is the one that PRINCIPAL would get: a name that does not exist is answered like one that PRINCIPAL may not
+    see. The exit code is that of `check`.
+    """
+    from headgate.cli.facts.explain import explained
+
+    return explained(facts, (action, resource, subject), more, on, reveal=reveal)
+
+
+def what_if(
+    facts: Facts,
+    changes: Annotated[Path, typer.Argument(metavar="CHANGES", help="a file of changes as JSON, one on each line")],
+    on: On,
+) -> int:
+    """Show the effect of changes: decisions that flip, losses and gains of each principal, pipelines that break or open."""
+    from headgate.cli.facts.facts_file import changes_of, opened
+    from headgate.cli.facts.impact import print_consequences
+    from headgate.cli.facts.options import AskError
+    from headgate.decision.diff.what_if import what_if as foreseen
+
+    moment, proposed = opened(facts, on), changes_of(changes)
+    try:
+        found = foreseen(moment.answers, proposed, moment.now)
+    except KeyError as error:
+        raise AskError(f"a change in `{changes}` is about `{error.args[0]}`, which is not there") from None
+    print_consequences(moment.answers.facts, found, json=on.json)
+    return 0
+
+
+def diff(
+    facts: Facts,
+    earlier: Annotated[int, typer.Argument(metavar="EARLIER", help="the revision to compare with")],
+    on: On,
+) -> int:
+    """Show the decisions that differ from those at an EARLIER revision, each with its models and its time."""
+    from dataclasses import replace
+
+    from headgate.cli.facts.facts_file import opened
+    from headgate.cli.facts.impact import print_consequences
+    from headgate.decision.diff.what_if import difference
+
+    before, after = opened(facts, replace(on, revision=earlier)), opened(facts, on)
+    print_consequences(after.answers.facts, difference(before, after), json=on.json)
+    return 0
