@@ -88,4 +88,4 @@ class TestDocs:
     def test_says_what_is_wrong_with_a_file(self, file: Path) -> None:
         file.write_text("model: small\n")
 
-        assert run("docs", file).exit_code == 1
+        assert run("document", file).exit_code == 1

@@ -217,7 +217,7 @@ class TestRemove:
         result = run(folder, "organization", "delete", "acme", "--with-files", "--yes")
 
         assert result.exit_code == 1
-        assert "`acme` is removed, but not all of its files (Device or resource busy)" in result.stderr
+        assert "`acme` is deleted, but not all of its files (Device or resource busy)" in result.stderr
         assert str(files[0].parents[1]) in result.stderr
 
     def test_remove_without_a_terminal_asks_for_yes(self, folder: Path) -> None:

@@ -36,9 +36,7 @@ def api(
     *,
     dry_run: DryRun = False,
     reason: Reason = "",
-    organization: Annotated[
-        str, typer.Option("--organization", "-o", help="the organization; needed if you are in several")
-    ] = "",
+    organization: Annotated[str, typer.Option(help="the organization; needed if you are in several")] = "",
 ) -> None:
     """Call the HTTP API with your token and print the answer. The exit code is 1 if the call is refused."""
     verb = _method(method)

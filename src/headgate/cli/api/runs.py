@@ -66,7 +66,7 @@ def show_run(run: Run) -> None:
 def show_log(
     run: Run,
     *,
-    until_end: Annotated[bool, typer.Option("--follow", "-f", help="go on until the run has ended")] = False,
+    until_end: Annotated[bool, typer.Option("--follow", help="go on until the run has ended")] = False,
 ) -> None:
     """Show the log of a run."""
     if until_end:
