@@ -31,7 +31,7 @@ from pyiceberg.types import LongType, NestedField
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.lake.catalog_harness import World, served
+from tests.lake.catalog_harness import CatalogHarness, served
 
 MANIFESTS, APPENDS = 200, 30
 COLUMNS = range(1, 11)
@@ -91,7 +91,7 @@ def entry(table: Table, snapshot: int) -> ManifestEntry:
 
 
 def commit(
-    world: World, table: Table, snapshot: int, manifests: Sequence[ManifestFile], operation: str = "append"
+    world: CatalogHarness, table: Table, snapshot: int, manifests: Sequence[ManifestFile], operation: str = "append"
 ) -> float:
     """Commit a snapshot after the one before it; return the milliseconds of the request."""
     parent = {"parent-snapshot-id": snapshot - 1} if snapshot > 1 else {}

@@ -1,6 +1,7 @@
-"""Holds the names of modules and of what they define to the rules of CONTRIBUTING.md.
+"""Holds the names of modules, of what they define and of tests to the rules of CONTRIBUTING.md.
 
-A module is named by a noun, and a public name - one that another module imports - is defined in one module. What departs
+A module is named by a noun, a public name - one that another module imports - is defined in one module, and the name of a
+test alone is a sentence with a subject. What departs
 from a rule stands in `tools/name_exceptions.toml` with its reason; an exception that is not needed is a complaint, too.
 Prints the complaints and exits with 1, or one line of figures.
 """
@@ -29,6 +30,21 @@ PARTICIPLES = frozenset(
         *("begun", "written", "drawn", "sent", "held", "meant", "spoken", "heard"),
     )
 )
+NO_SUBJECTS = frozenset(
+    (
+        *("is", "are", "was", "were", "be", "has", "have", "had", "does", "do", "did", "may", "can", "cannot", "must"),
+        *("of", "in", "on", "at", "by", "to", "for", "from", "with", "without", "under", "over", "after", "before"),
+        *("and", "or", "but", "if", "that", "than", "then", "as", "so", "too", "only", "not", "never", "even", "still"),
+        *("what", "which", "where", "when", "while", "how", "why", "whether", "because", "until", "since", "once"),
+        *("it", "its", "they", "them", "their", "those", "these", "this", "he", "she", "his", "her", "there"),
+        *("says", "gives", "gets", "takes", "makes", "keeps", "holds", "ends", "begins", "leaves", "lets", "names"),
+        *("shows", "tells", "refuses", "needs", "reads", "writes", "asks", "finds", "goes", "comes", "waits", "stays"),
+    )
+)
+"""Words with which no sentence begins that has a subject: of the test of a class they say something in its context alone."""
+
+UNNAMED_ACTORS = frozenset(("who", "whom", "whose", "whoever", "somebody", "someone", "nobody", "anybody", "everybody"))
+FEWEST_WORDS = 3
 
 
 def main() -> int:
@@ -38,12 +54,16 @@ def main() -> int:
     places = [*sources, *(str(path.relative_to(ROOT)) for path in _modules(TESTS))]
     words = {word: f"is no noun in {place}" for place in places for word in unfit_words(place)}
     twice = {name: f"is defined in {', '.join(modules)}" for name, modules in duplicates(sources).items()}
+    tests = [name for path in _modules(TESTS) for name in test_functions(path.read_text("utf-8"))]
+    unclear = {name: f"of a test {fault}" for name in tests if (fault := fault_of_test(name))}
     complaints = [
         *departures("the word", words, exceptions["words"]),
         *departures("the name", twice, exceptions["names"]),
+        *departures("the name", unclear, {}),
     ]
     print(
-        "\n".join(complaints) or f"{len(places)} modules named by nouns, {len(twice)} names defined twice with a reason"
+        "\n".join(complaints)
+        or f"{len(places)} modules named by nouns, {len(twice)} names defined twice with a reason, {len(tests)} tests named by sentences"
     )
     return 1 if complaints else 0
 
@@ -70,6 +90,25 @@ def duplicates(sources: Mapping[str, str]) -> dict[str, list[str]]:
             if f"{module}.{name}" in imported:
                 places.setdefault(name, []).append(module)
     return {name: found for name, found in sorted(places.items()) if len(found) > 1}
+
+
+def test_functions(text: str) -> Iterator[str]:
+    """Yield the names of the tests that the text of a module defines."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            yield node.name
+
+
+def fault_of_test(name: str) -> str | None:
+    """Return why the name of a test is no sentence with a subject; None for one that may be."""
+    words = name.removeprefix("test_").split("_")
+    if words[0] in NO_SUBJECTS:
+        return f"begins with `{words[0]}`: begin with its subject"
+    if unnamed := UNNAMED_ACTORS.intersection(words):
+        return f"says `{min(unnamed)}`: name the actor"
+    if len(words) < FEWEST_WORDS:
+        return "is no sentence: say what holds of what"
+    return None
 
 
 def departures(what: str, found: Mapping[str, str], exceptions: Mapping[str, str]) -> list[str]:

@@ -43,7 +43,7 @@ class NoSpark:
         """Leave runs queued."""
 
 
-class Place:
+class OrganizationClient:
     """One organization behind the endpoints, at its address, and people who come to it. Its owner is called `owner`."""
 
     def __init__(self, http: httpx.Client, opened: Organization, address: str, tokens: dict[str, str]) -> None:
@@ -107,7 +107,7 @@ class Place:
         return Caller(self.control.snapshot.tokens[presented[0]].principal, presented[0])
 
 
-class World(Place):
+class DeploymentHarness(OrganizationClient):
     """The endpoints, with the home organization, which needs no address."""
 
     def __init__(self, deployment: Deployment) -> None:
@@ -127,11 +127,13 @@ class World(Place):
         owner = deployment.settings.owner_token.read_text(encoding="utf-8").strip()
         super().__init__(httpx.Client(trust_env=False, timeout=60), deployment.home, "", {"owner": owner})
 
-    def organization(self, name: str, model: str, tree: str | None = None, *, id: str = "") -> Place:
+    def organization(self, name: str, model: str, tree: str | None = None, *, id: str = "") -> OrganizationClient:
         """Return a new organization of that model and id, with that ownership tree next to it."""
         owner = PrincipalId(new_id("p"))
         founding = OrganizationSpec(ResourceId(id or new_id("o")), name, owner, "owner", model, tree)
-        place = Place(self.http, create_organization(self.deployment.organizations, founding), f"/o/{name}", {})
+        place = OrganizationClient(
+            self.http, create_organization(self.deployment.organizations, founding), f"/o/{name}", {}
+        )
         place.tokens["owner"] = place.token(owner)
         return place
 
@@ -142,11 +144,11 @@ def settings_in(folder: Path) -> Settings:
 
 
 @contextmanager
-def world_in(folder: Path, *, founding: bool = True) -> Iterator[World]:
+def world_in(folder: Path, *, founding: bool = True) -> Iterator[DeploymentHarness]:
     """Open a deployment; create the databases `raw` and `secret` in it unless it has them from before."""
     deployment = open_deployment(settings_in(folder))
     try:
-        world = World(deployment)
+        world = DeploymentHarness(deployment)
         with serving(world, founding=founding):
             yield world
     finally:
@@ -154,7 +156,7 @@ def world_in(folder: Path, *, founding: bool = True) -> Iterator[World]:
 
 
 @contextmanager
-def serving(world: World, *, founding: bool = True) -> Iterator[None]:
+def serving(world: DeploymentHarness, *, founding: bool = True) -> Iterator[None]:
     """Serve a deployment's endpoints, and create the databases `raw` and `secret` unless they are there from before."""
     with served(world.app) as address, world.http:
         world.http.base_url = httpx.URL(address)

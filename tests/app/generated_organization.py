@@ -11,7 +11,7 @@ from headgate.control.resources.commands import CreateResource
 from headgate.facts.changes import Edge
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId
 from headgate.model.model import Model, Role
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 
 APART = ("group", "service_principal", "token", "access", "change_request", "organization", "deployment")
 """Types that are more than a resource."""
@@ -25,7 +25,7 @@ OTHER = "other"
 class Scene:
     """The organization, one resource of each type, and who holds which role on which type of resource."""
 
-    place: Place
+    place: OrganizationClient
     model: Model
     things: Mapping[str, ResourceId]
     holders: Mapping[str, PrincipalId]
@@ -38,7 +38,7 @@ class Scene:
                 yield type, id
 
 
-def scene(place: Place, model: Model) -> Scene:
+def scene(place: OrganizationClient, model: Model) -> Scene:
     """Fill an organization."""
     things = _things(place, model)
     holders = {name: place.caller(name).principal for name in ("owner", SOMEBODY)}
@@ -51,7 +51,7 @@ def scene(place: Place, model: Model) -> Scene:
     return Scene(place, model, things, holders)
 
 
-def _things(place: Place, model: Model) -> dict[str, ResourceId]:
+def _things(place: OrganizationClient, model: Model) -> dict[str, ResourceId]:
     control, found = place.control, {each.type: each.id for each in place.control.snapshot.resources.values()}
     somebody, _ = place.add(SOMEBODY), place.add(OTHER)
     found.pop("group", None)
@@ -74,17 +74,17 @@ def _things(place: Place, model: Model) -> dict[str, ResourceId]:
     return found
 
 
-def _agreements(place: Place, port: ResourceId) -> None:
+def _agreements(place: OrganizationClient, port: ResourceId) -> None:
     consumer = place.caller(SOMEBODY).principal
     place.control.execute(RequestAccess(ResourceId("asked"), port, consumer, "to read", consumer), None)
     place.control.execute(AddAccess(ResourceId("agreed"), port, consumer, "to read", place.control.now), None)
 
 
-def _make(place: Place, type: str, parent: ResourceId, relations: Mapping[str, tuple[Edge, ...]]) -> None:
+def _make(place: OrganizationClient, type: str, parent: ResourceId, relations: Mapping[str, tuple[Edge, ...]]) -> None:
     place.control.execute(CreateResource(ResourceId(type), type, parent, f"the_{type}", dict(relations)), None)
 
 
-def _holder(place: Place, role: Role, name: str, on: ResourceId) -> PrincipalId | None:
+def _holder(place: OrganizationClient, role: Role, name: str, on: ResourceId) -> PrincipalId | None:
     """Return a user, or a service principal, who holds a role on a resource; None where neither can."""
     try:
         found = place.add(name) if "user" in role.to else place.program(name)

@@ -9,7 +9,7 @@ from headgate.control.deployment.operators import add_operator
 from headgate.control.kernel.metadata import INTERNAL
 from headgate.control.kernel.run_queue import RunRow, RunUpdate
 from headgate.facts.ids import ResourceId, RunId
-from tests.app.deployment_harness import Place, World
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient
 from tests.app.route_requests import Asked
 from tests.endpoints.api.resources.test_organizations import login
 
@@ -19,11 +19,11 @@ _NUMBERS = count()
 class Ground:
     """A deployment to make things in. `address` and `secret` are where the request is sent, and the caller's."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: DeploymentHarness) -> None:
         self.world = world
         self.address = self.secret = ""
 
-    def place(self, model: str = "nekt") -> Place:
+    def place(self, model: str = "nekt") -> OrganizationClient:
         """Return a new organization; its owner sends the request."""
         place = self.world.organization(f"ground-{next(_NUMBERS)}", model)
         # By its id: some requests give it another name.
@@ -92,7 +92,7 @@ def _pipeline(path: str, body: Any = None, *, saved: bool = True, state: str = "
     return asked
 
 
-def _queried(place: Place) -> ResourceId:
+def _queried(place: OrganizationClient) -> ResourceId:
     place.create("/databases", {"name": "raw"})
     place.create("/resources", {"type": "table", "parent": "lake.raw", "name": "a"})
     return ResourceId(place.result("owner", "PUT", "/pipelines/q", {**_QUERY, "into": "lake.raw.b"})["id"])
@@ -117,7 +117,7 @@ def _run(verb: str, state: str) -> Prepare:
     return asked
 
 
-def _project(ground: Ground) -> Place:
+def _project(ground: Ground) -> OrganizationClient:
     place = ground.place("onehouse")
     place.create("/resources", {"type": "project", "parent": "organization", "name": "one"})
     return place
@@ -140,7 +140,7 @@ def _cluster(ground: Ground) -> Asked:
 _CHANGE = {"resource": "orders", "name": "sales"}
 
 
-def _mesh(ground: Ground) -> Place:
+def _mesh(ground: Ground) -> OrganizationClient:
     place = ground.place("datamesh")
     place.create("/resources", {"type": "team", "parent": "organization", "name": "shop"})
     for name, role in (("ann", "owner"), ("ben", "member")):

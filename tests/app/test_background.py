@@ -47,7 +47,7 @@ from headgate.spark.gateway.process import supervisor as process_module
 from headgate.spark.gateway.process.config import ProcessConfig
 from headgate.spark.gateway.process.supervisor import GatewayProcess, GatewayState
 from headgate.spark.process_supervisor import Supervisor
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.endpoints.http.asgi_client import asks
 from tests.endpoints.http.test_tls import issue
 from tests.fakes.store import FakeStores
@@ -55,19 +55,19 @@ from tests.pipelines.fake_worker import QUICK, Clock, Work, lasting, opened, que
 from tests.threads import served
 
 COVERED: Final = {
-    "audit": "test_the_audit_loses_no_record",
-    "housekeeping": "test_housekeeping_goes_on",
-    "worker": "test_the_worker_begins_runs_afterwards",
-    "lineage": "test_lineage_is_sent_afterwards",
+    "audit": "test_the_audit_loses_no_record_after_an_unexpected_error",
+    "housekeeping": "test_housekeeping_continues_after_an_unexpected_error",
+    "worker": "test_the_worker_starts_runs_after_an_unexpected_error",
+    "lineage": "test_lineage_is_sent_after_an_unexpected_error",
     "listener": "tests/store/test_postgresql.py",
     "supervision of the gateway": "test_a_gateway_that_ends_is_started_again",
     "supervision of the driver {}": "test_a_driver_that_ends_is_started_again",
-    "watch of the master of {}": "test_a_driver_ends_with_its_master",
-    "watch of the answers of the driver {}": "test_a_driver_that_does_not_answer_ends",
-    "end of idle drivers": "test_idle_drivers_end",
-    "watch of the certificate": "test_a_renewed_certificate_is_read",
-    "answers for the gateway": "test_the_end_of_the_answers_for_the_gateway_is_shown",
-    "revocation watch of the gateway": "test_a_gateway_that_reports_nothing_is_shown",
+    "watch of the master of {}": "test_a_driver_ends_when_the_watch_of_its_master_fails",
+    "watch of the answers of the driver {}": "test_an_unresponsive_driver_is_ended",
+    "end of idle drivers": "test_idle_drivers_are_stopped_after_an_unexpected_error",
+    "watch of the certificate": "test_a_renewed_certificate_is_read_after_an_unexpected_error",
+    "answers for the gateway": "test_the_readiness_check_reports_the_end_of_the_internal_server",
+    "revocation watch of the gateway": "test_a_gateway_that_sends_no_reports_counts_as_unwatched",
     "release of abandoned sessions": "tests/spark/test_abandoned_sessions.py",
     "database relay": "tests/spark/driver/test_database_relay.py",
     "revocation watch": "tests/spark/gateway/test_revocation_watch.py",
@@ -118,12 +118,12 @@ def test_every_background_task_has_a_test_that_ends_it() -> None:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("background")) as opened:
         yield opened
 
 
-def test_readiness_names_the_task_that_does_not_run(world: World) -> None:
+def test_the_readiness_check_names_a_task_that_is_not_running(world: DeploymentHarness) -> None:
     here = asks(build_front(world.app, world.deployment).app)
     remove = world.deployment.tasks.add_check("seal", lambda: False, "entries of the log are not sealed")
 
@@ -137,7 +137,7 @@ def test_readiness_names_the_task_that_does_not_run(world: World) -> None:
     assert 'headgate_task_deaths_total{task="audit"} 0.0' in metrics
 
 
-def test_the_audit_loses_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_audit_loses_no_record_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch) -> None:
     stores, tasks = FakeStores(), BackgroundTasks()
     monkeypatch.setattr(stores, "audit", Once(stores.audit))
     audit = Audit(stores, tasks=tasks)
@@ -151,7 +151,9 @@ def test_the_audit_loses_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(stores.records) == 2
 
 
-def test_housekeeping_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_housekeeping_continues_after_an_unexpected_error(
+    world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keep = Once(world.deployment.organizations.keep)
     monkeypatch.setattr(world.deployment.organizations, "keep", keep)
     monkeypatch.setattr(housekeeping_module, "MAINTENANCE_SECONDS", 0.01)
@@ -164,7 +166,7 @@ def test_housekeeping_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> 
     assert world.deployment.tasks.deaths["housekeeping"] == before + 1
 
 
-def test_the_worker_begins_runs_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_worker_starts_runs_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch) -> None:
     organization, tasks = opened(Clock(1_000_000.0)), BackgroundTasks()
     working = worker(organization, Work())
     monkeypatch.setattr(working, "_supervise", Once(working._supervise))  # pyright: ignore[reportPrivateUsage]
@@ -179,7 +181,9 @@ def test_the_worker_begins_runs_afterwards(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("how", ["fails", "hangs"])
-def test_the_worker_is_shown_while_its_attempts_are_not_looked_after(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_readiness_check_names_the_worker_while_its_attempts_are_not_supervised(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     organization, tasks = opened(Clock(1_000_000.0)), BackgroundTasks()
     working = worker(organization, Work({"one": [lasting]}), replace(QUICK, lease=0.5))
     working.start(tasks)
@@ -203,7 +207,7 @@ def test_the_worker_is_shown_while_its_attempts_are_not_looked_after(how: str, m
     working.stop()
 
 
-def test_an_audit_whose_write_hangs_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_readiness_check_names_an_audit_with_a_write_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_module, "_LATE", 0.3)
     monkeypatch.setattr(audit_module, "_IDLE", 0.01)
     stores, tasks, mended = FakeStores(), BackgroundTasks(), threading.Event()
@@ -225,7 +229,9 @@ def test_an_audit_whose_write_hangs_is_shown(monkeypatch: pytest.MonkeyPatch) ->
     assert stores.records == [(ROOT, RECORD)]
 
 
-def test_housekeeping_whose_rounds_fail_is_shown(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_readiness_check_names_housekeeping_that_fails_repeatedly(
+    world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     is_away = [True]
 
     def keep() -> None:
@@ -243,7 +249,7 @@ def test_housekeeping_whose_rounds_fail_is_shown(world: World, monkeypatch: pyte
     housekeeping.close()
 
 
-def test_lineage_is_sent_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lineage_is_sent_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch) -> None:
     organization, tasks, received = opened(Clock(1_000_000.0)), BackgroundTasks(), list[bytes]()
     queued(organization, "one")
     monkeypatch.setattr(emitter.httpx, "Client", Once(emitter.httpx.Client))
@@ -333,7 +339,7 @@ def test_a_driver_that_ends_is_started_again(monkeypatch: pytest.MonkeyPatch) ->
     asyncio.run(_is_started_again(_driver(tasks), tasks))
 
 
-def test_a_driver_ends_with_its_master(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_ends_when_the_watch_of_its_master_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_module, "wait_until_lost", Once(_nothing))
     tasks = BackgroundTasks()
 
@@ -347,7 +353,7 @@ def test_a_driver_ends_with_its_master(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tasks.deaths == {"watch of the master of big": 1}
 
 
-def test_a_driver_that_does_not_answer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unresponsive_driver_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Liveness, "until_stuck", Once(_stuck))
     tasks = BackgroundTasks()
     driver = _driver(tasks)
@@ -367,7 +373,7 @@ def _spark_service(deployment: Deployment) -> SparkService:
     return SparkService(deployment, FreshnessBarrier(deployment.organizations), lambda _: None)
 
 
-def test_readiness_shows_a_driver_that_does_not_answer(world: World) -> None:
+def test_the_readiness_check_reports_an_unresponsive_driver(world: DeploymentHarness) -> None:
     class Home:
         state = DriverState.SERVING
         is_answering = True
@@ -397,7 +403,9 @@ async def _stuck(*_: object) -> str:
     return "has not answered"
 
 
-def test_idle_drivers_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_drivers_are_stopped_after_an_unexpected_error(
+    world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(drivers_module, "_LOOK_SECONDS", 0.01)
     tasks, deployment = BackgroundTasks(), world.deployment
     drivers = Drivers(deployment.organizations, deployment.home, (), Clusters(Cluster("embedded")), tasks=tasks)
@@ -421,7 +429,9 @@ def _any(found: object) -> Any:
     return found
 
 
-def test_a_renewed_certificate_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_renewed_certificate_is_read_after_an_unexpected_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     certificate, tasks = Certificate(*issue(tmp_path, "first")), BackgroundTasks()
     renew = Once(certificate.renew)
     monkeypatch.setattr(certificate, "renew", renew)
@@ -438,7 +448,7 @@ def test_a_renewed_certificate_is_read(tmp_path: Path, monkeypatch: pytest.Monke
     assert tasks.deaths["watch of the certificate"] == 1
 
 
-def test_the_end_of_the_answers_for_the_gateway_is_shown() -> None:
+def test_the_readiness_check_reports_the_end_of_the_internal_server() -> None:
     tasks = BackgroundTasks()
 
     async def served_alone() -> str | None:
@@ -459,7 +469,7 @@ def test_the_end_of_the_answers_for_the_gateway_is_shown() -> None:
     assert tasks.not_ready_reason() is None
 
 
-def test_a_gateway_that_reports_nothing_is_shown(world: World) -> None:
+def test_a_gateway_that_sends_no_reports_counts_as_unwatched(world: DeploymentHarness) -> None:
     class Gateway:
         state = GatewayState.SERVING
         serving_since = time.monotonic()
@@ -477,7 +487,7 @@ def test_a_gateway_that_reports_nothing_is_shown(world: World) -> None:
     assert is_watched == [True, False, True]
 
 
-def test_a_gateway_that_hears_no_answer_is_shown_although_it_reports(world: World) -> None:
+def test_a_gateway_that_gets_no_answers_counts_as_unwatched(world: DeploymentHarness) -> None:
     class Gateway:
         state = GatewayState.SERVING
         serving_since = 0.0

@@ -26,7 +26,7 @@ def test_a_restart_gives_the_same_snapshot(tmp_path: Path) -> None:
     reopened.close()
 
 
-def test_the_owners_token_is_for_this_user_alone(tmp_path: Path) -> None:
+def test_the_file_of_the_owners_token_is_readable_by_its_user_only(tmp_path: Path) -> None:
     opened = open_deployment(settings_in(tmp_path))
     opened.close()
 
@@ -35,7 +35,7 @@ def test_the_owners_token_is_for_this_user_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(mode) == 0o600
 
 
-def test_a_folder_of_another_model_is_refused(tmp_path: Path) -> None:
+def test_a_data_folder_with_another_model_is_refused(tmp_path: Path) -> None:
     open_deployment(settings_in(tmp_path)).close()
     with sqlite3.connect(tmp_path / "data" / "headgate.db") as database:
         database.execute('UPDATE log SET changes = replace(changes, \'"model_hash":"\', \'"model_hash":"0\')')
@@ -48,7 +48,7 @@ def test_a_folder_of_another_model_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all, but long enough to be looked at"])
-def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path, content: bytes) -> None:
+def test_an_invalid_database_file_is_reported_in_one_line(tmp_path: Path, content: bytes) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / "headgate.db").write_bytes(content or b"\0" * 4096)
@@ -62,7 +62,7 @@ def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path, content: byt
     assert ended.stderr.count("\n") == 1
 
 
-def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+def test_a_data_folder_that_cannot_be_created_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     ended = subprocess.run(

@@ -18,7 +18,7 @@ BUCKET = {
 ACME, DATABASE, TABLE = ResourceId("acme"), ResourceId("d1"), ResourceId("t1")
 
 
-def test_it_is_the_data_folder_unless_a_bucket_is_named(tmp_path: Path) -> None:
+def test_the_warehouse_is_in_the_data_folder_unless_a_bucket_is_set(tmp_path: Path) -> None:
     folder = warehouse_of(default_settings({}, folder=tmp_path), ACME)
     bucket = warehouse_of(default_settings(BUCKET, folder=tmp_path), ACME)
 
@@ -26,7 +26,7 @@ def test_it_is_the_data_folder_unless_a_bucket_is_named(tmp_path: Path) -> None:
     assert bucket.location(DATABASE, TABLE) == "s3://bucket/lake/acme/d1/t1"
 
 
-def test_a_key_is_not_shown_with_the_settings(tmp_path: Path) -> None:
+def test_the_representation_of_the_settings_shows_no_key(tmp_path: Path) -> None:
     settings = default_settings(BUCKET, folder=tmp_path)
 
     assert settings.s3.properties["s3.secret-access-key"] == "of-the-secret"
@@ -34,11 +34,11 @@ def test_a_key_is_not_shown_with_the_settings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["/srv/lake", "s3:/bucket", "s3://", "s3://bucket/a b", "s3://bucket/?x"])
-def test_any_other_place_is_refused(tmp_path: Path, place: str) -> None:
+def test_an_invalid_warehouse_location_is_refused(tmp_path: Path, place: str) -> None:
     with pytest.raises(SettingsError, match="s3://bucket/prefix"):
         default_settings({**BUCKET, "HEADGATE_WAREHOUSE": place}, folder=tmp_path)
 
 
-def test_a_bucket_goes_without_spark(tmp_path: Path) -> None:
+def test_a_warehouse_in_a_bucket_requires_spark_to_be_disabled(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="HEADGATE_SPARK=0"):
         default_settings({**BUCKET, "HEADGATE_SPARK": "1"}, folder=tmp_path)

@@ -60,7 +60,7 @@ def altered(settings: Settings, statement: str) -> None:
 
 
 class TestACheckup:
-    def test_finds_nothing_wrong_with_a_new_deployment(self, settings: Settings) -> None:
+    def test_doctor_finds_no_fault_in_a_new_deployment(self, settings: Settings) -> None:
         found = seen(settings)
 
         assert {
@@ -86,7 +86,7 @@ class TestACheckup:
     @pytest.mark.parametrize(
         ("state", "lease", "said"), [("queued", None, "has been waiting"), ("running", 2.0, "whose worker is gone")]
     )
-    def test_tells_of_runs_that_nobody_carries_out(
+    def test_doctor_warns_of_runs_without_a_worker(
         self, settings: Settings, state: str, lease: float | None, said: str
     ) -> None:
         stores = open_stores(settings.folder)
@@ -98,24 +98,24 @@ class TestACheckup:
 
         assert (finding.state, said in finding.seen) == ("warn", True)
 
-    def test_makes_nothing_where_there_is_nothing(self, settings: Settings, tmp_path: Path) -> None:
+    def test_doctor_does_not_create_a_missing_data_folder(self, settings: Settings, tmp_path: Path) -> None:
         found = seen(replace(settings, folder=tmp_path / "none"))
 
         assert found["store"][0].seen.startswith("is empty yet")
         assert not (tmp_path / "none").exists()
 
-    def test_asks_for_nothing_of_spark_where_there_is_to_be_none(self, settings: Settings) -> None:
+    def test_doctor_does_not_check_spark_when_it_is_disabled(self, settings: Settings) -> None:
         found = seen(replace(settings, spark=False))
 
         assert (len(found["ports"]), found["Spark"][0].state, "Java" in found) == (1, "ok", False)
 
-    def test_ends_with_settings_that_cannot_be_used(self) -> None:
+    def test_doctor_stops_at_invalid_settings(self) -> None:
         def read() -> Settings:
             raise SettingsError("HEADGATE_API_PROT is not a setting")
 
         assert [(each.what, each.state) for each in doctor(read, {}, NOW)] == [("settings", "fail")]
 
-    def test_tells_of_what_others_can_read(self, settings: Settings) -> None:
+    def test_doctor_warns_of_files_that_other_users_can_read(self, settings: Settings) -> None:
         settings.folder.chmod(0o755)
         settings.owner_token.chmod(0o644)
 
@@ -135,14 +135,14 @@ class TestTheStore:
             "delete from log where log_id = 'deployment' and revision = 2",
         ],
     )
-    def test_with_an_altered_end_fails(self, settings: Settings, statement: str) -> None:
+    def test_an_altered_log_fails_the_check_of_the_store(self, settings: Settings, statement: str) -> None:
         altered(settings, statement)
 
         (store,) = seen(settings)["store"]
 
         assert (store.state, "was altered, or the one before it lost" in store.seen) == ("fail", True)
 
-    def test_whose_keys_were_not_copied_fails(self, settings: Settings) -> None:
+    def test_a_store_without_its_seal_keys_fails_the_check_of_the_seals(self, settings: Settings) -> None:
         shutil.rmtree(settings.seal_key.parent)
 
         (seals,) = seen(settings)["seals"]
@@ -153,7 +153,7 @@ class TestTheStore:
         assert "`headgate log verify`" in seals.do
         assert not settings.seal_key.parent.exists()
 
-    def test_with_a_log_behind_its_mark_fails(self, settings: Settings) -> None:
+    def test_a_log_behind_its_mark_fails_the_check_of_the_seals(self, settings: Settings) -> None:
         altered(settings, "delete from seals where log_id = 'deployment'")
 
         (seals,) = seen(settings)["seals"]
@@ -161,12 +161,12 @@ class TestTheStore:
         assert (seals.state, "it was cut or rewritten" in seals.seen) == ("fail", True)
         assert "`headgate log accept`" in seals.do
 
-    def test_that_is_none_fails(self, settings: Settings) -> None:
+    def test_an_invalid_database_file_fails_the_check_of_the_store(self, settings: Settings) -> None:
         (settings.folder / "headgate.db").write_text("not a database, but long enough to be read as one" * 100)
 
         assert seen(settings)["store"][0].state == "fail"
 
-    def test_of_another_schema_is_told_of_and_left_as_it_is(self, settings: Settings) -> None:
+    def test_a_store_with_another_schema_is_reported_and_not_migrated(self, settings: Settings) -> None:
         altered(settings, "update alembic_version set version_num = '0001'")
 
         found = seen(settings)
@@ -174,10 +174,10 @@ class TestTheStore:
         assert (found["store"][0].state, "schema 0001" in found["store"][0].seen) == ("warn", True)
         assert seen(settings)["store"] == found["store"]
 
-    def test_with_an_entry_of_tomorrow_fails_for_its_clock(self, settings: Settings) -> None:
+    def test_a_log_entry_in_the_future_fails_the_check_of_the_clock(self, settings: Settings) -> None:
         assert seen(settings, now=1.0)["clock"][0].state == "fail"
 
-    def test_that_cannot_be_reached_fails_without_its_password(self, settings: Settings) -> None:
+    def test_an_unreachable_store_is_reported_without_its_password(self, settings: Settings) -> None:
         away = replace(settings, store_url="postgresql://u:hush@127.0.0.1:1/headgate")
 
         (store,) = seen(away)["store"]
@@ -193,13 +193,13 @@ class TestThePorts:
             holder.listen()
             yield holder.getsockname()[1]
 
-    def test_that_others_hold_fail(self, settings: Settings, taken: int) -> None:
+    def test_a_port_of_another_process_fails_the_check_of_the_ports(self, settings: Settings, taken: int) -> None:
         found = seen(replace(settings, api_port=taken))
 
         assert [each.state for each in found["ports"]] == ["fail", "ok"]
         assert found["ports"][0].do == "end what holds it, or set HEADGATE_API_PORT"
 
-    def test_that_the_server_holds_are_well(self, settings: Settings, taken: int) -> None:
+    def test_a_port_of_the_running_server_passes_the_check(self, settings: Settings, taken: int) -> None:
         deployment = open_deployment(settings)
         try:
             found = seen(replace(settings, api_port=taken))
@@ -208,9 +208,7 @@ class TestThePorts:
 
         assert ("ports" in found, found["lock"][0].state) == (False, "ok")
 
-    def test_are_missed_where_a_process_holds_the_folder_and_does_not_listen(
-        self, settings: Settings, taken: int
-    ) -> None:
+    def test_a_locked_data_folder_without_a_listening_server_is_a_warning(self, settings: Settings, taken: int) -> None:
         deployment = open_deployment(settings)
         try:
             found = seen(replace(settings, bind="127.0.0.2", api_port=taken))
@@ -247,9 +245,7 @@ class TestTheSandbox:
             assert (found.state, found.do) == ("fail", "use Linux 6.7 or newer, or set HEADGATE_SANDBOX=prefer")
             assert found.seen.startswith(f"sandbox of Spark's processes: {UNENFORCED[level]} ({WHY})")
 
-    def test_the_sandbox_is_not_looked_at_where_there_is_to_be_no_spark(
-        self, settings: Settings, level: SandboxLevel
-    ) -> None:
+    def test_the_sandbox_is_not_checked_when_spark_is_disabled(self, settings: Settings, level: SandboxLevel) -> None:
         assert "sandbox" not in seen(replace(settings, spark=False, sandbox="require")), level
 
 
@@ -258,7 +254,7 @@ class TestThePublicUrl:
         ("bind", "url", "state"),
         [("127.0.0.1", None, "ok"), ("0.0.0.0", None, "warn"), ("0.0.0.0", "https://a.example", "ok")],  # noqa: S104 (compared, not bound)
     )
-    def test_is_missing_where_other_machines_reach_the_server(
+    def test_a_public_server_without_a_public_url_is_reported(
         self, settings: Settings, bind: str, url: str | None, state: str
     ) -> None:
         served = replace(settings, bind=bind, insecure_http=True, logins=replace(settings.logins, address=url))
@@ -270,7 +266,9 @@ class TestThePublicUrl:
 
 class TestTheCertificate:
     @pytest.mark.parametrize(("days", "state"), [(0, "ok"), (36_490, "warn"), (36_501, "fail")])
-    def test_is_looked_at_before_it_ends(self, settings: Settings, tmp_path: Path, days: int, state: str) -> None:
+    def test_a_certificate_is_reported_before_and_after_it_expires(
+        self, settings: Settings, tmp_path: Path, days: int, state: str
+    ) -> None:
         certificate, key = issue(tmp_path, "one")
         served = replace(settings, tls_cert=certificate, tls_key=key)
 
@@ -278,7 +276,9 @@ class TestTheCertificate:
 
         assert found.state == state
 
-    def test_that_does_not_fit_its_key_fails(self, settings: Settings, tmp_path: Path) -> None:
+    def test_a_certificate_that_does_not_match_its_key_fails_the_check(
+        self, settings: Settings, tmp_path: Path
+    ) -> None:
         certificate, key = issue(tmp_path, "one")
         kept = key.read_bytes()
         issue(tmp_path, "two")
@@ -289,7 +289,7 @@ class TestTheCertificate:
 
 class TestDoctor:
     @pytest.mark.parametrize("options", [[], ["--json"]])
-    def test_shows_what_was_found_and_says_by_its_exit_code_whether_it_is_well(
+    def test_doctor_prints_its_findings_and_exits_with_1_after_a_failure(
         self, settings: Settings, options: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("HEADGATE_API_PORT", "0")
@@ -307,7 +307,7 @@ class TestDoctor:
 
 
 class TestAStoreInPostgresql:
-    def test_is_looked_at_as_well(self, settings: Settings, empty_postgres_url: str) -> None:
+    def test_doctor_checks_a_store_in_postgresql(self, settings: Settings, empty_postgres_url: str) -> None:
         there = replace(settings, store_url=empty_postgres_url)
         before = seen(there)["store"]
         open_deployment(there).close()
@@ -323,13 +323,13 @@ class TestTheEgressPolicy:
         """Return what is found of a policy."""
         return seen(replace(settings, egress=EgressPolicy(rules)))["egress"]
 
-    def test_that_lists_nothing_is_said(self, settings: Settings) -> None:
+    def test_an_empty_egress_policy_is_reported(self, settings: Settings) -> None:
         (found,) = self.listing(settings)
 
         assert found.state == "ok"
         assert "HEADGATE_EGRESS is not set, or its file lists no organization" in found.seen
 
-    def test_is_counted_in_words(self, settings: Settings, tmp_path: Path) -> None:
+    def test_doctor_counts_the_folders_and_hosts_of_an_egress_policy(self, settings: Settings, tmp_path: Path) -> None:
         host = parse_host_rule("db.example.org:5432")
         (found,) = self.listing(settings, organization=EgressRules((PurePosixPath(tmp_path / "cache"),), (host, host)))[
             :1
@@ -337,7 +337,7 @@ class TestTheEgressPolicy:
 
         assert found.seen == "connections of `organization` reach 1 folder and 2 hosts"
 
-    def test_of_an_id_that_no_organization_has_is_doubtful(self, settings: Settings) -> None:
+    def test_egress_rules_for_an_unknown_organization_are_a_warning(self, settings: Settings) -> None:
         found = self.listing(settings, organisation=EgressRules(), main=EgressRules())
 
         doubts = [each for each in found if each.state == "warn"]
@@ -345,12 +345,12 @@ class TestTheEgressPolicy:
         assert "`main`" in doubts[1].seen
         assert all("headgate organization list" in each.do for each in doubts)
 
-    def test_of_all_organizations_is_known(self, settings: Settings) -> None:
+    def test_egress_rules_for_all_organizations_are_accepted(self, settings: Settings) -> None:
         found = seen(replace(settings, egress=EgressPolicy({"*": EgressRules()})))["egress"]
 
         assert [each.state for each in found] == ["ok"]
 
-    def test_with_a_folder_that_cannot_be_looked_at_is_doubtful(self, settings: Settings) -> None:
+    def test_an_egress_folder_that_cannot_be_inspected_is_reported(self, settings: Settings) -> None:
         # As one below a folder that may not be searched, which root can always search: `Path.is_dir` raises for both.
         folders = (PurePosixPath("/", "x" * 300), PurePosixPath(settings.folder))
 
@@ -359,7 +359,7 @@ class TestTheEgressPolicy:
         assert "may not be seen" in found[1].seen
         assert "the server's own" in found[2].seen
 
-    def test_beside_a_server_is_said_to_be_of_this_shell(self, settings: Settings) -> None:
+    def test_the_egress_policy_is_reported_as_that_of_this_shell_while_a_server_runs(self, settings: Settings) -> None:
         with closing(FolderLock.take(settings.folder)):
             (found,) = self.listing(settings, organization=EgressRules())
 

@@ -31,7 +31,7 @@ def written(form: str, level: str = "info") -> io.StringIO:
 
 
 class TestJson:
-    def test_has_a_line_for_each_with_its_fields(self) -> None:
+    def test_a_json_log_has_one_line_with_fields_for_each_record(self) -> None:
         stream = written("json")
 
         log.info("answered", extra={"fields": {"status": 200, "principal": None}})
@@ -46,7 +46,7 @@ class TestJson:
             "principal": None,
         }
 
-    def test_keeps_an_error_and_a_line_break_in_one_line(self) -> None:
+    def test_a_json_log_writes_an_error_with_line_breaks_in_one_line(self) -> None:
         stream = written("json")
 
         log.error("it\nfailed", exc_info=LookupError("a\nb"))
@@ -55,7 +55,7 @@ class TestJson:
         assert line["message"] == "it\nfailed"
         assert "LookupError: a\nb" in line["error"]
 
-    def test_writes_control_characters_out(self) -> None:
+    def test_a_json_log_escapes_control_characters(self) -> None:
         stream = written("json")
 
         log.info("`%s`", "\x1b[2J\x9b2J\u202e", exc_info=LookupError("\x9b\u202e"))
@@ -64,7 +64,7 @@ class TestJson:
         (line,) = map(json.loads, stream.getvalue().splitlines())
         assert line["message"] == "`\x1b[2J\x9b2J\u202e`"
 
-    def test_loses_no_line_for_what_is_in_it(self) -> None:
+    def test_a_json_log_loses_no_record_with_unusual_values(self) -> None:
         stream = written("json")
 
         log.info("\udcff", extra={"fields": {"at": Path("/a"), "large": 2**70}})
@@ -74,14 +74,14 @@ class TestJson:
 
 
 class TestText:
-    def test_says_what_there_is_to_say(self) -> None:
+    def test_a_text_log_writes_the_fields_that_have_values(self) -> None:
         stream = written("text")
 
         log.info("answered", extra={"fields": {"status": 200, "principal": None}})
 
         assert stream.getvalue().endswith("Z INFO    headgate.tests: answered status=200\n")
 
-    def test_cannot_be_made_to_look_like_two_lines(self) -> None:
+    def test_a_text_log_writes_a_message_with_line_breaks_in_one_line(self) -> None:
         stream = written("text")
 
         log.info("`%s`", "a\n2026 INFO forged\x1b[2J\u2028")
@@ -89,7 +89,7 @@ class TestText:
         assert len(stream.getvalue().splitlines()) == 1
         assert "\x1b" not in stream.getvalue()
 
-    def test_writes_control_characters_of_an_error_out(self) -> None:
+    def test_a_text_log_escapes_control_characters_of_an_error(self) -> None:
         stream = written("text")
 
         log.error("`%s`", "\u202e", exc_info=LookupError("\x1b[2J\x9b2J"))
@@ -99,7 +99,7 @@ class TestText:
 
 
 class TestTheLevel:
-    def test_is_the_least_that_is_written(self) -> None:
+    def test_records_below_the_log_level_are_not_written(self) -> None:
         stream = written("text", "warning")
 
         log.info("unheard")

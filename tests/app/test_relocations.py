@@ -26,7 +26,7 @@ from headgate.lake import warehouse
 from headgate.lake.containment import path_of
 from headgate.lake.errors import RuleError
 from headgate.lake.metadata_files import location_of
-from tests.app.deployment_harness import World, settings_in, world_in
+from tests.app.deployment_harness import DeploymentHarness, settings_in, world_in
 from tests.lake.hostile_manifest_lists import crashing
 from tests.threads import served
 
@@ -38,7 +38,7 @@ def rows(*numbers: int) -> pa.Table:
     return pa.table({"n": list(numbers), "part": [f"p{each % 2}" for each in numbers]})
 
 
-def catalog(world: World, address: str, token: str) -> RestCatalog:
+def catalog(world: DeploymentHarness, address: str, token: str) -> RestCatalog:
     return RestCatalog("any", uri=f"{world.http.base_url}{address}/iceberg", token=token)
 
 
@@ -50,7 +50,7 @@ class Former:
         self.data = settings_in(folder).folder
         self.contents: dict[str, Any] = {}
 
-    def fill(self, world: World) -> None:
+    def fill(self, world: DeploymentHarness) -> None:
         """Make the tables."""
         beta = world.organization("beta", "nekt")
         self.beta, self.tokens = beta.opened.id, {"": world.tokens["owner"], "/o/beta": beta.tokens["owner"]}
@@ -64,7 +64,7 @@ class Former:
             lake.create_table("raw.empty", SCHEMA)
             self.contents[address] = self.read(world, address)
 
-    def read(self, world: World, address: str) -> Any:
+    def read(self, world: DeploymentHarness, address: str) -> Any:
         """Return every row of every snapshot, and what inspection says of the table's files."""
         table = catalog(world, address, self.tokens[address]).load_table("raw.t")
         snapshots = [each.snapshot_id for each in table.snapshots()]
@@ -84,11 +84,11 @@ def former(tmp_path: Path) -> Former:
 
 
 @contextmanager
-def again(former: Former) -> Iterator[World]:
+def again(former: Former) -> Iterator[DeploymentHarness]:
     """Serve the deployment once more."""
     deployment = open_deployment(settings_in(former.folder))
     try:
-        world = World(deployment)
+        world = DeploymentHarness(deployment)
         with served(world.app) as address, world.http:
             world.http.base_url = httpx.URL(address)
             yield world
@@ -148,7 +148,7 @@ def test_tables_that_are_not_moved_can_be_read_and_written_and_not_purged(former
 
 
 @pytest.mark.parametrize("last", ["read_relocated", "_link_all", "_write", "_sync", "shutil.rmtree"])
-def test_a_move_that_was_interrupted_begins_again(former: Former, last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_move_can_be_repeated(former: Former, last: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with relocations_of(former) as found, monkeypatch.context() as patch:
         patch.setattr(f"headgate.app.relocations.{last}", _interrupted)
         for each in list(found.waiting()):
@@ -163,7 +163,7 @@ def test_a_move_that_was_interrupted_begins_again(former: Former, last: str, mon
     assert files(former) == []
 
 
-def test_a_table_that_was_committed_to_meanwhile_stays_where_it_is(former: Former) -> None:
+def test_a_table_with_a_concurrent_commit_is_not_moved(former: Former) -> None:
     with again(former) as world:
         found = Relocations(world.deployment.organizations, world.deployment.settings.warehouse)
         waiting = {(each.organization.id, each.name): each for each in found.waiting()}
@@ -198,7 +198,7 @@ def test_a_table_that_names_files_of_another_is_not_moved(former: Former) -> Non
             found.move(one)
 
 
-def test_a_table_whose_files_end_their_reader_is_shown_and_the_others_are_moved(former: Former) -> None:
+def test_a_table_with_files_that_crash_the_reader_is_reported_and_the_others_are_moved(former: Former) -> None:
     with relocations_of(former) as found:
         hostile = next(each for each in found.waiting() if each.name == "lake.raw.t")
     for each in Path(path_of(hostile.relocation.old)).rglob("snap-*.avro"):
@@ -247,9 +247,7 @@ def test_the_former_folder_of_another_organizations_table_is_no_leftover(former:
 
 
 @pytest.mark.parametrize("place", ["former", "root"])
-def test_the_table_of_another_organization_is_not_moved_where_its_only_pointer_was_stolen(
-    former: Former, place: str
-) -> None:
+def test_a_table_is_not_moved_by_an_organization_that_stole_its_pointer(former: Former, place: str) -> None:
     """An earlier version let an organization register what another one had dropped without a purge."""
     with relocations_of(former) as found:
         table, database, id = first_table(found)
@@ -265,7 +263,7 @@ def test_the_table_of_another_organization_is_not_moved_where_its_only_pointer_w
     assert files(former) == before
 
 
-def test_a_table_stays_the_organizations_own_when_its_database_is_dropped(former: Former) -> None:
+def test_a_table_belongs_to_its_organization_after_its_former_database_is_dropped(former: Former) -> None:
     with again(former) as world:
         lake = catalog(world, "", former.tokens[""])
         lake.create_namespace("other")

@@ -9,7 +9,7 @@ from headgate.app.background import running
 from headgate.app.settings.settings import default_settings
 
 
-def test_a_server_without_spark_refuses_statements_for_good(tmp_path: Path) -> None:
+def test_a_server_without_spark_refuses_statements_permanently(tmp_path: Path) -> None:
     settings = replace(default_settings({}, folder=tmp_path / "data", api_port=0), spark=False)
 
     with running(settings, lambda _: None) as server:

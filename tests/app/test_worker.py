@@ -19,13 +19,13 @@ def apart(settings: Settings) -> StandaloneWorker:
 
 
 class TestAWorkerApart:
-    def test_is_of_no_use_on_a_store_in_the_data_folder(self, tmp_path: Path) -> None:
+    def test_a_separate_worker_is_refused_for_a_store_in_the_data_folder(self, tmp_path: Path) -> None:
         with pytest.raises(SettingsError, match="the server carries out runs itself"):
             apart(settings_in(tmp_path))
 
         assert not (tmp_path / "data").exists()
 
-    def test_sends_no_secret_in_the_clear(self, tmp_path: Path) -> None:
+    def test_a_separate_worker_refuses_a_remote_gateway_without_tls(self, tmp_path: Path) -> None:
         settings = replace(
             settings_in(tmp_path), store_url="postgresql://x/y", gateway="http://spark.example.com:15002"
         )
@@ -33,7 +33,9 @@ class TestAWorkerApart:
         with pytest.raises(SettingsError, match="use https"):
             apart(settings)
 
-    def test_waits_for_a_gateway_that_does_not_answer(self, tmp_path: Path, postgres_url: str, free_port: int) -> None:
+    def test_a_separate_worker_is_not_ready_while_its_gateway_does_not_answer(
+        self, tmp_path: Path, postgres_url: str, free_port: int
+    ) -> None:
         gateway = f"http://localhost:{free_port}"
         worker = apart(replace(settings_in(tmp_path), store_url=postgres_url, gateway=gateway))
 
@@ -43,7 +45,9 @@ class TestAWorkerApart:
         worker.run()
 
     @pytest.mark.timeout(180)
-    def test_says_what_it_is_and_ends_in_order(self, tmp_path: Path, postgres_url: str) -> None:
+    def test_a_separate_worker_prints_its_configuration_and_ends_on_sigterm(
+        self, tmp_path: Path, postgres_url: str
+    ) -> None:
         environ = {
             **os.environ,
             "HEADGATE_STORE": postgres_url,

@@ -35,43 +35,45 @@ def allowed(user: str, level: str, resource: str, *grants: Grant) -> bool:
 
 
 class TestOracle:
-    def test_allows_nothing_without_a_grant(self) -> None:
+    def test_the_oracle_denies_a_user_without_a_grant(self) -> None:
         assert not allowed("ann", "viewer", "flights", Grant("bob", "manager", "flights"))
 
     @pytest.mark.parametrize("place", ["flights", "raw"])
     @pytest.mark.parametrize("subject", ["ann", "crew"])
-    def test_allows_by_a_grant_to_the_user_or_a_group_on_the_table_or_its_layer(self, subject: str, place: str) -> None:
+    def test_the_oracle_allows_by_a_grant_to_a_user_or_group_on_a_table_or_layer(
+        self, subject: str, place: str
+    ) -> None:
         assert allowed("ann", "editor", "flights", Grant(subject, "editor", place))
 
-    def test_lets_a_level_include_those_before_it_and_no_other(self) -> None:
+    def test_each_level_of_the_oracle_includes_the_levels_below_it_only(self) -> None:
         grant = Grant("ann", "editor", "flights")
 
         assert [allowed("ann", level, "flights", grant) for level in LEVELS] == [True, True, False]
 
-    def test_takes_the_best_of_several_grants(self) -> None:
+    def test_the_oracle_uses_the_highest_of_several_grants(self) -> None:
         assert allowed("ann", "editor", "flights", Grant("ann", "viewer", "flights"), Grant("crew", "editor", "raw"))
 
-    def test_lets_the_weakest_table_of_a_pipeline_decide(self) -> None:
+    def test_the_weakest_table_of_a_pipeline_decides_in_the_oracle(self) -> None:
         assert not allowed("ann", "viewer", "both", Grant("ann", "manager", "raw"))
         assert allowed("ann", "viewer", "both", Grant("ann", "manager", "raw"), Grant("ann", "viewer", "delays"))
 
-    def test_does_not_count_a_disabled_edge(self) -> None:
+    def test_the_oracle_ignores_a_disabled_edge(self) -> None:
         assert allowed("ann", "viewer", "one", Grant("ann", "viewer", "flights"))
 
 
 class TestOrganization:
-    def test_is_the_same_each_time(self) -> None:
+    def test_the_generated_organization_is_the_same_each_time(self) -> None:
         assert generate(SMALL) == generate(SMALL)
 
     @pytest.mark.parametrize("sizes", [SMALL, USUAL])
-    def test_has_as_many_of_each_as_was_asked_for(self, sizes: Sizes) -> None:
+    def test_the_generated_organization_has_the_requested_sizes(self, sizes: Sizes) -> None:
         made = generate(sizes)
 
         counted = (made.users, made.groups, made.layers, made.layer_of, made.pipelines, set(made.grants))
         assert Sizes(*map(len, counted)) == sizes
         assert len({(each.subject, each.place) for each in made.grants}) == sizes.grants
 
-    def test_has_pipelines_of_one_to_eight_edges_of_which_a_tenth_is_disabled(self) -> None:
+    def test_generated_pipelines_have_one_to_eight_edges_and_a_tenth_is_disabled(self) -> None:
         pipelines = generate(USUAL).pipelines.values()
         edges = [edge for pipeline in pipelines for edge in pipeline]
 
@@ -84,31 +86,31 @@ class TestSample:
     made = generate(SMALL)
     cases = sample(made, CHECKS)
 
-    def test_knows_the_right_answer_of_every_check(self) -> None:
+    def test_every_check_of_the_sample_has_the_answer_of_the_oracle(self) -> None:
         oracle = Oracle(self.made)
 
         for case in (*self.cases["table"], *self.cases["pipeline"], *self.cases["newcomer"]):
             assert oracle.allows(case.about) is case.right
 
     @pytest.mark.parametrize("measured", ["table", "pipeline"])
-    def test_has_as_many_allowed_as_refused(self, measured: str) -> None:
+    def test_half_of_the_checks_of_the_sample_are_allowed(self, measured: str) -> None:
         assert sum(case.right is True for case in self.cases[measured]) * 2 == len(self.cases[measured])
 
-    def test_asks_once_about_a_newcomer_and_about_nobody_else_in_other_checks(self) -> None:
+    def test_each_newcomer_appears_in_one_check_of_the_sample_only(self) -> None:
         newcomers = [case.about.user for case in self.cases["newcomer"]]
         others = {case.about.user for name in ("table", "pipeline") for case in self.cases[name]}
 
         assert len(newcomers) == len(set(newcomers)) > 0
         assert others.isdisjoint(newcomers)
 
-    def test_revokes_only_what_leaves_nothing(self) -> None:
+    def test_each_revoke_of_the_sample_removes_the_last_access_of_its_subject(self) -> None:
         assert self.cases["revoke"]
         for case in self.cases["revoke"]:
             remaining = tuple(each for each in self.made.grants if each != case.about)
             without = Oracle(replace(self.made, grants=remaining))
             assert not without.allows(Question(case.about.subject, "viewer", case.about.place))
 
-    def test_is_there_for_everything_that_is_measured(self) -> None:
+    def test_the_sample_has_cases_for_every_measurement(self) -> None:
         assert self.cases.keys() == MEASURED.keys()
         assert TARGETS.keys() == VARIANTS.keys()
 
@@ -161,14 +163,14 @@ def loaded(engine: FakeEngine) -> Asking:
 class TestAsking:
     made = generate(SMALL)
 
-    def test_takes_the_time_of_what_an_engine_can_be_asked_and_of_nothing_else(self) -> None:
+    def test_the_benchmark_measures_only_operations_that_the_engine_supports(self) -> None:
         asking = loaded(FakeEngine(self.made))
 
         taken = {measured: asking.measure(measured, 0.01) for measured in MEASURED}
 
         assert {measured for measured, times in taken.items() if times} == MEASURED.keys() - {"revoke"}
 
-    def test_asks_about_a_newcomer_once(self) -> None:
+    def test_the_benchmark_checks_each_newcomer_once(self) -> None:
         asking = loaded(FakeEngine(self.made))
 
         asked = [len(asking.measure("newcomer", 1)) for _ in range(2)]
@@ -176,7 +178,7 @@ class TestAsking:
         assert asked == [len(self.made.users) // 2, 0]
 
     @pytest.mark.parametrize("measured", ["table", "readable"])
-    def test_names_the_engine_that_is_wrong_and_what_about(self, measured: str) -> None:
+    def test_a_wrong_answer_is_reported_with_its_engine_and_question(self, measured: str) -> None:
         asking = loaded(ForgetfulEngine(self.made))
 
         with pytest.raises(WrongAnswerError, match=r"^forgetful: .*(is False, not True|lacks \['table-\d+'\])"):

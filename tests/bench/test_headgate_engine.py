@@ -27,7 +27,7 @@ class TestHeadgate:
             grants=st.integers(20, 80),
         )
     )
-    def test_answers_as_the_oracle(self, sizes: Sizes) -> None:
+    def test_the_engine_gives_the_answers_of_the_oracle(self, sizes: Sizes) -> None:
         made = generate(sizes)
         asking = Asking(HeadgateEngine(made), sample(made, CHECKS))
 

@@ -24,7 +24,7 @@ class TestAnAnswer:
             (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
         ],
     )
-    def test_is_whole_when_all_of_it_has_come(self, received: bytes, body: bytes | None) -> None:
+    def test_an_answer_is_complete_when_its_whole_body_is_received(self, received: bytes, body: bytes | None) -> None:
         assert whole(received) == body
 
 
@@ -56,33 +56,33 @@ def case(*requests: bytes, right: str = "yes", after: tuple[Exchange, ...] = ())
 
 
 class TestLoad:
-    def test_takes_every_case_once_and_the_time_of_each(self) -> None:
+    def test_the_load_sends_every_case_once_and_measures_its_time(self) -> None:
         taken, heard = asked([case(b"%d" % number) for number in range(50)], clients=5)
 
         assert sorted(map(int, heard)) == [*range(50)]
         assert len(taken.each) == 50
         assert taken.seconds > 0
 
-    def test_sends_the_requests_of_a_case_in_order_and_undoes_it(self) -> None:
+    def test_the_load_sends_the_requests_of_a_case_in_order_and_then_reverts_it(self) -> None:
         taken, heard = asked([case(b"a", b"b", after=(Exchange(b"undo\n", "yes"),)), case(b"c")], clients=1)
 
         assert heard == [b"a", b"b", b"undo", b"c"]
         assert len(taken.each) == 2
 
     @pytest.mark.parametrize(("answer", "status"), [(b"no", b"200 OK"), (b"yes", b"503 Service Unavailable")])
-    def test_ends_with_a_wrong_answer(self, answer: bytes, status: bytes) -> None:
+    def test_the_load_ends_at_a_wrong_answer(self, answer: bytes, status: bytes) -> None:
         with pytest.raises(WrongAnswerError, match="question"):
             asked([case(b"question")], answer=answer, status=status)
 
 
 class TestFigures:
-    def test_are_those_of_all_rounds(self) -> None:
+    def test_a_figure_combines_the_times_of_all_rounds(self) -> None:
         rounds = [Taken([1, 3], 1.0), Taken([2, 9], 2.0), Taken([4, 5], 0.5)]
 
         assert measured(Figure("batch", 1, 100), rounds) == Measured(200.0, 4, 9)
         assert measured(Figure("revoke", 1), [Taken()]) is None
 
-    def test_are_held_to_the_aims_of_what_was_measured(self) -> None:
+    def test_figures_are_compared_with_the_aims_of_their_measurement(self) -> None:
         ours, theirs = Measured(1300.0, 90.0, 0.0), Measured(1000.0, 100.0, 0.0)
         figures = [Figure("table", 16), Figure("table", 1)]
 

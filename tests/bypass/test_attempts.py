@@ -28,7 +28,7 @@ BEFORE = State(3, {"lake.raw.flights": "m0"}, frozenset({"lake.raw"}), {"/w/a": 
         (FileNotFoundError("client"), Ending.REJECTED),
     ],
 )
-def test_an_error_says_how_a_case_ended(error: Exception, ending: Ending) -> None:
+def test_each_error_is_classified_as_the_ending_of_a_case(error: Exception, ending: Ending) -> None:
     assert _ending(error) is ending
 
 
@@ -51,9 +51,9 @@ def test_a_case_that_hangs_is_ended(tmp_path: Path) -> None:
     ],
     ids=["a fact", "a commit", "a table gone", "a file gone", "a file written again", "a file more"],
 )
-def test_a_change_is_seen(after: State) -> None:
+def test_each_kind_of_change_is_an_effect(after: State) -> None:
     assert effects(BEFORE, after)
 
 
-def test_no_change_is_none() -> None:
+def test_an_unchanged_state_has_no_effects() -> None:
     assert effects(BEFORE, BEFORE) == ()

@@ -20,12 +20,12 @@ def test_single_cases_can_be_named() -> None:
     assert [case.id for case in load([HERE / "public.jsonl"], ["sql-023"])] == ["sql-023"]
 
 
-def test_a_case_that_is_not_there_is_said() -> None:
+def test_a_case_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(CorpusError, match="no case `sql-999`"):
         load([HERE / "public.jsonl"], ["sql-999"])
 
 
-def test_a_corpus_twice_is_refused() -> None:
+def test_a_corpus_that_is_loaded_twice_is_refused() -> None:
     with pytest.raises(CorpusError, match="twice"):
         load([HERE / "public.jsonl", HERE / "public.jsonl"])
 
@@ -40,7 +40,7 @@ def test_a_corpus_twice_is_refused() -> None:
         '{"id": "a", "kind": "java", "statement": "SELECT 1", "needs": []}',
     ],
 )
-def test_a_line_that_is_no_case_is_named(tmp_path: Path, line: str) -> None:
+def test_the_error_of_an_invalid_case_names_its_line(tmp_path: Path, line: str) -> None:
     file = tmp_path / "corpus.jsonl"
     file.write_text(f"\n{line}\n")
 

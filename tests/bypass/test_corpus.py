@@ -38,7 +38,7 @@ class RefusesEverything:
         return Attempt(asker, Ending.REFUSED)
 
 
-def test_one_case_that_is_refused_too_much_fails_the_corpus() -> None:
+def test_one_over_refused_case_fails_the_corpus() -> None:
     forbidden = [Case(str(number), "sql", "", ((FORBIDDEN, "code"),)) for number in range(99)]
     hold(RefusesEverything(), forbidden)
 
@@ -48,7 +48,7 @@ def test_one_case_that_is_refused_too_much_fails_the_corpus() -> None:
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_the_guard_holds_against_one_of_each_kind(stack: Stack) -> None:
+def test_the_guard_decides_one_case_of_each_kind_exactly(stack: Stack) -> None:
     cases = one_of_each(load([HERE / "public.jsonl"]))
 
     assert len(cases) > 40
@@ -59,7 +59,7 @@ def test_the_guard_holds_against_one_of_each_kind(stack: Stack) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize(("name", "first", "step"), PIECES.values(), ids=PIECES)
-def test_the_guard_holds_against_a_corpus(stack: Stack, name: str, first: int, step: int) -> None:
+def test_the_guard_decides_every_case_of_a_corpus_exactly(stack: Stack, name: str, first: int, step: int) -> None:
     cases = load([HERE / name])[first::step]
     hold(stack, cases)
     count(f"{name}: {len(cases)} exact, 0 over-refused, 0 let through")

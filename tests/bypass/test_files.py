@@ -34,7 +34,7 @@ AIMED = (
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_a_tables_files_are_reached_by_its_name_alone(stack: Stack) -> None:
+def test_the_files_of_a_table_are_accessible_by_its_name_only(stack: Stack) -> None:
     folders = {name: folder for folder, name in stack.folders.items()}
     files = folders["lake.secret.salaries"]
     metadata = max((files / "metadata").glob("*.metadata.json"))

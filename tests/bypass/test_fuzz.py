@@ -131,7 +131,7 @@ def _line(case: Case) -> str:
     return json.dumps(stated)
 
 
-def test_findings_that_differ_in_names_and_numbers_are_of_one_kind() -> None:
+def test_findings_that_differ_in_names_and_numbers_only_are_of_one_kind() -> None:
     assert kind_of("over-refused: `a` of lake.raw.t has 3 rows") == kind_of(
         "over-refused: `b` of lake.raw.u has 41 rows"
     )
@@ -169,23 +169,23 @@ def _found(before: str, table: str, *opened: set[str]) -> str:
     return fuzz.wrong(other)
 
 
-def test_what_tasks_of_the_statement_before_open_late_is_no_finding() -> None:
+def test_files_that_tasks_of_the_previous_statement_open_late_are_no_finding() -> None:
     assert _found("lake.raw.a", "lake.raw.b", {"lake.raw.a"}, set(), {"lake.raw.a", "lake.raw.b"}, {"lake.raw.b"}) == ""
 
 
-def test_what_is_opened_again_without_need_is_a_finding() -> None:
+def test_a_table_that_is_opened_again_without_need_is_a_finding() -> None:
     assert "lake.raw.a was opened" in _found("lake.raw.a", "lake.raw.b", {"lake.raw.a"}, {"lake.raw.a"})
 
 
-def test_what_neither_statement_names_is_a_finding_at_once() -> None:
+def test_a_table_that_neither_statement_names_is_a_finding_at_once() -> None:
     assert "lake.raw.c was opened" in _found("lake.raw.a", "lake.raw.b", {"lake.raw.c"})
 
 
-def test_what_a_statement_opens_though_the_asker_misses_it_is_a_finding() -> None:
+def test_a_table_that_is_opened_without_its_right_is_a_finding() -> None:
     assert "lake.raw.b was opened" in _found("lake.raw.a", "lake.raw.b", {"lake.raw.b"})
 
 
-def test_what_the_driver_logged_of_a_finding_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_driver_log_of_a_finding_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.bypass.test_fuzz.LOGS", tmp_path / "kept")
     (tmp_path / "driver.log").write_text("before\n")
     right, wrong = (Statement(id, "sql", Part("SELECT * FROM {t}", table="lake.raw.a")) for id in ("right", "wrong"))
@@ -200,7 +200,7 @@ def test_what_the_driver_logged_of_a_finding_is_kept(tmp_path: Path, monkeypatch
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_what_is_opened_is_needed_and_what_is_needed_is_missed(stack: Stack, opening: Opening) -> None:
+def test_composed_statements_open_what_they_need_and_are_refused_without_it(stack: Stack, opening: Opening) -> None:
     Fuzz(stack, opening).require(compose(SEED, 12))
 
 
@@ -208,5 +208,7 @@ def test_what_is_opened_is_needed_and_what_is_needed_is_missed(stack: Stack, ope
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("seed", range(1, 9))
-def test_what_is_opened_is_needed_in_more_statements(stack: Stack, opening: Opening, seed: int) -> None:
+def test_many_composed_statements_open_what_they_need_and_are_refused_without_it(
+    stack: Stack, opening: Opening, seed: int
+) -> None:
     Fuzz(stack, opening).require(compose(100 + seed, 250, depth=4))

@@ -31,7 +31,7 @@ class TestAnArgumentOfSql:
             {"unresolved_function": {"function_name": "array", "arguments": [{"literal": {"integer": 1}}]}},
         ],
     )
-    def test_of_literals_passes(self, argument: dict[str, Any]) -> None:
+    def test_an_sql_argument_of_literals_passes(self, argument: dict[str, Any]) -> None:
         execute(sql={"query": "SELECT :a", "named_arguments": {"a": argument}})
         execute(sql={"query": "SELECT ?", "pos_arguments": [argument]})
 
@@ -48,7 +48,7 @@ class TestAnArgumentOfSql:
             },
         ],
     )
-    def test_that_would_be_evaluated_is_refused(self, argument: dict[str, Any]) -> None:
+    def test_an_sql_argument_that_would_be_evaluated_is_refused(self, argument: dict[str, Any]) -> None:
         with pytest.raises(RequestRefusedError, match="must be a literal"):
             execute(sql={"query": "SELECT :a", "named_arguments": {"a": argument}})
         with pytest.raises(RequestRefusedError, match="must be a literal"):
@@ -57,7 +57,7 @@ class TestAnArgumentOfSql:
 
 class TestAnAnalysis:
     @pytest.mark.parametrize("kind", ["schema", "is_local", "is_streaming", "semantic_hash", "tree_string"])
-    def test_of_a_command_is_refused(self, kind: str) -> None:
+    def test_an_analysis_of_a_command_is_refused(self, kind: str) -> None:
         command = {"plan": {"command": {"sql_command": {"sql": "DROP TABLE lake.secret.salaries"}}}}
         request = base.AnalyzePlanRequest(session_id=SESSION, **{kind: command})
 

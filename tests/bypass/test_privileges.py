@@ -46,11 +46,13 @@ FACTS = fold(
         (("read", "lake.raw.flights.files"), {("table.select", "flights")}),
     ],
 )
-def test_a_need_is_granted_on_its_object_or_on_what_that_would_lie_in(need: Need, held: set[tuple[str, str]]) -> None:
+def test_a_need_is_granted_on_its_object_or_on_the_parent_of_a_missing_one(
+    need: Need, held: set[tuple[str, str]]
+) -> None:
     assert meant(FACTS, [need]) == held
 
 
-def test_a_need_is_covered_by_the_same_action_above() -> None:
+def test_a_need_is_covered_by_the_same_action_on_a_parent() -> None:
     read = ("read", "lake.raw.flights")
 
     assert covers(FACTS, [("read", "lake.raw.new")], read)

@@ -70,7 +70,7 @@ def let_through(stack: Stack, session: SparkSession, cases: list[Case], folder: 
     return found
 
 
-def test_a_query_of_what_it_declares_runs(stack: Stack, session: SparkSession, tmp_path: Path) -> None:
+def test_a_query_of_its_declared_table_runs(stack: Stack, session: SparkSession, tmp_path: Path) -> None:
     """So that what follows fails because of what it touches, and not because everything does."""
     honest = Case("", "sql", f"SELECT * FROM {DECLARED}", (("read", DECLARED),))
 
@@ -78,14 +78,18 @@ def test_a_query_of_what_it_declares_runs(stack: Stack, session: SparkSession, t
     assert stack.settle()
 
 
-def test_a_query_touches_nothing_else_whatever_its_text(stack: Stack, session: SparkSession, tmp_path: Path) -> None:
+def test_a_query_of_the_public_corpus_accesses_only_its_declared_table(
+    stack: Stack, session: SparkSession, tmp_path: Path
+) -> None:
     assert len(CASES) > 150
     assert let_through(stack, session, CASES, tmp_path) == []
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
-def test_nor_by_any_other_way_that_we_know(stack: Stack, session: SparkSession, tmp_path: Path) -> None:
+def test_a_query_of_the_second_corpus_accesses_only_its_declared_table(
+    stack: Stack, session: SparkSession, tmp_path: Path
+) -> None:
     assert let_through(stack, session, MORE, tmp_path) == []
 
 

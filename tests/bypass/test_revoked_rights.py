@@ -62,7 +62,7 @@ def refused(ask: Ask) -> bool:
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_a_revoke_is_felt_by_everything_that_a_session_holds(stack: Stack, spark: SparkSession) -> None:
+def test_a_revoke_stops_everything_that_a_session_holds(stack: Stack, spark: SparkSession) -> None:
     asks = held(spark)
     assert unstopped(asks) == list(asks)
 
@@ -88,7 +88,7 @@ def test_a_revoke_ends_a_stream(stack: Stack, spark: SparkSession) -> None:
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_a_table_that_is_made_again_under_its_name_is_another_one(stack: Stack, spark: SparkSession) -> None:
+def test_a_table_that_is_created_again_under_its_name_is_another_table(stack: Stack, spark: SparkSession) -> None:
     asks = held(spark)
 
     stack.remake(SALARIES)
@@ -98,7 +98,7 @@ def test_a_table_that_is_made_again_under_its_name_is_another_one(stack: Stack, 
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_a_table_stays_closed_to_who_renames_it_to_where_they_may_read(stack: Stack, spark: SparkSession) -> None:
+def test_a_user_cannot_read_a_table_by_renaming_it_into_a_readable_database(stack: Stack, spark: SparkSession) -> None:
     stack.grant([("alter", SALARIES), ("drop", SALARIES), ("create", "lake.trusted"), ("read", "lake.trusted")])
 
     with suppress(SparkConnectGrpcException):  # refused, or of no use

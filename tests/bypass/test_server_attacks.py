@@ -166,7 +166,7 @@ def select_plan(text: str) -> Any:
 
 
 class TestAnOrphan:
-    def test_a_statement_over_http_that_its_client_forgets_leaves_room_for_another_user(
+    def test_an_abandoned_statement_over_http_leaves_capacity_for_another_user(
         self, server: Serving, owner: Person, sam: Person
     ) -> None:
         path = f"/sql/{sam.sql(CROSS_JOIN, wait_seconds=0).json()['id']}"
@@ -195,7 +195,9 @@ class TestAnOrphan:
 
         assert count(server, sam) < WITHIN
 
-    def test_a_run_of_a_pipeline_leaves_room_for_another_user(self, server: Serving, owner: Person, ed: Person) -> None:
+    def test_an_endless_run_of_a_pipeline_leaves_capacity_for_another_user(
+        self, server: Serving, owner: Person, ed: Person
+    ) -> None:
         sql = CROSS_JOIN.replace("range(1000000) a", "lake.open.t x CROSS JOIN range(1000000) a")
         query = {"kind": "query", "name": "endless", "into": "lake.open.out", "inputs": ["lake.open.t"], "sql": sql}
         assert ed.http.put("/pipelines/endless", json=query).is_success
@@ -231,7 +233,9 @@ def test_results_are_refused_at_the_first_reattach_after_a_role_is_revoked(
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
-def test_a_narrowed_token_learns_nothing_from_filing_requests(server: Serving, vic: Person, *, dry_run: bool) -> None:
+def test_a_narrowed_token_learns_nothing_from_permission_requests(
+    server: Serving, vic: Person, *, dry_run: bool
+) -> None:
     narrowed = Person(server, vic.http.post("/tokens", json={"only": ["lake.raw.t"]}).json()["token"])
 
     def answer(name: str) -> tuple[int, str]:
@@ -243,9 +247,7 @@ def test_a_narrowed_token_learns_nothing_from_filing_requests(server: Serving, v
 
 
 class TestATakenName:
-    def test_a_dry_run_of_a_pipeline_does_not_tell_that_a_hidden_one_has_its_name(
-        self, owner: Person, ed: Person
-    ) -> None:
+    def test_a_dry_run_of_a_pipeline_does_not_reveal_a_hidden_one_of_its_name(self, owner: Person, ed: Person) -> None:
         hidden = {"kind": "saved_query", "inputs": ["lake.secret.s"], "sql": "SELECT n FROM lake.secret.s"}
         assert owner.http.put("/pipelines/hiddenpipe", json={**hidden, "name": "hiddenpipe"}).is_success
         assert ed.http.get("/pipelines/hiddenpipe").status_code == 404
@@ -292,7 +294,9 @@ def collisions(owner: Person) -> int:
         ("POST", "/oauth2/device_authorization", "verification_uri"),
     ],
 )
-def test_a_forged_host_is_in_no_address_of_the_server(server: Serving, method: str, path: str, field: str) -> None:
+def test_a_forged_host_appears_in_no_address_that_the_server_returns(
+    server: Serving, method: str, path: str, field: str
+) -> None:
     def answer(headers: dict[str, str]) -> httpx.Response:
         url = f"{server.url}{path}"
         return httpx.request(method, url, data={"client_id": "d"}, headers=headers, timeout=60, trust_env=False)
@@ -302,7 +306,7 @@ def test_a_forged_host_is_in_no_address_of_the_server(server: Serving, method: s
         assert EVIL not in answer(forged).text
 
 
-def test_the_first_statement_of_each_token_after_the_driver_died_is_answered_or_says_so(
+def test_a_first_statement_after_a_driver_death_is_answered_or_fails_with_a_sqlstate(
     server: Serving, owner: Person, ed: Person, vic: Person, sam: Person
 ) -> None:
     """Last of all: it kills the driver of the server."""

@@ -10,7 +10,7 @@ from tools.bypass_corpus.organization_setup import found_atomic, join
 from tools.bypass_corpus.privileges import everything, hold
 
 
-def test_a_model_that_is_not_shipped_is_in_force_by_the_source_that_was_kept(tmp_path: Path) -> None:
+def test_a_model_that_is_not_shipped_is_in_force_through_its_stored_source(tmp_path: Path) -> None:
     settings = replace(default_settings({}), folder=tmp_path)
     found_atomic(settings)
 
@@ -21,7 +21,7 @@ def test_a_model_that_is_not_shipped_is_in_force_by_the_source_that_was_kept(tmp
     deployment.close()
 
 
-def test_somebody_holds_exactly_what_they_are_given(tmp_path: Path) -> None:
+def test_a_user_holds_exactly_the_rights_of_the_last_grant(tmp_path: Path) -> None:
     settings = replace(default_settings({}), folder=tmp_path)
     found_atomic(settings)
     deployment = open_deployment(settings)

@@ -43,12 +43,12 @@ def test_a_statement_needs_to_read_every_table_that_it_names() -> None:
         assert all(name in case.statement for name in names)
 
 
-def test_no_hole_is_left_open() -> None:
+def test_every_placeholder_of_a_statement_is_filled() -> None:
     for statement in compose(6, 500):
         assert not re.search(r"\{[qtkv][.!}]", statement.case().statement)
 
 
-def test_every_kind_of_statement_comes_up() -> None:
+def test_every_kind_of_statement_is_generated() -> None:
     used = {statement.part.template for statement in compose(7, len(grammar().statements))}
 
     assert used == {template for _, template in grammar().statements}
@@ -63,7 +63,7 @@ def test_a_query_is_written_as_a_literal_of_its_language() -> None:
     assert Part("spark.sql({q!py})", (query,)).text() == "spark.sql(\"SELECT 'a' FROM lake.raw.flights\")"
 
 
-def test_a_statement_that_fails_is_cut_down_to_what_makes_it_fail() -> None:
+def test_a_failing_statement_is_reduced_to_the_part_that_fails() -> None:
     union = Part("({q}) UNION ALL ({q})", (FLIGHTS, Part("WITH c AS ({q}) SELECT k, v FROM c", (SALARIES,))))
     whole = Statement("f", "sql", Part("EXPLAIN {q}", (Part("SELECT k, v FROM ({q})", (union,)),)))
 
@@ -72,7 +72,7 @@ def test_a_statement_that_fails_is_cut_down_to_what_makes_it_fail() -> None:
     assert least.part.text() == "EXPLAIN SELECT emp AS k, amount AS v FROM lake.secret.salaries"
 
 
-def test_files_that_are_opened_are_seen_under_their_folders_name(tmp_path: Path) -> None:
+def test_opened_files_are_reported_under_the_name_of_their_folder(tmp_path: Path) -> None:
     with watching(tmp_path) as opening:
         (tmp_path / "b" / "data" / "file").read_text()
         list((tmp_path / "a").iterdir())
@@ -82,7 +82,7 @@ def test_files_that_are_opened_are_seen_under_their_folders_name(tmp_path: Path)
 
 
 @pytest.mark.parametrize("below", [".", "data"])
-def test_folders_that_are_listed_are_seen_where_that_counts(tmp_path: Path, below: str) -> None:
+def test_listed_folders_are_reported_if_listings_are_watched(tmp_path: Path, below: str) -> None:
     with watching(tmp_path, listings=True) as opening:
         assert opening.seen() == frozenset()
         list((tmp_path / "a" / below).iterdir())
@@ -91,7 +91,7 @@ def test_folders_that_are_listed_are_seen_where_that_counts(tmp_path: Path, belo
         assert opening.seen() == frozenset()
 
 
-def test_it_is_said_that_more_was_opened_than_the_kernel_keeps(tmp_path: Path) -> None:
+def test_an_overflow_of_the_event_queue_is_reported(tmp_path: Path) -> None:
     files = [tmp_path / name / "data" / "file" for name in ("a", "b")]
     with watching(tmp_path) as opening:
         # By turns, because the kernel keeps equal events that follow each other as one.
@@ -103,7 +103,7 @@ def test_it_is_said_that_more_was_opened_than_the_kernel_keeps(tmp_path: Path) -
         assert opening.seen() == frozenset()
 
 
-def test_it_is_quiet_once_nothing_more_is_opened(tmp_path: Path) -> None:
+def test_the_wait_for_quiet_ends_after_the_last_opened_file(tmp_path: Path) -> None:
     with watching(tmp_path) as opening:
         (tmp_path / "a" / "data" / "file").read_text()
         late = threading.Timer(0.1, (tmp_path / "b" / "data" / "file").read_text)

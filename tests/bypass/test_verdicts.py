@@ -58,19 +58,19 @@ def twenty(through: int, over: int) -> list[Judged]:
 
 
 class TestWhoTries:
-    def test_with_needs_somebody_without_each_one_and_somebody_with_exactly_them(self) -> None:
+    def test_a_case_with_needs_is_tried_without_each_need_and_with_exactly_all(self) -> None:
         assert askers(NEEDY) == (WITHOUT_READ, WITHOUT_WRITE, WITH_BOTH)
 
-    def test_without_needs_somebody_who_holds_nothing(self) -> None:
+    def test_a_case_without_needs_is_tried_by_a_user_without_rights(self) -> None:
         assert askers(FREE) == (NOBODY,)
 
-    def test_the_forbidden_somebody_who_holds_everything(self) -> None:
+    def test_a_forbidden_case_is_tried_by_a_user_with_all_rights(self) -> None:
         assert askers(FORBIDDEN) == (EVERYTHING,)
 
-    def test_another_identity_somebody_who_holds_nothing(self) -> None:
+    def test_a_spoofing_case_is_tried_by_a_user_without_rights(self) -> None:
         assert askers(SPOOFING) == (NOBODY,)
 
-    def test_a_need_that_stands_there_twice_is_taken_away_once_and_whole(self) -> None:
+    def test_a_duplicate_need_is_removed_once_and_completely(self) -> None:
         twice = Case("twice", "sql", "", (READ, READ))
 
         assert askers(twice) == (Asker(Holds.REST, (), READ), Asker(Holds.NEEDS, (READ, READ)))
@@ -78,13 +78,13 @@ class TestWhoTries:
 
 class TestTheVerdict:
     @pytest.mark.parametrize("ending", Ending)
-    def test_of_the_forbidden(self, ending: Ending) -> None:
+    def test_a_forbidden_case_is_exact_only_if_it_was_stopped(self, ending: Ending) -> None:
         verdict = judge(FORBIDDEN, [Attempt(EVERYTHING, ending)]).verdict
 
         assert verdict is (Verdict.EXACT if ending in STOPPED else Verdict.LET_THROUGH)
 
     @pytest.mark.parametrize("ending", Ending)
-    def test_of_what_is_asked_without_one_of_its_needs(self, ending: Ending) -> None:
+    def test_an_attempt_without_one_need_is_exact_only_if_it_was_stopped(self, ending: Ending) -> None:
         attempts = [
             Attempt(WITHOUT_READ, Ending.REFUSED),
             Attempt(WITHOUT_WRITE, ending),
@@ -94,7 +94,7 @@ class TestTheVerdict:
         assert judge(NEEDY, attempts).verdict is (Verdict.EXACT if ending in STOPPED else Verdict.LET_THROUGH)
 
     @pytest.mark.parametrize("ending", Ending)
-    def test_of_what_is_asked_with_exactly_its_needs(self, ending: Ending) -> None:
+    def test_an_attempt_with_exactly_its_needs_is_over_refused_unless_it_was_served(self, ending: Ending) -> None:
         attempts = [
             Attempt(WITHOUT_READ, Ending.REFUSED),
             Attempt(WITHOUT_WRITE, Ending.REFUSED),
@@ -104,30 +104,30 @@ class TestTheVerdict:
         assert judge(NEEDY, attempts).verdict is (Verdict.OVER_REFUSED if ending in NOT_SERVED else Verdict.EXACT)
 
     @pytest.mark.parametrize("ending", Ending)
-    def test_of_what_needs_nothing(self, ending: Ending) -> None:
+    def test_a_case_without_needs_is_over_refused_unless_it_was_served(self, ending: Ending) -> None:
         verdict = judge(FREE, [Attempt(NOBODY, ending)]).verdict
 
         assert verdict is (Verdict.OVER_REFUSED if ending in NOT_SERVED else Verdict.EXACT)
 
     @pytest.mark.parametrize("ending", Ending)
-    def test_of_another_identity_that_got_the_tokens_own_rights(self, ending: Ending) -> None:
+    def test_a_spoofing_case_under_the_rights_of_its_token_is_exact(self, ending: Ending) -> None:
         verdict = judge(SPOOFING, [Attempt(NOBODY, ending)]).verdict
 
         assert verdict is (Verdict.LET_THROUGH if ending is Ending.TIMED_OUT else Verdict.EXACT)
 
     @pytest.mark.parametrize("ending", Ending)
-    def test_of_another_identity_that_worked(self, ending: Ending) -> None:
+    def test_a_spoofing_case_that_got_another_identity_is_let_through(self, ending: Ending) -> None:
         attempt = Attempt(NOBODY, ending, as_another="a request was decided as alice")
 
         assert judge(SPOOFING, [attempt]).verdict is Verdict.LET_THROUGH
 
     @pytest.mark.parametrize("case", [NEEDY, FORBIDDEN, SPOOFING], ids=lambda case: case.id)
-    def test_of_a_refusal_that_came_too_late(self, case: Case) -> None:
+    def test_a_refusal_that_left_effects_is_let_through(self, case: Case) -> None:
         attempts = [Attempt(asker, Ending.REFUSED, effects=("tables lake.secret.salaries",)) for asker in askers(case)]
 
         assert judge(case, attempts).verdict is Verdict.LET_THROUGH
 
-    def test_is_the_worst_of_a_cases_attempts(self) -> None:
+    def test_the_verdict_of_a_case_is_the_worst_of_its_attempts(self) -> None:
         attempts = [
             Attempt(WITHOUT_READ, Ending.REFUSED),
             Attempt(WITHOUT_WRITE, Ending.SERVED),
@@ -139,20 +139,20 @@ class TestTheVerdict:
         assert judged.verdict is Verdict.LET_THROUGH
         assert judged.decisive is attempts[1]
 
-    def test_of_a_case_that_was_not_tried_as_it_must_be_is_let_through(self) -> None:
+    def test_a_case_with_a_missing_attempt_is_let_through(self) -> None:
         attempts = [Attempt(WITHOUT_READ, Ending.REFUSED), Attempt(WITH_BOTH, Ending.SERVED)]
 
         assert judge(NEEDY, attempts).verdict is Verdict.LET_THROUGH
 
 
 class TestTheRun:
-    def test_finds_a_stack_that_lets_everything_through(self) -> None:
+    def test_the_run_detects_a_stack_that_lets_everything_through(self) -> None:
         verdicts = judged_on(AlwaysEnding(Ending.SERVED, effects=("1 changes in the log",)))
 
         assert verdicts.pop("free") is Verdict.EXACT
         assert set(verdicts.values()) == {Verdict.LET_THROUGH}
 
-    def test_finds_a_stack_that_refuses_everything(self) -> None:
+    def test_the_run_detects_a_stack_that_refuses_everything(self) -> None:
         verdicts = judged_on(AlwaysEnding(Ending.REFUSED))
 
         assert verdicts == {
@@ -162,21 +162,23 @@ class TestTheRun:
             "spoofing": Verdict.EXACT,
         }
 
-    def test_takes_no_stack_for_a_safe_one(self) -> None:
+    def test_the_run_does_not_accept_a_broken_stack_as_safe(self) -> None:
         verdicts = judged_on(AlwaysEnding(Ending.FAILED))
 
         assert verdicts["needy"] is verdicts["forbidden"] is Verdict.LET_THROUGH
 
     @pytest.mark.parametrize(("through", "over"), [(0, 2), (1, 0)])
-    def test_falls_short_where_one_is_let_through_or_too_many_are_over_refused(self, through: int, over: int) -> None:
+    def test_the_run_fails_if_one_case_is_let_through_or_too_many_are_over_refused(
+        self, through: int, over: int
+    ) -> None:
         assert falls_short(twenty(through, over))
 
-    def test_does_not_fall_short_where_one_in_twenty_is_over_refused(self) -> None:
+    def test_the_run_passes_if_one_case_in_twenty_is_over_refused(self) -> None:
         assert not falls_short(twenty(0, 1))
 
 
 class TestTheClosingLine:
-    def test_counts_each_case_once(self) -> None:
+    def test_the_closing_line_counts_each_case_once(self) -> None:
         judged = [
             Judged(FREE, Verdict.EXACT, (), None),
             Judged(NEEDY, Verdict.OVER_REFUSED, (), Attempt(WITH_BOTH, Ending.REFUSED, "no")),
@@ -188,12 +190,12 @@ class TestTheClosingLine:
         assert lines[-1] == "1 exact, 1 over-refused, 1 let through"
         assert any("needy" in line and "with exactly the needs: refused; no" in line for line in lines)
 
-    def test_says_which_need_was_not_missed(self) -> None:
+    def test_the_report_says_which_missing_need_was_served(self) -> None:
         judged = Judged(NEEDY, Verdict.LET_THROUGH, (), Attempt(WITHOUT_READ, Ending.SERVED))
 
         assert any("with all but read lake.secret.salaries: served" in line for line in closing([judged]))
 
-    def test_comes_after_what_was_rejected(self) -> None:
+    def test_the_closing_line_follows_the_rejected_cases(self) -> None:
         judged = judge(FORBIDDEN, [Attempt(EVERYTHING, Ending.REJECTED, "syntax error")])
 
         lines = closing([judged])

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.endpoints.auth.auth_harness import World
+from tests.endpoints.auth.auth_harness import AuthHarness
 from tests.threads import served
 
 
 @contextmanager
-def serve_logins() -> Iterator[World]:
+def serve_logins() -> Iterator[AuthHarness]:
     """Serve the endpoints of logins at the address `url` of the world that is given."""
-    found = World()
+    found = AuthHarness()
     found.now = time.time()
     with served(found.app) as url:
         found.url = url

@@ -12,7 +12,7 @@ from headgate.cli.addresses import base, deployment_address, describe_unreachabl
 from headgate.cli.errors import ApiError
 from headgate.control.identity.principals import AddPrincipal
 from headgate.facts.ids import PrincipalId
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 
 PASSWORD = "correct horse battery"  # noqa: S105 (of nobody)
 
@@ -20,7 +20,7 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("addresses")) as opened:
         ann = PrincipalId("p_ann")
         opened.deployment.entrance.authentication.register("ann", login="ann", password=PASSWORD, principal=ann)
@@ -30,7 +30,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture
-def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch) -> Run:
     def headgate(*words: str, path: str = "", token: str | None = None) -> Result:
         monkeypatch.setenv("HEADGATE_URL", address(world) + path)
         monkeypatch.setenv("HEADGATE_TOKEN", token or world.tokens["owner"])
@@ -39,7 +39,7 @@ def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
     return headgate
 
 
-def address(world: World) -> str:
+def address(world: DeploymentHarness) -> str:
     return str(world.http.base_url).rstrip("/")
 
 
@@ -62,7 +62,7 @@ def why_not(url: str) -> str:
         ("http://localhost:8020/o//acme", "names no organization behind `/o/`"),
     ],
 )
-def test_an_address_that_cannot_be_one_says_what_to_write(
+def test_an_invalid_address_is_refused_with_what_to_write(
     monkeypatch: pytest.MonkeyPatch, written: str, said: str
 ) -> None:
     monkeypatch.setenv("HEADGATE_URL", written)
@@ -102,15 +102,15 @@ def test_a_refused_connection_names_the_address_and_the_cause() -> None:
     )
 
 
-def test_a_host_that_is_unknown_is_named() -> None:
+def test_an_unknown_host_is_named_in_the_message() -> None:
     assert "`http://no.such.host.invalid` (the host name" in why_not("http://no.such.host.invalid/")
 
 
-def test_a_server_without_tls_is_told_from_one_that_is_down(world: World) -> None:
+def test_a_server_without_tls_is_distinguished_from_one_that_is_down(world: DeploymentHarness) -> None:
     assert "it does not speak TLS: write `http://`" in why_not(address(world).replace("http://", "https://"))
 
 
-def test_the_status_names_address_organization_and_caller(run: Run, world: World) -> None:
+def test_the_status_names_address_organization_and_caller(run: Run, world: DeploymentHarness) -> None:
     done = run("status")
 
     assert done.exit_code == 0
@@ -122,16 +122,14 @@ def test_the_status_without_spark_names_no_port(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("path", "token"), [("", "hgt.wrong.token"), ("/o/acmex", None)])
-def test_the_status_of_a_caller_that_is_not_known_fails_though_the_api_answers(
-    run: Run, path: str, token: str | None
-) -> None:
+def test_the_status_of_an_unknown_caller_fails_although_the_api_answers(run: Run, path: str, token: str | None) -> None:
     done = run("status", path=path, token=token)
 
     assert (done.exit_code, "api ok" in done.stdout) == (1, True)
     assert "authorization" not in str(done.exception).lower()
 
 
-def test_an_organization_that_the_caller_is_not_in_is_named_whether_it_is_there_or_not(run: Run) -> None:
+def test_a_foreign_and_a_missing_organization_get_the_same_message(run: Run) -> None:
     said = {
         path: str(run("auth", "whoami", path=f"/o/{path}").exception).replace(path, "X") for path in ("acme", "acmex")
     }
@@ -140,7 +138,7 @@ def test_an_organization_that_the_caller_is_not_in_is_named_whether_it_is_there_
     assert said["acme"].startswith("you are not in an organization `X`, or your login has ended; log in with")
 
 
-def test_a_caller_in_several_organizations_reads_how_to_choose_one(run: Run, world: World) -> None:
+def test_a_caller_in_several_organizations_reads_how_to_choose_one(run: Run, world: DeploymentHarness) -> None:
     done = run("auth", "whoami", token=world.deployment.entrance.authentication.log_in("ann", PASSWORD, {}).secret)
 
     assert "choose one: `export HEADGATE_URL=" in str(done.exception)

@@ -9,19 +9,19 @@ from typer.testing import CliRunner
 
 from headgate.cli import app
 from headgate.cli.client import ApiError
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 
 Run = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("cli")) as opened:
         yield opened
 
 
 @pytest.fixture
-def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch) -> Run:
     def headgate(*words: str, model: str = "") -> str:
         place = world.organization(f"of-{model}", model) if model and f"of-{model}" not in known else None
         if place:
@@ -38,7 +38,7 @@ def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
     return headgate
 
 
-def test_somebody_comes_gets_roles_and_a_token_and_goes(run: Run) -> None:
+def test_a_user_is_added_gets_roles_and_a_token_and_is_removed(run: Run) -> None:
     assert "vic is in the organization as member" in run("user", "create", "vic")
     run("group", "create", "the crew")
     run("group", "add-member", "the crew", "vic")
@@ -55,13 +55,13 @@ def test_somebody_comes_gets_roles_and_a_token_and_goes(run: Run) -> None:
     assert "vic" not in run("user", "list")
 
 
-def test_a_program_comes_and_goes(run: Run) -> None:
+def test_a_service_principal_is_created_listed_and_deleted(run: Run) -> None:
     run("service-principal", "create", "robot", "--role", "member")
     assert "robot" in run("service-principal", "list")
     run("service-principal", "delete", "robot")
 
 
-def test_the_tree_its_roles_and_settings(run: Run) -> None:
+def test_teams_custom_roles_and_settings_are_managed(run: Run) -> None:
     def mesh(*words: str) -> str:
         return run(*words, model="datamesh")
 
@@ -77,12 +77,12 @@ def test_the_tree_its_roles_and_settings(run: Run) -> None:
     assert "true" in mesh("setting", "list")
 
 
-def test_a_project(run: Run) -> None:
+def test_a_project_is_created_and_listed(run: Run) -> None:
     run("project", "create", "one", model="onehouse")
     assert "one" in run("project", "list", model="onehouse")
 
 
-def test_connections_are_made_shown_and_given_new_secrets(run: Run, tmp_path: Path) -> None:
+def test_connections_are_created_shown_and_get_new_secrets(run: Run, tmp_path: Path) -> None:
     password, headers = tmp_path / "password", tmp_path / "headers"
     password.write_text("open sesame\n")
     headers.write_text("Authorization: Bearer x:y\n\nX-Team: ours\n")
@@ -114,7 +114,7 @@ def test_connections_are_made_shown_and_given_new_secrets(run: Run, tmp_path: Pa
         (("--http", "https://x", "--header-file", "no-such-file"), "cannot be read"),
     ],
 )
-def test_a_connection_that_is_said_wrongly_is_not_made(words: tuple[str, ...], said: str) -> None:
+def test_a_connection_with_invalid_arguments_is_not_created(words: tuple[str, ...], said: str) -> None:
     done = CliRunner().invoke(app, ["connection", "create", "odd", *words])
 
     assert isinstance(done.exception, ApiError)

@@ -54,5 +54,5 @@ def test_a_json_text_with_a_number_that_is_not_finite_is_not_json(text: str) -> 
         parse_json(text)
 
 
-def test_a_json_text_is_read() -> None:
+def test_a_json_text_with_finite_numbers_is_read() -> None:
     assert parse_json('{"a": [1, 1.5, true, null, "NaN"]}') == {"a": [1, 1.5, True, None, "NaN"]}

@@ -76,7 +76,7 @@ def is_known(folder: Path) -> bool:
 
 
 class TestForget:
-    def test_erases_a_person_by_name(self, folder: Path) -> None:
+    def test_erasing_a_user_by_name_deletes_the_name_from_the_store(self, folder: Path) -> None:
         result = run("deployment-user", "erase", "Marvin", "--yes", "--data", folder)
 
         assert result.exit_code == 0, result.output
@@ -84,7 +84,7 @@ class TestForget:
         assert b"Marvin" not in (folder / "headgate.db").read_bytes()
         assert run("log", "verify", "--data", folder).exit_code == 0
 
-    def test_leaves_no_trace_in_the_files_of_a_store_that_is_served(self, folder: Path) -> None:
+    def test_erasing_a_user_leaves_no_trace_in_the_files_of_a_served_store(self, folder: Path) -> None:
         with deployment_in(folder) as deployment:
             acme = deployment.organizations.open(ACME)
             assert acme.directory.name(MARVIN) == "Marvin"
@@ -95,14 +95,14 @@ class TestForget:
             deployment.organizations.refresh()
             assert acme.directory.name(MARVIN) == MARVIN
 
-    def test_says_so_of_somebody_whom_nobody_knows(self, folder: Path) -> None:
+    def test_erasing_an_unknown_user_is_refused(self, folder: Path) -> None:
         result = run("deployment-user", "erase", "Trillian", "--yes", "--data", folder)
 
         assert result.exit_code == 1
         assert "Trillian" in result.stderr
 
     @pytest.mark.parametrize("called", ["straße@acme.com", "STRASSE@acme.com"])
-    def test_a_look_alike_of_an_address_names_no_user_to_forget(self, folder: Path, called: str) -> None:
+    def test_a_look_alike_of_an_address_names_no_user_to_erase(self, folder: Path, called: str) -> None:
         with deployment_in(folder) as deployment:
             logins = deployment.entrance.authentication
             logins.register("one", email="strasse@acme.com", verified=True)
@@ -112,7 +112,7 @@ class TestForget:
 
         assert result.exit_code == (1 if "ß" in called else 0)
 
-    def test_forgetting_a_user_frees_the_look_of_the_address(self, folder: Path) -> None:
+    def test_erasing_a_user_frees_look_alikes_of_the_address(self, folder: Path) -> None:
         with deployment_in(folder) as deployment:
             deployment.entrance.authentication.register("one", email="straße@acme.com", verified=True)
 
@@ -121,7 +121,7 @@ class TestForget:
         with deployment_in(folder) as deployment:
             assert deployment.entrance.authentication.register("two", email="strasse@acme.com", verified=True)
 
-    def test_without_a_terminal_erases_nothing_and_names_the_option(self, folder: Path) -> None:
+    def test_erasing_a_user_without_a_terminal_is_refused_and_names_the_option(self, folder: Path) -> None:
         result = run("deployment-user", "erase", "Marvin", "--data", folder)
 
         assert result.exit_code == 2
@@ -129,7 +129,7 @@ class TestForget:
         assert is_known(folder)
 
     @pytest.mark.parametrize(("answer", "code", "stays"), [("y", 0, False), ("n", 1, True), ("", 1, True)])
-    def test_at_a_terminal_asks_first(
+    def test_erasing_a_user_at_a_terminal_asks_for_confirmation(
         self,
         folder: Path,
         monkeypatch: pytest.MonkeyPatch,
@@ -144,27 +144,27 @@ class TestForget:
 
         assert is_known(folder) is stays
 
-    def test_makes_no_deployment(self, tmp_path: Path) -> None:
+    def test_erasing_a_user_creates_no_deployment(self, tmp_path: Path) -> None:
         assert run("deployment-user", "erase", "Marvin", "--yes", "--data", tmp_path).exit_code == 2
         assert list(tmp_path.iterdir()) == []
 
 
 class TestOrganization:
-    def test_file_is_for_this_user_only_and_replaces_none(self, folder: Path, file: Path) -> None:
+    def test_an_exported_file_is_private_and_replaces_no_file(self, folder: Path, file: Path) -> None:
         before = file.read_text()
 
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert run("organization", "export", "acme", file, "--data", folder).exit_code == 1
         assert file.read_text() == before
 
-    def test_that_is_not_there_makes_no_file(self, folder: Path, tmp_path: Path) -> None:
+    def test_the_export_of_a_missing_organization_creates_no_file(self, folder: Path, tmp_path: Path) -> None:
         result = run("organization", "export", "nobody", tmp_path / "new", "--data", folder)
 
         assert result.exit_code == 1
         assert "there is no organization `nobody`" in result.stderr
         assert not (tmp_path / "new").exists()
 
-    def test_can_be_taken_into_another_deployment(self, file: Path, tmp_path: Path) -> None:
+    def test_an_exported_organization_can_be_imported_into_another_deployment(self, file: Path, tmp_path: Path) -> None:
         with deployment_in(tmp_path / "other"):
             pass
 
@@ -179,13 +179,15 @@ class TestOrganization:
             assert deployment.entrance.authentication.user_of("marvin").principal == MARVIN
         assert run("log", "verify", "--data", tmp_path / "other").exit_code == 0
 
-    def test_can_be_what_a_deployment_begins_with(self, file: Path, tmp_path: Path) -> None:
+    def test_an_import_into_an_empty_folder_begins_a_deployment(self, file: Path, tmp_path: Path) -> None:
         assert run("organization", "import", file, "--data", tmp_path / "new").exit_code == 0
 
         with deployment_in(tmp_path / "new") as deployment:
             assert [each.id for each in deployment.organizations.all()] == [ACME]
 
-    def test_imported_later_does_not_become_the_home_organization(self, folder: Path, tmp_path: Path) -> None:
+    def test_an_organization_imported_later_does_not_become_the_home_organization(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
         with deployment_in(folder) as deployment:
             founding = OrganizationSpec(ResourceId("aaa"), "first", OWNER, "Ford", "nekt")
             create_organization(deployment.organizations, founding)
@@ -199,7 +201,9 @@ class TestOrganization:
             with deployment_in(tmp_path / "new") as deployment:
                 assert deployment.home.id == ACME
 
-    def test_lies_in_its_own_folder_or_where_the_operator_says(self, folder: Path, tmp_path: Path) -> None:
+    def test_tables_of_an_import_must_lie_in_its_folder_or_in_a_folder_of_the_operator(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
         place = f"file://{folder}/warehouse/acme/d1/t1"
         file = exported_with(folder, tmp_path, f"{place}/metadata/0.metadata.json")
 
@@ -214,7 +218,9 @@ class TestOrganization:
         assert "is not the organization's folder in the warehouse" in refused.stderr
 
     @pytest.mark.parametrize("place", ["organization/d1/t1", "d1/t1", "acme/../organization/d1/t1", "acme/d1/t2", "."])
-    def test_takes_no_table_of_another(self, folder: Path, tmp_path: Path, place: str) -> None:
+    def test_an_import_with_a_table_of_another_organization_is_refused(
+        self, folder: Path, tmp_path: Path, place: str
+    ) -> None:
         there = tmp_path / "new"
         with deployment_in(there):
             pass
@@ -226,13 +232,13 @@ class TestOrganization:
 
         assert result.exit_code == (0 if place == "acme/d1/t2" else 1), result.output
 
-    def test_is_not_taken_in_twice(self, folder: Path, file: Path) -> None:
+    def test_an_organization_is_not_imported_twice(self, folder: Path, file: Path) -> None:
         result = run("organization", "import", file, "--data", folder)
 
         assert result.exit_code == 1
         assert "there is an organization `acme` already" in result.stderr
 
-    def test_does_not_take_the_name_of_another(self, file: Path, tmp_path: Path) -> None:
+    def test_an_import_under_the_name_of_another_organization_is_refused(self, file: Path, tmp_path: Path) -> None:
         with deployment_in(tmp_path / "other"):
             pass
 
@@ -244,7 +250,7 @@ class TestOrganization:
             assert ACME not in deployment.stores.logs()
 
     @pytest.mark.parametrize("source", ["", "this: [is no model", "model: nekt\n", "- 1"])
-    def test_with_a_model_that_cannot_be_read_is_not_taken_in(self, file: Path, tmp_path: Path, source: str) -> None:
+    def test_an_import_with_an_unreadable_model_is_refused(self, file: Path, tmp_path: Path, source: str) -> None:
         add_document(file, "model", hashlib.sha256(source.encode()).hexdigest(), {"source": source})
 
         result = run("organization", "import", file, "--data", tmp_path / "new")
@@ -257,7 +263,7 @@ class TestOrganization:
     @pytest.mark.parametrize(
         ("kind", "body"), [("principal", "text"), ("principal", {}), ("principal", {"name": 1}), ("table", [])]
     )
-    def test_with_a_document_of_another_form_is_not_taken_in(
+    def test_an_import_with_a_malformed_document_is_refused(
         self, file: Path, tmp_path: Path, kind: str, body: object
     ) -> None:
         add_document(file, kind, "p-new", body)
@@ -269,7 +275,7 @@ class TestOrganization:
             assert "says nothing that is known" in result.stderr
 
     @pytest.mark.parametrize("kind", ["session", "login", "user", "home", "email"])
-    def test_brings_no_document_that_only_the_deployment_has(self, file: Path, tmp_path: Path, kind: str) -> None:
+    def test_an_import_adds_no_document_that_only_a_deployment_has(self, file: Path, tmp_path: Path, kind: str) -> None:
         add_document(file, kind, "new", {"principal": OWNER})
 
         assert run("organization", "import", file, "--data", tmp_path / "new").exit_code == 0
@@ -277,7 +283,7 @@ class TestOrganization:
         with deployment_in(tmp_path / "new") as deployment:
             assert "new" not in deployment.organizations.open(ACME).store.documents(kind)
 
-    def test_that_is_a_deployment_itself_is_not_taken_in(self, file: Path, tmp_path: Path) -> None:
+    def test_an_import_of_a_deployment_log_is_refused(self, file: Path, tmp_path: Path) -> None:
         file.write_text(file.read_text().replace('"organization":"acme"', '"organization":"deployment"', 1))
 
         result = run("organization", "import", file, "--data", tmp_path / "new")
@@ -287,7 +293,7 @@ class TestOrganization:
         with deployment_in(tmp_path / "new") as deployment:
             assert len(deployment.organizations.all()) == 1
 
-    def test_whose_id_is_that_of_anothers_database_is_not_taken_in(self, file: Path, tmp_path: Path) -> None:
+    def test_an_import_with_the_id_of_a_foreign_database_is_refused(self, file: Path, tmp_path: Path) -> None:
         with deployment_in(tmp_path / "other") as deployment:
             lake = next(id for id, each in deployment.home.control.snapshot.resources.items() if each.type == "lake")
             deployment.home.control.execute(CreateResource(ACME, "database", lake, "raw"), None)
@@ -297,7 +303,7 @@ class TestOrganization:
         assert result.exit_code == 1
         assert "is that of something in another organization" in result.stderr
 
-    def test_that_was_altered_is_not_taken_in(self, file: Path, tmp_path: Path) -> None:
+    def test_an_import_of_an_altered_file_is_refused(self, file: Path, tmp_path: Path) -> None:
         lines = file.read_text().splitlines()
         entry = json.loads(lines[1])
         entry["entry"]["actor"] = "somebody"
@@ -308,7 +314,7 @@ class TestOrganization:
         assert result.exit_code == 1
         assert "revision 1 in the file was altered or lost" in result.stderr
 
-    def test_from_a_file_that_is_not_there_is_said(self, folder: Path, tmp_path: Path) -> None:
+    def test_an_import_of_a_missing_file_is_refused(self, folder: Path, tmp_path: Path) -> None:
         result = run("organization", "import", tmp_path / "missing", "--data", folder)
 
         assert result.exit_code == 1
@@ -316,7 +322,7 @@ class TestOrganization:
 
 
 class TestBackup:
-    def test_can_be_put_back_while_the_store_is_served(self, folder: Path, tmp_path: Path) -> None:
+    def test_a_backup_of_a_served_store_can_be_restored(self, folder: Path, tmp_path: Path) -> None:
         with deployment_in(folder):
             assert run("store", "backup", tmp_path / "copy", "--data", folder).exit_code == 0
         (tmp_path / "again" / "keys").mkdir(parents=True)
@@ -330,7 +336,7 @@ class TestBackup:
         with deployment_in(tmp_path / "again") as deployment:
             assert deployment.organizations.find("Acme").directory.name(MARVIN) == "Marvin"
 
-    def test_without_its_keys_says_what_was_not_checked(self, folder: Path, tmp_path: Path) -> None:
+    def test_a_restore_without_keys_reports_that_seals_were_not_checked(self, folder: Path, tmp_path: Path) -> None:
         run("store", "backup", tmp_path / "copy", "--data", folder)
 
         result = run("store", "restore", tmp_path / "copy", "--data", tmp_path / "again")
@@ -342,7 +348,7 @@ class TestBackup:
             in result.stdout
         )
 
-    def test_without_its_keys_is_neither_verified_nor_changed_before_they_are_there(
+    def test_a_restored_store_is_verified_and_changed_only_after_its_keys_are_there(
         self, folder: Path, tmp_path: Path
     ) -> None:
         run("store", "backup", tmp_path / "copy", "--data", folder)
@@ -363,7 +369,7 @@ class TestBackup:
         assert run("warehouse", "move", "--data", again).exit_code == 0
 
     @pytest.mark.parametrize("command", ["backup", "restore"])
-    def test_of_postgresql_is_done_with_its_own_tools(
+    def test_a_backup_of_postgresql_is_refused_with_a_hint_to_pg_dump(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
     ) -> None:
         monkeypatch.setenv("HEADGATE_STORE", "postgresql://nobody@127.0.0.1:1/x")

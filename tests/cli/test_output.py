@@ -31,7 +31,7 @@ ATTACK = "\x1b]0;pwned\x1b[31mRED\x9b2J\u202ecba"
 SHOWN = r"\x1b]0;pwned\x1b[31mRED\x9b2J\u202ecba"
 
 
-def test_a_table_that_no_terminal_shows_has_every_cell_in_full_on_one_line(
+def test_a_table_outside_a_terminal_prints_every_row_in_full_on_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "20")
@@ -45,7 +45,7 @@ def test_a_table_that_no_terminal_shows_has_every_cell_in_full_on_one_line(
 @pytest.mark.parametrize(
     ("seconds", "written"), [(None, ""), (0.5, "1970-01-01 00:00:00+00:00"), (1e300, "1e+300 s after 1970")]
 )
-def test_a_time_is_written_as_people_read_it(seconds: float | None, written: str) -> None:
+def test_a_time_is_printed_in_readable_form(seconds: float | None, written: str) -> None:
     assert when(seconds) == written
 
 
@@ -58,7 +58,7 @@ def _tree(text: str) -> None:
 
 
 @pytest.mark.parametrize("show", [say, note, fail, _table, _tree])
-def test_text_of_another_user_is_printed_with_control_characters_written_out(
+def test_text_of_another_user_is_printed_with_escaped_control_characters(
     show: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     show(ATTACK)
@@ -81,7 +81,7 @@ def test_a_console_on_a_terminal_obeys_its_own_control_characters_only() -> None
     assert "\x1b]" not in stream.getvalue()
 
 
-def test_json_is_printed_with_control_characters_written_out_and_says_the_same(
+def test_json_is_printed_with_escaped_control_characters_and_the_same_value(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write_json({"v": ATTACK})
@@ -92,7 +92,7 @@ def test_json_is_printed_with_control_characters_written_out_and_says_the_same(
 
 
 @pytest.mark.parametrize(("terminal", "shown"), [(True, SHOWN), (False, ATTACK)])
-def test_data_is_printed_as_it_is_but_to_a_terminal(
+def test_data_is_printed_unchanged_except_to_a_terminal(
     *, terminal: bool, shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal, raising=False)
@@ -105,7 +105,7 @@ def test_data_is_printed_as_it_is_but_to_a_terminal(
     assert lines[2] == shown
 
 
-def test_only_one_module_of_the_command_line_prints() -> None:
+def test_a_single_module_of_the_command_line_prints() -> None:
     """Another module would print the control characters of other users' text."""
     folder = Path(headgate.cli.__file__).parent
     found = {

@@ -25,7 +25,7 @@ class Going:
 
 
 class TestFollow:
-    def test_shows_each_line_once_and_ends_with_the_run(self) -> None:
+    def test_following_a_run_prints_each_line_once_and_ends_with_the_run(self) -> None:
         going, shown = Going(("queued", 0), ("running", 1), ("running", 2), ("failed", 3)), list[str]()
 
         last = follow(going.get, "r", shown.append)
@@ -33,7 +33,7 @@ class TestFollow:
         assert shown == ["  line 1", "  line 2", "  line 3"]
         assert last["state"] == "failed"
 
-    def test_shows_a_log_however_long_it_is(self) -> None:
+    def test_following_a_run_prints_a_log_of_any_length(self) -> None:
         shown = list[str]()
 
         follow(Going(("running", 1500), ("succeeded", 3200)).get, "r", shown.append)
@@ -41,7 +41,7 @@ class TestFollow:
         assert len(shown) == len(set(shown)) == 3200
 
     @pytest.mark.parametrize("progress", [{}, {"tasks": 8, "tasks_done": 1}, {"tasks": 8, "bytes": 10_000_000}])
-    def test_can_tell_progress_before_there_is_a_line(self, progress: dict[str, int]) -> None:
+    def test_following_a_run_accepts_progress_before_the_first_line(self, progress: dict[str, int]) -> None:
         last = follow(Going(("running", 0), ("succeeded", 0), progress=progress).get, "r")
 
         assert last["state"] == "succeeded"

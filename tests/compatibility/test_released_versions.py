@@ -25,7 +25,7 @@ from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.lake.relocation import Relocation
-from tests.app.deployment_harness import World, settings_in
+from tests.app.deployment_harness import DeploymentHarness, settings_in
 from tests.threads import served
 
 RELEASED = sorted((Path(__file__).parent / "released").glob("*.tar.gz"))
@@ -137,14 +137,16 @@ def require_rows_as_they_were(found: Mapping[tuple[str, str], list[int]], releas
 
 
 class TestADataFolder:
-    def test_of_an_earlier_version_answers_as_it_did(self, released: Released, deployment: Deployment) -> None:
+    def test_a_data_folder_of_an_earlier_version_answers_as_it_did(
+        self, released: Released, deployment: Deployment
+    ) -> None:
         for id, said in released.organizations.items():
             organization = deployment.organizations.find(said["name"])
             assert organization.id == id
             require_as_it_was(organization, said)
         assert {said["model"] for said in released.organizations.values()} == {"nekt", "y42", "onehouse", "datamesh"}
 
-    def test_of_an_earlier_version_keeps_its_tokens_and_logins(
+    def test_a_data_folder_of_an_earlier_version_keeps_its_tokens_and_logins(
         self, released: Released, deployment: Deployment
     ) -> None:
         for id, said in released.organizations.items():
@@ -152,12 +154,14 @@ class TestADataFolder:
         login = deployment.entrance.authentication.log_in("ann", PASSWORD, {})
         assert deployment.entrance.authentication.principal_of(login.secret) is not None
 
-    def test_of_an_earlier_version_verifies(self, released: Released) -> None:
+    def test_a_data_folder_of_an_earlier_version_verifies(self, released: Released) -> None:
         result = run("log", "verify", "--data", released.folder / "data")
 
         assert result.exit_code == 0, result.output
 
-    def test_of_an_earlier_version_has_its_rows_before_and_after_its_tables_are_moved(self, released: Released) -> None:
+    def test_a_data_folder_of_an_earlier_version_keeps_its_rows_when_its_tables_are_moved(
+        self, released: Released
+    ) -> None:
         settings = settings_in(released.folder)
         before = _rows(settings, released)
         moved = run("warehouse", "move", "--data", released.folder / "data")
@@ -230,7 +234,7 @@ def _rows(settings: Settings, released: Released) -> dict[tuple[str, str], list[
     """Return the values of `n` of every table, as a client of the catalog reads them."""
     deployment, found = open_deployment(settings), dict[tuple[str, str], list[int]]()
     try:
-        world = World(deployment)
+        world = DeploymentHarness(deployment)
         with served(world.app) as address, world.http:
             world.http.base_url = httpx.URL(address)
             for id, said in released.organizations.items():

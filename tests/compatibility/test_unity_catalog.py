@@ -120,14 +120,16 @@ def _answer(system: System, held: Held, operation: Operation) -> str:
 class TestTheModel:
     @settings(deadline=None)
     @given(data=st.data())
-    def test_allows_exactly_what_the_server_does(self, system: System, data: st.DataObject) -> None:
+    def test_the_example_model_allows_exactly_what_the_unity_catalog_server_allows(
+        self, system: System, data: st.DataObject
+    ) -> None:
         """Whatever somebody was given on the way there, each operation is decided as the server's annotation says."""
         operation = data.draw(st.sampled_from(list(_operations())))
         held = data.draw(st.frozensets(st.sampled_from(operation.matters())))
 
         assert _answer(system, held, operation) == ("allow" if operation.allowed(held) else "deny")
 
-    def test_answers_every_case_as_it_expects(self, system: System) -> None:
+    def test_the_example_model_answers_every_case_as_it_expects(self, system: System) -> None:
         outcomes = [run_case(system.world, case) for case in system.cases]
 
         assert [f"{each.case.id}: {each.answer}, {each.why}" for each in outcomes if not each.passed] == []

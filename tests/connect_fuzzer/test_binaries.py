@@ -78,7 +78,7 @@ def test_a_call_is_the_one_that_the_client_of_spark_sends() -> None:
     assert sent.unresolved_function in list(called(binaries.calls()))
 
 
-def test_every_value_is_whole_and_damaged_among_the_bytes_of_mutants() -> None:
+def test_every_value_is_among_the_bytes_of_mutants_whole_and_damaged() -> None:
     wholes = binaries.wholes()
 
     assert set(wholes.values()) <= set(values())
@@ -88,7 +88,7 @@ def test_every_value_is_whole_and_damaged_among_the_bytes_of_mutants() -> None:
         assert damaged & set(values()), name
 
 
-def test_every_kind_is_read_whole_and_damaged() -> None:
+def test_every_kind_of_binary_is_sent_to_functions_whole_and_damaged() -> None:
     literals = {literal for each in called(requests()) for literal in bytes_in(each)}
     for name, content in binaries.wholes().items():
         if name.startswith(("variant", "bloom", "count-min")):
@@ -97,7 +97,7 @@ def test_every_kind_is_read_whole_and_damaged() -> None:
 
 
 @pytest.mark.parametrize("part", ["value", "metadata"])
-def test_a_variant_is_sent_as_rows_of_the_client_are(part: str) -> None:
+def test_a_variant_is_sent_as_rows_of_the_client_whole_and_damaged(part: str) -> None:
     whole = {each: binaries.wholes()[f"variant {each}"] for each in ("value", "metadata")}
     rows = [row for each in (*binaries.calls(), *binaries.damaged_calls()) for row in rows_in(each)]
 
@@ -105,7 +105,7 @@ def test_a_variant_is_sent_as_rows_of_the_client_are(part: str) -> None:
     assert {whole[part], *binaries.damaged(whole[part])} <= {each[part] for each in rows}
 
 
-def test_mutants_have_functions_read_bytes_that_nothing_here_contains() -> None:
+def test_mutants_make_many_functions_read_new_bytes() -> None:
     known = {*values(), *(each for call in called(requests()) for each in bytes_in(call))}
     mutation = Mutation(requests(), texts([], 1, []), values(), ["1"], seed=1)
     found = [mutation.mutant(number) for number in range(2000)]

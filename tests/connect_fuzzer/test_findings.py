@@ -80,7 +80,7 @@ def rise(server: FakeServer, figure: str) -> None:
         Answer(DENIED, "no", [], b"details with marked17"),
     ],
 )
-def test_a_marker_is_seen_in_rows_texts_and_details(answer: Answer) -> None:
+def test_a_marker_is_found_in_rows_texts_and_details(answer: Answer) -> None:
     assert ORACLE.fault(answer) == "an answer has marked rows"
 
 
@@ -89,7 +89,7 @@ def test_a_marker_is_seen_in_rows_texts_and_details(answer: Answer) -> None:
     ["marked17", "71dekram", b"marked17".hex().upper(), NUMBER, str(NUMBER)],
     ids=["text", "backwards", "hexadecimal", "number", "digits"],
 )
-def test_a_marker_is_seen_in_each_form_that_a_query_can_give_it(value: str | int) -> None:
+def test_a_marker_is_found_in_each_form_that_a_query_can_give_it(value: str | int) -> None:
     oracle = Oracle(dict.fromkeys(forms("marked17", NUMBER), "marked rows"))
     rows = pa.record_batch({"a": [value]}).serialize().to_pybytes()
 
@@ -97,12 +97,12 @@ def test_a_marker_is_seen_in_each_form_that_a_query_can_give_it(value: str | int
     assert oracle.fault(Answer(grpc.StatusCode.OK, "", [pa.record_batch({"a": [18]}).serialize().to_pybytes()])) == ""
 
 
-def test_an_error_of_the_gateways_own_is_seen_and_a_refusal_is_none() -> None:
+def test_an_internal_error_of_the_gateway_is_a_fault_and_a_refusal_is_none() -> None:
     assert "KeyError" in ORACLE.fault(Answer(UNKNOWN, "Unexpected <class 'KeyError'>: 3"))
     assert ORACLE.fault(Answer(DENIED, "you may not do this")) == ""
 
 
-def test_an_opened_file_a_listed_folder_and_a_connection_are_seen_once(tmp_path: Path) -> None:
+def test_an_opened_file_a_listed_folder_and_a_connection_are_reported_once(tmp_path: Path) -> None:
     (tmp_path / "home" / ".ssh").mkdir(parents=True)
     file = tmp_path / "home" / ".ssh" / "id_rsa"
     file.write_text("secret", encoding="utf-8")
@@ -117,7 +117,7 @@ def test_an_opened_file_a_listed_folder_and_a_connection_are_seen_once(tmp_path:
         assert until(canaries.touched, lambda: "the connection is not seen") == {"the port"}
 
 
-def test_nothing_is_found_where_nothing_happens(find: Find) -> None:
+def test_a_harmless_run_has_no_findings(find: Find) -> None:
     assert find() == []
 
 
@@ -138,7 +138,7 @@ def test_a_mutant_that_ends_a_task_of_the_server_is_found(server: FakeServer, fi
     assert [each.kind for each in find(end)] == ["task_deaths rose"]
 
 
-def test_a_mutant_that_touches_a_canary_is_found(find: Find, token: Path) -> None:
+def test_a_mutant_that_opens_a_canary_is_found(find: Find, token: Path) -> None:
     def open_token() -> None:
         token.read_bytes()
 
@@ -147,7 +147,7 @@ def test_a_mutant_that_touches_a_canary_is_found(find: Find, token: Path) -> Non
     assert (found.kind, found.mutant and found.mutant.number) == ("canary: the token was touched", BAD)
 
 
-def test_what_no_mutant_alone_brings_about_is_a_finding_too(server: FakeServer, find: Find) -> None:
+def test_a_failure_that_no_single_mutant_repeats_is_a_finding(server: FakeServer, find: Find) -> None:
     def rise_once() -> None:
         if server.spark["driver_starts"] == 1:
             rise(server, "driver_starts")
@@ -165,7 +165,7 @@ def test_a_mutant_with_a_marker_in_its_answer_is_found(find: Find) -> None:
 
 
 @pytest.mark.parametrize(("operations", "processors"), [(1.0, 0.0), (0.0, 1.0)])
-def test_a_statement_that_goes_on_is_found(
+def test_a_statement_that_does_not_end_is_found(
     server: FakeServer, find: Find, operations: float, processors: float
 ) -> None:
     def begin() -> None:
@@ -181,14 +181,14 @@ def test_an_error_of_the_other_user_is_found(find: Find, when: tuple[float, floa
     assert (found.kind, found.detail) == ("the other user's work failed", "no rows")
 
 
-def test_a_work_of_the_other_user_that_stands_still_is_found(find: Find) -> None:
+def test_a_standstill_of_the_work_of_the_other_user_is_found(find: Find) -> None:
     (found,) = find(work=FakeWork(done_at_the_end=0))
 
     assert (found.kind, found.detail) == ("the other user's work failed", "no round was done meanwhile")
 
 
 @pytest.mark.parametrize("figure", RESTARTS)
-def test_an_error_of_the_other_user_during_an_outage_is_one_of_the_outage(
+def test_an_error_of_the_other_user_during_an_outage_is_no_separate_finding(
     server: FakeServer, find: Find, figure: str
 ) -> None:
     found = find(lambda: rise(server, figure), FakeWork([Trouble("unavailable", *ALWAYS)]))
@@ -204,7 +204,7 @@ def test_an_error_of_the_other_user_during_an_outage_is_one_of_the_outage(
         ("task_deaths", Trouble("no rows", *ALWAYS)),
     ],
 )
-def test_no_other_error_of_the_other_user_is_excused_by_an_outage(
+def test_an_outage_excuses_no_unrelated_error_of_the_other_user(
     server: FakeServer, find: Find, figure: str, trouble: Trouble
 ) -> None:
     found = find(lambda: rise(server, figure), FakeWork([trouble]))
@@ -212,7 +212,7 @@ def test_no_other_error_of_the_other_user_is_excused_by_an_outage(
     assert sorted(each.kind for each in found) == [f"{figure} rose", "the other user's work failed"]
 
 
-def test_an_outage_is_from_the_last_look_that_found_spark_well_until_it_is_ready_again(server: FakeServer) -> None:
+def test_an_outage_lasts_from_the_last_healthy_check_until_spark_is_ready_again(server: FakeServer) -> None:
     health, server.ready = Health(server), False
     before = time.monotonic()
     assert health.look() == []
@@ -230,19 +230,19 @@ def test_an_outage_is_from_the_last_look_that_found_spark_well_until_it_is_ready
 @pytest.mark.parametrize(
     ("error", "may_be"), [(AssertionError(), False), (pytest.fail.Exception(), False), (ConnectionError(), True)]
 )
-def test_a_wrong_answer_to_the_other_user_is_of_no_outage(error: BaseException, *, may_be: bool) -> None:
+def test_a_wrong_answer_to_the_other_user_is_not_attributed_to_an_outage(error: BaseException, *, may_be: bool) -> None:
     assert Trouble.of(error, 0.0).may_be_of_outage is may_be
 
 
 @pytest.mark.parametrize("figure", FakeServer().spark)
-def test_a_figure_that_the_server_does_not_say_is_missed_at_the_start(server: FakeServer, figure: str) -> None:
+def test_a_metric_that_the_server_does_not_report_fails_the_start(server: FakeServer, figure: str) -> None:
     del server.spark[figure]
 
     with pytest.raises(AssertionError, match=f"headgate_spark_{figure}"):
         Health(server)
 
 
-def test_the_deaths_of_the_servers_own_tasks_are_missed_at_the_start(server: FakeServer) -> None:
+def test_a_server_that_does_not_report_task_deaths_fails_the_start(server: FakeServer) -> None:
     server.task_deaths = {}
 
     with pytest.raises(AssertionError, match="headgate_task_deaths_total"):
@@ -250,7 +250,7 @@ def test_the_deaths_of_the_servers_own_tasks_are_missed_at_the_start(server: Fak
 
 
 @pytest.mark.parametrize("figure", ["driver_starts", "gateway_starts"])
-def test_a_server_that_has_started_nothing_is_not_looked_at(server: FakeServer, figure: str) -> None:
+def test_a_server_that_has_started_no_spark_fails_the_start(server: FakeServer, figure: str) -> None:
     server.spark[figure] = 0.0
 
     with pytest.raises(AssertionError, match="nothing was started"):
@@ -258,7 +258,7 @@ def test_a_server_that_has_started_nothing_is_not_looked_at(server: FakeServer, 
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux has /proc")
-def test_what_a_process_uses_of_processors_is_seen() -> None:
+def test_the_processor_time_of_a_process_is_measured() -> None:
     before, began = processor_seconds(os.getpid()), time.process_time()
     while time.process_time() - began < 0.1:
         pass
@@ -266,7 +266,7 @@ def test_what_a_process_uses_of_processors_is_seen() -> None:
     assert processor_seconds(os.getpid()) - before >= 0.05
 
 
-def test_the_report_shows_each_kind_once_with_how_often_it_was_found() -> None:
+def test_the_report_shows_each_kind_of_finding_once_with_its_count() -> None:
     report = Report(3, findings=[Finding("a"), Finding("b", detail="first of b"), Finding("b", detail="second of b")])
 
     assert str(report) == "3 mutants (), 3 findings of 2 kinds"

@@ -10,12 +10,12 @@ from tests.connect_fuzzer.trial import fuzz, require_no_findings
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 
 
-def test_mutated_requests_of_a_user_without_rights_reach_nothing(home: Path, toolchain: Toolchain) -> None:
+def test_mutated_requests_of_a_user_without_rights_cause_no_finding(home: Path, toolchain: Toolchain) -> None:
     assert toolchain.guard_jar.exists()
     require_no_findings(fuzz(home, range(400)), 400)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("first", [5000, 10_000])
-def test_five_thousand_mutated_requests_more_reach_nothing(home: Path, first: int) -> None:
+def test_five_thousand_more_mutated_requests_cause_no_finding(home: Path, first: int) -> None:
     require_no_findings(fuzz(home, range(first, first + 5000)), 5000)

@@ -26,14 +26,14 @@ def covered(requests: list[Request]) -> set[tuple[str, str]]:
     return {pair for each in requests for pair in pairs(each.message)}
 
 
-def test_the_recording_is_what_it_says() -> None:
+def test_the_recorded_requests_are_canonical_and_distinct() -> None:
     requests = recorded()
 
     assert [line(each) for each in requests] == RECORDED.read_text(encoding="utf-8").splitlines()
     assert len({line(each) for each in requests}) == len(requests)
 
 
-def test_a_stock_client_was_recorded_with_most_allowed_fields() -> None:
+def test_the_recording_of_a_stock_client_has_most_allowed_fields() -> None:
     allowed = {(name, field) for name, names in ALLOWED.items() for field in names}
 
     assert len(covered(recorded()) & allowed) >= 0.55 * len(allowed)

@@ -20,7 +20,7 @@ def mutation(seed: int = 1) -> Mutation:
     return Mutation(corpus([request()]), texts([], 1, []), values(), ["1"], seed)
 
 
-def test_a_mutant_is_the_same_each_time_it_is_made() -> None:
+def test_a_mutant_depends_on_its_number_and_seed_only() -> None:
     one, other = mutation(), mutation()
 
     assert [one.mutant(n) for n in range(50)] == [other.mutant(n) for n in reversed(range(50))][::-1]
@@ -48,14 +48,14 @@ def test_changed_bytes_differ_and_stay_short() -> None:
     assert sum(change_bytes(b"abcdefgh", chance) == b"abcdefgh" for _ in range(300)) < 30
 
 
-def test_what_is_smaller_has_one_part_less() -> None:
+def test_every_shrink_candidate_is_smaller_than_its_message() -> None:
     found = shrink_candidates(request().message)
 
     assert found
     assert all(each.ByteSize() < request().message.ByteSize() for each in found)
 
 
-def test_a_finding_is_made_as_small_as_it_can_be_and_stays_one() -> None:
+def test_a_finding_is_shrunk_to_the_smallest_message_that_still_fails() -> None:
     message = request("SELECT bad").message
 
     least = shrink(message, lambda each: b"bad" in each.SerializeToString())

@@ -12,6 +12,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.timeout(1200)]
 
 
 @pytest.mark.parametrize("first", [15_000, 20_000])
-def test_five_thousand_mutated_requests_to_a_sandboxed_server_reach_nothing(home: Path, first: int) -> None:
+def test_five_thousand_mutated_requests_to_a_sandboxed_server_cause_no_finding(home: Path, first: int) -> None:
     require_full()
     require_no_findings(fuzz(home, range(first, first + 5000), SandboxLevel.FULL), 5000)

@@ -43,7 +43,7 @@ CREW = GroupId("crew")
 BOT = PrincipalId("bot")
 
 
-class World:
+class OrganizationHarness:
     """One organization behind commands, with a clock that stands until it is set."""
 
     def __init__(self, model: str, *, tree: str | None = None) -> None:
@@ -109,27 +109,27 @@ def role(subject: str, name: str, place: str = ROOT) -> AssignRole:
     return AssignRole(PrincipalId(subject), name, ResourceId(place))
 
 
-def nekt() -> World:
+def nekt() -> OrganizationHarness:
     """Members ann, ben and eve; layers `raw` and `secret` with a table each; the group `crew`."""
-    world = World("nekt")
+    world = OrganizationHarness("nekt")
     world.do(*(AddPrincipal(each, f"{each}@acme.com", "member") for each in PEOPLE), CreateGroup(CREW, "the crew"))
     world.do(resource("raw", "database", LAKE), resource("flights", "table", "raw"))
     world.do(resource("secret", "database", LAKE), resource("salaries", "table", "secret"))
     return world
 
 
-def y42() -> World:
+def y42() -> OrganizationHarness:
     """Members of the organization ann, ben and eve; a space with a module; the team `crew` and the key `bot`."""
-    world = World("y42")
+    world = OrganizationHarness("y42")
     world.do(*(AddPrincipal(each, each, "member") for each in PEOPLE), CreateGroup(CREW, "the crew"))
     world.do(resource("space", "project", ROOT), resource("module", "module", "space"))
     world.do(CreateServicePrincipal(BOT, "the bot"))
     return world
 
 
-def onehouse() -> World:
+def onehouse() -> OrganizationHarness:
     """Account members ann, ben and eve, the first two in the project; two databases of a lake, a cluster, `crew`, `bot`."""
-    world = World("onehouse")
+    world = OrganizationHarness("onehouse")
     world.do(*(AddPrincipal(each, each, "member") for each in PEOPLE))
     world.do(resource("project", "project", ROOT), role(ANN, "member", "project"), role(BEN, "member", "project"))
     world.do(resource("lake", "lake", "project"), resource("cluster", "cluster", "project"))
@@ -139,9 +139,9 @@ def onehouse() -> World:
     return world
 
 
-def datamesh() -> World:
+def datamesh() -> OrganizationHarness:
     """Members ann, ben and eve; the domain `sales` with the teams `shop` and `web`, and `ops`; `product` with a `port`."""
-    world = World("datamesh")
+    world = OrganizationHarness("datamesh")
     world.do(*(AddPrincipal(each, each, "member") for each in PEOPLE))
     world.do(resource("sales", "domain", ROOT), resource("shop", "team", "sales"), resource("web", "team", "sales"))
     world.do(resource("ops", "team", ROOT), resource("product", "data_product", ROOT, owner="shop"))

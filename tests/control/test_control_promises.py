@@ -57,7 +57,11 @@ def _select(control: Control, caller: Caller, table: ResourceId) -> bool:
 
 @few
 @given(st.sampled_from(("viewer", "editor", "manager")), st.sampled_from((RAW, FLIGHTS)), st.booleans())
-def test_promise_4_once_a_revoke_has_returned_it_holds(role: str, place: ResourceId, through_group: bool) -> None:  # noqa: FBT001
+def test_promise_4_a_revoke_takes_effect_once_it_has_returned(
+    role: str,
+    place: ResourceId,
+    through_group: bool,  # noqa: FBT001
+) -> None:
     """Once a revoke has returned, the next question, of a run under way too, is answered without it."""
     subject: SubjectId = CREW if through_group else MEMBER
     control, store = controlled(assigned(subject, role, place), RunStarted(RUN, DELAYS, MEMBER))
@@ -85,7 +89,7 @@ class _Losing:
         self._store.write(*self._changes)
 
 
-def test_promise_6_a_right_that_was_just_taken_gives_nothing() -> None:
+def test_promise_6_a_right_that_was_just_revoked_allows_nothing() -> None:
     """A grant whose grantor lost the right between the decision and the write is decided again, and refused."""
     control, store = controlled(assigned(MEMBER, "manager", RAW))
     store.before_append = _Losing(store, RoleRevoked(MEMBER, "manager", RAW))
@@ -96,7 +100,7 @@ def test_promise_6_a_right_that_was_just_taken_gives_nothing() -> None:
     assert OTHER not in {each.subject for each in control.snapshot.assigned_on(RAW) if each.role == "editor"}
 
 
-def test_promise_6_a_name_that_was_just_taken_is_taken() -> None:
+def test_promise_6_a_name_that_was_just_taken_is_refused() -> None:
     """Two that make the same name at once: one of them makes it, the other is told so and nothing is overwritten."""
     control, store = controlled()
     store.before_append = _Losing(store, ResourceCreated(ResourceId("theirs"), "table", RAW, "new"))
@@ -109,7 +113,7 @@ def test_promise_6_a_name_that_was_just_taken_is_taken() -> None:
     assert store.at == {}
 
 
-def test_promise_6_what_another_process_wrote_meanwhile_is_kept() -> None:
+def test_promise_6_a_write_of_another_process_is_not_overwritten() -> None:
     """A write that is still allowed after a lost race lands after the other one, and both hold."""
     control, store = controlled()
     store.before_append = _Losing(store, assigned(OTHER, "viewer", RAW))
@@ -120,7 +124,7 @@ def test_promise_6_what_another_process_wrote_meanwhile_is_kept() -> None:
     assert after.assignments[MEMBER]
 
 
-def test_promise_9_what_cannot_be_written_did_not_happen() -> None:
+def test_promise_9_a_change_that_cannot_be_written_has_no_effect() -> None:
     """If the log cannot be written, the change did not happen: no later decision knows of it."""
 
     class Full(FakeStore):
@@ -139,7 +143,7 @@ def test_promise_9_what_cannot_be_written_did_not_happen() -> None:
     assert not _select(control, Caller(MEMBER), FLIGHTS)
 
 
-def test_promise_7_a_run_makes_the_declared_table_and_no_other() -> None:
+def test_promise_7_a_run_creates_the_declared_table_and_no_other() -> None:
     """A run makes the tables that its pipeline declares, by name and database, and no other."""
     control, _ = controlled(RunStarted(RUN, LOAD, ADMIN), ResourceDeleted(FLIGHTS))
     run = Caller(ADMIN, run=RUN)
@@ -164,7 +168,7 @@ def test_promise_7_a_run_stops_when_its_run_as_loses_the_right_or_leaves() -> No
     assert not _select(control, run, FLIGHTS)
 
 
-def test_promise_7_who_edits_a_pipeline_lends_it_their_own_rights() -> None:
+def test_promise_7_an_editor_of_a_pipeline_becomes_its_run_as() -> None:
     """Who changes a pipeline becomes its run-as: nobody borrows another's rights by editing."""
     control, _ = controlled(assigned(MEMBER, "editor", RAW))
 
@@ -174,7 +178,7 @@ def test_promise_7_who_edits_a_pipeline_lends_it_their_own_rights() -> None:
         control.execute(AssignRole(OTHER, "viewer", RAW), Caller(MEMBER))
 
 
-def test_promise_5_the_gate_words_a_hidden_name_as_a_missing_one() -> None:
+def test_promise_5_a_hidden_and_a_missing_name_are_refused_in_the_same_words() -> None:
     """Asked by name through the gate, the texts for a hidden and a missing name differ in the name alone."""
     control, _ = controlled(assigned(MEMBER, "viewer", FLIGHTS))
     gate = NameAuthorizer(control, RefusalMessages(Names()))
@@ -214,7 +218,7 @@ def test_promise_5_a_command_on_a_hidden_id_and_on_a_missing_one_are_refused_ali
                 control.execute(command, caller)
 
 
-def test_promise_11_a_table_made_again_is_a_new_one() -> None:
+def test_promise_11_a_recreated_table_has_none_of_the_old_assignments() -> None:
     """A table that is dropped and made again under its name holds none of the old assignments and edges."""
     control, _ = controlled(assigned(MEMBER, "viewer", FLIGHTS), assigned(MEMBER, "viewer", PLANES))
     assert control.is_visible(Caller(MEMBER), DELAYS)

@@ -42,31 +42,31 @@ def allowed(past: Past) -> bool:
 
 class TestARevision:
     @pytest.mark.parametrize("revision", range(1, 6))
-    def test_has_the_facts_that_were_written_up_to_it(self, revision: int) -> None:
+    def test_a_revision_has_the_facts_that_were_written_up_to_it(self, revision: int) -> None:
         changes = [change for entry in LOG[:revision] for change in entry.changes]
 
         assert then(revision).facts == fold(Snapshot(), changes, revision)
 
-    def test_has_the_time_at_which_it_was_written(self) -> None:
+    def test_a_revision_has_the_time_at_which_it_was_written(self) -> None:
         # By the end of the assignment it would be a deny now.
         assert then(3).now == 300.0
         assert allowed(then(3))
         assert not allowed(then(2))
 
-    def test_has_the_models_that_were_in_force(self) -> None:
+    def test_a_revision_has_the_models_that_were_in_force(self) -> None:
         assert then(3).models == {NEKT.name: NEKT}
         assert then(4).models == {NEKT.name: NEKT, "other": OTHER}
         assert then(5).models == {NEKT.name: LATER}
 
-    def test_that_is_not_there_yet_is_refused(self) -> None:
+    def test_a_future_revision_is_refused(self) -> None:
         with pytest.raises(PastError, match="there is no revision 6 yet; the newest is 5"):
             then(6)
 
-    def test_whose_model_is_not_known_is_refused(self) -> None:
+    def test_a_revision_with_an_unknown_model_source_is_refused(self) -> None:
         with pytest.raises(PastError, match="the source of the model `other` that was in force at revision 4"):
             then(4, {NEKT.hash: NEKT})
 
-    def test_that_nobody_tells_apart_is_refused(self) -> None:
+    def test_a_revision_that_cannot_be_separated_from_later_ones_is_refused(self) -> None:
         with pytest.raises(PastError, match="revision 2 is not told apart from what came after it, up to revision 3"):
             as_of(history((replace(LOG[0], changes=PEOPLE + THINGS), LOG[2])), 2, KNOWN)
 

@@ -61,11 +61,11 @@ def test_an_organization_has_at_most_a_hundred_keys(keys: int, left: bool) -> No
 
 
 @pytest.mark.parametrize(("ends", "before"), [(None, True), (NOW + 1, True), (NOW, False), (NOW - 1, False)])
-def test_an_agreement_is_over_at_its_end(ends: float | None, before: bool) -> None:  # noqa: FBT001 - the same
+def test_an_agreement_expires_at_its_end(ends: float | None, before: bool) -> None:  # noqa: FBT001 - the same
     assert holds("before_end", *REQUESTED, AccessApproved(ACCESS, 0, ends), on=ACCESS) is before
 
 
-def test_what_is_no_agreement_has_no_end_to_be_before() -> None:
+def test_a_resource_that_is_no_agreement_is_never_before_its_end() -> None:
     assert not holds("before_end", on=FLIGHTS)
 
 
@@ -81,7 +81,7 @@ def test_a_request_is_in_one_state_at_a_time() -> None:
     assert not holds("requested", on=FLIGHTS)
 
 
-def test_the_author_is_who_asked_and_nobody_else() -> None:
+def test_the_author_condition_holds_for_the_author_of_the_request_only() -> None:
     change = (ResourceCreated(REQUEST, "change_request", PROJECT, "r"), ChangeRequested(REQUEST, FLIGHTS, MEMBER))
 
     assert holds("author", *REQUESTED, on=ACCESS)
@@ -91,17 +91,17 @@ def test_the_author_is_who_asked_and_nobody_else() -> None:
 
 
 class TestDomains:
-    def test_ones_own_is_all_of_what_the_organization_is_given(self) -> None:
+    def test_the_own_domain_condition_holds_for_the_domain_of_the_user_only(self) -> None:
         known = PrincipalAdded(PrincipalId("known"), "user", {"domain": ("a.example",)})
 
         assert holds("own_domain", known, who=PrincipalId("known"), given={"domain": ("a.example",)})
         assert not holds("own_domain", known, who=PrincipalId("known"), given={"domain": ("b.example",)})
 
-    def test_who_has_none_does_not_own_the_absence_of_one(self) -> None:
+    def test_a_user_without_a_domain_has_no_own_domain(self) -> None:
         assert not holds("own_domain", given={"domain": ()})
         assert not holds("own_domain", who=PrincipalId("nobody"), given={"domain": ()})
 
-    def test_one_is_free_until_an_organization_has_it(self) -> None:
+    def test_a_domain_is_free_until_an_organization_has_it(self) -> None:
         taken = ResourceCreated(ResourceId("x"), "organization", ROOT, "x", attributes={"domain": ("a.example",)})
 
         assert not holds("free_domain", taken, given={"domain": ("a.example",)})
@@ -125,7 +125,7 @@ def test_a_table_is_published_on_main_and_on_the_branches_that_its_layer_names()
     assert published == [True, True, False, False]
 
 
-def test_a_member_is_who_holds_a_role_on_this_very_resource_now() -> None:
+def test_the_member_condition_requires_a_current_role_on_the_resource_itself() -> None:
     assert holds("subject_is_member", assigned(OTHER, "viewer", FLIGHTS), on=FLIGHTS, subject=OTHER)
     assert not holds("subject_is_member", assigned(OTHER, "viewer", FLIGHTS, NOW), on=FLIGHTS, subject=OTHER)
     assert not holds("subject_is_member", assigned(OTHER, "viewer", PROJECT), on=FLIGHTS, subject=OTHER)
@@ -133,25 +133,25 @@ def test_a_member_is_who_holds_a_role_on_this_very_resource_now() -> None:
 
 
 class TestCustomRoles:
-    def test_may_hold_what_the_model_lets_them_and_nothing_more(self) -> None:
+    def test_the_permissions_condition_holds_only_if_the_model_knows_every_permission(self) -> None:
         assert DATAMESH.custom_roles
         one = min(DATAMESH.custom_roles.of)
 
         assert holds("permissions_known", given={"permissions": (one,)})
         assert not holds("permissions_known", given={"permissions": (one, "no such")})
 
-    def test_are_known_when_every_name_is(self) -> None:
+    def test_the_known_role_condition_holds_only_if_every_name_is_defined(self) -> None:
         defined = CustomRoleDefined("steward", ())
 
         assert holds("role_is_known", defined, given={"name": ("steward",)})
         assert not holds("role_is_known", defined, given={"name": ("steward", "other")})
 
-    def test_are_held_when_anybody_holds_one(self) -> None:
+    def test_the_held_role_condition_holds_if_any_principal_holds_the_role(self) -> None:
         assert holds("role_is_held", given={"name": ("owner",)})
         assert not holds("role_is_held", given={"name": ("nobody has it",)})
 
 
-def test_a_term_looks_where_its_root_says() -> None:
+def test_a_condition_reads_the_operand_that_its_root_names() -> None:
     """The same word of the resource, of its parent and of the question are three operands."""
     layer, table = ResourceId("layer"), ResourceId("table")
     facts = snapshot(

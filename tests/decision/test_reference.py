@@ -60,19 +60,19 @@ newcomer: member
 """Neither role includes the other, so that neither is the weaker one."""
 
 
-def test_an_assignment_ends_at_its_end() -> None:
+def test_an_assignment_expires_at_its_end() -> None:
     assert not allows(snapshot(assigned(MEMBER, "viewer", RAW, NOW)), MEMBER, "table.select", FLIGHTS)
     assert allows(snapshot(assigned(MEMBER, "viewer", RAW, NOW + 1)), MEMBER, "table.select", FLIGHTS)
 
 
-def test_who_holds_no_role_on_the_organization_holds_nothing() -> None:
+def test_a_principal_without_a_role_on_the_organization_is_allowed_nothing() -> None:
     facts = snapshot(assigned(STRANGER, "manager", RAW), assigned(ALL, "viewer", FLIGHTS))
 
     assert not allows(facts, STRANGER, "table.select", FLIGHTS)
     assert allows(facts, MEMBER, "table.select", FLIGHTS)
 
 
-def test_a_pipeline_gives_the_roles_that_are_held_on_everything_it_touches() -> None:
+def test_a_pipeline_gives_only_the_roles_held_on_every_declared_table() -> None:
     two = {"two": load_model(TWO_ROLES, ACTIONS, "two.yaml", CONDITIONS)}
     mixed = [("member", "organization"), ("reader", FLIGHTS), ("writer", PLANES)]
     governed = GovernedBy(PROJECT, "two", two["two"].hash)
@@ -100,14 +100,14 @@ def test_pipelines_that_name_each_other_end_in_a_deny() -> None:
     assert allows(facts, OWNER, "source.delete", LOAD)
 
 
-def test_an_owner_can_still_delete_a_pipeline_that_names_what_is_gone() -> None:
+def test_an_owner_can_delete_a_pipeline_that_names_a_deleted_table() -> None:
     facts = snapshot(assigned(MEMBER, "manager", RAW), ResourceDeleted(FLIGHTS))
 
     assert allows(facts, OWNER, "query.delete", DELAYS)
     assert not allows(facts, MEMBER, "query.describe", DELAYS)
 
 
-def test_a_decision_says_which_table_decided() -> None:
+def test_a_decision_names_the_weakest_table() -> None:
     facts = snapshot(assigned(MEMBER, "manager", FLIGHTS), assigned(MEMBER, "viewer", PLANES))
     decision = ask(facts, MEMBER, "query.describe", DELAYS)
 
@@ -116,14 +116,14 @@ def test_a_decision_says_which_table_decided() -> None:
     assert (decision.model, decision.revision) == (f"{NEKT.name} {NEKT.version}", 1)
 
 
-def test_a_deny_says_what_is_missing() -> None:
+def test_a_deny_names_the_missing_role_and_its_resource() -> None:
     missing = ask(snapshot(assigned(MEMBER, "viewer", RAW)), MEMBER, "table.insert", FLIGHTS).missing
 
     assert missing is not None
     assert (missing.code, missing.resource, missing.roles[0]) == ("no-role", FLIGHTS, "editor")
 
 
-def test_a_fix_that_nobody_could_make_is_none() -> None:
+def test_a_fix_without_an_approver_is_not_offered() -> None:
     facts = snapshot(assigned(MEMBER, "viewer", RAW))
     question = Question(Caller(MEMBER), "table.insert", FLIGHTS)
     alone = fold(facts, (PrincipalRemoved(OWNER), PrincipalRemoved(ADMIN)), 2)

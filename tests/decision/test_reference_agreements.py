@@ -37,7 +37,7 @@ def may(answers: Answers, who: PrincipalId, action: str, resource: ResourceId) -
     return answers.check(Question(Caller(who), action, resource), NOW).allowed
 
 
-def test_it_gives_its_consumer_read_on_what_the_port_serves_and_nothing_else(start: EngineFactory) -> None:
+def test_an_agreement_gives_its_consumer_only_read_on_the_served_table(start: EngineFactory) -> None:
     answers = asking(start)
 
     assert may(answers, MEMBER, "table.select", FLIGHTS)
@@ -46,7 +46,7 @@ def test_it_gives_its_consumer_read_on_what_the_port_serves_and_nothing_else(sta
     assert not may(answers, MEMBER, "table.delete_rows", FLIGHTS)
 
 
-def test_lists_say_the_same(start: EngineFactory) -> None:
+def test_lists_agree_with_the_decisions_about_an_agreement(start: EngineFactory) -> None:
     answers = asking(start)
 
     assert answers.list_resources(Caller(MEMBER), "table.select", NOW) == (FLIGHTS,)
@@ -56,7 +56,7 @@ def test_lists_say_the_same(start: EngineFactory) -> None:
     assert MEMBER not in answers.list_principals("table.select", PLANES, NOW)
 
 
-def test_it_follows_the_port_to_another_table(start: EngineFactory) -> None:
+def test_an_agreement_follows_its_port_to_another_table(start: EngineFactory) -> None:
     answers = asking(start, RelationsSet(PORT, {"serves": edges(PLANES)}))
 
     assert may(answers, MEMBER, "table.select", PLANES)

@@ -65,7 +65,7 @@ def _allowed(facts: Snapshot, question: Question) -> bool:
 
 @few
 @given(WORLDS, SEVERAL)
-def test_promise_1_taking_the_assignments_that_a_decision_names_denies(
+def test_promise_1_revoking_the_assignments_that_an_allow_names_denies(
     facts: Snapshot, several: list[Question]
 ) -> None:
     """Every allow names the assignments that it rests on: without these it is a deny."""
@@ -78,7 +78,7 @@ def test_promise_1_taking_the_assignments_that_a_decision_names_denies(
 
 @few
 @given(WORLDS, QUESTIONS)
-def test_promise_1_no_assignment_allows_nothing(facts: Snapshot, question: Question) -> None:
+def test_promise_1_facts_without_assignments_allow_nothing(facts: Snapshot, question: Question) -> None:
     """Where nothing is assigned, nothing is allowed; nor is anything in empty facts."""
     assert not _allowed(facts._replace(assignments=Map()), question)
     assert not _allowed(Snapshot(), question)
@@ -99,7 +99,7 @@ def test_promise_1_data_and_pipelines_follow_the_levels(facts: Snapshot, who: Pr
 
 @few
 @given(WORLDS, st.sampled_from(DATA), st.sampled_from(PRINCIPALS), st.sampled_from(PRINCIPALS))
-def test_promise_1_nobody_gives_more_than_the_model_lets(
+def test_promise_1_a_principal_assigns_no_more_than_the_model_allows(
     facts: Snapshot, place: ResourceId, who: PrincipalId, whom: PrincipalId
 ) -> None:
     """Managers give and take up to editor, owners and admins every level, to who is in the organization."""
@@ -115,7 +115,7 @@ def test_promise_1_nobody_gives_more_than_the_model_lets(
 
 @few
 @given(WORLDS, SEVERAL, ASSIGNMENTS)
-def test_promise_1_more_assignments_never_take_away(
+def test_promise_1_another_assignment_never_turns_an_allow_into_a_deny(
     facts: Snapshot, several: list[Question], more: RoleAssigned
 ) -> None:
     """One more assignment never turns an allow into a deny."""
@@ -160,7 +160,7 @@ def test_promise_2_a_disabled_stream_does_not_count(facts: Snapshot, id: Resourc
 
 @few
 @given(WORLDS, st.sampled_from(PIPELINES))
-def test_promise_2_an_empty_pipeline_is_not_an_open_one(facts: Snapshot, id: ResourceId) -> None:
+def test_promise_2_an_empty_pipeline_is_closed_to_every_member(facts: Snapshot, id: ResourceId) -> None:
     """A pipeline that touches nothing and names no layer is closed to every member."""
     after = apply(facts, RelationsSet(id, {}))
 
@@ -169,7 +169,9 @@ def test_promise_2_an_empty_pipeline_is_not_an_open_one(facts: Snapshot, id: Res
 
 @few
 @given(WORLDS, st.sampled_from(PIPELINES), st.sampled_from(DATABASES))
-def test_promise_2_with_every_stream_off_the_layers_decide(facts: Snapshot, id: ResourceId, layer: ResourceId) -> None:
+def test_promise_2_the_layers_decide_if_every_stream_is_disabled(
+    facts: Snapshot, id: ResourceId, layer: ResourceId
+) -> None:
     """A pipeline whose streams are all off is as open as the layers that it would write to, off or not."""
     edges = facts.resources[id].relations["output_layers"]
     off = tuple(replace(edge, target=layer, enabled=False) for edge in edges)
@@ -207,7 +209,7 @@ def test_promise_3_a_token_never_does_more_than_its_principal(facts: Snapshot, q
 
 @few
 @given(WORLDS, OWN_QUESTIONS)
-def test_promise_3_a_token_dies_with_its_principal(facts: Snapshot, question: Question) -> None:
+def test_promise_3_a_token_ends_with_its_principal(facts: Snapshot, question: Question) -> None:
     """A token that was revoked, or whose principal left, is dead, also when the principal comes back."""
     principal = facts.tokens[TOKEN].principal
     asked = replace(question, caller=Caller(principal, TOKEN))
@@ -221,7 +223,7 @@ def test_promise_3_a_token_dies_with_its_principal(facts: Snapshot, question: Qu
 
 @few
 @given(WORLDS, QUESTIONS, st.data())
-def test_promise_4_after_a_revoke_nothing_is_allowed_by_it(
+def test_promise_4_a_revoked_assignment_allows_nothing(
     facts: Snapshot, question: Question, data: st.DataObject
 ) -> None:
     """After a revoke no decision rests on what was revoked, and none is allowed that was not before."""
@@ -235,7 +237,7 @@ def test_promise_4_after_a_revoke_nothing_is_allowed_by_it(
 
 @few
 @given(WORLDS, CALLERS, st.sampled_from((*DATABASES, *DATA)), st.sampled_from([*ACTIONS]))
-def test_promise_5_a_hidden_name_and_a_missing_one_are_answered_alike(
+def test_promise_5_a_hidden_and_a_missing_name_are_answered_alike(
     facts: Snapshot, caller: Caller, id: ResourceId, action: str
 ) -> None:
     """Asked by name, a resource that the caller may not discover is answered as one that does not exist."""
@@ -257,7 +259,9 @@ def test_promise_5_a_hidden_name_and_a_missing_one_are_answered_alike(
 
 @few
 @given(WORLDS, questions(st.builds(Caller, st.sampled_from(PRINCIPALS), st.none(), st.just(RUN))))
-def test_promise_7_a_run_touches_what_is_declared_and_its_run_as_may(facts: Snapshot, question: Question) -> None:
+def test_promise_7_a_run_may_do_only_declared_actions_that_its_run_as_may_do(
+    facts: Snapshot, question: Question
+) -> None:
     """A run is allowed exactly what its pipeline declares and its run-as principal may do by itself."""
     run = facts.runs[RUN]
     resource = facts.resources.get(question.resource)
@@ -271,7 +275,9 @@ def test_promise_7_a_run_touches_what_is_declared_and_its_run_as_may(facts: Snap
 
 @few
 @given(WORLDS, st.sampled_from([*ACTIONS]), st.sampled_from(RESOURCES))
-def test_promise_7_a_run_reaches_nothing_but_the_edges(facts: Snapshot, action: str, id: ResourceId) -> None:
+def test_promise_7_a_run_is_denied_every_resource_that_no_edge_names(
+    facts: Snapshot, action: str, id: ResourceId
+) -> None:
     """Not even an owner's run reaches what no enabled edge of its pipeline names, nor anything once it has ended."""
     run = facts.runs[RUN]
     owners = facts._replace(runs=facts.runs.set(RUN, replace(run, run_as=OWNER)))
@@ -327,7 +333,9 @@ def test_promise_10_an_explanation_agrees_with_the_decision(facts: Snapshot, que
 
 @few
 @given(WORLDS, CALLERS, st.sampled_from(RESOURCES))
-def test_promise_10_to_discover_is_to_be_allowed_something(facts: Snapshot, caller: Caller, id: ResourceId) -> None:
+def test_promise_10_a_resource_is_discoverable_if_an_action_on_it_is_allowed(
+    facts: Snapshot, caller: Caller, id: ResourceId
+) -> None:
     """A resource is discovered by exactly those to whom an action on it is allowed."""
     own = [name for name in ACTIONS if name.partition(".")[0] == facts.resources[id].type]
 
@@ -336,7 +344,7 @@ def test_promise_10_to_discover_is_to_be_allowed_something(facts: Snapshot, call
 
 @few
 @given(WORLDS, QUESTIONS)
-def test_promise_10_a_fix_fixes_and_its_approvers_may_make_it(facts: Snapshot, question: Question) -> None:
+def test_promise_10_a_fix_allows_and_its_approvers_may_make_it(facts: Snapshot, question: Question) -> None:
     """Every fix turns the deny into an allow, less of it does not, and each approver may make their part."""
     for fix in explain(MODELS, facts, question, NOW).fixes:
         made = [RoleAssigned(fix.subject, each.role, each.resource, NEKT.name) for each in fix.assignments]
@@ -353,7 +361,7 @@ def test_promise_10_a_fix_fixes_and_its_approvers_may_make_it(facts: Snapshot, q
 
 @few
 @given(WORLDS, QUESTIONS)
-def test_promise_5_a_fix_is_for_who_may_know(facts: Snapshot, question: Question) -> None:
+def test_promise_5_a_caller_that_may_not_see_a_resource_gets_no_fix(facts: Snapshot, question: Question) -> None:
     """Who may not discover the resource, or one that the question also names, is told no fix and no approver."""
     concerned = [id for ids in question.on.values() for id in ids]
     if NEKT.roles_granting(question.action) or not concerned:
@@ -377,7 +385,7 @@ def test_promise_11_a_rename_changes_no_decision(
 
 @few
 @given(WORLDS, CALLERS, st.sampled_from(DATA), st.sampled_from([*ACTIONS]))
-def test_promise_11_a_name_used_again_gives_nothing(
+def test_promise_11_a_reused_name_gives_no_former_rights(
     facts: Snapshot, caller: Caller, id: ResourceId, action: str
 ) -> None:
     """A table that is made under the name of a deleted one is decided on like any other new table there."""
@@ -392,7 +400,7 @@ def test_promise_11_a_name_used_again_gives_nothing(
 
 @few
 @given(WORLDS, QUESTIONS)
-def test_promise_11_who_comes_back_holds_nothing(facts: Snapshot, question: Question) -> None:
+def test_promise_11_a_returning_principal_holds_nothing(facts: Snapshot, question: Question) -> None:
     """Somebody who left and is added again holds nothing of what was theirs, in person or through a chosen group."""
     principal = question.caller.principal
     back = fold(facts, (PrincipalRemoved(principal), PrincipalAdded(principal, "user")), 2)

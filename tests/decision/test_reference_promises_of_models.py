@@ -42,7 +42,7 @@ BOTH = {NEKT.name: NEKT, ONEHOUSE.name: ONEHOUSE}
 
 @few
 @given(WORLDS, st.lists(_OF_LAB, min_size=1, max_size=5), SEVERAL)
-def test_promise_1_another_model_opens_nothing_here(
+def test_promise_1_an_assignment_of_another_model_changes_no_decision(
     facts: Snapshot, theirs: list[RoleAssigned], several: list[Question]
 ) -> None:
     """An assignment under one model changes no decision on what another model governs."""
@@ -55,7 +55,7 @@ def test_promise_1_another_model_opens_nothing_here(
 
 @few
 @given(WORLDS, st.lists(_OF_LAB, max_size=4), ASSIGNMENTS, CALLERS, _IN_LAB, st.sampled_from([*ACTIONS]))
-def test_promise_1_nor_does_this_one_there(
+def test_promise_1_an_assignment_of_the_home_model_changes_no_decision_elsewhere(
     facts: Snapshot, theirs: list[RoleAssigned], more: RoleAssigned, caller: Caller, id: ResourceId, action: str
 ) -> None:
     """Nor do the home model's roles, an owner's too, act in a project that another model governs."""
@@ -82,7 +82,7 @@ _DATES = st.sampled_from((None, NOW - 1, NOW, NOW + 1))
 
 @few
 @given(WORLDS, st.sampled_from(PRINCIPALS), _DATES, _DATES, st.sampled_from((*DATA, *DATA[:1] * 5)), _READING)
-def test_promise_1_an_active_agreement_gives_read_and_nothing_else(
+def test_promise_1_an_active_agreement_gives_read_only(
     facts: Snapshot, who: PrincipalId, starts: float | None, ends: float | None, id: ResourceId, action: str
 ) -> None:
     """An active agreement gives its consumer read on the tables that the port serves, from its start to its end, and nothing else."""

@@ -16,17 +16,17 @@ def with_spread(term: Condition) -> Model:
 
 @pytest.mark.parametrize("model", [NEKT, Y42, ONEHOUSE, DATAMESH], ids=lambda model: model.name)
 @pytest.mark.parametrize("type", ["database", "table"])
-def test_no_shipped_model_does(model: Model, type: str) -> None:
+def test_visibility_is_uniform_under_every_shipped_model(model: Model, type: str) -> None:
     assert alike(model, type)
 
 
 @pytest.mark.parametrize("root", ["self", "parent", "named"])
-def test_a_model_does_whose_spread_looks_at_them(root: str) -> None:
+def test_a_condition_on_each_table_prevents_uniform_visibility(root: str) -> None:
     assert not alike(with_spread(Condition(root, "kept", ("open",))), "table")
 
 
 @pytest.mark.parametrize(("on", "same"), [("organization", True), ("database", False), ("table", False)])
-def test_a_model_does_with_a_switch_on_each_of_them(on: str, same: bool) -> None:  # noqa: FBT001
+def test_visibility_is_uniform_unless_a_switch_is_set_below_the_organization(on: str, same: bool) -> None:  # noqa: FBT001
     model = with_spread(Condition("setting", "open", ("yes",)))
 
     known = {**NEKT.settings, "open": Setting("open", on, ("yes", "no"), "yes")}
@@ -34,7 +34,7 @@ def test_a_model_does_with_a_switch_on_each_of_them(on: str, same: bool) -> None
     assert alike(replace(model, settings=known), "table") is same
 
 
-def test_a_model_does_that_asks_more_where_a_relation_leads_somewhere() -> None:
+def test_an_optional_requirement_on_a_relation_prevents_uniform_visibility() -> None:
     more = Requirement(
         (), (RequiredRole("self", None, "viewer"), RequiredRole("self", "inputs", "viewer", optional=True))
     )

@@ -5,23 +5,23 @@ from itertools import count
 
 import pytest
 
-from tests.app.deployment_harness import Place, World, world_in
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, world_in
 
-Make = Callable[..., Place]
+Make = Callable[..., OrganizationClient]
 """Makes an organization of a model, with or without the model of an ownership tree next to it."""
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("api")) as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
-def make(world: World) -> Make:
+def make(world: DeploymentHarness) -> Make:
     numbers = count()
 
-    def made(model: str = "nekt", tree: str | None = None) -> Place:
+    def made(model: str = "nekt", tree: str | None = None) -> OrganizationClient:
         return world.organization(f"acme-{next(numbers)}", model, tree)
 
     return made

@@ -7,7 +7,7 @@ import time
 import httpx
 import pytest
 
-from tests.endpoints.auth.auth_harness import World
+from tests.endpoints.auth.auth_harness import AuthHarness
 from tests.endpoints.http.asgi_client import guarded
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
@@ -30,7 +30,7 @@ LONGEST_SECONDS = 0.05
 @pytest.mark.parametrize("body", BODIES)
 def test_no_body_of_a_caller_without_a_credential_holds_up_the_event_loop(path: str, body: str) -> None:
     content_type, content = BODIES[body]
-    app, taken = guarded(World().app), list[float]()
+    app, taken = guarded(AuthHarness().app), list[float]()
 
     async def send() -> None:
         transport = httpx.ASGITransport(app, client=("127.0.0.1", 5))

@@ -43,11 +43,11 @@ print(sha256(dump_checkpoint(fold(Snapshot(), SAMPLES, 7))).hexdigest())
 """
 
 
-def test_the_bytes_are_those_of_the_checkpoints_that_exist() -> None:
+def test_a_checkpoint_has_the_same_bytes_as_existing_ones() -> None:
     assert sha256(CONTENT).hexdigest() == "c5544103df003584ba8b8a70ac14091b06b064e5f54de6d95798e028f54390ce"
 
 
-def test_a_shape_of_other_fields_needs_another_number() -> None:
+def test_a_checkpoint_shape_with_other_fields_needs_another_checksum() -> None:
     """A checkpoint has no names of fields: read as another shape, its values would get wrong meanings."""
     assert (hex(_SHAPE_SUM), crc32(_spelled(_SHAPE).encode())) == ("0x62c61f98", 3810152842)
 
@@ -69,37 +69,39 @@ def _spelled(shape: Shape) -> str:
 class TestRoundTrip:
     @few
     @given(histories(), st.integers(min_value=0, max_value=2**40))
-    def test_gives_the_snapshot_that_the_changes_give(self, changes: list[c.Change], revision: int) -> None:
+    def test_a_loaded_checkpoint_equals_the_snapshot_of_any_history(
+        self, changes: list[c.Change], revision: int
+    ) -> None:
         facts = fold(BEGUN, changes, revision)
 
         assert load_checkpoint(dump_checkpoint(facts)) == facts
 
-    def test_holds_of_every_kind_of_fact(self) -> None:
+    def test_a_loaded_checkpoint_has_every_kind_of_fact(self) -> None:
         assert load_checkpoint(CONTENT) == FACTS
         assert all(FACTS)
 
-    def test_holds_of_nothing(self) -> None:
+    def test_a_loaded_checkpoint_of_an_empty_snapshot_is_empty(self) -> None:
         assert load_checkpoint(dump_checkpoint(Snapshot())) == Snapshot()
 
-    def test_holds_of_text_of_any_kind(self) -> None:
+    def test_a_loaded_checkpoint_has_text_with_any_characters(self) -> None:
         odd = ("", "\0", "é\n", "\U0001f512", "\ud800")
         facts = fold(FACTS, (c.CustomRoleDefined(each, (each,)) for each in odd), 8)
 
         assert load_checkpoint(dump_checkpoint(facts)) == facts
 
-    def test_goes_on_with_changes(self) -> None:
+    def test_a_loaded_checkpoint_accepts_further_changes(self) -> None:
         more = (c.ResourceDeleted(ROOT), c.OrganizationCreated(ROOT, "nekt", "abc"))
 
         assert fold(load_checkpoint(CONTENT), more, 9) == fold(FACTS, more, 9)
 
-    def test_gives_the_same_bytes_in_every_process(self) -> None:
+    def test_a_checkpoint_has_the_same_bytes_in_every_process(self) -> None:
         command = [sys.executable, "-c", _DUMP]
         environment = {**os.environ, "PYTHONHASHSEED": "1"}
         other = subprocess.run(command, cwd=_SRC, env=environment, capture_output=True, text=True, check=True)
 
         assert other.stdout.strip() == sha256(CONTENT).hexdigest()
 
-    def test_leaves_the_garbage_collector_as_it_was(self) -> None:
+    def test_loading_a_checkpoint_leaves_the_garbage_collector_as_it_was(self) -> None:
         load_checkpoint(CONTENT)
         assert gc.isenabled()
 
@@ -108,7 +110,7 @@ class TestRoundTrip:
         assert not gc.isenabled()
         gc.enable()
 
-    def test_keeps_what_it_gives_from_the_garbage_collector(self) -> None:
+    def test_the_garbage_collector_does_not_track_a_loaded_snapshot(self) -> None:
         gc.unfreeze()
 
         loaded = load_checkpoint(CONTENT)
@@ -119,14 +121,14 @@ class TestRoundTrip:
 
 class TestRefusal:
     @given(st.integers(min_value=0, max_value=len(CONTENT) - 1), st.integers(min_value=1, max_value=255))
-    def test_of_a_byte_that_changed(self, at: int, change: int) -> None:
+    def test_a_checkpoint_with_a_changed_byte_is_refused(self, at: int, change: int) -> None:
         damaged = CONTENT[:at] + bytes((CONTENT[at] ^ change,)) + CONTENT[at + 1 :]
 
         with pytest.raises(CheckpointError):
             load_checkpoint(damaged)
 
     @given(st.integers(min_value=0, max_value=len(CONTENT) - 1))
-    def test_of_an_end_that_is_cut_off(self, at: int) -> None:
+    def test_a_checkpoint_with_a_cut_off_end_is_refused(self, at: int) -> None:
         with pytest.raises(CheckpointError):
             load_checkpoint(CONTENT[:at])
 
@@ -149,7 +151,7 @@ class TestRefusal:
             "more than was written",
         ],
     )
-    def test_says_what_to_do(self, content: bytes, message: str) -> None:
+    def test_the_refusal_of_a_checkpoint_says_what_to_do(self, content: bytes, message: str) -> None:
         with pytest.raises(CheckpointError, match=message):
             load_checkpoint(content)
 
@@ -157,13 +159,13 @@ class TestRefusal:
 class TestAssembly:
     @few
     @given(histories())
-    def test_makes_every_index_that_the_fold_keeps(self, changes: list[c.Change]) -> None:
+    def test_a_built_snapshot_has_every_index_that_the_fold_maintains(self, changes: list[c.Change]) -> None:
         facts = fold(BEGUN, changes, 9)
         assignments = [each for place in facts.assignments_on for each in facts.assigned_on(ResourceId(place))]
 
         assert build_snapshot(facts_of(facts), assignments) == facts
 
-    def test_needs_every_fact_of_a_snapshot_but_its_indexes_and_assignments(self) -> None:
+    def test_bulk_facts_are_the_fields_of_a_snapshot_without_indexes_and_assignments(self) -> None:
         made = {"children", "referrers", "memberships", "actors_of", "assignments", "assignments_on"}
 
         assert {each.name for each in fields(Facts)} == set(Snapshot._fields) - made

@@ -53,7 +53,7 @@ def test_a_sample_of_every_change_type_exists() -> None:
     assert {type(sample) for sample in SAMPLES} == set(get_args(c.Change))
 
 
-def test_every_sample_is_written_as_logs_that_exist_have_it() -> None:
+def test_every_sample_is_encoded_as_in_existing_logs() -> None:
     recorded = (Path(__file__).parent / "encoded_samples.jsonl").read_text(encoding="utf-8")
 
     assert "".join(f"{json.dumps(encode(sample))}\n" for sample in SAMPLES) == recorded
@@ -113,7 +113,7 @@ _NO_CHANGES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("value", _NO_CHANGES.values(), ids=_NO_CHANGES)
-def test_what_is_no_change_is_refused(value: Any) -> None:
+def test_a_value_that_is_no_change_is_refused(value: Any) -> None:
     with pytest.raises(FactsError):
         decode(value)
 
@@ -126,20 +126,20 @@ def test_the_refusal_names_the_field() -> None:
 class TestFactsFile:
     @few
     @given(histories(), st.integers(min_value=0, max_value=9))
-    def test_gives_the_snapshot_that_its_changes_give(self, changes: list[c.Change], revision: int) -> None:
+    def test_a_facts_file_gives_the_snapshot_of_its_changes(self, changes: list[c.Change], revision: int) -> None:
         lines = list(write_facts([*BEGINNING, *changes], revision))
 
         assert read_facts(lines) == fold(BEGUN, changes, revision)
         assert read_facts(f"{line}\n" for line in lines) == read_facts(lines)
 
-    def test_has_one_line_for_each_change(self) -> None:
+    def test_a_facts_file_has_one_line_for_each_change(self) -> None:
         lines = list(write_facts(SAMPLES, 3))
 
         assert len(lines) == len(SAMPLES) + 1
         assert not any("\n" in line for line in lines)
         assert lines[0] == _HEADER
 
-    def test_of_the_document_can_be_read(self) -> None:
+    def test_the_example_facts_file_of_the_document_can_be_read(self) -> None:
         document = Path(__file__).parents[2] / "docs" / "facts-file.md"
         example = document.read_text(encoding="utf-8").split("```json\n")[1].split("```")[0]
 
@@ -147,7 +147,7 @@ class TestFactsFile:
         assert facts.revision == 12
         assert facts.full_name(c.ResourceId("flights")) == ("lake", "raw", "flights")
 
-    def test_may_have_empty_lines(self) -> None:
+    def test_a_facts_file_may_have_empty_lines(self) -> None:
         assert read_facts([_HEADER, "", " \n"]) == Snapshot(revision=3)
 
     @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ class TestFactsFile:
             ),
         ],
     )
-    def test_is_refused_with_the_line_that_does_not_fit(self, lines: list[str], message: str) -> None:
+    def test_a_broken_facts_file_is_refused_with_the_number_of_the_line(self, lines: list[str], message: str) -> None:
         with pytest.raises(FactsError) as caught:
             read_facts(lines)
 
@@ -189,7 +189,7 @@ def _entries(*changes: c.Change) -> list[LogEntry]:
 class TestFactsFileWithEntries:
     @few
     @given(histories())
-    def test_gives_the_state_after_each_of_them(self, changes: list[c.Change]) -> None:
+    def test_a_facts_file_with_entries_gives_the_state_after_each_entry(self, changes: list[c.Change]) -> None:
         entries = _entries(*BEGINNING, *changes)
 
         states = list(read_history(write_history(entries, len(entries))))
@@ -198,13 +198,13 @@ class TestFactsFileWithEntries:
         for state in states:
             assert state.facts == fold(Snapshot(), [*BEGINNING, *changes][: state.facts.revision], state.facts.revision)
 
-    def test_says_which_models_were_in_force(self) -> None:
+    def test_a_facts_file_with_entries_names_the_models_in_force(self) -> None:
         made = c.OrganizationCreated(c.ResourceId("o"), "nekt", "1")
         entries = _entries(made, c.GovernedBy(made.organization, "nekt", "2"))
 
         assert [state.sources for state in read_history(write_history(entries, 2))] == [{"nekt": "1"}, {"nekt": "2"}]
 
-    def test_may_hold_entries_without_changes(self) -> None:
+    def test_a_facts_file_may_have_entries_without_changes(self) -> None:
         assert [state.facts.revision for state in read_history([_HEADER, *_MARKED])] == [1, 3]
 
     @pytest.mark.parametrize(
@@ -218,7 +218,9 @@ class TestFactsFileWithEntries:
             ([json.dumps(encode(SAMPLES[0])), *_MARKED], "line 3: the revision of an entry is a number above"),
         ],
     )
-    def test_is_refused_with_the_line_that_does_not_fit(self, lines: list[str], message: str) -> None:
+    def test_a_facts_file_with_broken_entries_is_refused_with_the_number_of_the_line(
+        self, lines: list[str], message: str
+    ) -> None:
         with pytest.raises(FactsError) as caught:
             list(read_history([_HEADER, *lines]))
 

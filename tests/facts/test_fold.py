@@ -58,20 +58,22 @@ def given_to(subject: PrincipalId, role: str, place: ResourceId, reason: str = "
 class TestEveryHistory:
     @few
     @given(histories(), st.integers(min_value=1, max_value=5))
-    def test_gives_the_same_at_once_and_step_by_step(self, changes: list[c.Change], cut: int) -> None:
+    def test_a_history_folds_to_the_same_snapshot_at_once_and_step_by_step(
+        self, changes: list[c.Change], cut: int
+    ) -> None:
         steps = accumulate(changes, apply, initial=BEGUN)
 
         assert fold([*steps][-1], (), 9) == fold(fold(BEGUN, changes[:cut], 4), changes[cut:], 9)
 
     @few
     @given(histories())
-    def test_leaves_every_index_as_it_would_be_made_from_scratch(self, changes: list[c.Change]) -> None:
+    def test_every_index_equals_the_index_that_is_built_from_scratch(self, changes: list[c.Change]) -> None:
         for facts in accumulate(changes, apply, initial=BEGUN):
             assert facts == _reindexed(facts)
 
     @few
     @given(histories())
-    def test_changes_no_snapshot_in_place(self, changes: list[c.Change]) -> None:
+    def test_a_change_modifies_no_earlier_snapshot(self, changes: list[c.Change]) -> None:
         steps = list(accumulate(changes, apply, initial=BEGUN))
         before = [repr(step) for step in steps]
 
@@ -82,7 +84,7 @@ class TestEveryHistory:
 
     @few
     @given(histories(), st.sampled_from(("u1", "s1", "All", "g1", "team", "t1", "q", "k1", "a1", "c1")))
-    def test_leaves_no_trace_of_what_goes(self, changes: list[c.Change], id: str) -> None:
+    def test_a_deletion_leaves_no_trace_of_the_deleted_id(self, changes: list[c.Change], id: str) -> None:
         facts = apply(fold(BEGUN, changes, 9), c.ResourceDeleted(ResourceId(id)))
 
         assert id not in _named(facts)
@@ -90,7 +92,7 @@ class TestEveryHistory:
 
     @few
     @given(histories())
-    def test_is_the_same_after_a_deletion_of_what_never_was(self, changes: list[c.Change]) -> None:
+    def test_deleting_a_resource_that_never_existed_changes_nothing(self, changes: list[c.Change]) -> None:
         facts = fold(BEGUN, changes, 9)
 
         assert apply(facts, c.ResourceDeleted(ResourceId("never"))) == facts
@@ -179,7 +181,7 @@ class TestAChangeSharesWhatItDoesNotTouch:
         ],
         ids=lambda value: type(value).__name__ if isinstance(value, c.RoleAssigned | c.RoleRevoked) else None,
     )
-    def test_by_field(self, change: c.Change, touched: set[str]) -> None:
+    def test_a_change_replaces_only_the_fields_that_it_concerns(self, change: c.Change, touched: set[str]) -> None:
         facts = after(change)
 
         changed = {each for each in Snapshot._fields if getattr(facts, each) is not getattr(FACTS, each)}
@@ -187,7 +189,7 @@ class TestAChangeSharesWhatItDoesNotTouch:
 
 
 class TestOrganization:
-    def test_is_the_root_and_its_own_parent(self) -> None:
+    def test_an_organization_is_the_root_and_its_own_parent(self) -> None:
         facts = fold(Snapshot(), SAMPLES[:1], 1)
 
         assert facts.resources == Map({ROOT: Resource(ROOT, "organization", ROOT, ROOT, None, {})})
@@ -195,37 +197,37 @@ class TestOrganization:
         assert (facts.organization, facts.model, facts.model_hash) == (ROOT, "nekt", "abc")
         assert list(facts.ancestors(ROOT)) == []
 
-    def test_can_be_of_another_type(self) -> None:
+    def test_an_organization_can_be_of_another_type(self) -> None:
         facts = apply(Snapshot(), c.OrganizationCreated(ROOT, "onehouse", "abc", "platform"))
 
         assert facts.resources[ROOT].type == "platform"
 
-    def test_has_to_be_there_first(self) -> None:
+    def test_a_change_before_the_organization_exists_is_refused(self) -> None:
         with pytest.raises(KeyError, match="organization"):
             apply(Snapshot(), c.GroupCreated(CREW))
 
 
 class TestPrincipals:
-    def test_have_kind_end_and_attributes(self) -> None:
+    def test_a_principal_has_a_kind_an_end_and_attributes(self) -> None:
         assert FACTS.principals[ANNA] == Principal("user", None, {"domain": ("example.org",)})
         assert FACTS.principals[BEN] == Principal("user", 77.0, {})
         assert FACTS.principals[ROBOT].kind == "service_principal"
 
-    def test_of_the_service_kind_are_resources_too(self) -> None:
+    def test_a_service_principal_is_a_resource_too(self) -> None:
         robot = FACTS.resources[ResourceId(ROBOT)]
 
         assert robot == Resource(ResourceId(ROBOT), "service_principal", ROOT, ROBOT, None, {}, {"scope": ("team",)})
         assert FACTS.children[ROOT][ROBOT] == ROBOT
         assert ANNA not in FACTS.resources
 
-    def test_keep_one_set_of_attributes_as_principal_and_resource(self) -> None:
+    def test_a_service_principal_has_the_same_attributes_as_principal_and_resource(self) -> None:
         facts = after(c.AttributesSet(ResourceId(ROBOT), {"scope": ("organization",)}))
 
         assert facts.principals[ROBOT].attributes == facts.resources[ResourceId(ROBOT)].attributes
         assert facts.principals[ROBOT].attributes == {"scope": ("organization",)}
         assert ANNA not in after(c.AttributesSet(TABLE, {})).resources
 
-    def test_take_memberships_assignments_tokens_and_run_as_along(self) -> None:
+    def test_removing_a_principal_removes_its_memberships_assignments_tokens_and_run_as(self) -> None:
         facts = after(c.PrincipalRemoved(ANNA), c.PrincipalRemoved(ROBOT))
 
         assert not {ANNA, ROBOT} & set(facts.principals)
@@ -238,17 +240,17 @@ class TestPrincipals:
         assert not {TOKEN, ROBOT} & set(facts.resources)
         assert TOKEN not in facts.children[PROJECT]
 
-    def test_expire_and_no_longer(self) -> None:
+    def test_the_expiry_of_a_principal_can_be_removed(self) -> None:
         assert after(c.PrincipalExpires(BEN, None)).principals[BEN].ends is None
 
 
 class TestGroups:
-    def test_are_resources_of_their_own_id(self) -> None:
+    def test_a_group_is_a_resource_with_the_same_id(self) -> None:
         assert FACTS.resources[ResourceId(CREW)] == Resource(
             ResourceId(CREW), "group", ROOT, CREW, None, {}, {"managed_by": ("directory",)}
         )
 
-    def test_that_are_built_in_hold_every_user_and_no_service(self) -> None:
+    def test_a_built_in_group_has_every_user_and_no_service_principal(self) -> None:
         later = apply(FACTS, c.GroupCreated(GroupId("later"), built_in=True))
 
         assert FACTS.groups[ALL] == Group(frozenset((ANNA, BEN)), built_in=True)
@@ -257,14 +259,14 @@ class TestGroups:
         assert later.groups_of(BEN) == {ALL, GroupId("later")}
         assert FACTS.groups_of(ROBOT) == frozenset()
 
-    def test_have_members_that_come_and_go(self) -> None:
+    def test_a_group_gains_and_loses_members(self) -> None:
         facts = after(c.MemberAdded(CREW, BEN), c.MemberRemoved(CREW, ANNA))
 
         assert facts.groups[CREW].members == {BEN}
         assert facts.groups_of(BEN) == {ALL, CREW}
         assert facts.groups_of(ANNA) == {ALL}
 
-    def test_go_with_what_was_assigned_to_them_and_on_them(self) -> None:
+    def test_deleting_a_group_deletes_the_assignments_to_it_and_on_it(self) -> None:
         facts = after(given_to(BEN, "viewer", ResourceId(CREW)), c.GroupDeleted(CREW))
 
         assert CREW not in facts.groups
@@ -272,24 +274,24 @@ class TestGroups:
         assert not {CREW, BEN} & set(facts.assignments)
         assert TABLE not in facts.assignments_on
 
-    def test_that_are_not_there_get_no_members(self) -> None:
+    def test_a_missing_group_accepts_no_members(self) -> None:
         with pytest.raises(KeyError):
             after(c.MemberAdded(GroupId("nobody"), BEN))
 
 
 class TestTokens:
-    def test_act_as_their_principal(self) -> None:
+    def test_a_token_acts_as_its_principal(self) -> None:
         assert FACTS.tokens[TOKEN] == Token(ROBOT, 12.5, (TABLE,), ("table.select",))
         assert FACTS.actors_of[ROBOT] == {TOKEN}
         assert ANNA not in FACTS.tokens
 
-    def test_are_resources_where_they_have_a_parent(self) -> None:
+    def test_a_token_with_a_parent_is_a_resource(self) -> None:
         facts = after(c.TokenIssued(TokenId("k3"), BEN))
 
         assert FACTS.resources[ResourceId(TOKEN)] == Resource(ResourceId(TOKEN), "token", PROJECT, TOKEN, None, {})
         assert "k3" not in facts.resources
 
-    def test_that_are_revoked_are_gone_with_what_was_assigned_on_them(self) -> None:
+    def test_revoking_a_token_deletes_it_and_the_assignments_on_it(self) -> None:
         facts = after(given_to(BEN, "viewer", ResourceId(TOKEN)), c.TokenRevoked(TOKEN))
 
         assert TOKEN not in facts.tokens
@@ -297,26 +299,26 @@ class TestTokens:
         assert ROBOT not in facts.actors_of
         assert BEN not in facts.assignments
 
-    def test_go_with_the_project_they_lie_in(self) -> None:
+    def test_deleting_a_project_deletes_the_tokens_in_it(self) -> None:
         assert TOKEN not in after(c.ResourceDeleted(PROJECT)).tokens
 
 
 class TestResources:
-    def test_are_what_their_change_says(self) -> None:
+    def test_a_resource_has_the_fields_of_its_creation(self) -> None:
         assert FACTS.resources[TABLE] == Resource(TABLE, "table", RAW, "vols", ANNA, {}, {"branch": ("main", "dev")})
 
-    def test_need_a_parent(self) -> None:
+    def test_a_resource_needs_an_existing_parent(self) -> None:
         with pytest.raises(KeyError):
             after(c.ResourceCreated(ResourceId("x"), "table", ResourceId("nowhere"), "x"))
 
-    def test_renamed_there_and_back_are_as_before(self) -> None:
+    def test_a_resource_that_is_renamed_there_and_back_is_as_before(self) -> None:
         there = after(c.ResourceRenamed(TABLE, LAKE, "elsewhere"))
 
         assert there.find(("lake", "elsewhere")) == there.resources[TABLE]
         assert there.find(("lake", "raw", "vols")) is None
         assert fold(there, (c.ResourceRenamed(TABLE, RAW, "vols"),), 7) == FACTS
 
-    def test_that_are_deleted_take_all_below_along(self) -> None:
+    def test_deleting_a_resource_deletes_everything_below_it(self) -> None:
         facts = after(c.ResourceDeleted(LAKE))
 
         assert not {LAKE, RAW, TABLE} & set(facts.resources)
@@ -325,7 +327,7 @@ class TestResources:
         assert CREW not in facts.assignments
         assert TABLE not in facts.assignments_on
 
-    def test_that_are_deleted_take_settings_and_model_along(self) -> None:
+    def test_deleting_a_resource_deletes_its_settings_and_its_model(self) -> None:
         facts = after(c.ResourceDeleted(PROJECT))
 
         assert PROJECT not in facts.settings
@@ -333,20 +335,20 @@ class TestResources:
         assert PIPELINE not in facts.run_as
         assert facts.actors_of.get(ANNA) is None
 
-    def test_that_are_deleted_are_still_named_by_the_edges_to_them(self) -> None:
+    def test_an_edge_still_names_a_deleted_resource(self) -> None:
         facts = after(c.ResourceDeleted(TABLE))
 
         assert facts.resources[PIPELINE].edges("outputs") == (c.Edge(TABLE),)
         assert facts.referrers[TABLE] == {PIPELINE, PORT}
 
-    def test_that_are_teams_take_what_was_assigned_to_them_along(self) -> None:
+    def test_deleting_a_team_deletes_the_assignments_to_it(self) -> None:
         outside = c.ResourceCreated(ResourceId("op2"), "output_port", PROJECT, "other")
         facts = after(outside, given_to(PrincipalId(TEAM), "consumer", ResourceId("op2")), c.ResourceDeleted(TEAM))
 
         assert TEAM not in facts.assignments
         assert ResourceId("op2") not in facts.assignments_on
 
-    def test_have_these_relations_and_no_others(self) -> None:
+    def test_new_relations_replace_all_former_relations_of_a_resource(self) -> None:
         facts = after(c.RelationsSet(PIPELINE, {"inputs": (c.Edge(RAW, enabled=False), c.Edge(RAW, name="b"))}))
 
         assert facts.referrers[TABLE] == {PORT}
@@ -354,10 +356,10 @@ class TestResources:
         assert facts.resources[PIPELINE].edges("inputs") == (c.Edge(RAW, name="b"),)
         assert facts.resources[PIPELINE].edges("outputs") == ()
 
-    def test_have_these_attributes_and_no_others(self) -> None:
+    def test_new_attributes_replace_all_former_attributes_of_a_resource(self) -> None:
         assert after(c.AttributesSet(TABLE, {"kind": ("view",)})).resources[TABLE].attributes == {"kind": ("view",)}
 
-    def test_have_settings_that_the_nearest_decides(self) -> None:
+    def test_the_nearest_setting_above_a_resource_applies_to_it(self) -> None:
         facts = after(c.SettingChanged(ROOT, "plan", "starter"), c.SettingChanged(ROOT, "edition", "x"))
 
         assert facts.setting(TABLE, "plan") == "growth"
@@ -365,7 +367,7 @@ class TestResources:
         assert facts.setting(TABLE, "edition") == "x"
         assert facts.setting(TABLE, "unset") is None
 
-    def test_are_governed_by_their_project_and_the_tree_of_the_organization(self) -> None:
+    def test_a_resource_is_governed_by_its_project_and_the_tree_of_the_organization(self) -> None:
         facts = after(c.GovernedBy(PROJECT, "y42", "h"), c.GovernedBy(ROOT, "datamesh", "h"))
 
         assert FACTS.governing(TABLE) == ("nekt", None)
@@ -374,7 +376,7 @@ class TestResources:
 
 
 class TestAssignments:
-    def test_say_everything_that_their_change_says(self) -> None:
+    def test_an_assignment_has_every_field_of_its_change(self) -> None:
         assert FACTS.assignments[CREW] == Map(
             {
                 ("viewer", TABLE, "because"): Assignment(
@@ -385,7 +387,7 @@ class TestAssignments:
         assert list(FACTS.assigned_on(TABLE)) == list(FACTS.assignments[CREW].values())
         assert list(FACTS.assigned_on(RAW)) == []
 
-    def test_for_two_reasons_are_two(self) -> None:
+    def test_assignments_for_two_reasons_are_two(self) -> None:
         twice = (given_to(BEN, "viewer", RAW), given_to(BEN, "viewer", RAW, "why"))
         facts = after(*twice)
 
@@ -393,19 +395,19 @@ class TestAssignments:
         assert after(*reversed(twice)) == facts
         assert list(after(*twice, c.RoleRevoked(BEN, "viewer", RAW)).assignments[BEN]) == [("viewer", RAW, "why")]
 
-    def test_made_again_are_replaced(self) -> None:
+    def test_an_assignment_that_is_made_again_replaces_the_first(self) -> None:
         again = c.RoleAssigned(BEN, "viewer", RAW, "y42", ANNA, 5.0)
         facts = after(given_to(BEN, "viewer", RAW), again)
 
         assert [each.model for each in facts.assignments[BEN].values()] == ["y42"]
         assert facts.assignments_on[RAW] == Map({BEN: (("viewer", RAW, ""),)})
 
-    def test_given_and_taken_leave_nothing(self) -> None:
+    def test_an_assignment_that_is_granted_and_revoked_leaves_nothing(self) -> None:
         facts = after(given_to(BEN, "viewer", RAW), c.RoleRevoked(BEN, "viewer", RAW))
 
         assert facts._replace(revision=7) == FACTS
 
-    def test_that_were_never_given_are_taken_without_effect(self) -> None:
+    def test_revoking_an_assignment_that_does_not_exist_changes_nothing(self) -> None:
         never = (
             c.RoleRevoked(CREW, "viewer", TABLE),
             c.RoleRevoked(CREW, "editor", TABLE, "because"),
@@ -414,7 +416,7 @@ class TestAssignments:
 
         assert after(*never)._replace(revision=7) == FACTS
 
-    def test_hold_from_their_start_to_before_their_end(self) -> None:
+    def test_an_assignment_is_in_force_from_its_start_until_before_its_end(self) -> None:
         held = FACTS.assignments[CREW]["viewer", TABLE, "because"]
 
         assert [held.holds_at(now) for now in (0.9, 1.0, 98.9, 99.0)] == [False, True, True, False]
@@ -422,20 +424,20 @@ class TestAssignments:
 
 
 class TestCustomRoles:
-    def test_are_defined_and_deleted(self) -> None:
+    def test_a_custom_role_is_defined_and_deleted(self) -> None:
         assert FACTS.custom_roles == Map({"steward": frozenset(("editor", "viewer"))})
         assert not after(c.CustomRoleDeleted("steward")).custom_roles
 
 
 class TestRuns:
-    def test_begin_and_end(self) -> None:
+    def test_a_run_begins_and_ends(self) -> None:
         assert list(FACTS.runs) == [RUN]
         assert (FACTS.runs[RUN].pipeline, FACTS.runs[RUN].run_as) == (PIPELINE, ANNA)
         assert not after(c.RunEnded(RUN, "succeeded")).runs
         with pytest.raises(KeyError):
             after(c.RunEnded(RunId("n9"), "succeeded"))
 
-    def test_use_the_rights_of_whoever_was_set_last(self) -> None:
+    def test_a_pipeline_runs_as_the_principal_that_was_set_last(self) -> None:
         facts = after(c.RunAsSet(PIPELINE, BEN))
 
         assert facts.run_as[PIPELINE] == BEN
@@ -443,7 +445,7 @@ class TestRuns:
 
 
 class TestNames:
-    def test_are_found_from_the_lake_down(self) -> None:
+    def test_a_resource_is_found_by_its_names_from_the_lake_down(self) -> None:
         assert FACTS.full_name(TABLE) == ("lake", "raw", "vols")
         assert FACTS.find(("lake", "raw", "vols")) == FACTS.resources[TABLE]
         assert FACTS.find(("delays",)) == FACTS.resources[PIPELINE]
@@ -451,6 +453,6 @@ class TestNames:
         assert FACTS.full_name(ResourceId(CREW)) == (CREW,)
 
     @pytest.mark.parametrize("names", [(), ("raw",), ("lake", "raw", "flights"), ("All",), ("the team",)])
-    def test_that_are_not_there_are_not_found(self, names: tuple[str, ...]) -> None:
+    def test_an_unknown_name_is_not_found(self, names: tuple[str, ...]) -> None:
         assert FACTS.find(names) is None
         assert Snapshot().find(names) is None

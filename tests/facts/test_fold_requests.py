@@ -24,7 +24,7 @@ from tests.facts.test_fold import CONSUMED, FACTS, after, given_to
 
 
 class TestAccess:
-    def test_is_a_resource_and_a_request(self) -> None:
+    def test_requesting_access_creates_a_resource_and_an_agreement(self) -> None:
         facts = after(c.AccessRequested(ResourceId("a3"), PORT, BEN, ANNA))
 
         assert facts.resources[ResourceId("a3")] == Resource(
@@ -38,12 +38,12 @@ class TestAccess:
         assert facts.agreements[ResourceId("a3")] == Agreement(PORT, BEN, ANNA, "requested")
         assert facts.referrers[PORT] == {ACCESS, REQUEST, "a3"}
 
-    def test_is_approved_for_a_time(self) -> None:
+    def test_an_access_is_approved_for_a_time(self) -> None:
         facts = after(c.AccessApproved(ACCESS, 8.0, 9.0))
 
         assert facts.agreements[ACCESS] == Agreement(PORT, TEAM, ANNA, "approved", 8.0, 9.0)
 
-    def test_that_is_terminated_takes_what_was_assigned_for_it(self) -> None:
+    def test_terminating_an_access_revokes_the_roles_assigned_for_it(self) -> None:
         other = given_to(PrincipalId(TEAM), "consumer", PORT, "other")
         facts = after(other, c.AccessEnded(ACCESS, "terminated"))
 
@@ -51,13 +51,13 @@ class TestAccess:
         assert list(facts.assignments[TEAM]) == [("consumer", PORT, "other")]
         assert ACCESS in facts.resources
 
-    def test_that_is_rejected_takes_nothing(self) -> None:
+    def test_rejecting_an_access_revokes_no_role(self) -> None:
         facts = after(c.AccessEnded(ACCESS, "rejected"))
 
         assert facts.agreements[ACCESS].state == "rejected"
         assert list(facts.assignments[TEAM]) == [CONSUMED]
 
-    def test_that_is_deleted_is_gone_with_what_was_assigned_for_it(self) -> None:
+    def test_deleting_an_access_revokes_the_roles_assigned_for_it(self) -> None:
         facts = after(c.AccessDeleted(ACCESS))
 
         assert ACCESS not in facts.agreements
@@ -65,25 +65,25 @@ class TestAccess:
         assert TEAM not in facts.assignments
         assert facts.referrers[PORT] == {REQUEST}
 
-    def test_that_is_not_there_is_not_approved(self) -> None:
+    def test_an_access_that_does_not_exist_cannot_be_approved(self) -> None:
         with pytest.raises(KeyError):
             after(c.AccessApproved(ResourceId("a9"), 1.0, None))
 
 
 class TestChangeRequests:
-    def test_are_resources_about_a_resource(self) -> None:
+    def test_a_change_request_is_a_resource_about_a_resource(self) -> None:
         assert FACTS.resources[REQUEST] == Resource(
             REQUEST, "change_request", ROOT, REQUEST, BEN, {"of": (c.Edge(PORT),)}
         )
         assert FACTS.change_requests[REQUEST] == ChangeRequest(PORT, BEN, "approved")
         assert after(c.ChangeDecided(REQUEST, "rejected")).change_requests[REQUEST].state == "rejected"
 
-    def test_that_are_deleted_are_gone(self) -> None:
+    def test_a_deleted_change_request_is_gone(self) -> None:
         assert REQUEST not in after(c.ResourceDeleted(REQUEST)).change_requests
 
 
 class TestRequests:
-    def test_are_filed_about_a_resource_or_a_name_and_decided(self) -> None:
+    def test_a_request_is_filed_about_a_resource_or_a_name_and_decided(self) -> None:
         first, second = RequestId("r8"), RequestId("r9")
         filed = (c.RequestFiled(first, BEN, "table.select", TABLE), c.RequestFiled(second, BEN, "table.select", None))
         facts = after(*filed, c.RequestDecided(first, "rejected"))

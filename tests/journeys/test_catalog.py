@@ -12,7 +12,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 from pyiceberg.view.metadata import ViewVersion
 
-from tests.app.deployment_harness import Place, World, world_in
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, world_in
 from tests.view_version import view_version
 
 SCHEMA = Schema(NestedField(1, "n", LongType()))
@@ -21,14 +21,14 @@ VERSION = view_version("secret")
 HIDDEN, MISSING = "hidden", "absent"
 
 
-def _catalog(world: World, who: str, place: Place | None = None) -> RestCatalog:
+def _catalog(world: DeploymentHarness, who: str, place: OrganizationClient | None = None) -> RestCatalog:
     at = place or world
     uri = f"{world.http.base_url}".rstrip("/") + f"{at.address}/iceberg"
     return RestCatalog("lake", uri=uri, token=at.tokens[who])
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     """`ed` edits `raw`; of `hidden`, with the table `salaries` and the view `wages`, he knows nothing."""
     folder: Path = tmp_path_factory.mktemp("world")
     with world_in(folder) as opened:
@@ -82,7 +82,7 @@ BODIES: dict[str, Any] = {
 _OF_NO_NAME = {"GET /v1/config", "GET /v1/namespaces", "POST /v1/namespaces"}
 
 
-def catalog_routes(world: World) -> set[str]:
+def catalog_routes(world: DeploymentHarness) -> set[str]:
     """Return every route of the catalog, as `GET /v1/config`."""
     paths: dict[str, dict[str, Any]] = world.app.openapi()["paths"]
     catalog = {path.removeprefix("/iceberg"): methods for path, methods in paths.items() if path.startswith("/iceberg")}
@@ -100,7 +100,7 @@ def filled(value: Any, namespace: str, table: str) -> Any:
     return value
 
 
-def _asked(world: World, route: str, namespace: str, table: str) -> tuple[int, bytes, list[str]]:
+def _asked(world: DeploymentHarness, route: str, namespace: str, table: str) -> tuple[int, bytes, list[str]]:
     """Return what somebody who knows nothing of it is told, with the names themselves taken out."""
     method, _, template = route.partition(" ")
     path = template.format(namespace=namespace, table=table, view=table)
@@ -116,13 +116,15 @@ def _asked(world: World, route: str, namespace: str, table: str) -> tuple[int, b
 
 
 class TestHiddenIsMissing:
-    def test_every_route_about_a_name_is_tried(self, world: World) -> None:
+    def test_every_route_about_a_name_is_tried(self, world: DeploymentHarness) -> None:
         routes = catalog_routes(world)
 
         assert BODIES.keys() <= routes
         assert {each for each in routes if each.startswith("POST") and each not in BODIES} <= _OF_NO_NAME
 
-    def test_through_every_route_byte_by_byte(self, world: World) -> None:
+    def test_every_route_answers_with_the_same_bytes_for_hidden_and_missing_names(
+        self, world: DeploymentHarness
+    ) -> None:
         for route in catalog_routes(world) - _OF_NO_NAME:
             for name in ("salaries", "wages"):
                 there = _asked(world, route, HIDDEN, name)
@@ -131,16 +133,16 @@ class TestHiddenIsMissing:
                 # To register takes a right on the lake, which everybody who sees something in it knows.
                 assert there[0] == (403 if route.endswith("/register") else 404), route
 
-    def test_lists_leave_out_what_is_hidden(self, world: World) -> None:
+    def test_a_list_leaves_out_hidden_namespaces(self, world: DeploymentHarness) -> None:
         assert _catalog(world, "ed").list_namespaces() == [("raw",)]
 
-    def test_nothing_was_changed_by_asking(self, world: World) -> None:
+    def test_requests_about_hidden_names_change_nothing(self, world: DeploymentHarness) -> None:
         assert _catalog(world, "owner").table_exists((HIDDEN, "salaries"))
         assert _catalog(world, "owner").view_exists((HIDDEN, "wages"))
 
 
 class TestRealRights:
-    def test_an_editor_makes_changes_and_renames_views_and_a_rename_needs_more(self, world: World) -> None:
+    def test_an_editor_creates_and_loads_a_view_and_may_not_drop_it(self, world: DeploymentHarness) -> None:
         catalog = _catalog(world, "ed")
         catalog.create_view(("raw", "seen"), SCHEMA, ViewVersion.model_validate(VERSION))
 
@@ -151,7 +153,7 @@ class TestRealRights:
             catalog.drop_view(("raw", "seen"))
         _catalog(world, "owner").drop_view(("raw", "seen"))
 
-    def test_an_editor_changes_properties_and_registers_nothing(self, world: World) -> None:
+    def test_an_editor_changes_properties_and_registers_no_table(self, world: DeploymentHarness) -> None:
         catalog = _catalog(world, "ed")
         catalog.update_namespace_properties("raw", updates={"comment": "ours"})
         assert catalog.load_namespace_properties("raw") == {"comment": "ours"}
@@ -164,8 +166,8 @@ class TestRealRights:
         assert owner.register_table(("raw", "back"), path).metadata.schema() == SCHEMA
         owner.drop_table(("raw", "back"))
 
-    def test_a_table_made_again_has_none_of_the_old_assignments_and_a_renamed_one_keeps_them(
-        self, world: World
+    def test_a_recreated_table_has_no_former_assignments_and_a_renamed_one_keeps_them(
+        self, world: DeploymentHarness
     ) -> None:
         owner = _catalog(world, "owner")
         owner.create_table(("secret", "shared"), SCHEMA)
@@ -182,7 +184,7 @@ class TestRealRights:
 
 
 class TestEachOrganization:
-    def test_has_a_lake_of_its_own_at_its_address(self, world: World) -> None:
+    def test_an_organization_has_a_lake_of_its_own_at_its_address(self, world: DeploymentHarness) -> None:
         other = world.organization("elsewhere", "nekt")
         there = _catalog(world, "owner", other)
         there.create_namespace("theirs")
@@ -193,7 +195,7 @@ class TestEachOrganization:
         assert other.control.snapshot.find(("lake", "theirs", "t")) is not None
         assert str(made.metadata.table_uuid) not in world.deployment.home.control.snapshot.resources
 
-    def test_knows_nobody_of_another(self, world: World) -> None:
+    def test_an_organization_does_not_know_a_caller_of_another(self, world: DeploymentHarness) -> None:
         headers = {"authorization": f"Bearer {world.tokens['owner']}"}
         answers = [
             world.http.get(f"/o/{name}/iceberg/v1/namespaces", headers=headers) for name in ("elsewhere", "nowhere")
@@ -203,7 +205,7 @@ class TestEachOrganization:
         assert len({each.content for each in answers}) == 1
 
 
-def test_nothing_answers_without_a_token(world: World) -> None:
+def test_the_catalog_answers_no_request_without_a_token(world: DeploymentHarness) -> None:
     for path in ("/v1/config", "/v1/namespaces", "/v1/nonsense", "/"):
         answer: httpx.Response = world.http.get(f"/iceberg{path}")
         assert answer.status_code == 401

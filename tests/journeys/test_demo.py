@@ -29,7 +29,7 @@ def holds(output: str) -> None:
     assert "given by ada" in output
 
 
-def test_the_demo_holds_what_it_expects_and_serves_until_it_is_told_to_end(
+def test_the_demo_ends_as_expected_and_serves_until_it_is_interrupted(
     tmp_path: Path, toolchain: Toolchain, postgres: PostgresServer
 ) -> None:
     (tmp_path / "inside").mkdir()

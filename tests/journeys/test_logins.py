@@ -26,7 +26,7 @@ from headgate.control.organizations.organization import Organizations
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.store import SqlStores, open_stores
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.control.authentication.auth_services_harness import HOME, PASSWORD
 from tests.control.organization_harness import MODELS
 from tests.threads import call_at_once
@@ -39,13 +39,13 @@ SETTINGS = LoginSettings(
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("logins")) as world:
         yield world
 
 
 @pytest.fixture(scope="module")
-def zoe(world: World) -> PrincipalId:
+def zoe(world: DeploymentHarness) -> PrincipalId:
     id = world.deployment.entrance.authentication.register("zoe", password=PASSWORD)
     world.control.execute(AddPrincipal(id, "zoe", "admin"), None)
     return id
@@ -53,13 +53,13 @@ def zoe(world: World) -> PrincipalId:
 
 class TestInADeployment:
     @pytest.fixture
-    def browser(self, world: World, zoe: PrincipalId) -> Iterator[httpx.Client]:
+    def browser(self, world: DeploymentHarness, zoe: PrincipalId) -> Iterator[httpx.Client]:
         with httpx.Client(base_url=world.http.base_url, trust_env=False, timeout=30) as browser:
             body = {"login": "zoe", "password": PASSWORD, "cookie": True}
             browser.headers["x-csrf-token"] = browser.post("/api/v1/login", json=body).json()["csrf"]
             yield browser
 
-    def test_a_session_is_taken_by_every_endpoint(self, world: World, zoe: PrincipalId) -> None:
+    def test_every_endpoint_accepts_a_session(self, world: DeploymentHarness, zoe: PrincipalId) -> None:
         session = world.http.post("/api/v1/login", json={"login": "zoe", "password": PASSWORD}).json()["session"]
         known = {"authorization": f"Bearer {session}"}
 
@@ -78,7 +78,7 @@ class TestInADeployment:
         assert browser.get("/api/v1/groups").status_code == 200
         assert browser.post("/api/v1/groups", json={"name": "other"}).status_code == 403
 
-    def test_a_program_gets_a_token_for_an_hour(self, world: World) -> None:
+    def test_a_service_principal_exchanges_its_secret_for_an_access_token(self, world: DeploymentHarness) -> None:
         bot = world.program("the bot", "member")
         form = {"grant_type": "client_credentials", "client_id": bot, "client_secret": world.tokens["the bot"]}
 
@@ -86,7 +86,7 @@ class TestInADeployment:
         me = world.http.get("/api/v1/me", headers={"authorization": f"Bearer {access}"})
         assert me.json()["principal"] == bot
 
-    def test_broken_glass_is_announced_with_every_answer_until_it_is_whole(self, world: World) -> None:
+    def test_an_active_break_glass_is_announced_with_every_answer(self, world: DeploymentHarness) -> None:
         before = world.call("owner", "GET", "/me")
         ends = time.time() + 3600
         world.control.execute(BreakGlass(PrincipalId("nobody-else"), "somebody", ends), None)
@@ -108,7 +108,7 @@ class TestOnEveryStore:
             bootstrap_deployment(Organizations(stores, MODELS, time.time), "nekt")
             yield stores
 
-    def test_one_of_many_at_once_gets_a_login_name(self, stores: SqlStores) -> None:
+    def test_one_of_several_concurrent_registrations_gets_a_login_name(self, stores: SqlStores) -> None:
         replicas = [_replica(stores)[0] for _ in range(4)]
         taken: list[bool] = []
 
@@ -207,7 +207,7 @@ class TestOnEveryStore:
         assert [each.id for each in one.authentication.sessions.of(ann)] == [sessions[done.index(True)].id]
         assert len(organizations.deployment.store.documents("password")) == 1
 
-    def test_what_no_database_can_hold_is_nobodys(self, stores: SqlStores) -> None:
+    def test_a_secret_that_no_database_can_hold_is_unknown(self, stores: SqlStores) -> None:
         ways, _ = _replica(stores)
         for odd in ("\x00", "\ud800", "a\x00b", "'; drop table log; --"):
             for prefix in ("hgs", "hga", "hgi"):

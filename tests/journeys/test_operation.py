@@ -65,7 +65,7 @@ def operated(folder: Path, **environ: str) -> Iterator[Operated]:
 
 
 class TestAServer:
-    def test_tells_of_each_request_on_a_line_of_json_and_ends_in_order(self, tmp_path: Path) -> None:
+    def test_a_server_logs_each_request_as_a_line_of_json_and_ends_in_order(self, tmp_path: Path) -> None:
         with operated(tmp_path, HEADGATE_LOG="json") as server:
             answer = server.get("/api/v1/health", **{"x-request-id": "operator-1"})
             ready = server.get("/readyz")
@@ -76,7 +76,7 @@ class TestAServer:
         assert (answer.status_code, ready.status_code, code) == (200, 200, 0)
         assert [(line["route"], line["status"]) for line in told] == [("/api/v1/health", 200)]
 
-    def test_shows_a_new_certificate_after_a_hangup(self, tmp_path: Path) -> None:
+    def test_a_server_shows_a_new_certificate_after_a_hangup(self, tmp_path: Path) -> None:
         certificate, key = issue(tmp_path, "one")
         with operated(tmp_path, HEADGATE_TLS_CERT=str(certificate), HEADGATE_TLS_KEY=str(key)) as server:
             url = server.url
@@ -87,7 +87,7 @@ class TestAServer:
 
             assert (before, url.scheme, server.get("/healthz").status_code) == ("one", "https", 200)
 
-    def test_that_would_send_tokens_in_the_clear_does_not_start(self, tmp_path: Path) -> None:
+    def test_a_server_that_would_send_tokens_in_the_clear_does_not_start(self, tmp_path: Path) -> None:
         with operated(tmp_path, HEADGATE_BIND="0.0.0.0") as server:  # noqa: S104 (the point)
             assert server.process.wait(60) == 1
 

@@ -141,7 +141,9 @@ class TestHiddenAndMissing:
 
     @pytest.mark.parametrize("form", STATEMENTS)
     @pytest.mark.parametrize("missing", ["secret.q", "nosuch.s"])
-    def test_in_sql(self, people: dict[str, Person], form: str, missing: str) -> None:
+    def test_sql_answers_alike_for_a_hidden_and_a_missing_table(
+        self, people: dict[str, Person], form: str, missing: str
+    ) -> None:
         for name in ("viewer", "stranger"):
             spark = people[name].spark
             hidden = refusal(lambda spark=spark: spark.sql(STATEMENTS[form].format("secret.s")).collect())
@@ -152,7 +154,9 @@ class TestHiddenAndMissing:
 
     @pytest.mark.parametrize("form", CALLS)
     @pytest.mark.parametrize("missing", ["secret.q", "nosuch.s"])
-    def test_in_the_dataframe_api(self, people: dict[str, Person], form: str, missing: str) -> None:
+    def test_the_dataframe_api_answers_alike_for_a_hidden_and_a_missing_table(
+        self, people: dict[str, Person], form: str, missing: str
+    ) -> None:
         for name in ("viewer", "stranger"):
             spark = people[name].spark
             hidden = refusal(lambda spark=spark: CALLS[form](spark, "secret.s"))
@@ -161,13 +165,13 @@ class TestHiddenAndMissing:
             assert hidden[0] == REFUSED
             assert _alike(hidden, "secret.s") == _alike(absent, missing)
 
-    def test_who_would_see_it_there_gets_sparks_own_answer(self, people: dict[str, Person]) -> None:
+    def test_a_caller_that_would_see_the_missing_table_gets_the_error_of_spark(self, people: dict[str, Person]) -> None:
         state, words = refusal(lambda: people["viewer"].spark.sql("SELECT * FROM lake.raw.nosuch").collect())
 
         assert state == "42P01"
         assert "TABLE_OR_VIEW_NOT_FOUND" in words
 
-    def test_lists_leave_it_out(self, people: dict[str, Person]) -> None:
+    def test_a_list_leaves_out_hidden_databases_and_tables(self, people: dict[str, Person]) -> None:
         spark = people["viewer"].spark
 
         assert [row.namespace for row in spark.sql("SHOW NAMESPACES IN lake").collect()] == ["raw"]
@@ -175,7 +179,9 @@ class TestHiddenAndMissing:
 
 
 class TestARevoke:
-    def test_counts_for_what_a_session_has_made_before(self, people: dict[str, Person]) -> None:
+    def test_a_revoke_applies_to_dataframes_and_views_that_a_session_has_created_before(
+        self, people: dict[str, Person]
+    ) -> None:
         owner, viewer = people["owner"], people["viewer"]
         frame = viewer.spark.table("lake.raw.t")
         viewer.spark.sql("CREATE OR REPLACE TEMPORARY VIEW mine AS SELECT * FROM lake.raw.t")
@@ -198,7 +204,7 @@ class TestARevoke:
         assert set(refused) == {REFUSED}
         assert [row.n for row in frame.collect()] == [1]
 
-    def test_of_a_token_ends_its_sessions(self, people: dict[str, Person]) -> None:
+    def test_revoking_a_token_ends_its_sessions(self, people: dict[str, Person]) -> None:
         viewer = people["viewer"]
         issued = viewer.call("POST", "/tokens", {"label": "to be revoked"})
         spark = connect(viewer.spark_port, issued["token"])
@@ -219,7 +225,7 @@ class TestWorkUnderWay:
         yield
         people["owner"].call("POST", "/assignments", {"subject": "viewer", "role": "viewer", "resource": "lake.raw"})
 
-    def test_a_statement_fails_with_the_reason(self, people: dict[str, Person]) -> None:
+    def test_a_running_statement_fails_with_the_reason_after_a_revoke(self, people: dict[str, Person]) -> None:
         viewer = people["viewer"]
         long = viewer.spark.sql("SELECT sum(hash(a.id, b.id)) FROM lake.raw.t, range(100000000) a, range(100) b")
         under_way = _UnderWay()
@@ -237,7 +243,7 @@ class TestWorkUnderWay:
         assert words.startswith("viewer: there is no `lake.raw.t` that you may see")
         assert viewer.spark.sql("SELECT 1 AS one").collect()[0].one == 1
 
-    def test_a_stream_stops(self, people: dict[str, Person]) -> None:
+    def test_a_running_stream_stops_after_a_revoke(self, people: dict[str, Person]) -> None:
         viewer = people["viewer"]
         stream = viewer.spark.readStream.table("lake.raw.t").writeStream.format("memory").queryName("q").start()
         _until(lambda: stream.lastProgress)
@@ -248,7 +254,7 @@ class TestWorkUnderWay:
 
 
 class TestAccessIsByIdentity:
-    def test_a_table_made_anew_under_the_name_is_another(self, people: dict[str, Person]) -> None:
+    def test_a_table_that_is_recreated_under_its_name_is_another_table(self, people: dict[str, Person]) -> None:
         owner, stranger = people["owner"], people["stranger"]
         owner.spark.sql("CREATE TABLE lake.secret.again AS SELECT 1 AS n")
         owner.call("POST", "/assignments", {"subject": "stranger", "role": "viewer", "resource": "lake.secret.again"})
@@ -259,7 +265,7 @@ class TestAccessIsByIdentity:
 
         assert refusal(lambda: stranger.spark.table("lake.secret.again").count())[0] == REFUSED
 
-    def test_two_tokens_of_one_person_do_not_share_a_session(self, people: dict[str, Person]) -> None:
+    def test_two_tokens_of_one_user_do_not_share_a_session(self, people: dict[str, Person]) -> None:
         viewer = people["viewer"]
         viewer.spark.sql("CREATE OR REPLACE TEMPORARY VIEW own AS SELECT 1 AS n")
         other = connect(viewer.spark_port, viewer.call("POST", "/tokens", {})["token"])
@@ -271,7 +277,7 @@ class TestAccessIsByIdentity:
 class TestViews:
     """A view of the lake has the rights of whoever uses it, and no others, whoever wrote it."""
 
-    def test_is_created_used_changed_and_dropped(self, people: dict[str, Person]) -> None:
+    def test_a_view_is_created_used_changed_and_dropped(self, people: dict[str, Person]) -> None:
         spark = people["owner"].spark
         spark.sql("CREATE VIEW lake.raw.doubled AS SELECT 2 * n AS n FROM lake.raw.t").collect()
         spark.sql("CREATE OR REPLACE VIEW lake.raw.doubled AS SELECT 3 * n AS n FROM raw.t").collect()
@@ -281,7 +287,7 @@ class TestViews:
         assert [row.viewName for row in spark.sql("SHOW VIEWS IN lake.raw").collect()] == ["tripled"]
         spark.sql("DROP VIEW lake.raw.tripled").collect()
 
-    def test_shows_nobody_what_they_may_not_read(self, people: dict[str, Person]) -> None:
+    def test_a_view_shows_a_caller_no_rows_that_the_caller_may_not_read(self, people: dict[str, Person]) -> None:
         owner, viewer = people["owner"].spark, people["viewer"].spark
         owner.sql("CREATE VIEW lake.raw.words AS SELECT word FROM lake.secret.s").collect()
         owner.sql("CREATE VIEW lake.raw.over AS SELECT * FROM lake.raw.words").collect()
@@ -310,19 +316,23 @@ class TestViews:
             "DESCRIBE QUERY SELECT 1 AS n",
         ],
     )
-    def test_is_a_query_whoever_wrote_it_and_with_whatever(self, people: dict[str, Person], text: str) -> None:
+    def test_a_view_with_a_forbidden_statement_or_function_is_refused(
+        self, people: dict[str, Person], text: str
+    ) -> None:
         owner = people["owner"]
         with views(owner, lure=text):
             assert refusal(owner.spark.table("lake.raw.lure").collect)[0] == REFUSED
             assert owner.spark.table("lake.raw.t").count() == 1
 
-    def test_that_reads_itself_by_another_is_refused_with_a_sentence(self, people: dict[str, Person]) -> None:
+    def test_a_view_that_reads_itself_through_another_is_refused_with_a_sentence(
+        self, people: dict[str, Person]
+    ) -> None:
         owner = people["owner"]
         with views(owner, here="SELECT n FROM lake.raw.there", there="SELECT n FROM lake.raw.here"):
             state, words = refusal(owner.spark.table("lake.raw.here").collect)
         assert (state, "views may read each other in a circle" in words) == (TOO_COMPLEX, True)
 
-    def test_with_deep_text_is_refused_with_a_sentence(self, people: dict[str, Person]) -> None:
+    def test_a_view_with_deep_text_is_refused_with_a_sentence(self, people: dict[str, Person]) -> None:
         owner = people["owner"]
         with views(owner, deep="SELECT " + "(" * 3000 + "1" + ")" * 3000 + " AS n"):
             state, words = refusal(owner.spark.table("lake.raw.deep").collect)
@@ -333,7 +343,9 @@ class TestNewNames:
     """A name that readers would take for another is refused, whichever way Spark makes or renames a thing."""
 
     @pytest.mark.parametrize("form", NAMING)
-    def test_a_look_alike_is_refused_and_not_made(self, people: dict[str, Person], form: str) -> None:
+    def test_a_look_alike_name_is_refused_in_spark_and_nothing_is_created(
+        self, people: dict[str, Person], form: str
+    ) -> None:
         owner = people["owner"]
         with views(owner, seen="SELECT n FROM lake.raw.t"):
             before = _names(owner.spark)
@@ -345,7 +357,9 @@ class TestNewNames:
 
 class TestTableProperties:
     @pytest.mark.parametrize("form", SETTING)
-    def test_those_not_listed_or_out_of_bounds_are_refused_in_spark(self, people: dict[str, Person], form: str) -> None:
+    def test_table_properties_not_listed_or_out_of_bounds_are_refused_in_spark(
+        self, people: dict[str, Person], form: str
+    ) -> None:
         spark = people["owner"].spark
         before = _names(spark), spark.sql("SHOW TBLPROPERTIES lake.raw.t").collect()
 
@@ -398,7 +412,7 @@ def _alike(found: tuple[str | None, str], name: str) -> tuple[str | None, str]:
     return state, re.sub(rf"\b{database}\b", "DATABASE", words)
 
 
-def test_nothing_of_this_machine_is_told(people: dict[str, Person], tmp_path: Path) -> None:
+def test_an_error_or_a_setting_reveals_no_path_of_the_warehouse(people: dict[str, Person], tmp_path: Path) -> None:
     """Neither an error nor a setting shows where the warehouse is."""
     spark = people["viewer"].spark
 

@@ -148,10 +148,10 @@ class TestAStatement:
             ("SELECT count(*) FROM IDENTIFIER(:t)", {"t": "lake.raw.t"}, [1]),
         ],
     )  # fmt: skip
-    def test_takes_parameters(self, owner: Person, statement: str, parameters: Any, row: list[Any]) -> None:
+    def test_a_statement_takes_parameters(self, owner: Person, statement: str, parameters: Any, row: list[Any]) -> None:
         assert owner.rows(statement, parameters=parameters) == [row]
 
-    def test_reads_rows_of_nested_and_empty_types(self, owner: Person) -> None:
+    def test_a_statement_returns_rows_of_nested_and_empty_types(self, owner: Person) -> None:
         values = "array(), map(), NULL, array(NULL), map('a', array(struct(1 AS x))), INTERVAL '1' DAY, parse_json('1') IS NULL"
 
         assert owner.rows(f"SELECT {values}") == [[[], [], None, [None], [["a", [{"x": 1}]]], "P1D", False]]
@@ -164,19 +164,19 @@ class TestAStatement:
             ("array(" * 70 + "1" + ")" * 70, "flatten them"),
         ],
     )
-    def test_whose_rows_cannot_be_read_says_what_to_select(self, owner: Person, value: str, advice: str) -> None:
+    def test_a_statement_with_unreadable_rows_says_what_to_select(self, owner: Person, value: str, advice: str) -> None:
         answer = owner.sql(f"SELECT {value} AS c")
 
         assert answer.status_code == 400
         assert advice in answer.json()["detail"]
 
-    def test_whose_rows_cannot_be_read_leaves_the_session(self, owner: Person) -> None:
+    def test_a_statement_with_unreadable_rows_leaves_the_session_usable(self, owner: Person) -> None:
         owner.rows("CREATE TEMPORARY VIEW still_there AS SELECT 1 AS n")
 
         assert owner.sql("SELECT cast(X'FF' AS STRING) AS c").status_code == 400
         assert owner.rows("SELECT n FROM still_there") == [[1]]
 
-    def test_is_one(self, owner: Person) -> None:
+    def test_a_request_with_two_statements_is_refused(self, owner: Person) -> None:
         assert owner.rows("SELECT ';' ;") == [[";"]]
 
         answer = owner.sql("SELECT 1; SELECT 2")
@@ -184,7 +184,9 @@ class TestAStatement:
         assert (answer.status_code, answer.json()["type"]) == (422, "urn:headgate:problem:several-statements")
 
     @pytest.mark.parametrize("expression", OPENING)
-    def test_opens_nothing_by_an_argument(self, owner: Person, vic: Person, expression: str) -> None:
+    def test_a_statement_with_a_forbidden_function_argument_is_refused(
+        self, owner: Person, vic: Person, expression: str
+    ) -> None:
         for person in (owner, vic):
             for text in (
                 f"SELECT {expression}",
@@ -198,7 +200,7 @@ class TestAStatement:
     @pytest.mark.parametrize("text", [*(f"SELECT {each} AS x FROM lake.raw.t" for each in OPENING), DEEP])
     @pytest.mark.parametrize("kind", ["query", "saved_query"])
     @pytest.mark.parametrize("dry_run", [True, False])
-    def test_that_no_right_would_allow_is_in_no_pipeline(
+    def test_a_statement_that_no_right_would_allow_is_saved_in_no_pipeline(
         self, owner: Person, text: str, kind: str, *, dry_run: bool
     ) -> None:
         definition = {"kind": kind, "name": "refused", "sql": text, "inputs": ["lake.raw.t"]}
@@ -211,7 +213,7 @@ class TestAStatement:
         assert (refused.status_code, said in refused.json()["detail"]) == (422, True), refused.text
         assert owner.http.get("/pipelines/refused").status_code == 404
 
-    def test_that_a_right_would_allow_is_saved_in_a_pipeline(self, vic: Person) -> None:
+    def test_a_statement_that_a_right_would_allow_is_saved_in_a_pipeline(self, vic: Person) -> None:
         """Hidden and missing tables are saved alike: the runs are held to the rights of the one they run as."""
         answers = [
             vic.http.put(
@@ -229,7 +231,7 @@ class TestAStatement:
 
         assert [each.status_code for each in answers] == [200, 200], answers[0].text
 
-    def test_that_is_too_deep_is_refused_with_a_sentence(self, owner: Person, vic: Person) -> None:
+    def test_a_statement_that_is_too_deep_is_refused_with_a_sentence(self, owner: Person, vic: Person) -> None:
         for person in (owner, vic):
             for text in (DEEP, f"EXPLAIN {DEEP}", f"CREATE VIEW lake.raw.v AS {DEEP}"):
                 answer = person.sql(text)
@@ -237,7 +239,9 @@ class TestAStatement:
                 assert "levels deep" in answer.json()["detail"]
 
     @pytest.mark.parametrize("name", ["t", "seen"])
-    def test_shows_no_statistics_to_a_caller_that_may_not_read(self, server: Server, owner: Person, name: str) -> None:
+    def test_a_statement_shows_no_statistics_to_a_caller_that_may_not_read(
+        self, server: Server, owner: Person, name: str
+    ) -> None:
         owner.rows("CREATE OR REPLACE VIEW lake.raw.seen AS SELECT n FROM lake.raw.t")
         actions = ["lake.describe", "database.describe", "table.describe"]
         describer = Person(server, owner.http.post("/tokens", json={"actions": actions}).json()["token"])
@@ -249,7 +253,7 @@ class TestAStatement:
         assert not any("rows" in str(row) for rows in shown for row in rows)
         assert any(row[0] == "Statistics" for row in owner.rows("DESCRIBE EXTENDED lake.raw.t"))
 
-    def test_that_is_explained_fails_as_an_error_without_paths(self, server: Server, owner: Person) -> None:
+    def test_a_failed_explain_returns_an_error_without_paths(self, server: Server, owner: Person) -> None:
         before = set(server.settings.folder.rglob("*.avro"))
         owner.rows("CREATE TABLE lake.raw.broken AS SELECT 1 AS n")
         for manifest in set(server.settings.folder.rglob("*.avro")) - before:
@@ -262,14 +266,14 @@ class TestAStatement:
             assert "metadata" not in answer.text
         owner.rows("DROP TABLE lake.raw.broken")
 
-    def test_streams_its_rows_as_arrow(self, owner: Person) -> None:
+    def test_a_statement_streams_its_rows_as_arrow(self, owner: Person) -> None:
         answer = owner.sql("SELECT id, CAST(id AS STRING) AS s FROM range(300000)", ARROW)
 
         table = pa.ipc.open_stream(answer.content).read_all()
         assert (table.num_rows, table.column_names) == (300_000, ["id", "s"])
         assert pa.ipc.open_stream(owner.sql("SELECT 1 AS n WHERE false", ARROW).content).read_all().num_rows == 0
 
-    def test_tells_how_far_it_is_and_ends_when_it_is_told_to(self, owner: Person) -> None:
+    def test_a_statement_reports_its_progress_and_ends_when_it_is_cancelled(self, owner: Person) -> None:
         started = owner.sql(SLOW, wait_seconds=0)
         path = f"/sql/{started.json()['id']}"
         seen = {"tasks": 0}
@@ -283,13 +287,13 @@ class TestAStatement:
         assert owner.http.get(path).status_code == 404
         assert owner.rows("SELECT 1") == [[1]]
 
-    def test_lasts_no_longer_than_is_wanted(self, owner: Person) -> None:
+    def test_a_statement_lasts_no_longer_than_its_time_limit(self, owner: Person) -> None:
         answer = owner.sql(SLOW, seconds=1)
 
         assert (answer.status_code, answer.json()["sqlstate"]) == (409, "57014")
         assert "longer than 1 seconds" in answer.json()["detail"]
 
-    def test_runs_beside_another_one_of_the_same_session(self, owner: Person) -> None:
+    def test_a_statement_runs_beside_another_one_of_the_same_session(self, owner: Person) -> None:
         owner.rows("CREATE OR REPLACE TEMPORARY VIEW mine AS SELECT 7 AS n")
         slow = owner.sql(SLOW, wait_seconds=0).json()["id"]
 
@@ -304,7 +308,9 @@ class TestAStatement:
         assert state == "running"
 
     @pytest.mark.parametrize("statement", READING)
-    def test_keeps_rows_for_who_may_read_them_now(self, owner: Person, vic: Person, statement: str) -> None:
+    def test_stored_rows_are_returned_only_to_a_caller_that_may_read_them_now(
+        self, owner: Person, vic: Person, statement: str
+    ) -> None:
         path = f"/sql/{vic.sql(statement, wait_seconds=0).json()['id']}"
         rows = vic.http.get(path, params={"wait_seconds": 60}).json()["rows"]
         assert rows
@@ -316,7 +322,7 @@ class TestAStatement:
         assert vic.http.get(path).json()["rows"] == rows
 
     @pytest.mark.parametrize("rebound", REBOUND, ids=lambda rebound: rebound.statement)
-    def test_keeps_rows_of_what_its_names_meant_when_it_ran(
+    def test_stored_rows_are_decided_by_the_tables_that_the_statement_read(
         self, server: Server, owner: Person, vic: Person, rebound: Rebound
     ) -> None:
         person = Person(server, owner.http.post("/tokens", json={"principal": "vic"}).json()["token"])
@@ -333,14 +339,14 @@ class TestAStatement:
         assert (refused.status_code, refused.json().get("sqlstate")) == (403, "42501")
         assert vic.rows("SELECT n FROM lake.raw.t") == [[1]]
 
-    def test_that_leaves_no_rows_is_shown_although_its_table_is_gone(self, owner: Person) -> None:
+    def test_a_statement_without_rows_is_shown_although_its_table_is_gone(self, owner: Person) -> None:
         owner.rows("CREATE TABLE lake.raw.dropped (n INT)")
 
         path = f"/sql/{owner.sql('DROP TABLE lake.raw.dropped', wait_seconds=0).json()['id']}"
 
         assert owner.http.get(path, params={"wait_seconds": 60}).json()["state"] == "succeeded"
 
-    def test_of_another_token_sees_nothing_of_it(self, server: Server, owner: Person) -> None:
+    def test_a_statement_of_another_token_sees_nothing_of_the_session(self, server: Server, owner: Person) -> None:
         owner.rows("CREATE OR REPLACE TEMPORARY VIEW mine AS SELECT 7 AS n")
         other = Person(server, owner.http.post("/tokens", json={}).json()["token"])
 
@@ -349,13 +355,15 @@ class TestAStatement:
 
 class TestARefusal:
     @pytest.mark.parametrize("accept", ["*/*", ARROW])
-    def test_reads_the_same_for_what_is_hidden_and_what_is_missing(self, vic: Person, accept: str) -> None:
+    def test_a_refusal_reads_the_same_for_a_hidden_and_a_missing_table(self, vic: Person, accept: str) -> None:
         hidden, missing = (vic.sql(f"SELECT * FROM lake.secret.{name}", accept) for name in ("s", "nosuch"))
 
         assert hidden.status_code == missing.status_code == 403
         assert hidden.text.replace("lake.secret.s", "IT") == missing.text.replace("lake.secret.nosuch", "IT")
 
-    def test_says_why_what_is_missing_and_where_to_ask(self, server: Server, vic: Person) -> None:
+    def test_a_refusal_says_why_and_names_the_missing_privilege_and_where_to_ask(
+        self, server: Server, vic: Person
+    ) -> None:
         problem = vic.sql("INSERT INTO lake.raw.t VALUES (2)").json()
 
         assert problem["sqlstate"] == "42501"
@@ -363,7 +371,7 @@ class TestARefusal:
         assert problem["missing"] == [{"action": "table.insert", "resource": "lake.raw.t"}]
         assert problem["ask"].startswith(f"{server.url}/o/")
 
-    def test_leads_to_asking(self, vic: Person) -> None:
+    def test_a_refusal_leads_to_a_request_for_access(self, vic: Person) -> None:
         problem = vic.sql("SELECT * FROM lake.secret.asked").json()
         assert vic.http.get(problem["ask"]).json()["items"] == []
 
@@ -372,7 +380,7 @@ class TestARefusal:
         assert filed.status_code == 201
         assert [each["state"] for each in vic.http.get(problem["ask"]).json()["items"]] == ["requested"]
 
-    def test_over_spark_connect_ends_with_the_same_link(self, server: Server, vic: Person) -> None:
+    def test_a_refusal_over_spark_connect_ends_with_the_same_link(self, server: Server, vic: Person) -> None:
         spark = connect(server.gateway_port, vic.token)
         with pytest.raises(PySparkException) as raised:
             spark.sql("SELECT * FROM lake.secret.s").collect()
@@ -382,7 +390,7 @@ class TestARefusal:
         link = f"{server.url}/o/organization/api/v1/requests?action=table.select&resource=lake.secret.s"
         assert f"To ask for access: {link}" in str(raised.value)
 
-    def test_is_none_where_nothing_is_hidden_and_the_name_is_wrong(self, vic: Person) -> None:
+    def test_a_wrong_name_in_a_visible_database_is_an_error_and_no_refusal(self, vic: Person) -> None:
         answer = vic.sql("SELECT * FROM lake.raw.nosuch")
 
         assert (answer.status_code, answer.json()["sqlstate"]) == (400, "42P01")

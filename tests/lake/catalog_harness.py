@@ -162,7 +162,7 @@ def identifier(lake: Lake, rights: Rights) -> AuthenticateRequest:
     return identify
 
 
-class World:
+class CatalogHarness:
     """What a test works with: `admin` may do everything, nobody else anything."""
 
     def __init__(self, folder: Path, url: str, rights: Rights, catalog: TableCatalog) -> None:
@@ -199,7 +199,7 @@ class World:
 
 
 @contextmanager
-def served(folder: Path, parsers: BlockingPool = PARSERS) -> Iterator[World]:
+def served(folder: Path, parsers: BlockingPool = PARSERS) -> Iterator[CatalogHarness]:
     """Serve a catalog on a free loopback port."""
     with closing(open_stores(folder)) as stores:
         organizations = Organizations(stores, {HOME: shipped_model(HOME), ATOMIC.name: ATOMIC}, time.time)
@@ -217,5 +217,5 @@ def served(folder: Path, parsers: BlockingPool = PARSERS) -> Iterator[World]:
             app.state.deployed = AppState(
                 organizations, known, audit, NoSpark(), StatementStore(NoSpark(), SqlLimits()), dict
             )
-            with serve(app) as address, closing(World(folder, f"{address}/iceberg", rights, catalog)) as world:
+            with serve(app) as address, closing(CatalogHarness(folder, f"{address}/iceberg", rights, catalog)) as world:
                 yield world

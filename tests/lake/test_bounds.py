@@ -107,12 +107,12 @@ def require_proportion(commit: Callable[[Iterable[Update]], object], update: Cal
 
 class TestUpdates:
     @pytest.mark.parametrize("update", [_schema, _spec, _order, _property])
-    def test_a_commit_of_more_updates_to_a_table_is_refused(self, update: Callable[[int], Update]) -> None:
+    def test_a_commit_of_too_many_updates_to_a_table_is_refused(self, update: Callable[[int], Update]) -> None:
         with pytest.raises(InvalidMetadataError, match=f"at most 1,000 updates, and this one has {MOST_UPDATES + 1:,}"):
             _changed(_table(), map(update, range(MOST_UPDATES + 1)))
 
     @pytest.mark.parametrize("update", [_schema, _version, _property])
-    def test_a_commit_of_more_updates_to_a_view_is_refused(self, update: Callable[[int], Update]) -> None:
+    def test_a_commit_of_too_many_updates_to_a_view_is_refused(self, update: Callable[[int], Update]) -> None:
         with pytest.raises(InvalidMetadataError, match="at most 1,000 updates"):
             _changed_view(_view(), map(update, range(MOST_UPDATES + 1)))
 
@@ -122,13 +122,13 @@ class TestUpdates:
         assert _changed(_table(), [*removals, _property(7)]).properties["comment"] == "v7"
 
     @pytest.mark.parametrize("update", [_schema, _spec, _order, _property])
-    def test_the_work_of_a_commit_to_a_table_is_in_proportion_to_its_updates(
+    def test_the_work_of_a_commit_to_a_table_is_proportional_to_its_updates(
         self, update: Callable[[int], Update]
     ) -> None:
         require_proportion(partial(_changed, _table()), update)
 
     @pytest.mark.parametrize("update", [_schema, _version, _property])
-    def test_the_work_of_a_commit_to_a_view_is_in_proportion_to_its_updates(
+    def test_the_work_of_a_commit_to_a_view_is_proportional_to_its_updates(
         self, update: Callable[[int], Update]
     ) -> None:
         require_proportion(partial(_changed_view, _view()), update)
@@ -146,7 +146,7 @@ class TestTables:
         assert _changed(full, [update(3), _property(1)]).properties["comment"] == "v1"
 
     @pytest.mark.parametrize("kind", ADDED)
-    def test_a_table_that_has_more_can_be_committed_to(self, kind: str) -> None:
+    def test_a_table_that_already_exceeds_the_limit_accepts_commits(self, kind: str) -> None:
         update, field = ADDED[kind]
         full = _changed(_table(), map(update, range(MOST_OBJECTS - 1)))
         more = full.model_copy(
@@ -161,7 +161,7 @@ class TestTables:
         with pytest.raises(InvalidMetadataError, match="at most 1,000 properties"):
             new_metadata(NewTable(SCHEMA, properties={f"p{each}": "" for each in range(1001)}), ID, LOCATION)
 
-    def test_of_two_objects_that_are_the_same_only_one_is_added(self) -> None:
+    def test_identical_objects_are_added_once(self) -> None:
         changed = _changed(
             _table(),
             [_schema(1), _schema(1), _schema(2), _spec(1), _spec(1), _order(1), _order(1), _order(2), _schema(1)],
@@ -173,7 +173,7 @@ class TestTables:
 
 
 class TestViews:
-    def test_schemas_that_no_version_has_go_when_there_are_many(self) -> None:
+    def test_unused_schemas_of_a_view_are_removed_when_there_are_many(self) -> None:
         view = _changed_view(_view(), map(_schema, range(KEPT_SCHEMAS - 1)))
         assert len(view.schemas) == KEPT_SCHEMAS
 
@@ -182,7 +182,7 @@ class TestViews:
         assert [each.schema_id for each in changed.schemas] == [0]
         assert changed.current_version_id == 2
 
-    def test_a_schema_that_a_version_has_stays(self) -> None:
+    def test_a_schema_that_a_view_version_uses_is_not_removed(self) -> None:
         placed = _version(1)
         placed["view-version"]["schema-id"] = -1
 
@@ -190,7 +190,7 @@ class TestViews:
 
         assert [each.schema_id for each in changed.schemas] == [0, KEPT_SCHEMAS + 1]
 
-    def test_versions_and_the_log_are_bounded(self) -> None:
+    def test_the_versions_and_the_version_log_of_a_view_are_bounded(self) -> None:
         view = _changed_view(_view(), map(_version, range(1, 900)))
         assert len(view.versions) == 11
 
@@ -199,14 +199,14 @@ class TestViews:
         assert len(changed.version_log) == KEPT_LOG
         assert changed.version_log[-1].version_id == changed.current_version_id == 900
 
-    def test_a_version_that_says_the_same_is_not_added_again(self) -> None:
+    def test_an_identical_view_version_is_not_added_again(self) -> None:
         changed = _changed_view(_view(), [_version(1), _version(1), _version(0), _version(2)])
 
         assert [each.version_id for each in changed.versions] == [1, 2, 3]
 
 
 class TestProperties:
-    def test_too_many_are_refused_and_what_was_there_stays(self) -> None:
+    def test_properties_above_the_limit_are_refused_unless_the_table_already_has_them(self) -> None:
         many = {f"p{each}": "" for each in range(MOST_PROPERTIES + 5)}
 
         with pytest.raises(InvalidMetadataError, match="at most 1,000 properties"):
@@ -220,12 +220,12 @@ class TestProperties:
         check_property_sizes(large, {**large, "p0": ""})
 
     @pytest.mark.parametrize("long", [{"k" * (LONGEST_KEY + 1): ""}, {"k": "v" * (LONGEST_VALUE + 1)}])
-    def test_a_long_one_is_refused_and_what_was_there_stays(self, long: dict[str, str]) -> None:
+    def test_a_long_property_is_refused_unless_the_table_already_has_it(self, long: dict[str, str]) -> None:
         with pytest.raises(InvalidMetadataError, match="is too long"):
             check_property_sizes({}, long)
         check_property_sizes(long, {**long, "b": ""})
 
-    def test_a_view_is_bounded_too(self) -> None:
+    def test_a_view_property_that_is_too_long_is_refused(self) -> None:
         updates = [{"action": "set-properties", "updates": {"k": "v" * (LONGEST_VALUE + 1)}}]
 
         with pytest.raises(InvalidMetadataError, match="the property `k` is too long"):

@@ -45,7 +45,7 @@ def table(store: FakeStore, catalog: TableCatalog) -> LoadedTable:
     return created
 
 
-def test_a_table_is_there_once_its_pointer_is_stored(store: FakeStore, catalog: TableCatalog) -> None:
+def test_a_table_can_be_loaded_once_its_pointer_is_stored(store: FakeStore, catalog: TableCatalog) -> None:
     created = catalog.create(NEW, DATABASE)
     with pytest.raises(MissingMetadataError):
         catalog.load(created.pointer.table)
@@ -55,7 +55,7 @@ def test_a_table_is_there_once_its_pointer_is_stored(store: FakeStore, catalog: 
     assert catalog.load(created.pointer.table) == created
 
 
-def test_of_two_commits_on_one_base_the_second_leaves_nothing(
+def test_the_second_of_two_commits_on_one_base_conflicts_and_leaves_no_file(
     catalog: TableCatalog, table: LoadedTable, tmp_path: Path
 ) -> None:
     prepared = [catalog.prepare(table, (), (), guarded=True) for _ in range(2)]
@@ -68,7 +68,7 @@ def test_of_two_commits_on_one_base_the_second_leaves_nothing(
     assert len(list(tmp_path.rglob("*.metadata.json"))) == 2
 
 
-def test_an_empty_commit_needs_the_right_to_insert(catalog: TableCatalog, table: LoadedTable) -> None:
+def test_an_empty_commit_needs_the_insert_privilege(catalog: TableCatalog, table: LoadedTable) -> None:
     assert catalog.prepare(table, (), (), guarded=True).needs == {"table.insert"}
     assert catalog.prepare(table, (), (), guarded=False).needs == {"table.insert", "table.select"}
 
@@ -86,7 +86,7 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, object]], object], type[LakeError
 
 
 @pytest.mark.parametrize("name", FORGERIES)
-def test_a_forged_metadata_file_is_not_handed_out(catalog: TableCatalog, table: LoadedTable, name: str) -> None:
+def test_a_forged_metadata_file_is_not_returned(catalog: TableCatalog, table: LoadedTable, name: str) -> None:
     change, expected = FORGERIES[name]
     file = Path(table.pointer.metadata_location.removeprefix("file://"))
     metadata = json.loads(file.read_text())
@@ -102,14 +102,16 @@ def test_a_forged_metadata_file_is_not_handed_out(catalog: TableCatalog, table: 
     [b"[" * 1_000_000, b'{"a":' * 1_000_000, b"[" + b"0," * (MAX_VALUES + 1) + b"0]", b"9" * 1_000_000, b"\xff"],
     ids=["arrays", "objects", "values", "a number", "no text"],
 )
-def test_a_metadata_file_without_bounds_is_not_read(catalog: TableCatalog, table: LoadedTable, content: bytes) -> None:
+def test_a_metadata_file_above_the_limits_is_not_read(
+    catalog: TableCatalog, table: LoadedTable, content: bytes
+) -> None:
     Path(table.pointer.metadata_location.removeprefix("file://")).write_bytes(content)
 
     with pytest.raises(InvalidMetadataError):
         catalog.load(table.pointer.table)
 
 
-def test_a_commit_writes_no_metadata_that_could_not_be_read_back(
+def test_a_commit_writes_no_metadata_that_cannot_be_read_back(
     catalog: TableCatalog, table: LoadedTable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(metadata_files, "MAX_VALUES", 200)

@@ -264,7 +264,7 @@ def committed(base: TableMetadata, updates: list[dict[str, Any]]) -> TableMetada
 
 
 @pytest.mark.parametrize("commits", [1500, pytest.param(40_000, marks=[pytest.mark.soak, pytest.mark.timeout(600)])])
-def test_metadata_that_any_updates_leave_is_opened_by_java(java: JavaReader, commits: int) -> None:
+def test_metadata_after_any_updates_is_opened_by_java(java: JavaReader, commits: int) -> None:
     base, taken, faults = BASE, 0, dict[str, str]()
     for seed in range(commits):
         updates = Client(seed).updates()
@@ -328,7 +328,7 @@ DESCENDING = {**ORDER, "fields": [{**ORDER["fields"][0], "direction": "desc"}]} 
 SPEC = {"spec-id": 0, "fields": [{"source-id": 2, "field-id": 1000, "name": "part", "transform": "identity"}]}
 
 
-def test_a_sort_order_or_spec_that_is_there_is_not_added_again(java: JavaReader) -> None:
+def test_an_existing_sort_order_or_spec_is_not_added_again(java: JavaReader) -> None:
     first = commit(BASE, {"action": "add-sort-order", "sort-order": ORDER}, {"action": "add-spec", "spec": SPEC})
 
     second = commit(first, {"action": "add-sort-order", "sort-order": ORDER}, {"action": "add-spec", "spec": SPEC})
@@ -338,7 +338,7 @@ def test_a_sort_order_or_spec_that_is_there_is_not_added_again(java: JavaReader)
     assert java.fault(second.model_dump_json()) is None
 
 
-def test_another_sort_order_of_a_number_that_is_taken_gets_the_next_one(java: JavaReader) -> None:
+def test_a_new_sort_order_with_a_used_id_gets_the_next_id(java: JavaReader) -> None:
     first = commit(BASE, {"action": "add-sort-order", "sort-order": ORDER})
 
     second = commit(
@@ -361,7 +361,7 @@ def as_main(id: int) -> dict[str, Any]:
     return {"action": "set-snapshot-ref", "ref-name": "main", "type": "branch", "snapshot-id": id}
 
 
-def test_a_replacement_that_began_before_other_commits_keeps_the_larger_sequence_number(java: JavaReader) -> None:
+def test_a_replacement_that_starts_before_other_commits_has_the_larger_sequence_number(java: JavaReader) -> None:
     """CREATE OR REPLACE TABLE ... AS SELECT beside other writers."""
     base = commit(BASE, snapshot(1, 1), as_main(1))
     later = commit(base, snapshot(2, 2, **{"parent-snapshot-id": 1}), as_main(2))
@@ -373,7 +373,7 @@ def test_a_replacement_that_began_before_other_commits_keeps_the_larger_sequence
     assert committed(later, [snapshot(4, 2, **{"parent-snapshot-id": 2})]) is None
 
 
-def test_clocks_that_go_back_or_far_ahead_leave_a_table_that_java_opens_and_commits_to(java: JavaReader) -> None:
+def test_java_opens_a_table_with_snapshot_times_of_the_past_and_far_future(java: JavaReader) -> None:
     table = BASE
     for number, at in enumerate((1, 9_999_999_999_999, 1795500000000, 2), start=1):
         table = commit(table, snapshot(number, number, at), as_main(number))
@@ -395,8 +395,6 @@ def test_clocks_that_go_back_or_far_ahead_leave_a_table_that_java_opens_and_comm
     ],
     ids=["width", "type", "name", "ids"],
 )  # fmt: skip
-def test_a_commit_that_java_could_not_read_is_refused_with_what_is_wrong(
-    updates: list[dict[str, Any]], words: str
-) -> None:
+def test_a_commit_that_java_cannot_read_is_refused_with_the_fault(updates: list[dict[str, Any]], words: str) -> None:
     with pytest.raises(InvalidMetadataError, match=words):
         updated_metadata(BASE, None, UPDATES.validate_python(updates))

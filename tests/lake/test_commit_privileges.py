@@ -89,7 +89,7 @@ def _said_otherwise(table: LoadedTable, updates: Sequence[TableUpdate], every: i
 
 @settings(max_examples=40, deadline=None)
 @given(changes=st.lists(CHANGES, max_size=5), every=st.integers(1, 3), guarded=st.booleans())
-def test_the_same_said_otherwise_needs_the_same(
+def test_equivalent_commits_need_the_same_privileges(
     made: tuple[TableCatalog, LoadedTable],
     changes: list[list[TableUpdate]],
     every: int,
@@ -106,14 +106,14 @@ def test_the_same_said_otherwise_needs_the_same(
     assert ("table.alter" in plainly.needs) == differs
 
 
-def test_what_a_commit_sets_and_then_removes_is_not_there(made: tuple[TableCatalog, LoadedTable]) -> None:
+def test_a_property_that_a_commit_sets_and_then_removes_is_absent(made: tuple[TableCatalog, LoadedTable]) -> None:
     base = made[1].metadata
     said = [SetPropertiesUpdate(updates={"a": "1"}), RemovePropertiesUpdate(removals=["a", "a", "old", "never there"])]
 
     assert updated_metadata(base, None, [*said, RemovePropertiesUpdate(removals=["old"])]).properties == {}
 
 
-def test_schemas_are_numbered_here_whatever_the_client_calls_them(made: tuple[TableCatalog, LoadedTable]) -> None:
+def test_schema_ids_are_assigned_by_the_catalog_and_not_by_the_client(made: tuple[TableCatalog, LoadedTable]) -> None:
     base = made[1].metadata
     wider = Schema(*FIELDS[:2], schema_id=0)
 
@@ -136,7 +136,7 @@ REWRITE = {"table.insert", "table.update", "table.delete_rows"}
         ("main", False, {"table.alter", "table.select", *REWRITE}),
     ],
 )
-def test_the_end_of_a_branch_removes_rows_unless_the_guard_has_decided_on_it(
+def test_a_commit_that_removes_a_branch_needs_more_privileges_if_it_is_unguarded(
     made: tuple[TableCatalog, LoadedTable], tmp_path: Path, branch: str, needs: set[str], *, guarded: bool
 ) -> None:
     files = TableFiles(FileWarehouse(tmp_path, ORGANIZATION), made[1].metadata.location, FileParsers(PARSERS, ANN))
@@ -187,7 +187,7 @@ def _moved_branches(
     return required_actions(base, moved, (), files, guarded=True), files.asked
 
 
-def test_a_snapshot_is_looked_at_once_however_many_branches_move_over_it(
+def test_a_snapshot_is_read_once_however_many_branches_move_over_it(
     made: tuple[TableCatalog, LoadedTable],
 ) -> None:
     needs, asked = _moved_branches(made, snapshots=100, branches=100)
@@ -225,7 +225,7 @@ ALTERING = {
 
 
 @pytest.mark.parametrize("what", ALTERING)
-def test_only_a_write_to_a_branch_alters_no_ref(
+def test_every_change_of_a_ref_except_a_write_to_a_branch_needs_alter(
     made: tuple[TableCatalog, LoadedTable], tmp_path: Path, what: str
 ) -> None:
     alters, update = ALTERING[what]
@@ -247,7 +247,7 @@ def test_only_a_write_to_a_branch_alters_no_ref(
         (True, _ref("branch", 1, **{"max-snapshot-age-ms": 1, "min-snapshots-to-keep": 1})),
     ],
 )
-def test_the_first_write_begins_the_main_branch_without_settings(
+def test_the_first_write_needs_no_alter_unless_it_configures_the_main_branch(
     made: tuple[TableCatalog, LoadedTable], tmp_path: Path, update: TableUpdate, *, alters: bool
 ) -> None:
     base = made[1].metadata
@@ -259,7 +259,7 @@ def test_the_first_write_begins_the_main_branch_without_settings(
     assert ("table.alter" in needs) is alters
 
 
-def test_a_snapshot_has_the_next_sequence_number(made: tuple[TableCatalog, LoadedTable]) -> None:
+def test_a_snapshot_with_an_out_of_range_sequence_number_is_refused(made: tuple[TableCatalog, LoadedTable]) -> None:
     far = added(1, None, Operation.APPEND)
     snapshot = far.snapshot.model_copy(update={"sequence_number": 2**63 - 1})  # type: ignore[union-attr]
 

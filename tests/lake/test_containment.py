@@ -65,11 +65,11 @@ def test_a_file_below_the_location_is_inside(path: str) -> None:
         " /w/db/t1/a",
     ],
 )
-def test_anything_else_is_not_inside(path: str) -> None:
+def test_a_path_outside_the_location_is_not_inside(path: str) -> None:
     assert not inside(T1, path)
 
 
-def test_a_location_with_percent_signs_holds_its_own_files() -> None:
+def test_a_location_with_percent_signs_contains_its_own_files() -> None:
     assert inside("file:///w%20x/t", "file:///w%20x/t/a")
     assert not inside("file:///w%20x/t", "file:///w x/t/a")
 
@@ -111,7 +111,7 @@ PARTS = st.lists(st.sampled_from(["a", "t1", "t10", "..", ".", "", "%2e%2e", "%2
 
 
 @given(PARTS)
-def test_what_is_inside_never_leaves_by_going_up(parts: list[str]) -> None:
+def test_a_path_inside_the_location_has_no_parent_segments(parts: list[str]) -> None:
     path = "/w/db/t1/" + "/".join(parts)
     if inside(T1, path):
         assert ".." not in path.split("/")

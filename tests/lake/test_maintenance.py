@@ -50,7 +50,9 @@ REWRITTEN = (added(3, 2, Operation.REPLACE), moved(3))
 @pytest.mark.parametrize(
     "updates", [REWRITTEN, (FORGOTTEN,), (*REWRITTEN, FORGOTTEN)], ids=("rewrite", "forget", "both")
 )
-def test_what_leaves_the_rows_is(table: TableMetadata, updates: tuple[TableUpdate, ...]) -> None:
+def test_a_commit_that_leaves_the_rows_unchanged_is_maintenance(
+    table: TableMetadata, updates: tuple[TableUpdate, ...]
+) -> None:
     assert is_maintenance(table, updated_metadata(table, None, updates))
 
 
@@ -69,5 +71,5 @@ OTHERS: dict[str, tuple[TableUpdate, ...]] = {
 
 
 @pytest.mark.parametrize("what", OTHERS)
-def test_what_changes_anything_else_is_not(table: TableMetadata, what: str) -> None:
+def test_a_commit_that_changes_anything_else_is_no_maintenance(table: TableMetadata, what: str) -> None:
     assert not is_maintenance(table, updated_metadata(table, None, OTHERS[what]))

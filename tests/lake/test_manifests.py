@@ -32,7 +32,7 @@ from tests.avro_files import (
     record,
     text,
 )
-from tests.lake.catalog_harness import World, served
+from tests.lake.catalog_harness import CatalogHarness, served
 from tests.lake.file_parsers import PARSERS
 
 SCHEMA = Schema(NestedField(1, "d", LongType()))
@@ -43,7 +43,7 @@ LENGTH_BEYOND_THE_BLOCK = avro(LIST, 1, number(1 << 30) + b"x" * 40)
 class Table:
     """`raw.t` of a served world, and the folder of its files."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: CatalogHarness) -> None:
         self.world = world
         world.iceberg().create_namespace("raw")
         self.location = world.iceberg().create_table("raw.t", SCHEMA).location()
@@ -89,7 +89,7 @@ def table(tmp_path: Path) -> Iterator[Table]:
         yield Table(world)
 
 
-def test_a_commit_with_files_in_their_places_is_applied(table: Table) -> None:
+def test_a_commit_with_files_in_the_tables_folders_is_applied(table: Table) -> None:
     manifest = table.manifest(f"{table.location}/data/a.parquet")
 
     answer = table.commit(table.manifest_list(manifest))
@@ -107,7 +107,7 @@ def test_a_commit_that_names_a_missing_manifest_is_refused_as_a_bad_request(tabl
 @pytest.mark.parametrize(
     ("ahead", "words"), [(90, "is in the future"), (-86_460, "is more than a day ago")], ids=["future", "past"]
 )
-def test_a_snapshot_with_a_time_of_another_day_is_refused(table: Table, ahead: int, words: str) -> None:
+def test_a_snapshot_with_a_time_far_from_now_is_refused(table: Table, ahead: int, words: str) -> None:
     path = table.manifest_list(table.manifest(f"{table.location}/data/x.parquet"))
 
     status, message = table.refusal(path, {"timestamp-ms": int((time.time() + ahead) * 1000)})
@@ -116,7 +116,7 @@ def test_a_snapshot_with_a_time_of_another_day_is_refused(table: Table, ahead: i
     assert words in message
 
 
-def test_a_snapshot_with_a_schema_that_the_table_lacks_is_refused(table: Table) -> None:
+def test_a_snapshot_with_an_unknown_schema_id_is_refused(table: Table) -> None:
     path = table.manifest_list(table.manifest(f"{table.location}/data/x.parquet"))
 
     assert table.commit(path, {"schema-id": 0}).status_code == 200
@@ -131,14 +131,18 @@ class TestPlaces:
     RULE = "must lie directly in the folder `metadata` of its table"
 
     @pytest.mark.parametrize("place", ["data/a.avro", "a.avro", "metadata/deep/a.avro", "metadata2/a.avro"])
-    def test_a_manifest_list_elsewhere_is_refused_before_it_is_read(self, table: Table, place: str) -> None:
+    def test_a_manifest_list_outside_the_metadata_folder_is_refused_before_it_is_read(
+        self, table: Table, place: str
+    ) -> None:
         status, why = table.refusal(table.put(place, LENGTH_BEYOND_THE_BLOCK))
 
         assert status == 403
         assert self.RULE in why
 
     @pytest.mark.parametrize("place", ["data/a.avro", "metadata/deep/a.avro"])
-    def test_a_manifest_elsewhere_is_refused_before_it_is_read(self, table: Table, place: str) -> None:
+    def test_a_manifest_outside_the_metadata_folder_is_refused_before_it_is_read(
+        self, table: Table, place: str
+    ) -> None:
         manifest = table.put(place, LENGTH_BEYOND_THE_BLOCK)
 
         status, why = table.refusal(table.manifest_list(manifest))
@@ -155,7 +159,7 @@ class TestPlaces:
 
 class TestContents:
     @pytest.mark.parametrize("length", [100_000, 1 << 30, 1 << 45, 5_000, -5])
-    def test_a_length_that_the_compiled_decoder_would_follow_is_refused(self, table: Table, length: int) -> None:
+    def test_a_manifest_list_with_an_invalid_length_is_refused(self, table: Table, length: int) -> None:
         status, why = table.refusal(table.put("metadata/x.avro", avro(LIST, 1, number(length) + b"x" * 40)))
 
         assert status == 400
@@ -182,7 +186,7 @@ class TestContents:
         assert why.startswith("a manifest cannot be read: a length in the file is negative, or goes beyond")
 
     @pytest.mark.parametrize("at", ["list", "manifest"])
-    def test_a_bomb_is_refused_and_takes_no_memory_of_the_server(self, table: Table, at: str) -> None:
+    def test_a_decompression_bomb_is_refused_without_using_memory_of_the_server(self, table: Table, at: str) -> None:
         schema = LIST if at == "list" else ENTRY
         bomb = header(schema, "deflate") + block(1, deflated(bytes(10_000_000), times=100))
         path = table.put("metadata/x.avro", bomb)
@@ -227,7 +231,7 @@ class FailingPool(BlockingPool):
 
 
 class TestFailures:
-    def test_a_commit_is_tried_again_later_if_no_parser_starts(self, tmp_path: Path) -> None:
+    def test_a_commit_is_answered_with_retry_after_if_no_parser_starts(self, tmp_path: Path) -> None:
         with served(tmp_path, FailingPool()) as world:
             made = Table(world)
             answer = made.commit(made.manifest_list())

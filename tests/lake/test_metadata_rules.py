@@ -31,26 +31,26 @@ Check = Callable[[Iterable[Schema], Iterable[Schema]], None]
 FORMER = {"write.parquet.bloom-filter-fpp.column.a": "0.01", "encryption.key-id": "k", "write.format.default": "csv"}
 
 
-def test_a_property_that_a_commit_does_not_change_stays() -> None:
+def test_an_unlisted_property_that_a_commit_does_not_change_is_accepted() -> None:
     check_table_properties(FORMER, {**FORMER, "write.format.default": "orc"})
 
 
-def test_a_property_may_be_removed() -> None:
+def test_an_unlisted_property_can_be_removed() -> None:
     check_table_properties(FORMER, {})
 
 
 @pytest.mark.parametrize("changed", [{"encryption.key-id": "other"}, {"write.spark.accept-any-schema": "true"}])
-def test_a_property_that_is_not_listed_is_not_set_anew(changed: dict[str, str]) -> None:
+def test_an_unlisted_property_cannot_be_set(changed: dict[str, str]) -> None:
     with pytest.raises(RuleError, match="not among those that can be set"):
         check_table_properties(FORMER, {**FORMER, **changed})
 
 
-def test_a_new_table_has_listed_properties_alone() -> None:
+def test_a_new_table_with_unlisted_properties_is_refused() -> None:
     with pytest.raises(RuleError):
         check_table_properties({}, FORMER)
 
 
-def test_a_default_that_a_column_has_stays_and_no_other_comes() -> None:
+def test_an_existing_column_default_is_accepted_and_a_new_one_is_refused() -> None:
     former = NestedField(1, "old", StringType(), initial_default="x")
     changed = NestedField(1, "old", StringType(), initial_default="y")
 
@@ -60,7 +60,7 @@ def test_a_default_that_a_column_has_stays_and_no_other_comes() -> None:
 
 
 @pytest.mark.parametrize("newer", [TimestampNanoType(), TimestamptzNanoType(), UnknownType(), GeometryType()], ids=str)
-def test_a_type_of_a_newer_format_that_a_column_has_stays_and_no_other_comes(newer: PrimitiveType) -> None:
+def test_an_existing_type_of_a_newer_format_is_accepted_and_a_new_one_is_refused(newer: PrimitiveType) -> None:
     former = NestedField(1, "old", newer)
     nested = NestedField(2, "pair", StructType(NestedField(3, "new", newer)))
 
@@ -70,7 +70,7 @@ def test_a_type_of_a_newer_format_that_a_column_has_stays_and_no_other_comes(new
 
 
 @pytest.mark.parametrize("check", [check_table_columns, check_view_columns])
-def test_a_decimal_whose_scale_is_above_its_precision_stays_and_no_other_comes(check: Check) -> None:
+def test_an_existing_decimal_with_too_large_a_scale_is_accepted_and_a_new_one_is_refused(check: Check) -> None:
     former = NestedField(1, "old", DecimalType(38, 39))
     nested = NestedField(2, "pair", StructType(NestedField(3, "new", DecimalType(5, 6))))
 
@@ -81,7 +81,7 @@ def test_a_decimal_whose_scale_is_above_its_precision_stays_and_no_other_comes(c
 
 @pytest.mark.parametrize("check", [check_column_names, check_view_columns])
 @pytest.mark.parametrize("name", ["", "a\0b", "x" * (LONGEST_NAME + 1)], ids=["empty", "U+0000", "long"])
-def test_a_name_that_a_column_has_stays_and_no_other_like_it_comes(check: Check, name: str) -> None:
+def test_an_existing_invalid_column_name_is_accepted_and_a_new_one_is_refused(check: Check, name: str) -> None:
     former = NestedField(1, name, StringType())
     fine = NestedField(2, "x" * LONGEST_NAME, StringType())
 

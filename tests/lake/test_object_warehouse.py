@@ -32,7 +32,7 @@ def warehouse() -> ObjectWarehouse:
     return ObjectWarehouse(f"{ROOT}/", {"py-io-impl": "tests.fakes.objects.ObjectsIO"}, ORGANIZATION)
 
 
-def test_a_table_is_made_committed_to_and_purged(warehouse: ObjectWarehouse) -> None:
+def test_a_table_can_be_created_committed_to_and_purged(warehouse: ObjectWarehouse) -> None:
     store = FakeStore()
     catalog = TableCatalog(store, warehouse, PARSERS, ORGANIZATION, time.time)
     created = catalog.create(NEW, DATABASE)
@@ -50,7 +50,7 @@ def test_a_table_is_made_committed_to_and_purged(warehouse: ObjectWarehouse) -> 
     assert list(OBJECTS) == [f"{ROOT}/organization/d1/other/metadata/0.metadata.json"]
 
 
-def test_a_file_is_read_up_to_a_size(warehouse: ObjectWarehouse) -> None:
+def test_a_file_above_the_size_limit_is_not_read(warehouse: ObjectWarehouse) -> None:
     location = warehouse.location(DATABASE, ResourceId("t1"))
     OBJECTS[f"{location}/metadata/x"] = bytes(MAX_FILE_BYTES + 1)
 
@@ -58,7 +58,7 @@ def test_a_file_is_read_up_to_a_size(warehouse: ObjectWarehouse) -> None:
         warehouse.read(location, f"{location}/metadata/x")
 
 
-def test_nothing_of_another_table_is_read_written_or_removed(warehouse: ObjectWarehouse) -> None:
+def test_files_of_another_table_cannot_be_read_written_or_removed(warehouse: ObjectWarehouse) -> None:
     mine, theirs = warehouse.location(DATABASE, ResourceId("t1")), warehouse.location(DATABASE, ResourceId("t10"))
     path = f"{theirs}/metadata/0.json"
     warehouse.write_new(theirs, path, b"one")
@@ -95,12 +95,12 @@ def test_nothing_of_another_table_is_read_written_or_removed(warehouse: ObjectWa
         "s3://other/d1/t1",
     ],
 )
-def test_a_purge_refuses_any_other_place(warehouse: ObjectWarehouse, location: str) -> None:
+def test_a_purge_of_any_other_location_is_refused(warehouse: ObjectWarehouse, location: str) -> None:
     with pytest.raises(RuleError):
         warehouse.purge(location, ResourceId("t1"), iter(()))
 
 
-def test_the_schemes_of_one_store_are_one_place_and_two_buckets_are_not(tmp_path: Path) -> None:
+def test_locations_of_one_bucket_match_across_schemes_and_two_buckets_do_not(tmp_path: Path) -> None:
     assert inside("s3://b/t", "s3a://b/t/x")
     assert not inside("s3://b/t", "s3://c/t/x")
     assert not inside("s3://b/t", f"{tmp_path}/t/x")

@@ -81,7 +81,7 @@ def tables_of(properties: dict[str, str], silence: float = 60.0) -> list[ListedT
         return list(other.tables())
 
 
-def test_the_properties_of_a_table_name_no_code(tmp_path: Path, sprung: Path) -> None:
+def test_a_class_that_a_tables_properties_name_is_not_loaded(tmp_path: Path, sprung: Path) -> None:
     properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/other.db", "warehouse": f"file://{tmp_path}/files"}
     made = load_catalog("other", **properties)
     made.create_namespace("raw")
@@ -106,7 +106,7 @@ CHOSEN = {
 
 @pytest.mark.parametrize("kind", CHOSEN)
 @pytest.mark.parametrize("where", ["defaults", "overrides", "table"])
-def test_the_answers_of_a_catalog_choose_nothing_of_its_reader(
+def test_the_answers_of_a_catalog_cannot_configure_the_reader(
     tmp_path: Path, sprung: Path, foreign: Foreign, where: str, kind: str
 ) -> None:
     chosen = CHOSEN[kind]
@@ -128,7 +128,7 @@ def test_the_answers_of_a_catalog_choose_nothing_of_its_reader(
     assert not sprung.exists()
 
 
-def test_namespaces_without_an_end_are_listed_to_a_depth(foreign: Foreign) -> None:
+def test_endless_namespaces_are_listed_up_to_a_depth(foreign: Foreign) -> None:
     def answer(path: str) -> dict[str, Any]:
         if path.startswith("/v1/config"):
             return {"defaults": {}, "overrides": {}}
@@ -143,14 +143,14 @@ def test_namespaces_without_an_end_are_listed_to_a_depth(foreign: Foreign) -> No
     assert len(foreign.asked) < 30
 
 
-def test_an_answer_without_an_end_fills_the_memory_of_its_reader_alone(foreign: Foreign) -> None:
+def test_an_endless_answer_fills_only_the_memory_of_the_reader(foreign: Foreign) -> None:
     foreign.answer = lambda path: {"defaults": {}, "overrides": {}} if "config" in path else b"[" * (1 << 20)
 
     with pytest.raises(OtherCatalogError, match="memory"):
         tables_of(foreign.properties)
 
 
-def test_a_catalog_that_stays_silent_is_waited_for_only_so_long() -> None:
+def test_a_silent_catalog_is_reported_after_a_timeout() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
         pytest.raises(OtherCatalogError, match="no answer within 5 s"),
@@ -158,7 +158,7 @@ def test_a_catalog_that_stays_silent_is_waited_for_only_so_long() -> None:
         tables_of({"type": "rest", "uri": f"http://127.0.0.1:{silent.getsockname()[1]}"}, silence=5)
 
 
-def test_the_operator_names_the_code_and_it_knows_none_of_our_settings(
+def test_a_class_that_the_operator_names_is_loaded_without_headgates_environment(
     tmp_path: Path, sprung: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "trap.py").write_text(
@@ -174,6 +174,6 @@ def test_the_operator_names_the_code_and_it_knows_none_of_our_settings(
     assert "HEADGATE_" not in sprung.read_text()
 
 
-def test_what_cannot_be_opened_is_said() -> None:
+def test_a_catalog_that_cannot_be_opened_is_reported() -> None:
     with pytest.raises(OtherCatalogError, match="nosuch"):
         OtherCatalog("other", {"type": "nosuch"})

@@ -243,7 +243,7 @@ UNREADABLE_VIEWS: Final[dict[str, tuple[Change, str]]] = {
 
 
 @pytest.mark.parametrize("case", UNREADABLE_TABLES)
-def test_a_table_that_java_does_not_open_is_refused_with_what_is_wrong(case: str) -> None:
+def test_a_table_that_java_does_not_open_is_refused_with_the_fault(case: str) -> None:
     change, words = UNREADABLE_TABLES[case]
 
     with pytest.raises(InvalidMetadataError, match=words):
@@ -251,7 +251,7 @@ def test_a_table_that_java_does_not_open_is_refused_with_what_is_wrong(case: str
 
 
 @pytest.mark.parametrize("case", UNREADABLE_VIEWS)
-def test_a_view_that_java_does_not_open_is_refused_with_what_is_wrong(case: str) -> None:
+def test_a_view_that_java_does_not_open_is_refused_with_the_fault(case: str) -> None:
     change, words = UNREADABLE_VIEWS[case]
 
     with pytest.raises(InvalidMetadataError, match=words):

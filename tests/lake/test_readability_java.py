@@ -61,7 +61,9 @@ def _disagreement(java: JavaReader, document: Document) -> str | None:
 
 
 @pytest.mark.parametrize("document", [TABLE, VIEW], ids=["table", "view"])
-def test_every_number_has_the_width_that_java_reads(java: JavaReader, document: Document) -> None:
+def test_numbers_outside_the_range_of_java_are_refused_as_java_refuses_them(
+    java: JavaReader, document: Document
+) -> None:
     made = {
         (path, number): changed(document, partial(_put, path=path, number=number))
         for path in _numbers(document)

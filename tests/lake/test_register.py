@@ -11,7 +11,7 @@ from pyiceberg.types import LongType, NestedField
 
 from headgate.lake import metadata_files
 from tests.avro_files import LIST, avro, number
-from tests.lake.catalog_harness import World, served
+from tests.lake.catalog_harness import CatalogHarness, served
 from tests.lake.file_parsers import PARSERS
 from tests.lake.test_readability import Change, changed
 
@@ -30,14 +30,14 @@ UNREADABLE: dict[str, tuple[Change, int, str]] = {
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def world(tmp_path: Path) -> Iterator[CatalogHarness]:
     with served(tmp_path) as made:
         made.iceberg().create_namespace("raw")
         yield made
 
 
 @pytest.fixture
-def dropped(world: World) -> Path:
+def dropped(world: CatalogHarness) -> Path:
     """The metadata file of a table that was dropped."""
     made = world.iceberg().create_table("raw.t", SCHEMA)
     made.append(pa.table({"n": [1]}))
@@ -46,7 +46,7 @@ def dropped(world: World) -> Path:
     return Path(path.removeprefix("file://"))
 
 
-def register(world: World, file: Path) -> tuple[int, str]:
+def register(world: CatalogHarness, file: Path) -> tuple[int, str]:
     """Register a table, and return the answer's status and message."""
     body = {"name": "back", "metadata-location": f"file://{file}"}
     answer = world.call("POST", "/namespaces/raw/register", body)
@@ -64,7 +64,7 @@ def register(world: World, file: Path) -> tuple[int, str]:
     ],
     ids=["deep", "a name twice", "no JSON", "values", "no table"],
 )
-def test_metadata_without_bounds_is_refused(world: World, dropped: Path, content: bytes, why: str) -> None:
+def test_metadata_above_the_limits_is_refused(world: CatalogHarness, dropped: Path, content: bytes, why: str) -> None:
     dropped.write_bytes(content)
 
     status, message = register(world, dropped)
@@ -75,7 +75,7 @@ def test_metadata_without_bounds_is_refused(world: World, dropped: Path, content
 
 
 @pytest.mark.parametrize("case", UNREADABLE)
-def test_metadata_that_java_does_not_open_is_refused(world: World, dropped: Path, case: str) -> None:
+def test_metadata_that_java_does_not_open_is_refused(world: CatalogHarness, dropped: Path, case: str) -> None:
     change, status, words = UNREADABLE[case]
     dropped.write_text(json.dumps(changed(json.loads(dropped.read_text()), change)))
 
@@ -85,13 +85,13 @@ def test_metadata_that_java_does_not_open_is_refused(world: World, dropped: Path
     assert not world.iceberg().table_exists("raw.back")
 
 
-def test_a_missing_metadata_file_is_refused(world: World, dropped: Path) -> None:
+def test_a_missing_metadata_file_is_refused(world: CatalogHarness, dropped: Path) -> None:
     dropped.unlink()
 
     assert register(world, dropped) == (400, "there is no metadata file at the path of the request")
 
 
-def test_a_manifest_list_among_the_rows_is_refused(world: World, dropped: Path) -> None:
+def test_a_manifest_list_in_the_data_folder_is_refused(world: CatalogHarness, dropped: Path) -> None:
     [manifest_list] = dropped.parent.glob("snap-*.avro")
     moved = dropped.parent.parent / "data" / manifest_list.name
     manifest_list.rename(moved)
@@ -103,7 +103,7 @@ def test_a_manifest_list_among_the_rows_is_refused(world: World, dropped: Path) 
     assert "directly in the folder `metadata`" in message
 
 
-def test_a_hostile_manifest_list_is_refused(world: World, dropped: Path) -> None:
+def test_a_hostile_manifest_list_is_refused(world: CatalogHarness, dropped: Path) -> None:
     [manifest_list] = dropped.parent.glob("snap-*.avro")
     manifest_list.write_bytes(avro(LIST, 1, number(1 << 30) + b"x" * 40))
 
@@ -113,7 +113,9 @@ def test_a_hostile_manifest_list_is_refused(world: World, dropped: Path) -> None
     assert message.startswith("a manifest list cannot be read: a length in the file")
 
 
-def test_metadata_is_read_by_a_parser_first(world: World, dropped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metadata_is_read_by_a_parser_first(
+    world: CatalogHarness, dropped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kinds: list[bytes] = []
     rewrite = PARSERS.rewrite
     monkeypatch.setattr(

@@ -30,7 +30,7 @@ def location(path: str) -> str:
 
 
 @pytest.mark.parametrize("file", MANIFESTS, ids=lambda file: file.stem)
-def test_a_manifest_is_the_same_but_for_its_paths(file: Path) -> None:
+def test_a_relocated_manifest_differs_in_its_paths_only(file: Path) -> None:
     before = file.read_bytes()
     old = location(records(before)[0]["data_file"]["file_path"])
     move = Relocation(old, "file:///new/place")
@@ -47,7 +47,7 @@ def test_a_manifest_is_the_same_but_for_its_paths(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", LISTS, ids=lambda file: file.stem)
-def test_a_manifest_list_is_the_same_but_for_its_paths_and_lengths(file: Path) -> None:
+def test_a_relocated_manifest_list_differs_in_its_paths_and_lengths_only(file: Path) -> None:
     before = file.read_bytes()
     paths = manifests_of(before)
     move = Relocation(location(paths[0]), "file:///new/place")
@@ -70,7 +70,7 @@ def test_position_deletes_of_a_manifest_are_found() -> None:
     assert position_deletes_of((FIXTURES / "manifest_by_two_columns.avro").read_bytes()) == []
 
 
-def test_a_path_outside_of_the_table_is_refused() -> None:
+def test_a_path_outside_the_table_is_refused() -> None:
     content = (FIXTURES / "manifest_by_two_columns.avro").read_bytes()
     move = Relocation("file:///elsewhere", "file:///new/place")
 

@@ -36,7 +36,7 @@ def test_the_files_of_a_table_are_read(tmp_path: Path) -> None:
     assert json.loads(found[f"{relocation.new}/metadata/0.metadata.json"])["location"] == relocation.new
 
 
-def test_a_file_that_fills_its_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_fills_the_memory_of_the_reader_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relocation_process, "_MEMORY_BYTES", 256 * MEBIBYTE)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -63,12 +63,12 @@ def test_the_end_of_the_reader_is_reported(tmp_path: Path) -> None:
         b'{"files": [["file:///w/new/../a", 1]]}\nx',
     ],
 )
-def test_an_invalid_answer_writes_nothing(answer: bytes) -> None:
+def test_an_invalid_answer_of_the_reader_is_refused(answer: bytes) -> None:
     with pytest.raises(RuleError, match="has ended"):
         files_of_answer(io.BytesIO(answer), MOVE)
 
 
-def test_an_answer_writes_into_the_new_place() -> None:
+def test_an_answer_of_the_reader_gives_the_files_of_the_new_location() -> None:
     answer = b'{"files": [["file:///w/new/a", 1], ["file:///w/new/b", 2]]}\nxyz'
 
     assert files_of_answer(io.BytesIO(answer), MOVE) == {"file:///w/new/a": b"x", "file:///w/new/b": b"yz"}

@@ -102,7 +102,7 @@ def base() -> TableMetadata:
     ],
     ids=str,
 )
-def test_the_result_is_the_one_of_pyiceberg(base: TableMetadata, updates: list[Update]) -> None:
+def test_removals_give_the_same_metadata_as_pyiceberg(base: TableMetadata, updates: list[Update]) -> None:
     expected = update_table_metadata(base, UPDATES.validate_python(updates), metadata_location=PATH)
 
     changed = _changed(base, *updates)
@@ -116,7 +116,7 @@ def test_the_result_is_the_one_of_pyiceberg(base: TableMetadata, updates: list[U
 
 
 @pytest.mark.parametrize("removal", [_drop("nothing"), {"action": "remove-statistics", "snapshot-id": 9}, _unset("z")])
-def test_a_removal_of_what_is_not_there_changes_nothing(base: TableMetadata, removal: Update) -> None:
+def test_a_removal_of_a_missing_object_changes_nothing(base: TableMetadata, removal: Update) -> None:
     changed = _changed(base, removal)
 
     assert all(getattr(changed, field) == getattr(base, field) for field in COMPARED)
@@ -153,5 +153,5 @@ def _expire_all_but_one(snapshots: int) -> int:
     return calls
 
 
-def test_the_work_of_expiring_snapshots_one_by_one_is_in_proportion_to_them() -> None:
+def test_the_work_of_expiring_snapshots_is_proportional_to_their_number() -> None:
     assert _expire_all_but_one(3000) < 5 * _expire_all_but_one(750)

@@ -32,7 +32,7 @@ def test_a_file_is_written_once_and_read_back(warehouse: FileWarehouse) -> None:
 
 
 @pytest.mark.parametrize("size", [MAX_FILE_BYTES, MAX_FILE_BYTES + 1, 10 * MAX_FILE_BYTES])
-def test_a_file_is_read_up_to_a_size(warehouse: FileWarehouse, size: int) -> None:
+def test_a_file_above_the_size_limit_is_not_read(warehouse: FileWarehouse, size: int) -> None:
     location = warehouse.location(DATABASE, TABLE)
     path = f"{location}/metadata/0.json"
     warehouse.write_new(location, path, b"")
@@ -45,7 +45,7 @@ def test_a_file_is_read_up_to_a_size(warehouse: FileWarehouse, size: int) -> Non
             warehouse.read(location, path)
 
 
-def test_a_pipe_is_not_waited_for(warehouse: FileWarehouse) -> None:
+def test_a_named_pipe_is_refused_without_waiting_for_it(warehouse: FileWarehouse) -> None:
     location = warehouse.location(DATABASE, TABLE)
     warehouse.write_new(location, f"{location}/metadata/0.json", b"")
     os.mkfifo(f"{location}/metadata/pipe".removeprefix("file://"))
@@ -54,7 +54,7 @@ def test_a_pipe_is_not_waited_for(warehouse: FileWarehouse) -> None:
         warehouse.read(location, f"{location}/metadata/pipe")
 
 
-def test_a_file_of_a_table_that_is_purged_meanwhile_is_a_conflict(
+def test_a_write_to_a_table_that_is_purged_concurrently_is_a_conflict(
     warehouse: FileWarehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = warehouse.location(DATABASE, TABLE)
@@ -64,7 +64,7 @@ def test_a_file_of_a_table_that_is_purged_meanwhile_is_a_conflict(
         warehouse.write_new(location, f"{location}/metadata/0.json", b"one")
 
 
-def test_nothing_of_another_table_is_read_written_or_removed(warehouse: FileWarehouse) -> None:
+def test_files_of_another_table_cannot_be_read_written_or_removed(warehouse: FileWarehouse) -> None:
     mine, theirs = warehouse.location(DATABASE, TABLE), warehouse.location(DATABASE, ResourceId("t10"))
     path = f"{theirs}/metadata/0.json"
     warehouse.write_new(theirs, path, b"one")
@@ -78,7 +78,9 @@ def test_nothing_of_another_table_is_read_written_or_removed(warehouse: FileWare
 
 
 class TestAnotherOrganization:
-    def test_has_a_root_of_its_own_in_the_same_folder(self, warehouse: FileWarehouse, tmp_path: Path) -> None:
+    def test_each_organization_has_a_root_of_its_own_in_the_warehouse(
+        self, warehouse: FileWarehouse, tmp_path: Path
+    ) -> None:
         other = FileWarehouse(tmp_path / "warehouse", GLOBEX)
 
         assert warehouse.location(DATABASE, TABLE) == f"file://{tmp_path}/warehouse/acme/d1/t1"
@@ -86,7 +88,9 @@ class TestAnotherOrganization:
         assert warehouse.owner(other.location(DATABASE, TABLE)) is None
         assert warehouse.holds(other.location(DATABASE, TABLE))
 
-    def test_keeps_its_files_to_itself(self, warehouse: FileWarehouse, tmp_path: Path) -> None:
+    def test_files_of_another_organization_cannot_be_read_written_or_removed(
+        self, warehouse: FileWarehouse, tmp_path: Path
+    ) -> None:
         other = FileWarehouse(tmp_path / "warehouse", GLOBEX)
         location = other.location(DATABASE, TABLE)
         path = f"{location}/metadata/0.json"
@@ -105,12 +109,12 @@ class TestAnotherOrganization:
         assert other.read(location, path) == b"theirs"
 
     @pytest.mark.parametrize("id", ["", ".", "..", "a/b", "../globex", "a b", "%2e", "\0", "-rf"])
-    def test_has_an_id_that_can_be_the_name_of_a_folder(self, tmp_path: Path, id: str) -> None:
+    def test_an_organization_id_that_is_no_folder_name_is_refused(self, tmp_path: Path, id: str) -> None:
         with pytest.raises(RuleError):
             FileWarehouse(tmp_path / "warehouse", ResourceId(id))
 
 
-def test_a_table_from_before_organizations_had_roots_is_read_and_not_purged(tmp_path: Path) -> None:
+def test_a_table_in_a_former_location_can_be_read_but_not_purged(tmp_path: Path) -> None:
     warehouse = FileWarehouse(tmp_path / "warehouse", ACME, former=(DATABASE,))
     location = f"file://{tmp_path}/warehouse/d1/t1"
     (tmp_path / "warehouse/d1/t1/metadata").mkdir(parents=True)
@@ -122,7 +126,7 @@ def test_a_table_from_before_organizations_had_roots_is_read_and_not_purged(tmp_
 
 
 @pytest.mark.parametrize("below", ["d2/t1", "globex/d1", "d1", "d1/t1/x", "d1%2f..%2fd2/t1"])
-def test_no_other_place_in_the_warehouse_is_that_of_a_table_from_before(tmp_path: Path, below: str) -> None:
+def test_any_other_location_in_the_warehouse_is_no_former_location(tmp_path: Path, below: str) -> None:
     warehouse = FileWarehouse(tmp_path / "warehouse", ACME, former=(DATABASE,))
     file = tmp_path / "warehouse" / below / "metadata/0.json"
     file.parent.mkdir(parents=True)
@@ -150,7 +154,7 @@ class TestATableOfAnExportedOrganization:
             ("s3://bucket/d1/t1", ("/old", "s3://bucket"), False),
         ],
     )
-    def test_lies_in_the_root_of_its_organization_or_where_the_operator_says(
+    def test_an_imported_table_must_be_in_its_organizations_root_or_an_operators_location(
         self, warehouse: FileWarehouse, tmp_path: Path, location: str, named: tuple[str, ...], may: object
     ) -> None:
         root = tmp_path / "warehouse"
@@ -159,7 +163,7 @@ class TestATableOfAnExportedOrganization:
         assert may_adopt(warehouse, location.format(root=root), said) is may
 
 
-def test_a_warehouse_behind_a_link_holds_its_own_files(tmp_path: Path) -> None:
+def test_a_warehouse_behind_a_link_contains_its_own_files(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     warehouse = FileWarehouse(tmp_path / "link", ACME)
@@ -170,13 +174,13 @@ def test_a_warehouse_behind_a_link_holds_its_own_files(tmp_path: Path) -> None:
     assert (tmp_path / "real" / ACME / DATABASE / TABLE / "a").read_bytes() == b"one"
 
 
-def test_a_warehouse_whose_path_readers_would_cut_is_refused(tmp_path: Path) -> None:
+def test_a_warehouse_with_a_hash_sign_in_its_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RuleError):
         FileWarehouse(tmp_path / "a#b", ACME)
 
 
 class TestPurge:
-    def test_removes_the_table_and_nothing_beside_it(self, warehouse: FileWarehouse, tmp_path: Path) -> None:
+    def test_a_purge_removes_the_folder_of_the_table_only(self, warehouse: FileWarehouse, tmp_path: Path) -> None:
         other = warehouse.location(DATABASE, ResourceId("t10"))
         outside = tmp_path / "outside"
         outside.mkdir()
@@ -204,6 +208,8 @@ class TestPurge:
             "t1",
         ],
     )
-    def test_refuses_any_other_place(self, warehouse: FileWarehouse, tmp_path: Path, location: str) -> None:
+    def test_a_purge_of_any_other_location_is_refused(
+        self, warehouse: FileWarehouse, tmp_path: Path, location: str
+    ) -> None:
         with pytest.raises(RuleError):
             warehouse.purge(location.format(root=f"file://{tmp_path}/warehouse"), TABLE, iter(()))

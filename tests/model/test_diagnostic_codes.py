@@ -61,7 +61,7 @@ def shipped(name: str) -> str:
 
 class TestAModelWithOneMistake:
     @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.mistake)
-    def test_is_told_exactly_that(self, broken: Broken) -> None:
+    def test_a_mistake_in_a_model_gives_exactly_its_diagnostic(self, broken: Broken) -> None:
         found = told(broken.model())
 
         assert [str(each) for each in found] == [
@@ -69,7 +69,7 @@ class TestAModelWithOneMistake:
         ]
 
     @pytest.mark.parametrize("code", ["HG-M001", "HG-M202", "HG-M601"])
-    def test_is_refused(self, code: str) -> None:
+    def test_a_model_with_an_error_is_refused(self, code: str) -> None:
         text = next(broken.model() for broken in BROKEN if broken.code == code)
 
         with pytest.raises(ModelError) as error:
@@ -77,30 +77,30 @@ class TestAModelWithOneMistake:
 
         assert error.value.diagnostics == told(text)
 
-    def test_that_is_only_warned_about_is_loaded(self) -> None:
+    def test_a_model_with_only_a_warning_is_loaded(self) -> None:
         warnings = {each.code for each in DiagnosticCode if each.severity == "warning"}
 
         for text in (broken.model() for broken in BROKEN if broken.code in warnings):
             assert load_model(text, ACTIONS, "m.yaml", CONDITIONS).version == 1
 
-    def test_makes_a_mistake_of_every_kind_somewhere_in_the_corpus(self) -> None:
+    def test_the_corpus_has_a_mistake_for_every_diagnostic_code_of_a_model(self) -> None:
         of_the_vocabulary = {DiagnosticCode.EMPTY_CELL}
 
         assert {broken.code for broken in BROKEN} == {
             each.code for each in DiagnosticCode if each not in of_the_vocabulary
         }
 
-    def test_is_told_nothing_where_it_is_none(self) -> None:
+    def test_a_model_without_a_mistake_has_no_diagnostics(self) -> None:
         assert told(SMALL) == ()
 
 
 class TestAModelWithSeveralMistakes:
-    def test_is_told_all_of_them_in_the_order_of_the_file(self) -> None:
+    def test_every_mistake_in_a_model_is_reported_in_the_order_of_the_file(self) -> None:
         text = SMALL.replace("includes: [viewer]", "includes: [veiwer]").replace("newcomer: member", "newcomer: guest")
 
         assert [each.message for each in told(text)] == ["unknown role `veiwer`", "unknown role `guest`"]
 
-    def test_is_told_of_what_is_wrong_everywhere_once(self) -> None:
+    def test_a_mistake_that_repeats_is_reported_once(self) -> None:
         text = SMALL.replace("  viewer:\n", "  reader:\n")
 
         [found] = told(text)
@@ -110,19 +110,19 @@ class TestAModelWithSeveralMistakes:
 
 class TestAMessage:
     @pytest.mark.parametrize("message", sorted({*MESSAGES, *(each.says for each in BROKEN)}), ids=repr)
-    def test_begins_in_lower_case_and_ends_without_a_full_stop_in_one_line(self, message: str) -> None:
+    def test_a_message_is_one_line_that_begins_in_lower_case_without_a_full_stop(self, message: str) -> None:
         assert message[0].islower() or message[0] in "`{"
         assert message[-1] not in ".!"
         assert "\n" not in message
 
     @pytest.mark.parametrize("message", sorted(MESSAGES), ids=repr)
-    def test_quotes_what_the_user_wrote_in_backticks(self, message: str) -> None:
+    def test_a_message_quotes_the_words_of_the_user_in_backticks(self, message: str) -> None:
         sentences = {"problem", "what", "expected", "found", "types", "kinds", "places", "origins", "roles", "actions"}
 
         for word in re.findall(r"\{(\w+)\}", message):
             assert word in sentences or re.search(rf"`[^`]*\{{{word}\}}[^`]*`", message), word
 
-    def test_has_a_code_of_its_own(self) -> None:
+    def test_every_diagnostic_has_a_code_of_its_own(self) -> None:
         codes = [each.code for each in DiagnosticCode]
 
         assert codes == sorted(set(codes))
@@ -131,12 +131,12 @@ class TestAMessage:
 
 class TestAShippedModel:
     @pytest.mark.parametrize("name", SHIPPED)
-    def test_makes_no_mistake(self, name: str) -> None:
+    def test_a_shipped_model_has_no_error(self, name: str) -> None:
         assert [each for each in told(shipped(name)) if each.mistake.severity == "error"] == []
 
     @settings(few, max_examples=25)
     @given(st.sampled_from(SHIPPED), st.data())
-    def test_that_is_misspelt_in_one_word_makes_at_most_one(self, name: str, data: st.DataObject) -> None:
+    def test_one_misspelt_word_in_a_model_gives_at_most_one_error(self, name: str, data: st.DataObject) -> None:
         """A slip is one diagnostic, not a cascade."""
         text = shipped(name)
         words = list(re.finditer(r"\b[A-Za-z_]{4,}\b", re.sub(r"#.*", lambda it: " " * len(it[0]), text)))
@@ -148,7 +148,7 @@ class TestAShippedModel:
 
     @settings(few, max_examples=25)
     @given(st.sampled_from(SHIPPED), st.data())
-    def test_that_is_damaged_anyhow_is_told_so_in_diagnostics(self, name: str, data: st.DataObject) -> None:
+    def test_a_damaged_model_gives_diagnostics_with_places(self, name: str, data: st.DataObject) -> None:
         """Whatever the text is, the answer is a list of diagnostics with places in it."""
         text = shipped(name)
         start = data.draw(st.integers(0, len(text)))

@@ -14,7 +14,7 @@ PAGES = [("nekt", "models/nekt"), ("y42", "models/y42"), ("onehouse", "models/on
 
 
 @pytest.mark.parametrize(("name", "page"), PAGES)
-def test_a_page_is_what_its_file_gives_today(name: str, page: str) -> None:
+def test_a_page_equals_what_its_file_generates_today(name: str, page: str) -> None:
     written = (DOCS / f"{page}.md").read_text(encoding="utf-8")
 
     assert page_of(name) == written, f"write it anew: headgate model document {name} --output docs/{page}.md"

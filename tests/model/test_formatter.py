@@ -63,7 +63,7 @@ def named(file: Path) -> str:
 class TestAModel:
     @fewer
     @given(DOCUMENTS, _WAYS)
-    def test_is_the_same_after_it_is_written_laid_out_and_read(self, document: Document, way: Any) -> None:
+    def test_a_model_is_the_same_after_it_is_written_formatted_and_read(self, document: Document, way: Any) -> None:
         """Reading and laying out are two ways round one circle: nothing is lost, nothing is added."""
         model = read(json.dumps(document))
 
@@ -71,7 +71,7 @@ class TestAModel:
 
     @fewer
     @given(DOCUMENTS, _WAYS)
-    def test_is_the_same_in_every_layout(self, document: Document, way: Any) -> None:
+    def test_a_model_is_the_same_in_every_layout(self, document: Document, way: Any) -> None:
         """YAML has many ways to write one thing."""
         assert read(way(document)) == read(json.dumps(document))
 
@@ -79,25 +79,25 @@ class TestAModel:
 class TestTheLayout:
     @fewer
     @given(DOCUMENTS, _WAYS)
-    def test_is_its_own_layout(self, document: Document, way: Any) -> None:
+    def test_formatting_a_formatted_model_changes_nothing(self, document: Document, way: Any) -> None:
         """What is laid out stays as it is."""
         text = format_model(way(document))
 
         assert format_model(text) == text
 
     @pytest.mark.parametrize("file", FILES, ids=named)
-    def test_changes_nothing_that_a_file_says(self, file: Path) -> None:
+    def test_formatting_preserves_the_meaning_of_a_file(self, file: Path) -> None:
         text = file.read_text()
 
         assert dataclasses.replace(read(format_model(text)), hash="") == dataclasses.replace(read(text), hash="")
 
     @pytest.mark.parametrize("file", FILES, ids=named)
-    def test_keeps_every_comment_in_its_order(self, file: Path) -> None:
+    def test_formatting_preserves_every_comment(self, file: Path) -> None:
         text = file.read_text()
 
         assert sorted(comments(format_model(text))) == sorted(comments(text))
 
-    def test_has_no_line_that_is_too_long_for_its_parts(self) -> None:
+    def test_formatting_breaks_a_list_that_is_too_long_for_one_line(self) -> None:
         long = f"on: [{', '.join(f'table{number}' for number in range(20))}]\n"
 
         assert format_model(long) == "on:\n" + "".join(f"  - table{number}\n" for number in range(20))
@@ -122,7 +122,7 @@ class TestTheLayout:
         ],
         ids=repr,
     )
-    def test_is_this(self, written_so: str, laid_out_so: str | None) -> None:
+    def test_a_document_has_the_expected_layout(self, written_so: str, laid_out_so: str | None) -> None:
         assert format_model(written_so) == (written_so if laid_out_so is None else laid_out_so)
 
 

@@ -21,17 +21,19 @@ def by_grpc(code: grpc.StatusCode) -> Exception:
 
 
 class TestAFailure:
-    def test_is_a_refusal_by_its_state(self) -> None:
+    def test_an_error_with_the_refused_sqlstate_is_a_refusal(self) -> None:
         found = failure(by_spark("you may not", REFUSED_STATE))
 
         assert (found.words, found.refused, found.away) == ("you may not", True, False)
 
     @pytest.mark.parametrize("sqlstate", [statements.NOT_CONNECTED, statements.DRIVER_LOST])
-    def test_is_none_of_the_work_where_the_driver_was_lost(self, sqlstate: str) -> None:
+    def test_a_lost_driver_counts_as_an_unavailable_spark(self, sqlstate: str) -> None:
         assert failure(by_spark("the driver ended", sqlstate)).away
 
     @pytest.mark.parametrize("code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAUTHENTICATED])
-    def test_is_none_of_the_work_where_nobody_answers(self, code: grpc.StatusCode) -> None:
+    def test_an_unreachable_or_unauthenticated_gateway_counts_as_an_unavailable_spark(
+        self, code: grpc.StatusCode
+    ) -> None:
         assert failure(by_grpc(code)).away
 
     @pytest.mark.parametrize(
@@ -46,7 +48,7 @@ class TestAFailure:
             "[RETRIES_EXCEEDED] The maximum number of retries has been exceeded.",
         ],
     )
-    def test_is_none_of_the_work_where_a_session_was_lost_whatever_state_it_has(self, message: str) -> None:
+    def test_a_lost_session_counts_as_an_unavailable_spark_despite_its_sqlstate(self, message: str) -> None:
         assert failure(by_spark(message, REFUSED_STATE)).away
 
     @pytest.mark.parametrize(
@@ -54,11 +56,11 @@ class TestAFailure:
         [by_spark("no such table", "42P01"), ValueError("x"), by_grpc(grpc.StatusCode.INTERNAL)],
         ids=["spark", "python", "grpc"],
     )
-    def test_is_of_the_work_else(self, error: Exception) -> None:
+    def test_every_other_error_is_a_failure_of_the_run(self, error: Exception) -> None:
         found = failure(error)
 
         assert (found.refused, found.away) == (False, False)
 
-    def test_has_no_words_of_the_machine_behind_it(self) -> None:
+    def test_a_failure_is_described_without_a_jvm_stack_trace(self) -> None:
         assert failure(ValueError("no such table\n\nJVM stacktrace:\nat a.b")).words == "no such table"
         assert failure(ValueError()).words == "ValueError"

@@ -75,7 +75,7 @@ class TestTheEstimate:
         require_close(table((type, values)))
 
     @pytest.mark.parametrize(("type", "values"), VALUES)
-    def test_the_estimate_of_one_value_again_and_again_is_never_below_its_json(
+    def test_the_estimate_of_a_repeated_value_is_never_below_its_json(
         self, type: pa.DataType, values: list[Any]
     ) -> None:
         for each in values:
@@ -91,7 +91,7 @@ class TestTheEstimate:
             require_close(part)
 
     @pytest.mark.parametrize(("type", "values"), VALUES)
-    def test_the_estimate_of_an_empty_slice_is_nothing(self, type: pa.DataType, values: list[Any]) -> None:
+    def test_the_estimate_of_an_empty_slice_is_zero(self, type: pa.DataType, values: list[Any]) -> None:
         assert json_size(table((type, values)).slice(1, 0)) == json_size(table((type, []))) == 0
 
     @pytest.mark.parametrize(("type", "values"), VALUES)
@@ -112,7 +112,7 @@ class TestTheEstimate:
         require_close(pa.record_batch({"a": lists}))
         assert json_size(pa.record_batch({"a": lists})) == json_size(pa.record_batch({"a": lists.to_pylist()}))
 
-    def test_a_million_booleans_are_not_taken_for_the_bits_that_they_are(self) -> None:
+    def test_booleans_are_counted_as_json_text_and_not_as_bits(self) -> None:
         booleans = pa.array([[True] * 1_000_000])
 
         assert booleans.nbytes < 130_000
@@ -127,7 +127,7 @@ class TestTheEstimate:
 
 class TestRowsWithin:
     @pytest.mark.parametrize(("type", "values"), VALUES)
-    def test_rows_within_a_size_are_as_many_as_fit(self, type: pa.DataType, values: list[Any]) -> None:
+    def test_the_largest_number_of_rows_that_fits_a_size_is_found(self, type: pa.DataType, values: list[Any]) -> None:
         rows = table((type, values * 7))
         for size in (0, 31, 100, 1000, 5000, 100_000):
             found = rows_within(rows, size)
@@ -139,7 +139,7 @@ class TestRowsWithin:
 
         assert rows_within(rows, json_size(rows) + ROUNDING) == rows.num_rows
 
-    def test_no_rows_are_within_any_size(self) -> None:
+    def test_an_empty_table_fits_into_any_size(self) -> None:
         assert rows_within(table((pa.int8(), [])), 0) == 0
 
     def test_rows_of_control_characters_are_counted_as_their_escapes(self) -> None:

@@ -11,7 +11,7 @@ from pyiceberg.types import LongType, NestedField
 
 from headgate.control.identity.principals import AddPrincipal
 from headgate.facts.ids import PrincipalId
-from tests.app.deployment_harness import Place, world_in
+from tests.app.deployment_harness import OrganizationClient, world_in
 
 ANN = PrincipalId("p_ann")
 SCHEMA = Schema(NestedField(1, "n", LongType()))
@@ -64,7 +64,7 @@ CALLS: tuple[tuple[str, str, Any], ...] = (
 class Two:
     """The home organization with the table `own.t`, and `beta` with `theirs.t` and the view `theirs.v`; Ann is in both."""
 
-    def __init__(self, main: Place, beta: Place, login: str) -> None:
+    def __init__(self, main: OrganizationClient, beta: OrganizationClient, login: str) -> None:
         self.main = main
         self.beta = beta
         self.login = login

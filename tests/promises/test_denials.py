@@ -24,7 +24,7 @@ from headgate.spark.authority_messages import Authenticate, MayAccessMessage, me
 from headgate.spark.deciding_authority import DecidingAuthority
 from headgate.spark.driver.clusters import Clusters
 from headgate.spark.sessions.signature import sign
-from tests.app.deployment_harness import KEY, Place, World, world_in
+from tests.app.deployment_harness import KEY, DeploymentHarness, OrganizationClient, world_in
 from tests.app.server_process import until
 from tests.journeys.test_catalog import BODIES, HIDDEN, MISSING, SCHEMA, VERSION, catalog_routes, filled
 from tests.threads import served
@@ -54,14 +54,14 @@ REFUSED: Mapping[str, tuple[str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     """`home` is the organization of the deployment; `acme` has tables, its viewer `vic` of `raw`, and `ed`, who edits it."""
     with world_in(tmp_path_factory.mktemp("denials")) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def acme(world: World) -> Place:
+def acme(world: DeploymentHarness) -> OrganizationClient:
     place = world.organization("acme", "nekt")
     for name in ("raw", HIDDEN):
         assert place.call("owner", "POST", "/databases", {"name": name}).status_code == 201
@@ -76,12 +76,12 @@ def acme(world: World) -> Place:
     return place
 
 
-def catalog(place: Place, who: str, method: str, path: str, body: Any = None) -> httpx.Response:
+def catalog(place: OrganizationClient, who: str, method: str, path: str, body: Any = None) -> httpx.Response:
     headers = {"authorization": f"Bearer {place.tokens[who]}"} if who else {}
     return place.http.request(method, f"{place.address}/iceberg{path}", json=body, headers=headers)
 
 
-def asked(place: Place, who: str, route: str, namespace: str, table: str, view: str) -> httpx.Response:
+def asked(place: OrganizationClient, who: str, route: str, namespace: str, table: str, view: str) -> httpx.Response:
     """Return the answer of a route of the catalog about these names."""
     method, _, template = route.partition(" ")
     path = template.format(namespace=namespace, table=table, view=view)
@@ -93,7 +93,7 @@ def asked(place: Place, who: str, route: str, namespace: str, table: str, view: 
 class Audits:
     """The records of every audit of the deployment, by organization."""
 
-    world: World
+    world: DeploymentHarness
 
     def kept(self) -> dict[ResourceId, list[AuditRecord]]:
         """Return all records, newest first."""
@@ -112,11 +112,11 @@ class Audits:
 
 
 @pytest.fixture
-def audits(world: World) -> Audits:
+def audits(world: DeploymentHarness) -> Audits:
     return Audits(world)
 
 
-def only(place: Place, found: list[tuple[ResourceId, AuditRecord]]) -> AuditRecord:
+def only(place: OrganizationClient, found: list[tuple[ResourceId, AuditRecord]]) -> AuditRecord:
     """Return the only new record, which must be in the audit of this organization."""
     assert [root for root, _ in found] == [place.opened.id], found
     record = found[0][1]
@@ -124,15 +124,15 @@ def only(place: Place, found: list[tuple[ResourceId, AuditRecord]]) -> AuditReco
     return record
 
 
-def by(place: Place, who: str, record: AuditRecord) -> bool:
+def by(place: OrganizationClient, who: str, record: AuditRecord) -> bool:
     """Return whether a record names this caller, with its token."""
     caller = place.caller(who)
     return (record.principal, record.origin.token) == (caller.principal, caller.token)
 
 
 class TestTheCatalog:
-    def test_every_route_records_a_hidden_name_and_a_missing_name_alike(
-        self, world: World, acme: Place, audits: Audits
+    def test_every_catalog_route_records_a_hidden_name_and_a_missing_name_alike(
+        self, world: DeploymentHarness, acme: OrganizationClient, audits: Audits
     ) -> None:
         for route in sorted(catalog_routes(world) - ALWAYS_ALLOWED - OF_THE_LAKE):
             records = []
@@ -149,7 +149,9 @@ class TestTheCatalog:
             assert records[0] == records[1], route
             assert records[0][1].startswith("lake.NAMESPACE"), route
 
-    def test_denials_are_found_by_the_name_and_the_id_of_the_table(self, acme: Place, audits: Audits) -> None:
+    def test_denials_are_found_by_the_name_and_by_the_id_of_the_table(
+        self, acme: OrganizationClient, audits: Audits
+    ) -> None:
         route = "DELETE /v1/namespaces/{namespace}/tables/{table}"
         table = acme.control.snapshot.find(HIDDEN_TABLE.split("."))
         assert table is not None
@@ -164,7 +166,9 @@ class TestTheCatalog:
             items = acme.call("owner", "GET", "/audit/decisions", **query).json()["items"]
             assert [each["resource"] for each in items][:2] == [table.id, HIDDEN_TABLE]
 
-    def test_every_route_records_what_it_refuses_to_a_viewer(self, world: World, acme: Place, audits: Audits) -> None:
+    def test_every_catalog_route_records_what_it_refuses_to_a_viewer(
+        self, world: DeploymentHarness, acme: OrganizationClient, audits: Audits
+    ) -> None:
         for route in sorted(catalog_routes(world)):
             answer, found = audits.made_by(lambda route=route: asked(acme, "vic", route, "raw", "flights", "seen"))
             if route not in REFUSED:
@@ -178,9 +182,14 @@ class TestTheCatalog:
             assert resource is not None
             assert (record.action, record.resource, record.code) == (action, resource.id, "refused"), route
 
-    def test_every_route_records_an_unknown_caller(self, world: World, acme: Place, audits: Audits) -> None:
+    def test_every_catalog_route_records_an_unknown_caller(
+        self, world: DeploymentHarness, acme: OrganizationClient, audits: Audits
+    ) -> None:
         for route in sorted(catalog_routes(world)):
-            for place, who in ((acme, ""), (Place(acme.http, acme.opened, acme.address, world.tokens), "owner")):
+            for place, who in (
+                (acme, ""),
+                (OrganizationClient(acme.http, acme.opened, acme.address, world.tokens), "owner"),
+            ):
                 answer, found = audits.made_by(
                     lambda route=route, place=place, who=who: asked(place, who, route, "raw", "flights", "seen")
                 )
@@ -190,14 +199,14 @@ class TestTheCatalog:
                 assert record.action.startswith(route.partition(" ")[0]), route
 
     def test_a_denial_is_recorded_by_the_organization_of_an_expired_token(
-        self, world: World, acme: Place, audits: Audits
+        self, world: DeploymentHarness, acme: OrganizationClient, audits: Audits
     ) -> None:
         acme.add("gone")
         assert asked(acme, "gone", "GET /v1/config", "", "", "").status_code == 200
         token = acme.caller("gone").token
         assert token is not None
         acme.control.execute(RevokeToken(token), None)
-        anywhere = Place(acme.http, acme.opened, "", acme.tokens)
+        anywhere = OrganizationClient(acme.http, acme.opened, "", acme.tokens)
 
         answer, found = audits.made_by(lambda: asked(anywhere, "gone", "GET /v1/config", "", "", ""))
 
@@ -205,7 +214,7 @@ class TestTheCatalog:
         assert only(acme, found).code == "unauthenticated"
         assert world.opened.id != acme.opened.id
 
-    def test_a_denial_is_recorded_by_a_suspended_organization(self, world: World, audits: Audits) -> None:
+    def test_a_denial_is_recorded_by_a_suspended_organization(self, world: DeploymentHarness, audits: Audits) -> None:
         place = world.organization("closed", "nekt")
         place.control.execute(SuspendOrganization(place.opened.id), None)
 
@@ -217,27 +226,27 @@ class TestTheCatalog:
     @pytest.mark.parametrize(
         "route", ["GET /v1/namespaces/{namespace}/tables/{table}", "GET /v1/namespaces/{namespace}"]
     )
-    def test_a_missing_name_is_no_denial_to_a_caller_who_sees_everything(
-        self, acme: Place, audits: Audits, route: str
+    def test_a_missing_name_is_no_denial_to_a_caller_that_sees_everything(
+        self, acme: OrganizationClient, audits: Audits, route: str
     ) -> None:
         answer, found = audits.made_by(lambda: asked(acme, "owner", route, MISSING, "t", "v"))
 
         assert (answer.status_code, found) == (404, [])
 
-    def test_a_view_that_is_asked_for_as_a_table_is_no_denial(self, acme: Place, audits: Audits) -> None:
+    def test_a_view_that_is_asked_for_as_a_table_is_no_denial(self, acme: OrganizationClient, audits: Audits) -> None:
         route = "GET /v1/namespaces/{namespace}/tables/{table}"
 
         answer, found = audits.made_by(lambda: asked(acme, "vic", route, "raw", "seen", ""))
 
         assert (answer.status_code, found) == (404, [])
 
-    def test_an_address_that_is_not_served_is_no_denial(self, acme: Place, audits: Audits) -> None:
+    def test_an_address_that_is_not_served_is_no_denial(self, acme: OrganizationClient, audits: Audits) -> None:
         answer, found = audits.made_by(lambda: catalog(acme, "vic", "GET", "/v1/nonsense"))
 
         assert (answer.status_code, found) == (404, [])
 
 
-def authzen(place: Place, who: str, body: Any, path: str = EVALUATION) -> httpx.Response:
+def authzen(place: OrganizationClient, who: str, body: Any, path: str = EVALUATION) -> httpx.Response:
     headers = {"authorization": f"Bearer {place.tokens[who]}"} if who else {}
     return place.http.post(f"{place.address}{path}", json=body, headers=headers)
 
@@ -255,7 +264,7 @@ class TestAuthZen:
         "path", ["evaluation", "evaluations", "search/resource", "search/action", "search/subject"]
     )
     def test_a_question_about_another_subject_that_is_refused_is_recorded(
-        self, acme: Place, audits: Audits, path: str
+        self, acme: OrganizationClient, audits: Audits, path: str
     ) -> None:
         answer, found = audits.made_by(lambda: authzen(acme, "vic", about("ed"), f"/access/v1/{path}"))
 
@@ -265,7 +274,9 @@ class TestAuthZen:
         assert (record.action, record.resource) == ("organization.ask", acme.opened.id)
         assert (record.code, record.origin.door) == ("refused", "authzen")
 
-    def test_many_refused_evaluations_of_one_request_are_recorded_once(self, acme: Place, audits: Audits) -> None:
+    def test_many_refused_evaluations_of_one_request_are_recorded_once(
+        self, acme: OrganizationClient, audits: Audits
+    ) -> None:
         body = {**about("ed"), "evaluations": [{}, {"resource": {"type": "table", "id": HIDDEN_TABLE}}, {}]}
 
         answer, found = audits.made_by(lambda: authzen(acme, "vic", body, "/access/v1/evaluations"))
@@ -273,7 +284,9 @@ class TestAuthZen:
         assert [each["decision"] for each in answer.json()["evaluations"]] == [False] * 3
         assert by(acme, "vic", only(acme, found))
 
-    def test_a_question_that_one_request_asks_many_times_is_recorded_once(self, acme: Place, audits: Audits) -> None:
+    def test_a_question_that_one_request_asks_many_times_is_recorded_once(
+        self, acme: OrganizationClient, audits: Audits
+    ) -> None:
         absent = {"type": "table", "id": "x" * 1000}
         body = {**about("vic"), "resource": absent, "evaluations": [{}] * 1000}
 
@@ -283,8 +296,10 @@ class TestAuthZen:
         assert [record.resource for _, record in found] == ["x" * 1000]
 
     @pytest.mark.parametrize("path", ["evaluation", "search/resource"])
-    def test_an_unknown_caller_is_recorded(self, world: World, acme: Place, audits: Audits, path: str) -> None:
-        stranger = Place(acme.http, acme.opened, acme.address, world.tokens)
+    def test_an_unknown_caller_of_authzen_is_recorded(
+        self, world: DeploymentHarness, acme: OrganizationClient, audits: Audits, path: str
+    ) -> None:
+        stranger = OrganizationClient(acme.http, acme.opened, acme.address, world.tokens)
         for place, who in ((acme, ""), (stranger, "owner")):
             answer, found = audits.made_by(
                 lambda place=place, who=who: authzen(place, who, about("ed"), f"/access/v1/{path}")
@@ -294,7 +309,7 @@ class TestAuthZen:
             assert (record.principal, record.code) == (None, "unauthenticated")
             assert (record.action, record.origin.door) == (f"POST /access/v1/{path}", "authzen")
 
-    def test_a_denial_about_an_unknown_subject_names_the_asker(self, acme: Place, audits: Audits) -> None:
+    def test_a_denial_about_an_unknown_subject_names_the_asker(self, acme: OrganizationClient, audits: Audits) -> None:
         answer, found = audits.made_by(lambda: authzen(acme, "owner", about("nosuch", resource=MISSING_TABLE)))
 
         assert answer.json()["decision"] is False
@@ -302,7 +317,9 @@ class TestAuthZen:
         assert by(acme, "owner", record)
         assert (record.action, record.resource, record.code) == ("table.select", MISSING_TABLE, "no-principal")
 
-    def test_a_denial_about_a_subject_names_it_and_the_token_of_the_asker(self, acme: Place, audits: Audits) -> None:
+    def test_a_denial_about_a_subject_names_it_and_the_token_of_the_asker(
+        self, acme: OrganizationClient, audits: Audits
+    ) -> None:
         answer, found = audits.made_by(lambda: authzen(acme, "owner", about("vic", "table.drop")))
 
         assert answer.json()["decision"] is False
@@ -310,7 +327,7 @@ class TestAuthZen:
         assert (record.principal, record.origin.token) == (acme.caller("vic").principal, acme.caller("owner").token)
         assert record.code == "denied"
 
-    def test_an_allowed_answer_makes_no_record(self, acme: Place, audits: Audits) -> None:
+    def test_an_allowed_answer_makes_no_record(self, acme: OrganizationClient, audits: Audits) -> None:
         answer, found = audits.made_by(lambda: authzen(acme, "vic", about(acme.caller("vic").principal)))
 
         assert (answer.json(), found) == ({**answer.json(), "decision": True}, [])
@@ -320,13 +337,13 @@ class TestStatementsThatTheGuardRefuses:
     """The guard asks one endpoint for SQL over HTTP, Spark Connect and runs."""
 
     @pytest.fixture
-    def home(self, world: World) -> Place:
+    def home(self, world: DeploymentHarness) -> OrganizationClient:
         if "dan" not in world.tokens:
             world.add("dan")
             assert world.give("dan", "viewer", "lake.raw").status_code == 201
         return world
 
-    def ask(self, world: World, who: Caller, needs: list[Any], **more: Any) -> Any:
+    def ask(self, world: DeploymentHarness, who: Caller, needs: list[Any], **more: Any) -> Any:
         handle, at = world.sessions.open(who, "s"), int(time.time())
         body = json.dumps({"needs": needs, **more}).encode()
         headers = {
@@ -339,7 +356,7 @@ class TestStatementsThatTheGuardRefuses:
     @pytest.mark.parametrize("name", ["lake.secret", "lake.absent"])
     @pytest.mark.parametrize("action", ["database.describe", "discover"])
     def test_a_hidden_name_and_a_missing_name_are_recorded_alike(
-        self, world: World, home: Place, audits: Audits, name: str, action: str
+        self, world: DeploymentHarness, home: OrganizationClient, audits: Audits, name: str, action: str
     ) -> None:
         need = {"action": action, "object": name.split(".")}
 
@@ -352,7 +369,7 @@ class TestStatementsThatTheGuardRefuses:
         assert (record.code, record.origin.door) == ("not-found", "spark")
 
     def test_a_refused_need_on_a_visible_resource_is_recorded_with_its_id(
-        self, world: World, home: Place, audits: Audits
+        self, world: DeploymentHarness, home: OrganizationClient, audits: Audits
     ) -> None:
         needs = [{"action": each, "object": ["lake", "raw"]} for each in ("database.describe", "database.drop")]
 
@@ -363,7 +380,9 @@ class TestStatementsThatTheGuardRefuses:
         record = only(home, found)
         assert (record.action, record.resource, record.code) == ("database.drop", raw and raw.id, "refused")
 
-    def test_each_refused_need_of_a_statement_is_recorded_once(self, world: World, home: Place, audits: Audits) -> None:
+    def test_each_refused_need_of_a_statement_is_recorded_once(
+        self, world: DeploymentHarness, home: OrganizationClient, audits: Audits
+    ) -> None:
         names = ["lake.secret.a", "lake.raw.b", "lake.secret"]
         needs = [{"action": "table.select", "object": each.split(".")} for each in names]
         allowed = {"action": "database.describe", "object": ["lake", "raw"]}
@@ -375,7 +394,7 @@ class TestStatementsThatTheGuardRefuses:
         assert sorted(each.resource for _, each in found) == sorted(["lake.secret.a", "lake.secret"])
 
     def test_a_statement_of_many_refused_needs_makes_few_records(
-        self, world: World, home: Place, audits: Audits
+        self, world: DeploymentHarness, home: OrganizationClient, audits: Audits
     ) -> None:
         needs = [{"action": "table.select", "object": ["lake", "secret", f"t{each}"]} for each in range(50)]
 
@@ -383,7 +402,9 @@ class TestStatementsThatTheGuardRefuses:
 
         assert len(found) == 20
 
-    def test_a_path_is_recorded_without_its_text(self, world: World, home: Place, audits: Audits) -> None:
+    def test_a_path_that_the_guard_refuses_is_recorded_without_its_text(
+        self, world: DeploymentHarness, home: OrganizationClient, audits: Audits
+    ) -> None:
         need = {"action": "path.read", "path": "s3a://key:secret@bucket/file"}
 
         _, found = audits.made_by(lambda: self.ask(world, home.caller("dan"), [need]))
@@ -391,7 +412,9 @@ class TestStatementsThatTheGuardRefuses:
         record = only(home, found)
         assert (record.action, record.resource, record.code) == ("path.read", "", "refused")
 
-    def test_a_caller_that_has_ended_is_recorded(self, world: World, home: Place, audits: Audits) -> None:
+    def test_a_statement_of_a_revoked_token_is_recorded(
+        self, world: DeploymentHarness, home: OrganizationClient, audits: Audits
+    ) -> None:
         home.add("left")
         left = home.caller("left")
         assert left.token is not None
@@ -404,7 +427,7 @@ class TestStatementsThatTheGuardRefuses:
         assert (record.principal, record.action, record.code) == (left.principal, "table.select", "unauthenticated")
 
     def test_a_question_that_only_filters_what_is_shown_makes_no_record(
-        self, world: World, home: Place, audits: Audits
+        self, world: DeploymentHarness, home: OrganizationClient, audits: Audits
     ) -> None:
         need = {"action": "table.select", "object": ["lake", "secret", "t"]}
 
@@ -412,7 +435,9 @@ class TestStatementsThatTheGuardRefuses:
 
         assert (answer["allowed"], found) == (False, [])
 
-    def test_an_allowed_statement_makes_no_record(self, world: World, home: Place, audits: Audits) -> None:
+    def test_an_allowed_statement_makes_no_record(
+        self, world: DeploymentHarness, home: OrganizationClient, audits: Audits
+    ) -> None:
         need = {"action": "database.describe", "object": ["lake", "raw"]}
 
         answer, found = audits.made_by(lambda: self.ask(world, home.caller("dan"), [need]))
@@ -422,7 +447,7 @@ class TestStatementsThatTheGuardRefuses:
 
 class TestTheGatewayOfSpark:
     @pytest.fixture
-    def gateway(self, world: World) -> Iterator[httpx.Client]:
+    def gateway(self, world: DeploymentHarness) -> Iterator[httpx.Client]:
         """The endpoint that the gateway asks."""
         deployment = world.deployment
         drivers = Drivers(deployment.organizations, deployment.home, ("*",), Clusters())
@@ -438,8 +463,8 @@ class TestTheGatewayOfSpark:
         credential = {"token": secret, "organization": organization}
         return gateway.post(message_path(kind), json={"credential": credential, **more})
 
-    def test_an_unknown_caller_is_recorded(
-        self, world: World, acme: Place, audits: Audits, gateway: httpx.Client
+    def test_an_unknown_caller_of_the_gateway_is_recorded(
+        self, world: DeploymentHarness, acme: OrganizationClient, audits: Audits, gateway: httpx.Client
     ) -> None:
         for secret in ("hgt.no.body", world.tokens["owner"]):
             answer, found = audits.made_by(lambda secret=secret: self.ask(gateway, Authenticate, secret, "acme"))
@@ -448,7 +473,7 @@ class TestTheGatewayOfSpark:
             assert (record.principal, record.code, record.origin.door) == (None, "unauthenticated", "spark")
 
     def test_a_member_of_a_suspended_organization_is_recorded(
-        self, world: World, audits: Audits, gateway: httpx.Client
+        self, world: DeploymentHarness, audits: Audits, gateway: httpx.Client
     ) -> None:
         place = world.organization("halted", "nekt")
         place.control.execute(SuspendOrganization(place.opened.id), None)
@@ -458,8 +483,8 @@ class TestTheGatewayOfSpark:
         assert answer.status_code == 409
         assert only(place, found).code == "suspended"
 
-    def test_a_refused_path_is_recorded_without_its_text(
-        self, acme: Place, audits: Audits, gateway: httpx.Client
+    def test_a_path_that_the_gateway_refuses_is_recorded_without_its_text(
+        self, acme: OrganizationClient, audits: Audits, gateway: httpx.Client
     ) -> None:
         path = {"action": "path.read", "path": "s3a://key:secret@bucket/file"}
 
@@ -470,13 +495,17 @@ class TestTheGatewayOfSpark:
         assert by(acme, "vic", record)
         assert (record.action, record.resource, record.code) == ("path.read", "", "refused")
 
-    def test_a_known_caller_makes_no_record(self, acme: Place, audits: Audits, gateway: httpx.Client) -> None:
+    def test_a_known_caller_of_the_gateway_makes_no_record(
+        self, acme: OrganizationClient, audits: Audits, gateway: httpx.Client
+    ) -> None:
         answer, found = audits.made_by(lambda: self.ask(gateway, Authenticate, acme.tokens["vic"], ""))
 
         assert (answer.json()["caller"]["principal"], found) == (acme.caller("vic").principal, [])
 
 
-def test_a_guarded_session_that_looks_for_a_hidden_name_makes_no_second_record(world: World, audits: Audits) -> None:
+def test_a_guarded_session_that_looks_for_a_hidden_name_makes_no_second_record(
+    world: DeploymentHarness, audits: Audits
+) -> None:
     world.add("spark-user")
     handle, at = world.sessions.open(world.caller("spark-user"), "s"), int(time.time())
     target = f"/v1/namespaces/{HIDDEN}/tables/t"

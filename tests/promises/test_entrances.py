@@ -12,7 +12,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.spark.sessions.registry import OrganizationSpark
 from headgate.spark.sessions.signature import sign
-from tests.app.deployment_harness import KEY, World, world_in
+from tests.app.deployment_harness import KEY, DeploymentHarness, world_in
 from tests.fakes.runs import begin, end
 
 PASSWORD = "correct horse battery"  # noqa: S105 (that of no one)
@@ -21,7 +21,7 @@ RUN = RunId("run-1")
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("entrances")) as opened:
         for name in ("shop", "other"):
             opened.call("owner", "POST", "/connections", {"name": name, "postgresql": SHOP}).raise_for_status()
@@ -29,7 +29,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield opened
 
 
-def started(world: World, connection: str, run: RunId) -> Caller:
+def started(world: DeploymentHarness, connection: str, run: RunId) -> Caller:
     name, streams = f"load-{connection}", [{"name": "orders", "table": "public.orders", "into": "lake.raw.orders"}]
     definition = {"kind": "source", "name": name, "connection": connection, "streams": streams}
     answer = world.call("owner", "PUT", f"/pipelines/{name}", definition)
@@ -38,7 +38,7 @@ def started(world: World, connection: str, run: RunId) -> Caller:
     return Caller(world.caller("owner").principal, run=run)
 
 
-def asked(world: World, caller: Caller, connection: str, key: bytes = KEY) -> Any:
+def asked(world: DeploymentHarness, caller: Caller, connection: str, key: bytes = KEY) -> Any:
     handle, at = world.sessions.open(caller, "s"), int(time.time())
     body = json.dumps({"connection": connection}).encode()
     headers = {
@@ -50,7 +50,7 @@ def asked(world: World, caller: Caller, connection: str, key: bytes = KEY) -> An
     return answer.json() if answer.status_code == 200 else answer.status_code
 
 
-def test_the_guard_is_told_while_the_run_may_and_as_the_pipeline_declares_it(world: World) -> None:
+def test_the_guard_gets_the_database_access_that_a_pipeline_declares_during_its_run(world: DeploymentHarness) -> None:
     caller = started(world, "shop", RUN)
     told = asked(world, caller, "shop")
 
@@ -65,7 +65,7 @@ def test_the_guard_is_told_while_the_run_may_and_as_the_pipeline_declares_it(wor
     assert asked(world, caller, "shop")["allowed"] is False
 
 
-def test_a_route_can_ask_again_while_the_run_lasts(world: World) -> None:
+def test_a_route_can_ask_again_while_the_run_lasts(world: DeploymentHarness) -> None:
     caller, home, asks = started(world, "shop", RunId("run-4")), world.deployment.home, list[Callable[[], bool]]()
 
     def route(_cluster: str, entrance: JdbcAccess, is_allowed: Callable[[], bool]) -> JdbcAccess:
@@ -79,21 +79,21 @@ def test_a_route_can_ask_again_while_the_run_lasts(world: World) -> None:
     assert asks[0]() is False
 
 
-def test_nobody_is_told_outside_a_run(world: World) -> None:
+def test_a_caller_outside_a_run_gets_no_database_access(world: DeploymentHarness) -> None:
     told = asked(world, world.caller("owner"), "shop")
 
     assert told["allowed"] is False
     assert "in no other way" in told["message"]
 
 
-def test_a_folder_is_no_database(world: World) -> None:
+def test_a_connection_to_a_folder_gives_no_database_access(world: DeploymentHarness) -> None:
     told = asked(world, started(world, "files", RunId("run-2")), "files")
 
     assert told["allowed"] is False
     assert "no database" in told["message"]
 
 
-def test_a_key_that_is_gone_is_said(world: World) -> None:
+def test_a_missing_vault_key_is_reported(world: DeploymentHarness) -> None:
     key = world.deployment.settings.vault_key
     kept = key.read_text()
     key.unlink()

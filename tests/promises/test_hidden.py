@@ -10,12 +10,12 @@ import pytest
 from headgate.control.catalog.tables import CreateTable
 from headgate.control.kernel.ports import Pointer
 from headgate.facts.ids import ResourceId
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.app.server_process import until
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def world(tmp_path: Path) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path) as opened:
         table(opened, "raw", "t")
         table(opened, "raw", "hidden")
@@ -26,7 +26,7 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield opened
 
 
-def table(world: World, database: str, name: str) -> None:
+def table(world: DeploymentHarness, database: str, name: str) -> None:
     """Make a table without files."""
     layer = world.deployment.home.control.snapshot.find(("lake", database))
     assert layer is not None
@@ -62,8 +62,8 @@ PEOPLE = [
 
 
 @pytest.mark.parametrize(("method", "path", "body"), PEOPLE)
-def test_who_is_here_is_for_who_manages_users(
-    world: World, method: str, path: str, body: dict[str, str] | None
+def test_existing_and_missing_principals_look_alike_to_a_caller_that_manages_no_users(
+    world: DeploymentHarness, method: str, path: str, body: dict[str, str] | None
 ) -> None:
     def asked(name: str) -> tuple[int, str]:
         filled = body and {key: value.format(name) for key, value in body.items()}
@@ -80,14 +80,16 @@ def test_who_is_here_is_for_who_manages_users(
     assert asked("owner") == asked("nobody") == asked("All")
 
 
-def test_everybody_names_themselves_for_a_token_of_their_own(world: World) -> None:
+def test_a_user_may_name_themselves_for_a_token_of_their_own(world: DeploymentHarness) -> None:
     assert world.call("vic", "POST", "/tokens", {"principal": "vic"}).status_code == 201
 
 
 class TestSaving:
     """Saving a pipeline names things: none of them is known by it."""
 
-    def test_a_pipeline_of_a_hidden_name(self, world: World) -> None:
+    def test_saving_a_pipeline_under_a_hidden_name_answers_as_under_a_missing_one(
+        self, world: DeploymentHarness
+    ) -> None:
         world.give("vic", "viewer", "lake.raw")
 
         def saved(name: str) -> tuple[int, str]:
@@ -97,13 +99,13 @@ class TestSaving:
         assert saved("hidden") == saved("nosuch")
         assert saved("hidden")[0] == 403
 
-    def test_who_may_make_one_hears_that_the_name_is_taken(self, world: World) -> None:
+    def test_a_caller_that_may_create_a_pipeline_learns_that_the_name_is_taken(self, world: DeploymentHarness) -> None:
         answer = world.call("ed", "PUT", "/pipelines/hidden", query("hidden", "lake.raw.q"))
 
         assert answer.status_code == 409
 
     @pytest.mark.parametrize("kind", ["query", "saved_query"])
-    def test_a_dry_run_does_not_tell_that_a_hidden_name_is_taken(self, world: World, kind: str) -> None:
+    def test_a_dry_run_does_not_reveal_that_a_hidden_name_is_taken(self, world: DeploymentHarness, kind: str) -> None:
         def foreseen(name: str) -> tuple[int, str]:
             given = query(name, "lake.raw.q") if kind == "query" else saved_query(name)
             answer = world.call("ed", "PUT", f"/pipelines/{name}", given, dry_run=True)
@@ -112,13 +114,13 @@ class TestSaving:
         assert foreseen("hidden") == foreseen("nosuch")
         assert foreseen("hidden")[0] == 200
 
-    def test_a_dry_run_tells_that_a_name_is_taken_which_the_caller_sees(self, world: World) -> None:
+    def test_a_dry_run_reports_a_taken_name_that_the_caller_sees(self, world: DeploymentHarness) -> None:
         body = {"name": "hidden", "folder": "/nowhere"}
         answer = world.call("owner", "POST", "/connections", body, dry_run=True)
 
         assert answer.status_code == 409
 
-    def test_looking_for_hidden_names_is_seen_in_the_audit(self, world: World) -> None:
+    def test_a_collision_with_a_hidden_name_is_recorded_in_the_audit(self, world: DeploymentHarness) -> None:
         assert world.call("ed", "PUT", "/pipelines/hidden", saved_query("hidden")).status_code == 409
 
         def kept() -> list[dict[str, Any]]:
@@ -128,7 +130,9 @@ class TestSaving:
         (found,) = until(kept, lambda: "the collision is not in the audit")
         assert (found["allowed"], found["action"]) == (False, "PUT /pipelines/{pipeline}")
 
-    def test_into_a_hidden_table(self, world: World) -> None:
+    def test_saving_a_pipeline_into_a_hidden_table_answers_as_into_a_missing_one(
+        self, world: DeploymentHarness
+    ) -> None:
         world.give("vic", "viewer", "lake.raw.t")
 
         def saved(name: str) -> tuple[int, str]:
@@ -141,21 +145,25 @@ class TestSaving:
 class TestAnOutputThatIsNotThereYet:
     """It is as closed as the layer that it will lie in."""
 
-    def test_nobody_sees_or_runs_the_pipeline_by_its_inputs_alone(self, world: World) -> None:
+    def test_a_pipeline_into_a_hidden_database_is_hidden_despite_rights_on_its_inputs(
+        self, world: DeploymentHarness
+    ) -> None:
         assert world.call("owner", "PUT", "/pipelines/q", query("q", "lake.secret.new")).status_code == 200
 
         assert world.call("ed", "GET", "/pipelines/q").status_code == 404
         assert world.call("ed", "POST", "/pipelines/q/runs").status_code == 404
         assert world.call("ed", "PUT", "/pipelines/q", query("q", "lake.raw.new")).status_code == 409
 
-    def test_nobody_sees_a_source_by_that_one_of_its_tables_which_is_there(self, world: World) -> None:
+    def test_a_source_is_hidden_if_one_of_its_tables_lies_in_a_hidden_database(self, world: DeploymentHarness) -> None:
         streams = [{"name": name, "file": "a.csv", "into": f"lake.{name}.t"} for name in ("raw", "secret")]
         source = {"kind": "source", "name": "load", "connection": "hidden", "streams": streams}
         assert world.call("owner", "PUT", "/pipelines/load", source).status_code == 200
 
         assert world.call("ed", "GET", "/pipelines/load").status_code == 404
 
-    def test_who_holds_the_layer_too_runs_it(self, world: World) -> None:
+    def test_an_editor_of_the_inputs_and_of_the_output_database_runs_the_pipeline(
+        self, world: DeploymentHarness
+    ) -> None:
         world.give("ed", "editor", "lake.secret")
 
         assert world.call("owner", "PUT", "/pipelines/q", query("q", "lake.secret.new")).status_code == 200
@@ -167,7 +175,9 @@ class TestAnotherOrganization:
         ("method", "path", "body"),
         [("POST", "/api/v1/sql", {"statement": "SELECT 1"})],
     )
-    def test_has_no_spark_by_way_of_its_address(self, world: World, method: str, path: str, body: Any) -> None:
+    def test_an_organization_without_spark_runs_no_sql_at_its_address(
+        self, world: DeploymentHarness, method: str, path: str, body: Any
+    ) -> None:
         other = world.organization("elsewhere", "nekt")
         headers = {"authorization": f"Bearer {other.tokens['owner']}"}
 

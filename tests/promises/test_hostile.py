@@ -23,7 +23,7 @@ from headgate.control.kernel.ids import new_id
 from headgate.control.kernel.metadata import INTERNAL
 from headgate.endpoints.http.limits import Limits
 from headgate.facts.ids import PrincipalId, ResourceId
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.app.routes import Route, routes
 
 UNLIMITED = Limits(address_rate=0.0, principal_rate=0.0)
@@ -34,8 +34,8 @@ UNLIMITED = Limits(address_rate=0.0, principal_rate=0.0)
 class Target:
     """A deployment as it is served: its home organization, another one, and every route that it says it has."""
 
-    place: Place
-    other: Place
+    place: OrganizationClient
+    other: OrganizationClient
     routes: list[Route]
     operator: str
     """The secret of an operator's session."""
@@ -77,10 +77,10 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
         second = create_organization(
             server.deployment.organizations, OrganizationSpec(root, "other", owner, "someone", "nekt")
         )
-        other = Place(client, second, "/o/other", {})
+        other = OrganizationClient(client, second, "/o/other", {})
         other.tokens["owner"] = other.token(owner)
         token = settings.owner_token.read_text(encoding="utf-8").strip()
-        place = Place(client, server.deployment.home, "", {"owner": token})
+        place = OrganizationClient(client, server.deployment.home, "", {"owner": token})
         yield Target(place, other, routes(client.get("/api/openapi.json").json()), operator_session(server.deployment))
 
 
@@ -149,9 +149,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("kind", BODIES)
-def test_a_body_that_is_no_body_is_refused_by_every_route_and_changes_nothing(
-    target: Target, kind: str, share: int
-) -> None:
+def test_a_malformed_body_is_refused_by_every_route_and_changes_nothing(target: Target, kind: str, share: int) -> None:
     before = target.revision
     taking = [route for route in target.routes if route.body is not None]
 
@@ -202,7 +200,9 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("kind", TEXTS)
-def test_a_text_is_only_ever_a_text_in_every_field_of_every_route(target: Target, kind: str, share: int) -> None:
+def test_a_hostile_text_is_only_ever_a_text_in_every_field_of_every_route(
+    target: Target, kind: str, share: int
+) -> None:
     text = TEXTS[kind]
     facts = target.place.control.snapshot
     paths = [quote(text[:2000], safe=""), "owner"] if text not in ("", ".", "..") else ["owner"]
@@ -255,9 +255,7 @@ MADE_UP_CURSORS = [*(base64.urlsafe_b64encode(each).decode() for each in CURSORS
 
 
 @pytest.mark.parametrize("cursor", MADE_UP_CURSORS)
-def test_a_cursor_that_somebody_made_up_shows_nothing_that_another_would_not(
-    target: Target, cursor: str, share: int
-) -> None:
+def test_a_made_up_cursor_causes_no_failure(target: Target, cursor: str, share: int) -> None:
     paged = [route for route in target.routes if "cursor" in {each["name"] for each in route.parameters("query")}]
     assert len(paged) > len(MADE_UP_CURSORS)
 
@@ -270,7 +268,7 @@ MADE_UP = {"is_admin": True, "revision": 0, "grantor": "owner", "id": "p_0", "__
 
 
 @pytest.mark.parametrize("name", MADE_UP)
-def test_a_field_that_no_form_has_is_refused_by_every_route_of_the_api(target: Target, name: str, share: int) -> None:
+def test_an_unknown_field_is_refused_by_every_route_of_the_api(target: Target, name: str, share: int) -> None:
     before = target.revision
 
     for route in part(target.routes, list(MADE_UP).index(name), share):
@@ -347,14 +345,14 @@ def test_every_route_refuses_a_large_body_without_a_valid_credential(target: Tar
 class TestATokenThatIsNone:
     """What somebody presents who is nobody."""
 
-    def test_is_nobodys_at_every_route_that_is_not_public(self, target: Target, share: int) -> None:
+    def test_a_forged_token_is_refused_at_every_route_that_is_not_public(self, target: Target, share: int) -> None:
         for number, secret in enumerate(self.forged(target)):
             for route in part(asking_who(target), number, share):
                 path = route.filled("owner")
                 answer = target.send(route, path, b"{}", authorization=f"Bearer {secret}")
                 assert is_refused(answer, 401), (route.name, secret)
 
-    def test_is_nobodys_in_whatever_way_it_is_sent(self, target: Target) -> None:
+    def test_a_malformed_authorization_header_is_refused(self, target: Target) -> None:
         token = target.place.tokens["owner"]
         ways = [
             "",
@@ -370,7 +368,7 @@ class TestATokenThatIsNone:
             answer = target.place.http.get("/api/v1/me", headers={"authorization": way.strip()})
             assert is_refused(answer, 401), way
 
-    def test_is_what_a_token_becomes_that_was_revoked_however_often_it_is_sent_again(self, target: Target) -> None:
+    def test_a_revoked_token_is_refused_however_often_it_is_sent_again(self, target: Target) -> None:
         target.place.add(name := f"user{secrets.token_hex(4)}")
         token = target.place.tokens[name]
         assert target.place.call(name, "GET", "/me").status_code == 200
@@ -379,7 +377,7 @@ class TestATokenThatIsNone:
 
         assert all(is_refused(target.place.call(name, "GET", "/me"), 401) for _ in range(3))
 
-    def test_is_what_a_token_is_in_another_organization(self, target: Target, share: int) -> None:
+    def test_a_token_is_refused_in_another_organization(self, target: Target, share: int) -> None:
         theirs, ours = target.other.tokens["owner"], target.place.tokens["owner"]
         pairs = (("/o/main", theirs), ("/o/other", ours), (f"/o/{target.other.opened.id}", ours))
         for number, (prefix, token) in enumerate(pairs):
@@ -477,7 +475,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("header", FORGED)
-def test_a_header_that_speaks_for_somebody_else_says_nothing(target: Target, header: str) -> None:
+def test_a_header_that_claims_another_identity_has_no_effect(target: Target, header: str) -> None:
     nobody = target.place.http.get("/api/v1/me", headers={header: FORGED[header]})
     owner = target.place.send("owner", "GET", "/me", None, {header: FORGED[header]})
 

@@ -13,7 +13,7 @@ import pytest
 
 from headgate.control.access.switches import ChangeSetting
 from headgate.control.kernel.ports import DocumentPut
-from tests.app.deployment_harness import Place, World, world_in
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, world_in
 from tests.app.routes import Route, routes
 from tests.promises.test_hidden import query, saved_query, table
 from tests.promises.test_taken_names import SCHEMA, VIEW, filled, gives_a_name
@@ -126,13 +126,13 @@ REQUESTS = [
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("look-alikes")) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def places(world: World, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Place]:
+def places(world: DeploymentHarness, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, OrganizationClient]:
     """Return an organization of each model, with what the requests name."""
     table(world, "raw", "own")
     table(world, "raw", "t")
@@ -153,12 +153,12 @@ def places(world: World, tmp_path_factory: pytest.TempPathFactory) -> Mapping[st
     return {"nekt": world, "datamesh": mesh, "y42": stages, "onehouse": house}
 
 
-def _make(place: Place, path: str, body: Any) -> None:
+def _make(place: OrganizationClient, path: str, body: Any) -> None:
     made = place.call("owner", "POST", path, body)
     assert made.status_code == 201, (path, made.text)
 
 
-def _sent(place: Place, root: str, giving: Giving, name: str, **query: Any) -> httpx.Response:
+def _sent(place: OrganizationClient, root: str, giving: Giving, name: str, **query: Any) -> httpx.Response:
     return place.http.request(
         giving.method,
         f"{place.address}{root}{giving.path.replace('<name>', name)}",
@@ -168,13 +168,13 @@ def _sent(place: Place, root: str, giving: Giving, name: str, **query: Any) -> h
     )
 
 
-def test_every_route_that_gives_a_name_is_tried_or_says_why_not(world: World) -> None:
+def test_every_route_that_gives_a_name_is_tried_or_says_why_not(world: DeploymentHarness) -> None:
     naming = {each.name for each in routes(world.http.get("/api/openapi.json").json()) if gives_a_name(each)}
 
     assert naming == {*TRIED, *CATALOG, *ELSEWHERE}
 
 
-def test_every_route_of_the_api_that_is_tried_has_dry_runs(world: World) -> None:
+def test_every_route_of_the_api_that_is_tried_has_dry_runs(world: DeploymentHarness) -> None:
     def has_dry_runs(route: Route) -> bool:
         return any(each["name"] == "dry_run" for each in route.parameters("query"))
 
@@ -185,7 +185,7 @@ def test_every_route_of_the_api_that_is_tried_has_dry_runs(world: World) -> None
 
 @pytest.mark.parametrize(("root", "giving", "dry_run"), REQUESTS)
 def test_a_look_alike_name_is_refused_and_nothing_is_written(
-    places: Mapping[str, Place], root: str, giving: Giving, *, dry_run: bool
+    places: Mapping[str, OrganizationClient], root: str, giving: Giving, *, dry_run: bool
 ) -> None:
     place, query = places[giving.model], {"dry_run": True} if dry_run else {}
     before = place.control.snapshot.revision
@@ -199,15 +199,17 @@ def test_a_look_alike_name_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.parametrize(("root", "giving", "dry_run"), [each for each in REQUESTS if each.values[2]])
-def test_the_same_request_gives_another_name(
-    places: Mapping[str, Place], root: str, giving: Giving, *, dry_run: bool
+def test_the_same_request_succeeds_with_a_plain_name(
+    places: Mapping[str, OrganizationClient], root: str, giving: Giving, *, dry_run: bool
 ) -> None:
     answer = _sent(places[giving.model], root, giving, "plain", dry_run=dry_run)
 
     assert answer.status_code == 200, answer.text
 
 
-def test_a_stream_keeps_the_name_that_it_has(world: World, places: Mapping[str, Place]) -> None:
+def test_a_stream_keeps_the_name_that_it_has(
+    world: DeploymentHarness, places: Mapping[str, OrganizationClient]
+) -> None:
     name, _ = LOOK_ALIKES["a Cyrillic letter"]
     older = {**SOURCE, "name": "older", "streams": [{**STREAM, "name": name, "into": "lake.raw.older"}]}
     plain = {**older, "streams": [{**STREAM, "name": "plain", "into": "lake.raw.older"}]}

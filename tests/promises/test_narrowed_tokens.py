@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.app.routes import METHODS, Route, resolved, routes, sample
 from tests.promises.test_hidden import query as definition
 from tests.promises.test_hidden import table
@@ -25,7 +25,7 @@ VARYING = re.compile(r"\b[a-z]{1,2}_[0-9a-f]{32}\b|(?<=\"last_used\":)[0-9.]+")
 class Hidden:
     """What the owner has beyond the token: names and ids, each with one that nothing has."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: DeploymentHarness) -> None:
         self.world = world
         self.pairs: dict[str, tuple[str, str]] = {
             "a table": ("lake.raw.hidden", "lake.raw.nosuch"),
@@ -50,14 +50,14 @@ class Hidden:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     folder = tmp_path_factory.mktemp("narrowed")
     with world_in(folder) as opened:
         _fill(opened, folder)
         yield opened
 
 
-def _fill(world: World, folder: Path) -> None:
+def _fill(world: DeploymentHarness, folder: Path) -> None:
     table(world, "raw", "t")
     table(world, "raw", "hidden")
     world.add("sam")
@@ -77,12 +77,12 @@ def _fill(world: World, folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def hidden(world: World) -> Hidden:
+def hidden(world: DeploymentHarness) -> Hidden:
     return Hidden(world)
 
 
 @pytest.fixture(scope="module")
-def served(world: World) -> list[Route]:
+def served(world: DeploymentHarness) -> list[Route]:
     found = routes(world.http.get("/api/openapi.json").json())
     assert {each.method for each in found} <= {each.upper() for each in METHODS}
     return [each for each in found if each.path.startswith("/api/v1") and "x-headgate-public" not in each.operation]
@@ -117,7 +117,9 @@ def _value(route: Route, parameter: Mapping[str, Any], text: str) -> Any:
     return sample(parameter["schema"], route.document, text)
 
 
-def asked(world: World, who: str, route: Route, name: str, others: tuple[str, ...]) -> list[tuple[int, str]]:
+def asked(
+    world: DeploymentHarness, who: str, route: Route, name: str, others: tuple[str, ...]
+) -> list[tuple[int, str]]:
     """Return every answer of a route to this name, in which the name itself is not told apart."""
     found: list[tuple[int, str]] = []
     headers = {"authorization": f"Bearer {world.tokens[who]}"}
@@ -142,7 +144,7 @@ def share(request: pytest.FixtureRequest) -> int:
 
 @pytest.mark.parametrize("who", TOKENS)
 def test_every_route_answers_hidden_and_missing_names_alike(
-    world: World, hidden: Hidden, served: list[Route], who: str, share: int
+    world: DeploymentHarness, hidden: Hidden, served: list[Route], who: str, share: int
 ) -> None:
     different = [
         (route.name, kind, one, other)
@@ -156,7 +158,7 @@ def test_every_route_answers_hidden_and_missing_names_alike(
 
 
 @pytest.mark.parametrize("who", TOKENS)
-def test_no_list_names_what_the_token_may_not_see(world: World, served: list[Route], who: str) -> None:
+def test_no_list_names_what_the_token_may_not_see(world: DeploymentHarness, served: list[Route], who: str) -> None:
     secret = ("hidden", "secret", "sam", world.tokens["owner"].split(".")[1])
     lists = [each for each in served if each.method == "GET" and not list(each.parameters("path"))]
     assert len(lists) > 20
@@ -170,7 +172,9 @@ class TestANarrowedToken:
     @pytest.mark.parametrize("who", TOKENS)
     @pytest.mark.parametrize("name", [SEEN, "lake.raw.hidden", "lake.raw.nosuch"])
     @pytest.mark.parametrize("dry_run", [True, False])
-    def test_files_no_request(self, world: World, who: str, name: str, *, dry_run: bool) -> None:
+    def test_a_narrowed_token_files_no_request(
+        self, world: DeploymentHarness, who: str, name: str, *, dry_run: bool
+    ) -> None:
         body = {"action": "table.insert", "resource": name, "purpose": "to know"}
 
         answer = world.call(who, "POST", "/requests", body, dry_run=dry_run)
@@ -179,18 +183,20 @@ class TestANarrowedToken:
         assert "a narrowed token files no requests" in answer.json()["detail"]
 
     @pytest.mark.parametrize("who", TOKENS)
-    def test_lists_itself_alone_among_tokens(self, world: World, who: str) -> None:
+    def test_a_narrowed_token_lists_itself_alone_among_tokens(self, world: DeploymentHarness, who: str) -> None:
         listed = world.call(who, "GET", "/tokens").json()["items"]
 
         assert [each["id"] for each in listed] == [world.tokens[who].split(".")[1]]
 
-    def test_may_still_end_itself(self, world: World) -> None:
+    def test_a_narrowed_token_may_still_revoke_itself(self, world: DeploymentHarness) -> None:
         made = world.call("owner", "POST", "/tokens", {"only": [SEEN]}).json()
         world.tokens["short"] = made["token"]
 
         assert world.call("short", "DELETE", f"/tokens/{made['id']}").status_code == 200
 
-    def test_does_not_get_the_answer_of_a_request_that_another_token_sent(self, world: World) -> None:
+    def test_a_narrowed_token_does_not_get_the_answer_to_a_request_of_another_token(
+        self, world: DeploymentHarness
+    ) -> None:
         key, body = {"idempotency-key": "k"}, {"name": "once"}
         assert world.send("owner", "POST", "/groups", body, key).status_code == 201
 
@@ -199,6 +205,6 @@ class TestANarrowedToken:
 
 
 class TestATokenThatIsNotNarrowed:
-    def test_sees_what_is_its_principals(self, world: World) -> None:
+    def test_a_token_that_is_not_narrowed_sees_what_its_principal_sees(self, world: DeploymentHarness) -> None:
         assert len(world.call("owner", "GET", "/tokens").json()["items"]) > 3
         assert "hiddencrew" in world.call("owner", "GET", "/me").text

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 
 HALF = '"\\ud800"'
 """Half a character, as JSON can spell it."""
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("odd")) as opened:
         opened.add("vic")
         yield opened
@@ -41,7 +41,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     ],
 )
 @pytest.mark.parametrize("who", ["owner", "vic"])
-def test_of_the_api(world: World, who: str, method: str, path: str, body: str) -> None:
+def test_a_malformed_request_to_the_api_is_refused(
+    world: DeploymentHarness, who: str, method: str, path: str, body: str
+) -> None:
     headers = {"authorization": f"Bearer {world.tokens[who]}", "content-type": "application/json"}
 
     answer = world.http.request(method, f"/api/v1{path}", content=body, headers=headers)
@@ -50,7 +52,7 @@ def test_of_the_api(world: World, who: str, method: str, path: str, body: str) -
 
 
 @pytest.mark.parametrize("path", ["/iceberg/v1/config", "/guard/v1/decide"])
-def test_a_signature_of_no_time_is_nobodys(world: World, path: str) -> None:
+def test_a_signature_with_an_impossible_time_is_refused(world: DeploymentHarness, path: str) -> None:
     headers = {"x-headgate-signature": "x", "x-headgate-time": "9" * 5000}
 
     answer = world.http.request("POST" if "guard" in path else "GET", path, headers=headers)
@@ -59,7 +61,7 @@ def test_a_signature_of_no_time_is_nobodys(world: World, path: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE"])
-def test_a_table_by_a_path_that_is_spelled_otherwise_is_missing(world: World, method: str) -> None:
+def test_a_table_by_a_path_that_is_spelled_otherwise_is_missing(world: DeploymentHarness, method: str) -> None:
     headers = {"authorization": f"Bearer {world.tokens['vic']}"}
 
     answer = world.http.request(

@@ -16,7 +16,7 @@ from schemathesis.specs.openapi import checks
 from headgate.app.background import running
 from headgate.app.settings.settings import Settings
 from headgate.endpoints.http.limits import Limits
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.soak import count
 
 load_all_checks()
@@ -48,7 +48,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder, limits = tmp_path_factory.mktemp("openapi"), Limits(address_rate=0.0, principal_rate=0.0)
     given = Settings(folder, folder / "cache", None, api_port=0, gateway_port=0, spark=False, limits=limits)
     with running(given, print) as server, httpx.Client(base_url=server.url, trust_env=False, timeout=60) as client:
-        place = Place(client, server.deployment.home, "", {})
+        place = OrganizationClient(client, server.deployment.home, "", {})
         owner = next(iter(place.control.snapshot.principals))
         place.add("vic")
         for name in ("raw", "secret"):

@@ -23,7 +23,7 @@ from headgate.spark.authority import PresentedCredential
 from headgate.spark.driver.clusters import Clusters
 from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import SqlLimits, StatementRequest
-from tests.app.deployment_harness import Place, World, world_in
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, world_in
 from tests.app.generated_organization import Scene, scene
 from tests.app.route_requests import READS, WRITES, Asked
 from tests.app.routes import Route, routes
@@ -74,9 +74,9 @@ PLAN = "== Analyzed Logical Plan ==\nSubqueryAlias lake.raw.t\n\n== Optimized Lo
 class Two:
     """A deployment with the organizations `main`, the home one, and `beta`; Ann administers both, with one login."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: DeploymentHarness) -> None:
         self.world = world
-        self.main: Place = world
+        self.main: OrganizationClient = world
         self.beta = world.organization("beta", "nekt")
         logins = world.deployment.entrance.authentication
         logins.register("ann", login="ann", password=PASSWORD, email="ann@acme.example", verified=True, principal=ANN)
@@ -97,7 +97,7 @@ class Two:
         """Send a request of the right form to an address."""
         return self.send(route.method, f"{at}{route.filled(text)}", route.sample(text))
 
-    def content(self, place: Place) -> list[str]:
+    def content(self, place: OrganizationClient) -> list[str]:
         """Return everything that the store has of an organization."""
         return list(self.world.deployment.stores.export(place.opened.id))  # type: ignore[attr-defined]
 
@@ -122,7 +122,7 @@ def knowing(two: Two) -> CredentialResolver:
 
 
 class TestALoginOfTwoOrganizations:
-    def test_has_to_name_one_on_every_route(self, two: Two) -> None:
+    def test_a_login_of_two_organizations_has_to_name_one_on_every_route(self, two: Two) -> None:
         before = [two.content(each) for each in (two.main, two.beta)]
 
         answers = {route.name: two.ask(route, "") for route in two.routes}
@@ -132,13 +132,15 @@ class TestALoginOfTwoOrganizations:
         assert [two.content(each) for each in (two.main, two.beta)] == before
 
     @pytest.mark.parametrize(("method", "path"), CATALOG)
-    def test_has_to_name_one_at_the_catalog(self, two: Two, method: str, path: str) -> None:
+    def test_a_login_of_two_organizations_has_to_name_one_at_the_catalog(
+        self, two: Two, method: str, path: str
+    ) -> None:
         answer = two.send(method, path, {})
 
         assert (answer.status_code, answer.json()["error"]["type"]) == (400, "BadRequestException")
         assert "name one as `/o/{organization}`" in answer.json()["error"]["message"]
 
-    def test_changes_only_the_organization_that_it_names(self, two: Two) -> None:
+    def test_a_login_changes_only_the_organization_that_it_names(self, two: Two) -> None:
         filled = scene(two.beta, two.world.deployment.organizations.models["nekt"])
         before = two.content(two.main)
         written = 0
@@ -152,14 +154,14 @@ class TestALoginOfTwoOrganizations:
         assert written > 30
         assert two.content(two.main) == before
 
-    def test_runs_sql_and_saved_queries_in_the_organization_that_it_names(self, two: Two) -> None:
+    def test_a_login_runs_sql_in_the_organization_that_it_names(self, two: Two) -> None:
         for place in ("/o/beta", "/o/organization", "/o/main"):
             two.send("POST", f"{place}/api/v1/sql", {"statement": "SELECT 1"})
 
         named = [credential.organization for credential, _ in two.spark.begun]
         assert named == [two.beta.opened.id, two.main.opened.id, two.main.opened.id]
 
-    def test_saves_and_asks_queries_in_the_organization_that_it_names(self, two: Two) -> None:
+    def test_a_login_saves_and_asks_queries_in_the_organization_that_it_names(self, two: Two) -> None:
         for place, address in ((two.main, "/o/main"), (two.beta, "/o/beta")):
             if place is two.beta:
                 assert two.send("POST", f"{address}/api/v1/databases", {"name": "raw"}).status_code == 201
@@ -173,7 +175,7 @@ class TestALoginOfTwoOrganizations:
         named = [credential.organization for credential, _ in two.spark.begun]
         assert named == [two.main.opened.id] * 2 + [two.beta.opened.id] * 2
 
-    def test_has_statements_apart_in_each_organization(self, two: Two) -> None:
+    def test_a_login_has_separate_statements_in_each_organization(self, two: Two) -> None:
         statements = StatementStore(two.spark, SqlLimits())
         kept = statements.start(
             PresentedCredential(two.login, two.beta.opened.id), ANN, StatementRequest("SELECT 1", None, 10, 1000, 60.0)
@@ -182,7 +184,7 @@ class TestALoginOfTwoOrganizations:
         assert statements.find(PresentedCredential(two.login, two.main.opened.id), kept.id) is None
         assert statements.find(PresentedCredential(two.login, two.beta.opened.id), kept.id) is kept
 
-    def test_has_to_name_one_at_the_gateway(self, two: Two) -> None:
+    def test_a_login_of_two_organizations_has_to_name_one_at_the_gateway(self, two: Two) -> None:
         known = knowing(two)
 
         with pytest.raises(SeveralOrganizationsError):
@@ -192,7 +194,7 @@ class TestALoginOfTwoOrganizations:
             assert found is not None
             assert found.spark is two.world.sparks.of(place.opened)
 
-    def test_needs_to_name_none_when_it_is_in_one_alone(self, two: Two) -> None:
+    def test_a_login_of_one_organization_need_not_name_it(self, two: Two) -> None:
         assert two.send("DELETE", "/o/beta/api/v1/users/ann").status_code == 200
 
         assert two.send("GET", "/api/v1/organization").json()["id"] == two.main.opened.id
@@ -201,7 +203,7 @@ class TestALoginOfTwoOrganizations:
 
 
 class TestATokenOfAnotherOrganization:
-    def test_acts_in_its_own_where_none_is_named_and_is_unknown_elsewhere(self, two: Two) -> None:
+    def test_a_token_acts_in_its_own_organization_and_is_unknown_elsewhere(self, two: Two) -> None:
         token = {"authorization": f"Bearer {two.beta.tokens['owner']}"}
         http = two.world.http
 
@@ -212,7 +214,7 @@ class TestATokenOfAnotherOrganization:
 
 
 class TestALoginWhoseIdIsThatOfAServicePrincipal:
-    def test_is_unknown_where_that_acts(self, two: Two) -> None:
+    def test_a_login_with_the_id_of_a_service_principal_is_unknown_in_that_organization(self, two: Two) -> None:
         """A log that was imported may give a user the id of another organization's service principal."""
         robot = two.beta.program("robot", "admin")
         logins = two.world.deployment.entrance.authentication
@@ -230,7 +232,7 @@ def _wait_for_the_audit(two: Two) -> None:
 
 
 class TestWhatAnotherOrganizationHas:
-    def test_is_as_if_it_were_missing_on_every_route(self, two: Two) -> None:
+    def test_resources_of_another_organization_look_missing_on_every_route(self, two: Two) -> None:
         filled = scene(two.beta, two.world.deployment.organizations.models["nekt"])
         foreign, tried = _foreign(two), 0
 
@@ -249,7 +251,7 @@ class TestWhatAnotherOrganizationHas:
 
 
 class TestTheDeployment:
-    def test_is_no_organization_on_any_route(self, two: Two) -> None:
+    def test_the_deployment_is_no_organization_on_any_route(self, two: Two) -> None:
         known = routes(two.world.http.get("/api/openapi.json").json())
 
         codes = {route.name: two.ask(route, "/o/deployment").status_code for route in known}
@@ -258,7 +260,7 @@ class TestTheDeployment:
         assert {name: code for name, code in (codes | catalog).items() if code != 401} == {}
         assert two.send("GET", "/o/main/api/v1/me").status_code == 200
 
-    def test_is_no_organization_to_a_user_that_is_in_none(self, two: Two) -> None:
+    def test_the_deployment_is_no_organization_to_a_user_that_is_in_none(self, two: Two) -> None:
         logins = two.world.deployment.entrance.authentication
         logins.register("mal", login="mal", password=PASSWORD, email="mal@acme.example", verified=True)
         login = logins.log_in("mal", PASSWORD, {}).secret
@@ -269,7 +271,7 @@ class TestTheDeployment:
         assert knowing(two).resolve(PresentedCredential(login, DEPLOYMENT)) is None
         assert knowing(two).resolve(PresentedCredential(login)) is None
 
-    def test_has_no_tokens_that_are_good_anywhere(self, two: Two) -> None:
+    def test_a_token_of_the_deployment_is_refused_everywhere(self, two: Two) -> None:
         """Such as were made before the deployment's own log was closed to requests."""
         deployment = two.world.deployment.organizations.deployment
         id, secret = TokenId("t_old"), "s" * 43
@@ -284,14 +286,14 @@ class TestTheDeployment:
 
 
 class TestAnOrganizationThatIsNamedLikeAnother:
-    def test_an_organization_is_not_named_like_another(self, two: Two) -> None:
+    def test_an_organization_cannot_take_the_id_of_an_organization_as_its_name(self, two: Two) -> None:
         for name, status in ((two.main.opened.id, 409), ("o_" + "0f" * 16, 422)):
             answer = two.send("PATCH", "/o/beta/api/v1/organization", {"name": name})
 
             assert answer.status_code == status
             assert two.send("GET", "/o/beta/api/v1/organization").json()["name"] == "beta"
 
-    def test_an_organization_that_an_earlier_version_named_so_takes_no_requests_of_the_other(self, two: Two) -> None:
+    def test_an_organization_with_the_id_of_another_as_its_name_takes_none_of_its_requests(self, two: Two) -> None:
         log = two.world.deployment.organizations.deployment
         renamed = ResourceRenamed(two.beta.opened.id, DEPLOYMENT, two.main.opened.id)
         log.store.append(log.store.head(), LogWrite(0.0, None, "resource.rename", (renamed,)))

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.journeys.test_catalog import SCHEMA, VERSION
 
 TABLES, VIEWS = "/v1/namespaces/raw/tables", "/v1/namespaces/raw/views"
@@ -16,7 +16,7 @@ MAKES = ["database.describe", "database.create_table", "database.create_view", "
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     """`maker` and `reader` are tokens of the owner: one makes tables and views, the other loads them as well."""
     with world_in(tmp_path_factory.mktemp("repeated")) as opened:
         for who, actions in (("maker", MAKES), ("reader", [*MAKES, "table.select", "table.describe"])):
@@ -32,12 +32,12 @@ def name(request: pytest.FixtureRequest) -> str:
     return f"t{abs(hash(request.node.name))}"
 
 
-def sent(world: World, who: str, path: str, body: Any = None, key: str = "") -> httpx.Response:
+def sent(world: DeploymentHarness, who: str, path: str, body: Any = None, key: str = "") -> httpx.Response:
     headers = {"authorization": f"Bearer {world.tokens[who]}", **({"idempotency-key": key} if key else {})}
     return world.http.request("GET" if body is None else "POST", f"/iceberg{path}", json=body, headers=headers)
 
 
-def comment(world: World, path: str) -> None:
+def comment(world: DeploymentHarness, path: str) -> None:
     """Have the owner write a property that the maker has not seen."""
     updates = [{"action": "set-properties", "updates": {"comment": COMMENT}}]
     assert sent(world, "owner", path, {"requirements": [], "updates": updates}).status_code == 200
@@ -51,7 +51,7 @@ def view(name: str) -> dict[str, Any]:
     return {"name": name, "schema": SCHEMA.model_dump(), "view-version": VERSION, "properties": {}}
 
 
-def staged(world: World, name: str) -> dict[str, Any]:
+def staged(world: DeploymentHarness, name: str) -> dict[str, Any]:
     """Return the commit that makes a staged table."""
     metadata = sent(world, "maker", TABLES, {**table(name), "stage-create": True}).json()["metadata"]
     updates = [
@@ -68,7 +68,7 @@ def staged(world: World, name: str) -> dict[str, Any]:
     return {"requirements": [{"type": "assert-create"}], "updates": updates}
 
 
-def registered(world: World, name: str) -> dict[str, Any]:
+def registered(world: DeploymentHarness, name: str) -> dict[str, Any]:
     """Return a request that registers a table that was dropped."""
     made = sent(world, "owner", TABLES, table(name)).json()["metadata-location"]
     dropped = world.http.delete(
@@ -81,7 +81,7 @@ def registered(world: World, name: str) -> dict[str, Any]:
 CREATES = ["create table", "create view", "register table", "commit of a staged create"]
 
 
-def created(world: World, create: str, name: str) -> tuple[str, Any, str]:
+def created(world: DeploymentHarness, create: str, name: str) -> tuple[str, Any, str]:
     """Return the path and the body of a create, and the path of what it makes."""
     match create:
         case "create table":
@@ -94,7 +94,9 @@ def created(world: World, create: str, name: str) -> tuple[str, Any, str]:
             return f"{TABLES}/{name}", staged(world, name), f"{TABLES}/{name}"
 
 
-def load_and_repeat(world: World, who: str, create: str, name: str) -> tuple[httpx.Response, httpx.Response]:
+def load_and_repeat(
+    world: DeploymentHarness, who: str, create: str, name: str
+) -> tuple[httpx.Response, httpx.Response]:
     """Create something, change it, and return the answers to a load of it and to the repeated create."""
     path, body, made = created(world, create, name)
     assert sent(world, who, path, body, name).status_code == 200
@@ -103,7 +105,7 @@ def load_and_repeat(world: World, who: str, create: str, name: str) -> tuple[htt
 
 
 @pytest.mark.parametrize("create", CREATES)
-def test_a_repeated_create_is_refused_as_a_load_is(world: World, name: str, create: str) -> None:
+def test_a_repeated_create_is_refused_as_a_load_is(world: DeploymentHarness, name: str, create: str) -> None:
     load, repeat = load_and_repeat(world, "maker", create, name)
 
     assert load.status_code == 403
@@ -111,14 +113,14 @@ def test_a_repeated_create_is_refused_as_a_load_is(world: World, name: str, crea
 
 
 @pytest.mark.parametrize("create", CREATES)
-def test_a_repeated_create_returns_what_a_load_returns(world: World, name: str, create: str) -> None:
+def test_a_repeated_create_returns_what_a_load_returns(world: DeploymentHarness, name: str, create: str) -> None:
     load, repeat = load_and_repeat(world, "reader", create, name)
 
     assert (repeat.status_code, repeat.json()["metadata"]) == (200, load.json()["metadata"])
     assert COMMENT in repeat.text
 
 
-def test_a_repeated_commit_to_a_view_is_refused_as_a_load_is(world: World, name: str) -> None:
+def test_a_repeated_commit_to_a_view_is_refused_as_a_load_is(world: DeploymentHarness, name: str) -> None:
     path = f"{VIEWS}/{name}"
     assert sent(world, "owner", VIEWS, view(name)).status_code == 200
     body = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"own": "1"}}]}
@@ -131,7 +133,9 @@ def test_a_repeated_commit_to_a_view_is_refused_as_a_load_is(world: World, name:
 
 
 @pytest.mark.parametrize("create", CREATES)
-def test_a_key_of_a_full_session_is_another_key_to_a_narrowed_token(world: World, name: str, create: str) -> None:
+def test_a_key_of_a_full_session_is_another_key_to_a_narrowed_token(
+    world: DeploymentHarness, name: str, create: str
+) -> None:
     path, body, made = created(world, create, name)
     assert sent(world, "owner", path, body, name).status_code == 200
     comment(world, made)
@@ -142,14 +146,14 @@ def test_a_key_of_a_full_session_is_another_key_to_a_narrowed_token(world: World
     assert (repeat.status_code in (403, 409), COMMENT in repeat.text) == (True, False), repeat.text
 
 
-def test_a_key_of_a_narrowed_token_is_another_key_to_another_token(world: World, name: str) -> None:
+def test_a_key_of_a_narrowed_token_is_another_key_to_another_token(world: DeploymentHarness, name: str) -> None:
     assert sent(world, "maker", TABLES, table(name), name).status_code == 200
 
     assert sent(world, "reader", TABLES, table(name), name).status_code == 409
     assert sent(world, "owner", TABLES, table(name), name).status_code == 409
 
 
-def test_a_key_of_a_user_is_the_same_key_to_all_its_full_sessions(world: World, name: str) -> None:
+def test_a_key_of_a_user_is_the_same_key_to_all_its_full_sessions(world: DeploymentHarness, name: str) -> None:
     other = world.call("owner", "POST", "/tokens", {})
     world.tokens["again"] = other.json()["token"]
     assert sent(world, "owner", TABLES, table(name), name).status_code == 200

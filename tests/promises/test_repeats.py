@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.app.generated_organization import Scene, scene
 from tests.app.repeated_requests import PREPARED, Ground
 from tests.app.route_requests import WRITES, Asked
@@ -28,14 +28,14 @@ _NUMBERS = count()
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("repeats")) as opened:
         opened.app.state.deployed = replace(opened.app.state.deployed, has_spark=lambda _: True)
         yield opened
 
 
 @pytest.fixture(scope="module")
-def repeatable(world: World) -> set[str]:
+def repeatable(world: DeploymentHarness) -> set[str]:
     """The routes that offer the key."""
     found = routes(world.http.get("/api/openapi.json").json())
     return {
@@ -48,7 +48,7 @@ def repeatable(world: World) -> set[str]:
 class Scenes:
     """One organization of each model for dry runs, and fresh ones for requests that are carried out."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: DeploymentHarness) -> None:
         self.world = world
         self.of = cache(self._filled)
 
@@ -70,7 +70,7 @@ class Scenes:
 
 
 @pytest.fixture(scope="module")
-def scenes(world: World) -> Scenes:
+def scenes(world: DeploymentHarness) -> Scenes:
     return Scenes(world)
 
 
@@ -81,7 +81,7 @@ def without_secrets(answer: Any) -> tuple[int, dict[str, Any], str | None]:
 
 
 @pytest.mark.parametrize("name", sorted({*WRITES, *PREPARED} - ALONE.keys()))
-def test_repeats_at_once_and_later_get_the_one_answer(world: World, scenes: Scenes, name: str) -> None:
+def test_repeats_at_once_and_later_get_the_one_answer(world: DeploymentHarness, scenes: Scenes, name: str) -> None:
     ground, method = Ground(world), name.partition(" ")[0]
     asked = PREPARED[name](ground) if name in PREPARED else scenes.asked(ground, name)
 

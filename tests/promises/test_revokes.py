@@ -29,7 +29,7 @@ from headgate.spark.sessions.operations import UNREADABLE
 from headgate.spark.sessions.privileges import RequiredName, RequiredPrivilege
 from headgate.spark.sql.statements import NO_DRIVER
 from headgate.store import FILE, open_stores
-from tests.app.deployment_harness import Place, World, serving, settings_in
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, serving, settings_in
 from tests.fakes.runs import begin, end
 
 READ = RequiredName(action="database.describe", object=("lake", "raw"))
@@ -42,7 +42,7 @@ class Scene:
         self.now = time.time()
         stores = open_stores(folder / "data")
         self.deployment = over(settings_in(folder), stores, clock=lambda: self.now)
-        self.world = World(self.deployment)
+        self.world = DeploymentHarness(self.deployment)
         embedded = Clusters(Cluster(EMBEDDED))
         self.drivers = Drivers(self.deployment.organizations, self.deployment.home, ("o-acme", "nosuch"), embedded)
         self.knowing = CredentialResolver(self.deployment, self.world.sparks, self.drivers)
@@ -95,25 +95,25 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         scene.deployment.close()
 
 
-def take_the_role(world: World) -> None:
+def take_the_role(world: DeploymentHarness) -> None:
     world.call("owner", "DELETE", "/assignments", subject="vic", role="viewer", resource="lake.raw")
 
 
-def end_the_token(world: World) -> None:
+def end_the_token(world: DeploymentHarness) -> None:
     token = world.caller("vic").token
     assert world.call("vic", "DELETE", f"/tokens/{token}").status_code == 200
 
 
-def remove_the_user(world: World) -> None:
+def remove_the_user(world: DeploymentHarness) -> None:
     assert world.call("owner", "DELETE", "/users/vic").status_code == 200
 
 
-def suspend_the_organization(world: World) -> None:
+def suspend_the_organization(world: DeploymentHarness) -> None:
     home = world.deployment.home
     home.control.execute(SuspendOrganization(home.id), None)
 
 
-def drop_the_database(world: World) -> None:
+def drop_the_database(world: DeploymentHarness) -> None:
     home = world.deployment.home
     home.control.execute(DropDatabase(find(home, "lake", "raw")), world.caller("owner"))
 
@@ -121,7 +121,9 @@ def drop_the_database(world: World) -> None:
 @pytest.mark.parametrize(
     "revoke", [take_the_role, end_the_token, remove_the_user, drop_the_database, suspend_the_organization]
 )
-def test_what_ends_a_statement(scene: Scene, revoke: Callable[[World], None]) -> None:
+def test_a_running_statement_is_refused_after_any_loss_of_its_right(
+    scene: Scene, revoke: Callable[[DeploymentHarness], None]
+) -> None:
     scene.begin(scene.world.tokens["vic"], READ)
 
     revoke(scene.world)
@@ -139,7 +141,7 @@ def test_a_statement_that_has_dropped_its_database_goes_on(scene: Scene) -> None
 
 
 @pytest.mark.parametrize("may_read", [True, False])
-def test_a_statement_that_has_renamed_a_table_reads_on_by_the_rights_under_the_new_name(
+def test_a_statement_that_renamed_a_table_reads_on_by_the_rights_under_the_new_name(
     scene: Scene, *, may_read: bool
 ) -> None:
     home, owner, table = scene.deployment.home, scene.world.caller("owner"), ResourceId("r-t")
@@ -164,7 +166,7 @@ def find(organization: Organization, *names: str) -> ResourceId:
     return found.id
 
 
-def test_a_suspended_organization_answers_its_members_with_that_at_the_gateway_until_it_is_resumed(
+def test_the_gateway_reports_a_suspension_to_members_until_the_organization_is_resumed(
     scene: Scene,
 ) -> None:
     home, secret = scene.deployment.home, scene.world.tokens["vic"]
@@ -203,7 +205,7 @@ def test_a_log_that_cannot_be_read_ends_what_runs_in_its_organization(scene: Sce
     assert scene.refused() == UNREADABLE
 
 
-def test_a_date_that_passes_ends_it(scene: Scene) -> None:
+def test_the_expiry_of_an_assignment_ends_a_running_statement(scene: Scene) -> None:
     take_the_role(scene.world)
     body = {"subject": "vic", "role": "viewer", "resource": "lake.raw", "ends": scene.now + 3600}
     assert scene.world.call("owner", "POST", "/assignments", body).status_code == 201
@@ -214,7 +216,7 @@ def test_a_date_that_passes_ends_it(scene: Scene) -> None:
     assert "lake.raw" in scene.refused()
 
 
-def test_the_end_of_a_login_ends_it_even_if_nothing_was_asked(scene: Scene) -> None:
+def test_the_end_of_a_login_ends_its_work_even_if_no_privilege_was_needed(scene: Scene) -> None:
     sessions = scene.deployment.entrance.authentication.sessions
     vic = scene.login("vic")
     started = sessions.start(vic, "password")
@@ -225,7 +227,7 @@ def test_the_end_of_a_login_ends_it_even_if_nothing_was_asked(scene: Scene) -> N
     assert scene.refused() == "the token or login that this was started with has ended"
 
 
-def test_a_run_that_is_cancelled_ends(scene: Scene, tmp_path: Path) -> None:
+def test_cancelling_a_run_ends_its_work(scene: Scene, tmp_path: Path) -> None:
     home = scene.deployment.home
     scene.begin(begin(home.control, home.store, RunId("r-1"), scene.pipeline(tmp_path)))
 
@@ -238,10 +240,10 @@ class TestDrivers:
     """Each organization that is to have Spark has a driver of its own."""
 
     @pytest.fixture
-    def acme(self, scene: Scene) -> Place:
+    def acme(self, scene: Scene) -> OrganizationClient:
         return scene.world.organization("acme", "nekt", id="o-acme")
 
-    def test_are_started_when_they_are_first_asked_for(self, scene: Scene, acme: Place) -> None:
+    def test_a_driver_is_started_when_it_is_first_asked_for(self, scene: Scene, acme: OrganizationClient) -> None:
         made = list[FakeDriver]()
 
         def make(organization: Organization, _cluster: Cluster) -> FakeDriver:
@@ -264,13 +266,13 @@ class TestDrivers:
 
         assert [driver.log for driver in made] == [["start", "stop"], ["start", "stop"]]
 
-    def test_are_not_for_organizations_that_are_not_named(self, scene: Scene) -> None:
+    def test_an_organization_that_the_settings_do_not_name_has_no_driver(self, scene: Scene) -> None:
         known = self.known(scene, scene.world.organization("other", "nekt"))
 
         assert known is not None
         assert (known.driver, known.why_not) == (None, NO_DRIVER)
 
-    def test_a_run_comes_to_that_of_the_cluster_on_which_it_began(self, scene: Scene, tmp_path: Path) -> None:
+    def test_a_run_uses_the_driver_of_the_cluster_on_which_it_began(self, scene: Scene, tmp_path: Path) -> None:
         home, pipeline = scene.deployment.home, scene.pipeline(tmp_path)
         here, there = (
             scene.knowing.resolve(
@@ -285,25 +287,29 @@ class TestDrivers:
         assert there.spark is scene.world.sparks.of(home, "big")
         assert "no cluster `big`" in there.why_not
 
-    def test_are_for_the_organizations_that_are_named(self, scene: Scene, acme: Place) -> None:
+    def test_the_organizations_that_the_settings_name_have_drivers(
+        self, scene: Scene, acme: OrganizationClient
+    ) -> None:
         scene.world.organization("other", "nekt")
 
         assert {each.id for each in scene.drivers.served()} == {scene.deployment.home.id, acme.opened.id}
 
-    def test_a_handle_of_one_means_nothing_to_another(self, scene: Scene, acme: Place) -> None:
+    def test_a_session_handle_of_one_organization_means_nothing_to_another(
+        self, scene: Scene, acme: OrganizationClient
+    ) -> None:
         sparks = scene.world.sparks
         handle = sparks.of(scene.deployment.home).sessions.open(Caller(scene.world.caller("vic").principal), "s")
 
         assert sparks.of(acme.opened).sessions.caller(handle) is None
 
-    def test_an_organization_that_is_named_counts_for_a_login(self, scene: Scene) -> None:
+    def test_a_login_that_names_an_unknown_organization_is_unknown(self, scene: Scene) -> None:
         vic = scene.login("vic")
         secret = scene.deployment.entrance.authentication.sessions.start(vic, "password").secret
 
         assert scene.knowing.resolve(PresentedCredential(secret)) is not None
         assert scene.knowing.resolve(PresentedCredential(secret, "nosuch")) is None
 
-    def known(self, scene: Scene, place: Place) -> ResolvedCredential | None:
+    def known(self, scene: Scene, place: OrganizationClient) -> ResolvedCredential | None:
         return scene.knowing.resolve(PresentedCredential(place.tokens["owner"]))
 
 

@@ -13,7 +13,7 @@ from headgate.decision.reference import decide
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, ResourceId
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.app.generated_organization import Scene, scene
 from tests.app.route_requests import DISCOVER, ELSEWHERE, LISTS, READS, WRITES, Asked
 from tests.app.routes import routes
@@ -24,13 +24,13 @@ OK, DENIED = (200, 201, 202, 204), (403, 404)
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("sweep")) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module", params=MODELS)
-def one(request: pytest.FixtureRequest, world: World) -> Scene:
+def one(request: pytest.FixtureRequest, world: DeploymentHarness) -> Scene:
     model = world.deployment.organizations.models[request.param]
     return scene(world.organization(f"sweep-{model.name}", model.name), model)
 
@@ -79,7 +79,7 @@ def as_declared(action: str, declared: list[str]) -> bool:
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_change_is_for_whom_the_reference_allows_everything_that_it_needs(
+def test_a_change_is_allowed_exactly_where_the_reference_allows_every_needed_action(
     one: Scene, name: str, share: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     method, before = name.partition(" ")[0], one.place.control.snapshot.revision
@@ -104,7 +104,7 @@ def test_a_change_is_for_whom_the_reference_allows_everything_that_it_needs(
 
 
 @pytest.mark.parametrize("name", READS)
-def test_what_is_shown_is_for_whom_the_reference_allows_the_action(one: Scene, name: str, share: int) -> None:
+def test_a_resource_is_shown_exactly_where_the_reference_allows_the_action(one: Scene, name: str, share: int) -> None:
     action, prepared = READS[name]
     facts = one.place.control.snapshot
 
@@ -152,7 +152,7 @@ def needs_of(name: str, one: Scene) -> list[str]:
     return document["paths"][f"{PREFIX}{path}"][method.lower()]["x-headgate-needs"]
 
 
-def test_every_route_that_needs_an_action_is_swept(world: World) -> None:
+def test_every_route_that_needs_an_action_is_swept(world: DeploymentHarness) -> None:
     known = {*WRITES, *READS, *ELSEWHERE, *(f"GET {path}" for path in LISTS)}
     needing = {
         route.name.replace(PREFIX, "")

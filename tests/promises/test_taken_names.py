@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.app.routes import Route, resolved, routes
 from tests.app.server_process import until
 from tests.promises.test_hidden import MADE, query, table
@@ -119,7 +119,7 @@ ELSEWHERE: Mapping[str, str] = {
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     folder = tmp_path_factory.mktemp("taken")
     with world_in(folder) as opened:
         for name in ("hidden", "own"):
@@ -151,7 +151,7 @@ def filled(body: Any, name: str) -> Any:
     return json.loads(json.dumps(body).replace("<name>", name))
 
 
-def sent(world: World, naming: Naming, name: str, root: str = "/api/v1", **query: Any) -> httpx.Response:
+def sent(world: DeploymentHarness, naming: Naming, name: str, root: str = "/api/v1", **query: Any) -> httpx.Response:
     """Return the answer to the request with this name."""
     return world.http.request(
         naming.method,
@@ -162,13 +162,13 @@ def sent(world: World, naming: Naming, name: str, root: str = "/api/v1", **query
     )
 
 
-def collisions(world: World) -> int:
+def collisions(world: DeploymentHarness) -> int:
     """Return how many creates that collided are in the audit."""
     items = world.call("owner", "GET", "/audit/decisions").json()["items"]
     return sum(each["code"] == "taken" for each in items)
 
 
-def test_every_route_that_gives_a_name_is_tried_or_says_why_not(world: World) -> None:
+def test_every_route_that_gives_a_name_is_tried_or_says_why_not(world: DeploymentHarness) -> None:
     document = world.http.get("/api/openapi.json").json()
 
     naming = {each.name for each in routes(document) if gives_a_name(each)}
@@ -186,7 +186,7 @@ def gives_a_name(route: Route) -> bool:
 
 
 @pytest.mark.parametrize("route", HTTP)
-def test_a_dry_run_answers_hidden_and_free_names_alike(world: World, route: str) -> None:
+def test_a_dry_run_answers_hidden_and_free_names_alike(world: DeploymentHarness, route: str) -> None:
     def foreseen(name: str) -> tuple[int, str]:
         answer = sent(world, HTTP[route], name, dry_run=True)
         return answer.status_code, MADE.sub("ID", answer.text.replace(name, "NAME"))
@@ -202,7 +202,7 @@ def test_a_dry_run_answers_hidden_and_free_names_alike(world: World, route: str)
 @pytest.mark.parametrize(
     ("root", "route"), [("/api/v1", each) for each in HTTP] + [("/iceberg/v1", each) for each in ICEBERG]
 )
-def test_a_create_that_collides_with_a_hidden_name_is_audited(world: World, root: str, route: str) -> None:
+def test_a_create_that_collides_with_a_hidden_name_is_audited(world: DeploymentHarness, root: str, route: str) -> None:
     naming = HTTP.get(route) or ICEBERG[route]
     before = collisions(world)
 

@@ -17,7 +17,7 @@ from pyiceberg.types import LongType, NestedField
 from headgate.control.catalog.tables import RegisterTable
 from headgate.control.kernel.ports import Pointer
 from headgate.facts.ids import ResourceId
-from tests.app.deployment_harness import Place, World, world_in
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, world_in
 
 SCHEMA = Schema(NestedField(1, "n", LongType()))
 ROWS = pa.table({"n": [1, 2, 3]})
@@ -27,10 +27,10 @@ ROWS = pa.table({"n": [1, 2, 3]})
 class Lakes:
     """Two organizations and their catalogs; `victim.raw.t` has rows, `attacker` has the database `mine`."""
 
-    world: World
+    world: DeploymentHarness
     victim: RestCatalog
     attacker: RestCatalog
-    beta: Place
+    beta: OrganizationClient
 
     @property
     def table(self) -> Table:
@@ -59,7 +59,7 @@ def lakes(tmp_path: Path) -> Iterator[Lakes]:
         yield made
 
 
-def catalog(world: World, place: Place, address: str) -> RestCatalog:
+def catalog(world: DeploymentHarness, place: OrganizationClient, address: str) -> RestCatalog:
     return RestCatalog(place.opened.id, uri=f"{world.http.base_url}{address}/iceberg", token=place.tokens["owner"])
 
 
@@ -70,7 +70,7 @@ def spellings(path: str) -> list[str]:
 
 
 class TestATableOfAnotherOrganization:
-    def test_cannot_be_registered(self, lakes: Lakes) -> None:
+    def test_a_table_of_another_organization_cannot_be_registered(self, lakes: Lakes) -> None:
         before = lakes.files()
 
         for path in spellings(lakes.table.metadata_location):
@@ -80,7 +80,7 @@ class TestATableOfAnotherOrganization:
         assert lakes.attacker.list_tables("mine") == [("mine", "own")]
         assert lakes.files() == before
 
-    def test_cannot_be_registered_after_it_was_dropped_without_a_purge(self, lakes: Lakes) -> None:
+    def test_a_dropped_table_of_another_organization_cannot_be_registered(self, lakes: Lakes) -> None:
         path = lakes.table.metadata_location
         lakes.victim.drop_table("raw.t")
 
@@ -90,7 +90,11 @@ class TestATableOfAnotherOrganization:
         assert lakes.victim.register_table("raw.t", path).scan().to_arrow() == ROWS
 
     @pytest.mark.parametrize("staged", [False, True], ids=["made", "staged"])
-    def test_gives_no_location_to_a_new_one(self, lakes: Lakes, staged: bool) -> None:  # noqa: FBT001 (a parameter)
+    def test_a_new_table_does_not_get_the_location_of_a_table_of_another_organization(
+        self,
+        lakes: Lakes,
+        staged: bool,  # noqa: FBT001 (a parameter)
+    ) -> None:
         body = {
             "name": "new",
             "location": lakes.table.location(),
@@ -102,7 +106,7 @@ class TestATableOfAnotherOrganization:
 
         assert answer.status_code in (400, 403) or lakes.beta.opened.id in answer.json()["metadata"]["location"]
 
-    def test_gives_no_file_to_a_commit(self, lakes: Lakes) -> None:
+    def test_a_commit_cannot_name_files_of_another_organization(self, lakes: Lakes) -> None:
         theirs, mine = lakes.table, lakes.attacker.load_table("mine.own")
         snapshot = theirs.current_snapshot()
         assert snapshot is not None
@@ -128,7 +132,7 @@ class TestATableOfAnotherOrganization:
 
         assert lakes.attacker.load_table("mine.own").metadata == mine.metadata
 
-    def test_cannot_be_dropped_or_purged(self, lakes: Lakes) -> None:
+    def test_a_table_of_another_organization_cannot_be_dropped_or_purged(self, lakes: Lakes) -> None:
         before = lakes.files()
 
         for path in ("/namespaces/raw/tables/t", "/namespaces/raw/tables/t?purgeRequested=true", "/namespaces/raw"):
@@ -136,7 +140,7 @@ class TestATableOfAnotherOrganization:
 
         assert lakes.files() == before
 
-    def test_is_not_read_by_a_pointer_from_before_organizations_had_roots(self, lakes: Lakes) -> None:
+    def test_a_pointer_from_before_organizations_had_roots_reads_no_foreign_table(self, lakes: Lakes) -> None:
         """Such a pointer is left where its table was registered twice, and dropped where it belongs."""
         path, id = lakes.table.metadata_location, ResourceId(str(lakes.table.metadata.table_uuid))
         before = lakes.files()
@@ -150,7 +154,9 @@ class TestATableOfAnotherOrganization:
         assert lakes.files() == before
 
     @pytest.mark.parametrize("place", ["{database}/{id}", "organization/{database}"], ids=["former", "root"])
-    def test_a_stolen_former_table_is_not_read_by_its_only_pointer(self, lakes: Lakes, place: str) -> None:
+    def test_a_stolen_table_at_a_former_location_is_not_read_by_its_only_pointer(
+        self, lakes: Lakes, place: str
+    ) -> None:
         """Such a table was dropped without a purge where it belongs, and registered elsewhere by an earlier version."""
         path = _in_former_place(lakes, place)
         before = path.read_bytes()
@@ -164,7 +170,7 @@ class TestATableOfAnotherOrganization:
         assert lakes.send("DELETE", "/namespaces/mine/tables/stolen").status_code == 204
         assert path.read_bytes() == before
 
-    def test_is_not_taken_by_two_organizations_at_once(self, lakes: Lakes) -> None:
+    def test_two_organizations_cannot_register_the_same_table(self, lakes: Lakes) -> None:
         path, id = lakes.table.metadata_location, ResourceId(str(lakes.table.metadata.table_uuid))
         database = lakes.beta.control.snapshot.find(("lake", "mine"))
         assert database is not None
@@ -174,7 +180,7 @@ class TestATableOfAnotherOrganization:
 
 
 class TestATableWhoseFilesAreGone:
-    def test_says_so(self, lakes: Lakes) -> None:
+    def test_a_load_of_a_table_without_its_files_reports_that_a_file_is_gone(self, lakes: Lakes) -> None:
         shutil.rmtree(lakes.table.location().removeprefix("file://"))
         known = {"authorization": f"Bearer {lakes.world.tokens['owner']}"}
 

@@ -12,7 +12,7 @@ from headgate.control.identity.principals import AddPrincipal
 from headgate.control.kernel.audit_records import AuditFilter
 from headgate.control.kernel.metadata import INTERNAL
 from headgate.control.organizations.commands import DEPLOYMENT
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.app.server_process import until
 from tests.endpoints.api.resources.test_organizations import asked, login
 
@@ -23,7 +23,7 @@ DAMAGES = ("changes = 'x'", "changes = replace(changes, 'model_hash\":\"', 'mode
 class Damaged:
     """A deployment of which the log of the organization `beta` was damaged, and the login of a user of both others."""
 
-    world: World
+    world: DeploymentHarness
     beta_token: str
     login: str
 
@@ -45,14 +45,14 @@ def damaged(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Damaged]
         yield Damaged(world, token, secret)
 
 
-def test_the_other_organization_is_served(damaged: Damaged) -> None:
+def test_another_organization_is_served_beside_an_unreadable_one(damaged: Damaged) -> None:
     world = damaged.world
 
     assert world.call("owner", "GET", "/databases").status_code == 200
     assert asked(world, damaged.login, "GET", "/o/main/api/v1/me").status_code == 200
 
 
-def test_a_request_to_the_organization_is_unavailable_and_tells_nothing_of_the_store(damaged: Damaged) -> None:
+def test_a_request_to_an_unreadable_organization_is_unavailable_and_reveals_nothing(damaged: Damaged) -> None:
     for answer in (
         asked(damaged.world, damaged.beta_token, "GET", "/api/v1/me"),
         asked(damaged.world, damaged.login, "GET", "/o/beta/api/v1/me"),
@@ -61,20 +61,20 @@ def test_a_request_to_the_organization_is_unavailable_and_tells_nothing_of_the_s
         assert answer.json()["detail"] == "the store cannot be used; the server's log says why"
 
 
-def test_a_login_that_may_be_in_it_has_to_name_an_organization(damaged: Damaged) -> None:
+def test_a_login_that_may_be_in_an_unreadable_organization_has_to_name_one(damaged: Damaged) -> None:
     answer = asked(damaged.world, damaged.login, "GET", "/api/v1/me")
 
     assert answer.status_code == 400
     assert "cannot be read" in answer.json()["detail"]
 
 
-def test_an_operator_sees_which_one_it_is(damaged: Damaged) -> None:
+def test_an_operator_sees_which_organization_is_unreadable(damaged: Damaged) -> None:
     items = asked(damaged.world, damaged.login, "GET", "/api/v1/deployment/organizations").json()["items"]
 
     assert {each["name"]: each["state"] for each in items} == {"main": "active", "beta": "unreadable"}
 
 
-def test_a_denial_in_it_is_in_the_audit_of_the_deployment(damaged: Damaged) -> None:
+def test_a_denial_in_an_unreadable_organization_is_in_the_audit_of_the_deployment(damaged: Damaged) -> None:
     world = damaged.world
 
     assert world.http.post("/o/beta/api/v1/users", json={}).status_code == 401

@@ -10,7 +10,7 @@ import pytest
 from headgate.app.deployment import over
 from headgate.endpoints.common.route_metadata import NEEDS, OWN, PUBLIC
 from headgate.store import open_stores
-from tests.app.deployment_harness import World, settings_in
+from tests.app.deployment_harness import DeploymentHarness, settings_in
 from tools.docs.api_page import api_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
@@ -21,7 +21,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 def document(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Any]]:
     settings = settings_in(tmp_path_factory.mktemp("deployment"))
     deployment = over(settings, open_stores(":memory:"))
-    world = World(deployment)
+    world = DeploymentHarness(deployment)
     yield world.app.openapi()
     world.http.close()
     deployment.close()
@@ -33,7 +33,9 @@ def operations(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]
     return sorted(found, key=lambda each: each[0])
 
 
-def test_the_page_is_what_is_served(document: Mapping[str, Any], generated: Callable[[Path, str], None]) -> None:
+def test_the_api_page_describes_the_served_routes(
+    document: Mapping[str, Any], generated: Callable[[Path, str], None]
+) -> None:
     generated(PAGE, api_page(document))
 
 

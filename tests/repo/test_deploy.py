@@ -26,14 +26,14 @@ def container() -> Any:
 
 
 @pytest.mark.parametrize("file", sorted(DEPLOY.iterdir()), ids=lambda file: file.name)
-def test_every_setting_there_is_one(file: Path) -> None:
+def test_every_setting_that_a_deploy_file_names_exists(file: Path) -> None:
     named = set(re.findall(r"HEADGATE_[A-Z_]*[A-Z]", file.read_text(encoding="utf-8")))
 
     assert named
     assert named <= NAMES
 
 
-def test_the_manifest_names_settings_that_can_be_together(container: Any, tmp_path: Path) -> None:
+def test_the_manifest_names_settings_that_are_valid_together(container: Any, tmp_path: Path) -> None:
     token = tmp_path / "metrics-token"
     token.write_text("m")
     environ = {each["name"]: each["value"] for each in container["env"]}
@@ -43,7 +43,7 @@ def test_the_manifest_names_settings_that_can_be_together(container: Any, tmp_pa
     assert (found.tls, found.api_port) == (True, container["ports"][0]["containerPort"])
 
 
-def test_the_manifest_probes_what_there_is(container: Any) -> None:
+def test_the_manifest_probes_existing_paths(container: Any) -> None:
     probes = [container[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")]
 
     assert {each["path"] for each in probes} <= set(PATHS)

@@ -30,7 +30,7 @@ def named(document: Path) -> str:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
 class TestEveryDocument:
-    def test_links_to_what_exists(self, document: Path) -> None:
+    def test_every_document_links_to_existing_targets(self, document: Path) -> None:
         dangling: list[str] = []
 
         for target, anchor in _LINK.findall(_FENCED.sub("", document.read_text())):
@@ -40,7 +40,7 @@ class TestEveryDocument:
 
         assert dangling == []
 
-    def test_has_python_blocks_that_compile_and_run_where_they_say_so(self, document: Path) -> None:
+    def test_every_python_block_of_a_document_compiles_and_runs_where_it_says_so(self, document: Path) -> None:
         for run, block in _PYTHON.findall(document.read_text()):
             code = compile(block, named(document), "exec")
 
@@ -49,7 +49,7 @@ class TestEveryDocument:
 
 
 class TestDecisions:
-    def test_index_lists_every_record_in_order_with_its_title_and_status(self) -> None:
+    def test_the_index_lists_every_decision_in_order_with_its_title_and_status(self) -> None:
         records = sorted(path for path in ADRS.glob("[0-9]*.md"))
         expected = [f"| [{path.stem[:4]}]({path.name}) | {title(path)} | {status(path)} |" for path in records]
 
@@ -57,7 +57,7 @@ class TestDecisions:
 
         assert listed == expected
 
-    def test_every_record_names_its_price(self) -> None:
+    def test_every_record_of_a_decision_names_its_price(self) -> None:
         without = [path.name for path in ADRS.glob("[0-9]*.md") if "\n## Price\n\n" not in path.read_text()]
 
         assert without == []
@@ -74,7 +74,7 @@ def status(record: Path) -> str:
 
 
 class TestDependencies:
-    def test_are_all_explained_and_nothing_else_is(self) -> None:
+    def test_the_dependencies_are_all_explained_and_nothing_else_is(self) -> None:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())
         groups = project["dependency-groups"]
         asked_for = [
@@ -96,7 +96,7 @@ def packages() -> str:
 
 
 class TestSettings:
-    def test_are_all_explained_and_nothing_else_is(self) -> None:
+    def test_the_settings_are_all_explained_and_nothing_else_is(self) -> None:
         sources = [*(ROOT / "src").rglob("*.py"), ROOT / "Makefile"]
         read = {name for source in sources for name in _VARIABLE.findall(source.read_text())}
 
@@ -108,7 +108,7 @@ class TestSettings:
 
 
 class TestIndex:
-    def test_leads_to_every_document(self) -> None:
+    def test_the_index_leads_to_every_document(self) -> None:
         index = ROOT / "docs" / "README.md"
 
         listed = {(index.parent / target).resolve() for target, _ in _LINK.findall(index.read_text())}
@@ -118,7 +118,7 @@ class TestIndex:
 
 
 class TestChangelog:
-    def test_says_how_a_change_of_decisions_is_marked_and_has_a_place_for_the_next_one(self) -> None:
+    def test_the_changelog_explains_the_mark_of_changed_decisions_and_has_an_unreleased_part(self) -> None:
         text = (ROOT / "CHANGELOG.md").read_text()
 
         assert "**⚖** changes a decision" in text

@@ -24,16 +24,16 @@ def test_a_howto_works_as_it_says(howto: Path, tmp_path: Path) -> None:
 
 
 class TestASession:
-    def test_is_commands_with_what_they_print(self) -> None:
+    def test_a_session_is_commands_with_their_output(self) -> None:
         assert list(session("$ one\na\nb\n$ two  # exit code 3\n")) == [
             Step("one", ("a", "b")),
             Step("two  # exit code 3", ()),
         ]
 
-    def test_says_which_exit_code_a_command_ends_with(self) -> None:
+    def test_a_session_says_with_which_exit_code_a_command_ends(self) -> None:
         assert [step.code for step in session("$ one\n$ two  # exit code 3\n")] == [0, 3]
 
-    def test_can_leave_lines_out(self) -> None:
+    def test_a_session_can_leave_lines_out(self) -> None:
         [step] = session("$ one\na\n...\nz\n")
 
         assert step.matches("a\nb\nc\nz\n")

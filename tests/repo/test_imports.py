@@ -41,7 +41,7 @@ def plant(tree: Path, module: str, line: str) -> None:
 
 
 class TestContract:
-    def test_is_kept(self, tree: Path) -> None:
+    def test_the_sources_obey_the_import_contract(self, tree: Path) -> None:
         checked = lint(tree)
 
         assert checked.returncode == 0, checked.stdout
@@ -60,7 +60,9 @@ class TestContract:
             pytest.param("lake/__init__.py", "import sqlalchemy", "headgate.lake", id="SQL outside the store"),
         ],
     )
-    def test_breaks_on(self, tree: Path, module: str, line: str, broken: str) -> None:
+    def test_the_import_contract_breaks_on_a_forbidden_import(
+        self, tree: Path, module: str, line: str, broken: str
+    ) -> None:
         plant(tree, module, line)
 
         checked = lint(tree)
@@ -69,7 +71,7 @@ class TestContract:
         assert "BROKEN" in checked.stdout
         assert broken in checked.stdout.split("Broken contracts")[-1]
 
-    def test_breaks_on_a_package_that_nobody_declared(self, tree: Path) -> None:
+    def test_the_import_contract_breaks_on_an_undeclared_package(self, tree: Path) -> None:
         plant(tree, "annex/__init__.py", '"""A package of its own."""')
 
         checked = lint(tree)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.check_names import departures, duplicates, unfit_words
+from tools.check_names import departures, duplicates, fault_of_test, unfit_words
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,24 @@ def test_a_departure_needs_an_exception_and_an_exception_a_departure_and_a_reaso
     assert departures("the name", {}, {"a": "it is right"}) == ["the name `a`: the exception is not needed"]
     assert departures("the name", {"a": "is wrong"}, {"a": " "}) == ["the name `a`: the exception gives no reason"]
     assert departures("the name", {"a": "is wrong"}, {"a": "it is right"}) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["test_a_revoked_token_is_refused", "test_every_route_needs_a_caller", "test_enabling_a_stream_requires_a_role"],
+)
+def test_a_sentence_with_a_subject_names_a_test(name: str) -> None:
+    assert fault_of_test(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("test_is_refused_at_once", "begins with `is`: begin with its subject"),
+        ("test_of_a_deleted_user_ends", "begins with `of`: begin with its subject"),
+        ("test_a_user_whose_token_ended_is_refused", "says `whose`: name the actor"),
+        ("test_revoked_tokens", "is no sentence: say what holds of what"),
+    ],
+)
+def test_another_phrase_does_not_name_a_test(name: str, fault: str) -> None:
+    assert fault_of_test(name) == fault

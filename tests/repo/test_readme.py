@@ -21,7 +21,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
 
 
 @pytest.mark.timeout(300)
-def test_the_tour_works_as_it_says(served: dict[str, str], tmp_path: Path) -> None:
+def test_the_tour_of_the_readme_works_as_it_says(served: dict[str, str], tmp_path: Path) -> None:
     blocks = BLOCK.findall(README.read_text(encoding="utf-8"))
     steps = [step for _, run, _, body in blocks if run for step in session(body)]
 

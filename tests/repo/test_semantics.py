@@ -47,5 +47,5 @@ def test_every_promise_is_named_as_tested_or_to_come() -> None:
     assert [int(number) for number in re.findall(r"^## Promise (\d+)", text, re.MULTILINE)] == [*range(1, 13)]
 
 
-def test_what_a_decision_means_is_read_in_ten_minutes() -> None:
+def test_the_reference_of_decisions_can_be_read_in_ten_minutes() -> None:
     assert len(inspect.getsource(reference).splitlines()) <= READABLE

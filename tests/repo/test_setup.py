@@ -30,14 +30,14 @@ class TestFindingPython:
             ["/bin/sh", "tools/setup"], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
         )
 
-    def test_says_what_to_install_when_there_is_none(self, bare_path: str) -> None:
+    def test_setup_says_what_to_install_when_there_is_no_python(self, bare_path: str) -> None:
         ended = self.setup(PATH=bare_path)
 
         assert ended.returncode == 1
         assert ended.stderr.startswith("setup: no Python 3.11 or newer found: install one")
         assert ended.stderr.count("\n") == 1
 
-    def test_does_not_replace_the_one_that_was_named(self, bare_path: str) -> None:
+    def test_setup_does_not_replace_a_python_that_was_named(self, bare_path: str) -> None:
         ended = self.setup(PATH=bare_path, PYTHON="python2")
 
         assert ended.returncode == 1
@@ -45,7 +45,7 @@ class TestFindingPython:
 
 
 class TestMake:
-    def test_alone_lists_every_target(self) -> None:
+    def test_make_without_a_target_lists_every_target(self) -> None:
         make = shutil.which("make")
         if make is None:
             pytest.skip("`make` is not on PATH")
@@ -62,14 +62,14 @@ class TestMake:
 
 class TestLocks:
     @pytest.mark.parametrize("lock", LOCKS)
-    def test_holds_packages_with_hashes_and_no_place_to_fetch_from(self, lock: str) -> None:
+    def test_a_lock_holds_packages_with_hashes_and_no_place_to_fetch_from(self, lock: str) -> None:
         lines = (ROOT / lock).read_text().splitlines()
 
         strange = [line for line in lines if not any(kind.fullmatch(line) for kind in (_LOCKED, _HASH, _COMMENT))]
 
         assert strange == []
 
-    def test_covers_every_dependency_of_the_project(self) -> None:
+    def test_the_locks_cover_every_dependency_of_the_project(self) -> None:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())
         groups = project["dependency-groups"]
         named = [
@@ -86,7 +86,7 @@ class TestLocks:
 
 
 class TestTrackedFiles:
-    def test_name_no_place_to_fetch_packages_from(self) -> None:
+    def test_tracked_files_name_no_place_to_fetch_packages_from(self) -> None:
         """Where packages come from is the machine's business: pip's and Maven's own settings say it."""
         option = re.compile(r"--(?:extra-)?index-url|--find-links|--trusted-host|--repositories|index_url *=")
         host = re.compile(r"https?://(?:[\w-]+\.)*(?:files|index|mirror|packages|registry|repo\d*)\.[\w.-]+")
@@ -95,7 +95,7 @@ class TestTrackedFiles:
 
         assert found in ([], ["tests/repo/test_setup.py"])
 
-    def test_hold_no_path_of_the_machine_they_were_written_on(self) -> None:
+    def test_tracked_files_hold_no_path_of_the_machine_they_were_written_on(self) -> None:
         personal = re.compile(r"(?<![\w.])/(?:root|home/\w+|Users/\w+)/")
 
         found = [name for name, text in tracked() if personal.search(text)]

@@ -8,27 +8,27 @@ def function_of(lines: int) -> str:
 
 
 class TestTooLong:
-    def test_accepts_a_function_at_the_limit(self) -> None:
+    def test_a_function_at_the_limit_is_accepted(self) -> None:
         assert too_long({"src/a.py": function_of(FUNCTION_LINES)}) == []
 
-    def test_names_the_function_above_the_limit(self) -> None:
+    def test_a_function_above_the_limit_is_named(self) -> None:
         [complaint] = too_long({"src/a.py": "\n" + function_of(FUNCTION_LINES + 1)})
 
         assert complaint.startswith("src/a.py:2 f: 61 lines")
 
-    def test_names_the_module_above_the_limit(self) -> None:
+    def test_a_module_above_the_limit_is_named(self) -> None:
         [complaint] = too_long({"src/a.py": "x = 1\n\n" * (MODULE_LINES + 1)})
 
         assert complaint.startswith("src/a.py: 401 lines")
 
 
 class TestFunctions:
-    def test_leave_out_docstrings_and_blank_lines(self) -> None:
+    def test_the_size_of_a_function_leaves_out_docstrings_and_blank_lines(self) -> None:
         text = 'def f():\n    """Say.\n\n    More.\n    """\n\n    return 1\n'
 
         [function] = functions("a.py", text)
 
         assert function.lines == 2
 
-    def test_ninth_decile_is_the_length_that_nine_in_ten_do_not_exceed(self) -> None:
+    def test_the_ninth_decile_is_the_length_that_nine_in_ten_do_not_exceed(self) -> None:
         assert ninth_decile([*range(1, 10), 99]) == 9

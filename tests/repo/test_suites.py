@@ -9,14 +9,14 @@ TESTS = Path(__file__).resolve().parent.parent
 
 
 class TestConformanceSuite:
-    def test_passes_its_own_checker(self) -> None:
+    def test_the_conformance_suite_passes_its_own_checker(self) -> None:
         checked = subprocess.run(
             [sys.executable, TESTS / "conformance" / "validate.py"], capture_output=True, text=True, check=False
         )
 
         assert checked.returncode == 0, checked.stdout + checked.stderr
 
-    def test_has_a_world_for_each_file_of_cases(self) -> None:
+    def test_the_conformance_suite_has_a_world_for_each_file_of_cases(self) -> None:
         suite = TESTS / "conformance"
 
         worlds = {path.stem for path in (suite / "worlds").glob("*.yaml")}
@@ -26,7 +26,7 @@ class TestConformanceSuite:
 
 
 class TestBypassCorpus:
-    def test_has_the_fields_that_its_format_promises_and_no_id_twice(self) -> None:
+    def test_the_bypass_corpus_has_the_fields_of_its_format_and_no_id_twice(self) -> None:
         lines = (TESTS / "bypass" / "public.jsonl").read_text().splitlines()
 
         cases = [json.loads(line) for line in lines]

@@ -41,7 +41,7 @@ def asking(policy: Policy, machine: str) -> Ask:
     return ask
 
 
-def test_only_listed_calls_are_allowed(machine: str) -> None:
+def test_exactly_the_listed_calls_are_allowed(machine: str) -> None:
     made = program(Policy(), machine, PROCESS, SECRET)
     groups = (calls.FILE_CALLS, calls.MEMORY, calls.PROCESS, calls.SIGNALS, calls.TIME, calls.WAITING, calls.SOCKETS)
     listed = {getattr(each, machine) for group in groups for each in group.values()} - {None}
@@ -53,7 +53,7 @@ def test_only_listed_calls_are_allowed(machine: str) -> None:
     assert {said for number, said in answers.items() if number < calls.HIGHEST} <= {ALLOWED, errno.EPERM, errno.ENOSYS}
 
 
-def test_newer_calls_and_those_of_another_interface_do_not_exist(machine: str) -> None:
+def test_newer_calls_and_calls_of_another_interface_do_not_exist(machine: str) -> None:
     made = program(Policy(), machine, PROCESS, SECRET)
 
     for number in (calls.HIGHEST, 500, 0x40000000, 0x40000001, 2**32 - 1):
@@ -97,7 +97,7 @@ def test_a_socket_is_tcp_unless_the_policy_allows_more(machine: str) -> None:
     ],
     ids=["udp", "udp6", "unix"],
 )
-def test_a_policy_allows_one_more_kind_of_socket(
+def test_a_policy_can_allow_datagrams_or_unix_sockets(
     policy: Policy, allowed: Sequence[int], refused: Sequence[int], machine: str
 ) -> None:
     assert asking(Policy(), machine)("socket", *allowed) == errno.EPERM
@@ -105,7 +105,7 @@ def test_a_policy_allows_one_more_kind_of_socket(
     assert asking(policy, machine)("socket", *refused) == errno.EPERM
 
 
-def test_nothing_is_sent_that_connects_by_itself(machine: str) -> None:
+def test_sending_cannot_open_a_connection(machine: str) -> None:
     ask = asking(Policy(), machine)
 
     for name, position in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
@@ -115,7 +115,7 @@ def test_nothing_is_sent_that_connects_by_itself(machine: str) -> None:
         assert ask(name, *before, FAST_OPEN | 0x4000) == errno.EPERM
 
 
-def test_threads_are_made_and_processes_only_where_the_policy_allows_them(machine: str) -> None:
+def test_threads_are_allowed_and_processes_need_the_permission_of_the_policy(machine: str) -> None:
     alone, more = asking(Policy(), machine), asking(Policy(processes=True), machine)
 
     assert (alone("clone", THREAD), alone("clone", 17)) == (ALLOWED, errno.EPERM)
@@ -149,14 +149,14 @@ def test_a_process_cannot_choose_to_outlive_its_parent(machine: str) -> None:
     assert ask("prctl", name, 0) == ALLOWED
 
 
-def test_no_call_types_into_a_terminal(machine: str) -> None:
+def test_no_call_writes_input_into_a_terminal(machine: str) -> None:
     ask = asking(Policy(processes=True), machine)
 
     assert (ask("ioctl", 0, NEW_LINE), ask("ioctl", 0, TYPE_INTO_TERMINAL)) == (ALLOWED, errno.EPERM)
     assert ask("ioctl", 0, 2**32 | TYPE_INTO_TERMINAL) == errno.EPERM
 
 
-def test_a_pair_of_sockets_is_a_stream_which_reaches_nothing_else(machine: str) -> None:
+def test_a_pair_of_sockets_is_a_local_stream_only(machine: str) -> None:
     ask = asking(Policy(unix_sockets=True, datagrams=True), machine)
     kinds = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET, socket.SOCK_RAW)
 
@@ -165,7 +165,7 @@ def test_a_pair_of_sockets_is_a_stream_which_reaches_nothing_else(machine: str) 
 
 
 @pytest.mark.parametrize(("name", "position"), [("open", 1), ("openat", 2)])
-def test_a_file_is_opened_to_read_or_to_write(machine: str, name: str, position: int) -> None:
+def test_a_file_is_opened_with_ordinary_flags_only(machine: str, name: str, position: int) -> None:
     ask = asking(Policy(), machine)
     read, write, both, neither, cut, create = 0, 1, 2, 3, 0x200, 0x40
 
@@ -179,7 +179,7 @@ def test_a_file_is_opened_to_read_or_to_write(machine: str, name: str, position:
     assert not any(map(opened, (neither, neither | cut, neither | create, read | cut, read | cut | create)))
 
 
-def test_descriptors_are_copied_and_locked_and_send_no_signals(machine: str) -> None:
+def test_descriptors_can_be_copied_and_locked_and_send_no_signals(machine: str) -> None:
     ask = asking(Policy(processes=True), machine)
     lease, owner, signal, watch = 1024, 8, 10, 1026
 
@@ -197,7 +197,7 @@ def test_no_option_of_a_socket_chooses_a_port_or_filters_packets(machine: str) -
     assert {ask("setsockopt", 3, *option) for option in ((0, 51), (1, 26), (1, 50), (6, 31))} == {errno.EPERM}
 
 
-def test_memory_is_private_where_it_is_limited(machine: str) -> None:
+def test_memory_of_a_limited_process_is_private(machine: str) -> None:
     ask, free = asking(Policy(memory_bytes=1), machine), asking(Policy(), machine)
     private, shared, nowhere, grows = 2, 1, 0x20, 0x100
 
@@ -209,7 +209,7 @@ def test_memory_is_private_where_it_is_limited(machine: str) -> None:
     assert mapped(free, shared | nowhere) == ALLOWED
 
 
-def test_files_attributes_and_devices_are_not_controlled(machine: str) -> None:
+def test_file_attributes_and_devices_cannot_be_controlled(machine: str) -> None:
     ask = asking(Policy(processes=True), machine)
     set_attributes, own, device = 0x40086602, 0x8901, 0xAE00
 
@@ -217,11 +217,11 @@ def test_files_attributes_and_devices_are_not_controlled(machine: str) -> None:
     assert {ask("ioctl", 3, command) for command in (0x541B, 0x5421, 0x5413)} == {ALLOWED}
 
 
-def test_a_process_has_no_child_beside_it(machine: str) -> None:
+def test_a_process_cannot_create_a_sibling(machine: str) -> None:
     assert asking(Policy(processes=True), machine)("clone", 17 | 0x8000) == errno.EPERM
 
 
-def test_a_process_that_may_start_none_executes_a_program_only_with_its_secret(machine: str) -> None:
+def test_a_process_without_children_executes_a_program_only_with_its_secret(machine: str) -> None:
     ask = asking(Policy(), machine)
 
     assert ask("execve", 1, 2, 3, *SECRET) == ALLOWED

@@ -13,7 +13,7 @@ from tests.sandbox import without_landlock
 SAY = "from headgate.sandbox.machine import find_level; level, why = find_level(); print(level.value, '|', why)"
 
 
-def test_this_kernel_enforces_what_its_landlock_knows() -> None:
+def test_the_level_of_this_kernel_follows_from_its_landlock_version() -> None:
     level, why = find_level()
     version = landlock.version() if sys.platform == "linux" else 0
 
@@ -25,7 +25,7 @@ def test_this_kernel_enforces_what_its_landlock_knows() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has Landlock")
-def test_a_kernel_without_landlock_enforces_nothing_and_says_so() -> None:
+def test_a_kernel_without_landlock_has_the_level_none_with_a_reason() -> None:
     done = subprocess.run(
         (*without_landlock.COMMAND, sys.executable, "-c", SAY),
         capture_output=True,

@@ -137,7 +137,7 @@ def test_a_process_reads_nothing_of_root(policy: Policy, level: SandboxLevel, pa
 
 
 @pytest.mark.parametrize("file", ["environ", "cmdline", "maps", "status"])
-def test_a_process_reads_nothing_of_another_of_its_user(
+def test_a_process_reads_nothing_of_another_process_of_its_user(
     policy: Policy, level: SandboxLevel, neighbour: int, file: str
 ) -> None:
     assert attempt(policy, level, "read", f"/proc/{neighbour}/{file}") in REFUSED
@@ -150,7 +150,7 @@ def test_a_process_follows_no_link_out_of_its_folders(policy: Policy, level: San
     assert attempt(policy, level, "read", folder / "written" / "out") in REFUSED
 
 
-def test_a_process_connects_listed_ports_only(policy: Policy, port: int) -> None:
+def test_a_process_connects_to_listed_ports_only(policy: Policy, port: int) -> None:
     wide = replace(policy, connects=(port,))
 
     assert attempt(policy, SandboxLevel.FULL, "connect", port) == "EACCES"
@@ -169,7 +169,7 @@ def test_a_process_listens_on_listed_ports_only(policy: Policy) -> None:
     assert attempt(replace(policy, connects=(port,)), SandboxLevel.FULL, "listen", port) == "EACCES"
 
 
-def test_a_process_has_no_other_sockets(policy: Policy, level: SandboxLevel, folder: Path) -> None:
+def test_a_process_has_only_the_sockets_of_its_policy(policy: Policy, level: SandboxLevel, folder: Path) -> None:
     path = str(folder / "written" / "socket")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)
@@ -181,7 +181,7 @@ def test_a_process_has_no_other_sockets(policy: Policy, level: SandboxLevel, fol
     assert attempt(replace(policy, datagrams=True), level, "send datagram", 53) == "done"
 
 
-def test_a_process_starts_others_only_where_its_policy_says_so(policy: Policy, level: SandboxLevel) -> None:
+def test_a_process_starts_others_only_if_its_policy_allows_it(policy: Policy, level: SandboxLevel) -> None:
     wide = replace(policy, processes=True, executes=(*policy.executes, "/usr/bin/true", "/bin/true"))
 
     assert attempt(policy, level, "start process", "/bin/true") == "EPERM"
@@ -191,7 +191,9 @@ def test_a_process_starts_others_only_where_its_policy_says_so(policy: Policy, l
 
 
 @pytest.mark.parametrize("name", ["signal", "limit"])
-def test_a_process_reaches_no_other_process(policy: Policy, level: SandboxLevel, neighbour: int, name: str) -> None:
+def test_a_process_cannot_signal_or_limit_another_process(
+    policy: Policy, level: SandboxLevel, neighbour: int, name: str
+) -> None:
     assert attempt(policy, level, name, neighbour) == "EPERM"
     assert attempt(policy, SandboxLevel.NONE, name, neighbour) == "done"
 
@@ -220,7 +222,7 @@ def test_a_process_cannot_choose_to_outlive_the_process_that_started_it(policy: 
     assert attempt(ends_with(policy), level, "outlive parent") == "EPERM"
 
 
-def test_a_process_that_may_start_none_becomes_no_other_program(policy: Policy, level: SandboxLevel) -> None:
+def test_a_process_without_children_becomes_no_other_program(policy: Policy, level: SandboxLevel) -> None:
     """Started by another thread than the first, a program would outlive the process that started this one."""
     assert attempt(ends_with(policy), level, "become a program in a thread", sys.executable) == "EPERM"
 
@@ -232,7 +234,9 @@ def test_a_process_becomes_no_other_user(policy: Policy, level: SandboxLevel) ->
     assert attempt(policy, SandboxLevel.NONE, "become user", os.getuid()) == "done"
 
 
-def test_a_process_has_the_memory_and_the_files_of_its_policy(policy: Policy, level: SandboxLevel) -> None:
+def test_the_memory_and_the_open_files_of_a_process_are_limited_by_its_policy(
+    policy: Policy, level: SandboxLevel
+) -> None:
     small = replace(policy, memory_bytes=256 << 20, open_files=20)
 
     assert attempt(policy, level, "take memory", 400) == "done"
@@ -242,7 +246,7 @@ def test_a_process_has_the_memory_and_the_files_of_its_policy(policy: Policy, le
     assert attempt(small, level, "open files", 30) == "EMFILE"
 
 
-def test_a_stricter_process_starts_within_a_sandbox(policy: Policy, level: SandboxLevel, folder: Path) -> None:
+def test_a_stricter_sandbox_starts_within_a_sandbox(policy: Policy, level: SandboxLevel, folder: Path) -> None:
     outer = replace(policy, processes=True, reads=(*policy.reads, str(Path("src").resolve())))
     narrow = replace(policy, writes=DEVICES)
     command = (PYTHON, "-I", "-S", ATTEMPTS, "write", str(folder / "written" / "new"))
@@ -261,7 +265,7 @@ def test_a_stricter_process_starts_within_a_sandbox(policy: Policy, level: Sandb
     assert attempt(outer, level, "write", folder / "written" / "new") == "done"
 
 
-def test_a_process_that_could_open_what_is_forbidden_does_not_start(
+def test_a_process_that_could_open_a_forbidden_file_does_not_start(
     policy: Policy, level: SandboxLevel, folder: Path
 ) -> None:
     wide = replace(policy, reads=(*policy.reads, str(folder / "closed")))
@@ -274,7 +278,7 @@ def test_a_process_that_could_open_what_is_forbidden_does_not_start(
     assert done.stderr.strip() == f"sandbox: the sandbox does not hold: this process can open `{folder / 'closed'}`"
 
 
-def test_a_folder_that_is_to_be_written_must_exist(policy: Policy, level: SandboxLevel, folder: Path) -> None:
+def test_a_writable_folder_of_a_policy_must_exist(policy: Policy, level: SandboxLevel, folder: Path) -> None:
     wide = replace(policy, writes=(*policy.writes, str(folder / "missing")))
 
     done = subprocess.run(
@@ -285,5 +289,5 @@ def test_a_folder_that_is_to_be_written_must_exist(policy: Policy, level: Sandbo
     assert "does not exist; create it" in done.stderr
 
 
-def test_a_command_runs_as_it_is_without_a_sandbox(policy: Policy) -> None:
+def test_a_command_without_a_sandbox_is_unchanged(policy: Policy) -> None:
     assert sandbox_command(("java", "-version"), policy, SandboxLevel.NONE) == ("java", "-version")

@@ -94,7 +94,7 @@ class TestAllQuestionsAgree:
                 assert one.allowed == scene.engine.check(question, scene.now).allowed
                 assert one.allowed == scene.reference.check(question, scene.now).allowed, question
 
-    def test_which_resources_are_those_that_a_check_allows(self, path: Path, most: int | None) -> None:
+    def test_listed_resources_are_those_that_a_check_allows(self, path: Path, most: int | None) -> None:
         for scene in scenes(path, most):
             for action, there in scene.actions():
                 found = scene.engine.list_resources(scene.caller, action, scene.now)
@@ -102,7 +102,7 @@ class TestAllQuestionsAgree:
                 assert len(found) == len(set(found))
                 assert set(found) == {id for id in there if scene.allowed(scene.caller, action, id)}, action
 
-    def test_who_can_are_those_whom_a_check_allows(self, path: Path, most: int | None) -> None:
+    def test_listed_principals_are_those_that_the_reference_lists(self, path: Path, most: int | None) -> None:
         for scene in scenes(path, most):
             type = scene.asked[0].action.partition(".")[0]
             for action, there in scene.actions():
@@ -111,14 +111,16 @@ class TestAllQuestionsAgree:
 
                     assert found == scene.reference.list_principals(action, id, scene.now), (action, id)
 
-    def test_what_may_be_known_is_known_to_both(self, path: Path, most: int | None) -> None:
+    def test_the_engine_and_the_reference_agree_on_discoverable_resources(self, path: Path, most: int | None) -> None:
         for scene in scenes(path, most):
             for id in scene.reference.facts.resources:
                 known = scene.engine.is_discoverable(scene.caller, id, scene.now)
 
                 assert known == scene.reference.is_discoverable(scene.caller, id, scene.now), id
 
-    def test_an_explanation_says_what_the_check_says_and_its_fixes_fix(self, path: Path, most: int | None) -> None:
+    def test_an_explanation_agrees_with_the_check_and_its_fixes_allow_the_action(
+        self, path: Path, most: int | None
+    ) -> None:
         for scene in scenes(path, most):
             for question in scene.asked:
                 explanation = explain(scene.reference.models, scene.reference.facts, question, scene.now)

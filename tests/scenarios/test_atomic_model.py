@@ -54,24 +54,24 @@ def may(facts: Snapshot, action: str, type: str, role: str | None = None) -> boo
 
 
 class TestTheAtomicModel:
-    def test_is_as_the_vocabulary_makes_it(self, generated: Callable[[Path, str], None]) -> None:
+    def test_the_atomic_model_is_generated_from_the_vocabulary(self, generated: Callable[[Path, str], None]) -> None:
         generated(FILE, atomic(ACTIONS, SHIPPED))
 
-    def test_has_nothing_that_the_checker_minds(self) -> None:
+    def test_the_atomic_model_has_no_diagnostics(self) -> None:
         assert diagnose(FILE.read_text(), ACTIONS, FILE.name, CONDITIONS) == ()
 
-    def test_has_a_role_for_every_action_but_the_one_that_no_model_can_give(self) -> None:
+    def test_the_atomic_model_has_a_role_for_every_action_that_a_model_can_give(self) -> None:
         assert ATOMIC.roles.keys() == {*ACTIONS, "root"} - {"assignment.add_second"}
 
     @pytest.mark.parametrize("type", ACTIONS.types)
-    def test_gives_with_a_role_its_action_and_no_other(self, type: str) -> None:
+    def test_a_role_of_the_atomic_model_gives_its_action_and_no_other(self, type: str) -> None:
         for role in ACTIONS.of(type):
             facts = world(type, assigned(role, type))
 
             assert [action for action in ACTIONS.of(type) if may(facts, action, type)] == [role]
 
     @pytest.mark.parametrize("type", ACTIONS.types)
-    def test_gives_what_is_assigned_above_and_nothing_that_is_assigned_below(self, type: str) -> None:
+    def test_a_role_of_the_atomic_model_applies_below_its_resource_and_not_above(self, type: str) -> None:
         *above, _ = line(type)
 
         for place in above:
@@ -84,7 +84,7 @@ class TestTheAtomicModel:
             assert not any(may(below, action, place) for action in ACTIONS.of(place))
 
     @pytest.mark.parametrize("type", ACTIONS.types)
-    def test_lets_root_assign_every_role_and_do_nothing_else(self, type: str) -> None:
+    def test_the_root_role_assigns_every_role_and_does_nothing_else(self, type: str) -> None:
         facts = world(type, assigned("root", line(type)[0]))
 
         assert all(may(facts, "assignment.add", type, role) for role in ACTIONS.of(type))
@@ -92,7 +92,7 @@ class TestTheAtomicModel:
         assert [action for action in ACTIONS.of(type) if may(facts, action, type)] == []
 
     @pytest.mark.parametrize("type", ACTIONS["assignment.add"].on)
-    def test_lets_who_may_add_only_add(self, type: str) -> None:
+    def test_a_role_that_adds_assignments_does_not_remove_them(self, type: str) -> None:
         facts = world(type, assigned("assignment.add", type))
 
         assert all(may(facts, "assignment.add", type, role) for role in ACTIONS.of(type))

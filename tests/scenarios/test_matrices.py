@@ -75,7 +75,7 @@ class TestNekt:
         "X1": "T1",
     }
 
-    def test_levels_give_what_the_matrix_says(self) -> None:
+    def test_levels_of_nekt_give_what_the_matrix_says(self) -> None:
         assert wrong("nekt", "m", self._rows()) == []
 
     def _rows(self) -> Iterator[tuple[Sequence[Step], Sequence[Cell]]]:
@@ -157,7 +157,7 @@ class TestY42:
         "editor": ("editor",),
     }
 
-    def test_roles_give_what_the_matrix_says(self) -> None:
+    def test_roles_of_y42_give_what_the_matrix_says(self) -> None:
         assert wrong("y42", "u", self._rows()) == []
 
     def _rows(self) -> Iterator[tuple[Sequence[Step], Sequence[Cell]]]:
@@ -236,13 +236,13 @@ class TestOnehouse:
     IN = (grant("u", "A", role="member"), grant("u", "P", role="member"))
     PEER = (grant("v", "A", role="member"), grant("v", "P", role="member"))
 
-    def test_privileges_give_what_the_table_says(self) -> None:
+    def test_privileges_of_onehouse_give_what_the_table_says(self) -> None:
         assert wrong("onehouse", "u", self._privileges()) == []
 
-    def test_table_services_need_the_cluster_and_the_table(self) -> None:
+    def test_table_services_of_onehouse_need_the_cluster_and_the_table(self) -> None:
         assert wrong("onehouse", "u", self._services()) == []
 
-    def test_roles_give_what_the_matrices_say(self) -> None:
+    def test_roles_of_onehouse_give_what_the_matrices_say(self) -> None:
         assert wrong("onehouse", "u", self._roles()) == []
 
     def _privileges(self) -> Iterator[tuple[Sequence[Step], Sequence[Cell]]]:
@@ -353,12 +353,12 @@ class TestDataMesh:
         "rejected": ({"reject_access": {"id": "AR"}},),
     }
 
-    def test_default_roles_give_what_the_table_says(self) -> None:
+    def test_default_roles_of_datamesh_give_what_the_table_says(self) -> None:
         roles = ((role, frozenset(held), "member", ()) for role, held in self.SETS.items())
 
         assert [text for each in roles for text in self._wrong(*each)] == []
 
-    def test_each_permission_gives_what_its_row_says_and_nothing_else(self) -> None:
+    def test_each_permission_of_datamesh_gives_what_its_row_says_and_nothing_else(self) -> None:
         for permission in self.PERMISSIONS:
             defined = {"define_role": {"name": "R", "permissions": [permission]}}
 

@@ -66,7 +66,7 @@ class TestAnUnknownWord:
     }
 
     @pytest.mark.parametrize("about", UNKNOWN)
-    def test_leaves_the_case_without_an_answer(self, about: str) -> None:
+    def test_an_unknown_word_leaves_the_case_without_an_answer(self, about: str) -> None:
         given, ask, with_, sentence = self.UNKNOWN[about]
 
         found = outcome("nekt", given, ask, with_)
@@ -74,16 +74,16 @@ class TestAnUnknownWord:
         assert (found.answer, found.passed) == (NO_ANSWER, False)
         assert sentence in found.why
 
-    def test_is_a_deny_where_it_is_known_but_not_on_that_type(self) -> None:
+    def test_an_action_that_a_type_of_resource_does_not_have_is_denied(self) -> None:
         assert outcome("nekt", [], "o add_stream Q1").answer == "deny"
         assert outcome("nekt", [], "o create T1", {"type": "layer"}).answer == "deny"
 
 
 class TestAStep:
-    def test_of_the_system_is_not_asked_about(self) -> None:
+    def test_a_step_without_an_actor_is_carried_out_without_a_check(self) -> None:
         assert outcome("nekt", [{"grant": {"to": "m", "role": "manager", "on": "L"}}], "m delete L").answer == "allow"
 
-    def test_of_an_actor_is_the_real_command_and_a_refusal_fails_the_case(self) -> None:
+    def test_a_step_of_an_actor_is_the_real_command_and_its_refusal_fails_the_case(self) -> None:
         refused = outcome("nekt", [{"grant": {"to": "n", "role": "viewer", "on": "L"}, "as": "m"}], "n see L")
         done = outcome("nekt", [{"grant": {"to": "n", "role": "viewer", "on": "L"}, "as": "a"}], "n see L")
 
@@ -91,7 +91,7 @@ class TestAStep:
         assert "the step `role.assign` was refused" in refused.why
 
     @pytest.mark.parametrize("system", SYSTEMS)
-    def test_never_changes_the_world_that_the_next_case_begins_in(self, system: str) -> None:
+    def test_a_step_never_changes_the_world_of_the_next_case(self, system: str) -> None:
         found = SYSTEMS[system]
         before = {log: engine.facts for log, engine in found.world.engines.items()}
 
@@ -100,14 +100,14 @@ class TestAStep:
 
         assert {log: engine.facts for log, engine in found.world.engines.items()} == before
 
-    def test_names_whom_it_likes_yet_a_role_of_a_stranger_has_no_effect(self) -> None:
+    def test_a_role_of_a_stranger_has_no_effect_until_the_stranger_joins(self) -> None:
         given = [{"grant": {"to": "z", "role": "viewer", "on": "L"}}]
         joined = [*given, {"join": {"user": "z", "of": "workspace", "role": "member"}}]
 
         assert outcome("nekt", given, "z see L").answer == "deny"
         assert outcome("nekt", joined, "z see L").answer == "allow"
 
-    def test_of_a_maker_gives_what_the_model_gives_to_makers(self) -> None:
+    def test_a_creator_gets_what_the_model_gives_to_creators(self) -> None:
         given = [
             {"grant": {"to": "u", "role": "admin", "on": "A"}},
             {"create": {"id": "P9", "type": "project", "parent": "A"}, "as": "u"},
@@ -116,7 +116,7 @@ class TestAStep:
         assert outcome("onehouse", given, "u connect_cloud_account P9").answer == "allow"
         assert outcome("onehouse", given, "adm connect_cloud_account P9").answer == "deny"
 
-    def test_that_deletes_takes_what_was_meant_away(self) -> None:
+    def test_a_step_that_deletes_a_resource_removes_access_to_it(self) -> None:
         given = [{"grant": {"to": "m", "role": "manager", "on": "T1"}}, {"delete": {"id": "T1"}}]
 
         assert outcome("nekt", given, "m see T1").answer == "deny"
@@ -129,19 +129,19 @@ class TestAnOrganizationMadeByAStep:
         {"join": {"user": "z2", "of": "A2"}},
     )
 
-    def test_has_a_log_of_its_own_and_belongs_to_who_made_it(self) -> None:
+    def test_an_organization_that_a_step_creates_has_its_own_log_and_belongs_to_its_creator(self) -> None:
         assert outcome("onehouse", [*self.GIVEN], "z create A2", {"type": "project"}).answer == "allow"
         assert outcome("onehouse", [*self.GIVEN], "z create A", {"type": "project"}).answer == "deny"
         assert outcome("onehouse", [*self.GIVEN], "z2 create A2", {"type": "project"}).answer == "deny"
 
-    def test_takes_its_domain(self) -> None:
+    def test_an_organization_that_a_step_creates_takes_its_domain(self) -> None:
         asked = outcome("onehouse", [*self.GIVEN], "z2 create onehouse", {"type": "account", "domain": "new.org"})
 
         assert asked.answer == "deny"
 
 
 class TestTheReason:
-    def test_of_an_allow_is_the_way_it_came(self) -> None:
+    def test_the_reason_of_an_allow_names_the_roles_that_gave_it(self) -> None:
         given = [{"add_member": {"group": "g", "user": "m"}}, {"grant": {"to": "g", "role": "editor", "on": "L"}}]
 
         assert outcome("nekt", given, "m see S1").why == (
@@ -149,7 +149,7 @@ class TestTheReason:
             "`g` has `editor` on `L`, the weakest being `T2`"
         )
 
-    def test_of_a_deny_is_what_was_missing(self) -> None:
+    def test_the_reason_of_a_deny_names_the_missing_role_or_condition(self) -> None:
         assert "`viewer` or `editor` or `manager`" in outcome("nekt", [], "m see L").why
         assert "the condition `self.built_in is not true` does not hold" in outcome("nekt", [], "o rename All").why
         assert outcome("nekt", [], "z see L").why == "`database.describe` on `L` is denied: the actor is nobody there"
@@ -166,7 +166,7 @@ class TestACase:
             ({"ask": None}, "`None` should be a mapping"),
         ],
     )
-    def test_that_is_none_is_said_to_be_none(self, change: dict[str, Any], sentence: str) -> None:
+    def test_a_document_that_is_no_case_is_refused(self, change: dict[str, Any], sentence: str) -> None:
         source = {"id": "X", "system": "nekt", "given": [], "ask": {}, "expect": "deny", "note": "", "source": ""}
 
         with pytest.raises(InvalidDocumentError, match=sentence):
@@ -174,15 +174,15 @@ class TestACase:
 
 
 class TestAValue:
-    def test_is_a_word_as_facts_have_them(self) -> None:
+    def test_a_value_becomes_a_word_as_in_facts(self) -> None:
         assert [word(each) for each in (True, False, 3, "three")] == ["true", "false", "3", "three"]
 
-    def test_that_is_a_mapping_is_none(self) -> None:
+    def test_a_mapping_is_refused_as_a_value(self) -> None:
         with pytest.raises(InvalidDocumentError, match="where a single word is needed"):
             word({"a": "b"})
 
     @pytest.mark.parametrize("offset", ["30d", "+d", "+3h", "+-3d", ""])
-    def test_is_a_time_only_in_days_from_now(self, offset: str) -> None:
+    def test_a_time_is_given_only_in_days_from_now(self, offset: str) -> None:
         assert time_after(10.0, "+2d") == 10.0 + 2 * 86_400
 
         with pytest.raises(ScenarioError, match="is no time"):

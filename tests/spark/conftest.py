@@ -5,25 +5,25 @@ from collections.abc import Iterator
 import pytest
 
 from headgate.spark.toolchain.prepare import Toolchain
-from tests.spark.guard.driver_harness import World, everything_to_the_admin, world
+from tests.spark.guard.driver_harness import DriverHarness, everything_to_the_admin, world
 
 
 @pytest.fixture(scope="session")
-def running(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def running(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriverHarness]:
     """Return the world, for as long as the tests run."""
     with world(toolchain, tmp_path_factory.mktemp("guard")) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def strained(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def strained(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriverHarness]:
     """Return a world of its own for statements that fill a driver's memory or take its time."""
     with world(toolchain, tmp_path_factory.mktemp("strained")) as made:
         yield made
 
 
 @pytest.fixture
-def strained_lake(strained: World) -> Iterator[World]:
+def strained_lake(strained: DriverHarness) -> Iterator[DriverHarness]:
     """Return that world, with the rule that it has by default."""
     with strained.end_sessions():
         yield strained
@@ -31,7 +31,7 @@ def strained_lake(strained: World) -> Iterator[World]:
 
 
 @pytest.fixture
-def lake(running: World) -> Iterator[World]:
+def lake(running: DriverHarness) -> Iterator[DriverHarness]:
     """Return the world with nothing asked yet, and with the rule that it has by default."""
     running.decisions.asked.clear()
     running.decisions.operations.clear()

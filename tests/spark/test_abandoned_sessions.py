@@ -61,7 +61,7 @@ def test_every_session_is_released_under_the_name_that_the_driver_knows(abandone
     assert (request.session_id, request.user_context.user_id) == (SESSION, "ann:token-t-ann")
 
 
-def test_a_session_that_the_driver_does_not_know_is_released(abandoned: Abandoned) -> None:
+def test_a_session_that_the_driver_does_not_know_counts_as_released(abandoned: Abandoned) -> None:
     abandoned.backend.fail = "ReleaseSession"
 
     abandoned.release()
@@ -69,7 +69,7 @@ def test_a_session_that_the_driver_does_not_know_is_released(abandoned: Abandone
     assert abandoned.backend.names() == ["ReleaseSession"]
 
 
-def test_a_driver_that_cannot_be_asked_is_asked_again(abandoned: Abandoned) -> None:
+def test_the_release_is_retried_at_a_driver_that_was_unavailable(abandoned: Abandoned) -> None:
     abandoned.backend.fail, abandoned.backend.fail_with = "ReleaseSession", (grpc.StatusCode.UNAVAILABLE, "away")
     with pytest.raises(grpc.aio.AioRpcError):
         abandoned.release()
@@ -98,7 +98,7 @@ def test_a_session_that_was_in_another_driver_is_not_released(abandoned: Abandon
     assert abandoned.backend.names() == []
 
 
-def test_a_session_is_not_opened_again_while_a_driver_is_asked_to_release_it(abandoned: Abandoned) -> None:
+def test_a_session_cannot_be_opened_again_while_its_driver_releases_it(abandoned: Abandoned) -> None:
     abandoned.backend.held_releases = True
     releasing = threading.Thread(target=abandoned.release)
     releasing.start()

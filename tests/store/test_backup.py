@@ -35,7 +35,7 @@ def _known(folder: Path) -> KnownKeys:
     return KnownKeys.beside(folder / "keys" / "log.pem")
 
 
-def test_a_copy_holds_everything_and_is_this_users_only(folder: Path, tmp_path: Path) -> None:
+def test_a_copy_holds_everything_and_is_readable_by_its_user_alone(folder: Path, tmp_path: Path) -> None:
     copy, again = tmp_path / "copy", tmp_path / "again"
     back_up(folder, copy)
 
@@ -90,7 +90,7 @@ def test_a_copy_that_is_put_back_moves_the_marks_to_its_seals(folder: Path, tmp_
         assert stores.verify(known=_known(folder), marks=marks)[0] == VerificationResult(ROOT, 5, 5)
 
 
-def test_nothing_is_written_over(folder: Path, tmp_path: Path) -> None:
+def test_a_backup_overwrites_no_file(folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     copy.write_text("something dear")
 
@@ -100,7 +100,7 @@ def test_nothing_is_written_over(folder: Path, tmp_path: Path) -> None:
     assert copy.read_text() == "something dear"
 
 
-def test_a_store_that_is_there_is_not_replaced(folder: Path, tmp_path: Path) -> None:
+def test_a_restore_replaces_no_existing_store(folder: Path, tmp_path: Path) -> None:
     back_up(folder, tmp_path / "copy")
 
     with pytest.raises(StoreError, match="is there already; move it away first"):
@@ -108,7 +108,7 @@ def test_a_store_that_is_there_is_not_replaced(folder: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("left", [f"{FILE}-wal", f"{FILE}-shm"])
-def test_what_is_left_of_a_store_does_not_get_into_another(folder: Path, tmp_path: Path, left: str) -> None:
+def test_a_restore_beside_files_that_another_store_left_is_refused(folder: Path, tmp_path: Path, left: str) -> None:
     back_up(folder, tmp_path / "copy")
     (tmp_path / "again").mkdir()
     (tmp_path / "again" / left).touch()
@@ -117,7 +117,7 @@ def test_what_is_left_of_a_store_does_not_get_into_another(folder: Path, tmp_pat
         restore(tmp_path / "copy", tmp_path / "again", _known(folder))
 
 
-def test_a_folder_that_is_served_is_left_alone(folder: Path, tmp_path: Path) -> None:
+def test_a_restore_into_a_folder_in_use_is_refused(folder: Path, tmp_path: Path) -> None:
     back_up(folder, tmp_path / "copy")
 
     with FolderLock.take(tmp_path / "again"), pytest.raises(FolderInUseError):
@@ -134,7 +134,7 @@ def test_a_copy_that_does_not_prove_to_be_whole_is_not_put_back(folder: Path, tm
     assert sorted(each.name for each in (tmp_path / "again").iterdir()) == ["lock"]
 
 
-def test_a_copy_that_is_none_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_no_copy_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "copy").write_bytes(b"something else entirely" * 100)
 
     for copy in (tmp_path / "copy", tmp_path / "missing"):

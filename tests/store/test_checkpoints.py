@@ -65,7 +65,7 @@ def _forge(where: str | Path, content: str = FORGED, revision: int = 3) -> None:
 
 
 class TestACheckpoint:
-    def test_is_found_after_a_restart(self, signing: SqlStores, lasting: str | Path, key: Path) -> None:
+    def test_a_checkpoint_is_found_after_a_restart(self, signing: SqlStores, lasting: str | Path, key: Path) -> None:
         signing.log(ROOT).put_checkpoint(_kept(2))
         signing.close()
 
@@ -74,7 +74,7 @@ class TestACheckpoint:
         assert again.log(ROOT).checkpoint() == _kept(2)
         again.close()
 
-    def test_that_the_server_did_not_sign_is_ignored_with_a_warning(
+    def test_a_checkpoint_that_the_server_did_not_sign_is_ignored_with_a_warning(
         self, store: SqlStore, lasting: str | Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         store.put_checkpoint(_kept(2))
@@ -85,7 +85,7 @@ class TestACheckpoint:
         assert "the checkpoint of revision 3 of the log `organization` is ignored" in caplog.text
 
     @pytest.mark.parametrize("change", ["revision = 3", "at = 9.0", f"log_id = '{OTHER}'"])
-    def test_that_was_moved_in_the_database_is_ignored(
+    def test_a_checkpoint_that_was_moved_in_the_database_is_ignored(
         self, signing: SqlStores, lasting: str | Path, change: str
     ) -> None:
         signing.log(ROOT).put_checkpoint(_kept(2))
@@ -93,7 +93,7 @@ class TestACheckpoint:
 
         assert [signing.log(root).checkpoint() for root in (ROOT, OTHER)] == [None, None]
 
-    def test_whose_facts_were_altered_is_ignored(self, store: SqlStore, lasting: str | Path) -> None:
+    def test_a_checkpoint_with_altered_facts_is_ignored(self, store: SqlStore, lasting: str | Path) -> None:
         store.put_checkpoint(_kept(3))
         found: bytes = bytes(run(lasting, "SELECT content FROM checkpoints")[0][0])
         run(lasting, "DELETE FROM checkpoints")
@@ -101,19 +101,21 @@ class TestACheckpoint:
 
         assert store.checkpoint() is None
 
-    def test_of_an_entry_that_was_rewritten_is_ignored(self, store: SqlStore, lasting: str | Path) -> None:
+    def test_a_checkpoint_of_a_rewritten_entry_is_ignored(self, store: SqlStore, lasting: str | Path) -> None:
         store.put_checkpoint(_kept(2))
         run(lasting, "UPDATE log SET hash = 'another' WHERE revision = 2")
 
         assert store.checkpoint() is None
 
-    def test_of_an_entry_that_was_cut_off_is_ignored(self, store: SqlStore, lasting: str | Path) -> None:
+    def test_a_checkpoint_of_an_entry_that_was_cut_off_is_ignored(self, store: SqlStore, lasting: str | Path) -> None:
         store.put_checkpoint(_kept(2))
         run(lasting, "DELETE FROM log WHERE revision > 1")
 
         assert store.checkpoint() is None
 
-    def test_is_ignored_under_another_key(self, signing: SqlStores, lasting: str | Path, key: Path) -> None:
+    def test_a_checkpoint_is_ignored_under_another_key(
+        self, signing: SqlStores, lasting: str | Path, key: Path
+    ) -> None:
         signing.log(ROOT).put_checkpoint(_kept(2))
         rotate(key)
 
@@ -121,7 +123,9 @@ class TestACheckpoint:
             assert again.log(ROOT).checkpoint() is None
             again.close()
 
-    def test_takes_the_place_of_those_that_the_server_did_not_sign(self, store: SqlStore, lasting: str | Path) -> None:
+    def test_a_signed_checkpoint_replaces_those_that_the_server_did_not_sign(
+        self, store: SqlStore, lasting: str | Path
+    ) -> None:
         for revision in (2, 3, 100, 200, 300):
             _forge(lasting, revision=revision)
 
@@ -133,7 +137,7 @@ class TestACheckpoint:
 
 class TestVerifying:
     @pytest.mark.parametrize("revision", [3, 4])
-    def test_finds_a_checkpoint_that_differs_from_the_log(
+    def test_verification_finds_a_checkpoint_that_differs_from_the_log(
         self, store: SqlStore, lasting: str | Path, revision: int
     ) -> None:
         _forge(lasting, revision=revision)
@@ -141,7 +145,7 @@ class TestVerifying:
         with pytest.raises(StoreError, match=f"the checkpoint of revision {revision} of the log .* was altered"):
             store.verify()
 
-    def test_finds_nothing_in_a_checkpoint_that_says_what_the_log_says(
+    def test_verification_accepts_a_checkpoint_that_agrees_with_the_log(
         self, store: SqlStore, lasting: str | Path
     ) -> None:
         _forge(lasting, revision=2)
@@ -150,7 +154,7 @@ class TestVerifying:
 
         assert store.verify().head == 3
 
-    def test_leaves_out_a_checkpoint_of_another_version(self, store: SqlStore, lasting: str | Path) -> None:
+    def test_verification_skips_a_checkpoint_of_another_version(self, store: SqlStore, lasting: str | Path) -> None:
         _forge(lasting, FORGED[:16] + "ffff" + FORGED[20:])
 
         assert store.verify().head == 3

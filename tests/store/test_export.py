@@ -72,11 +72,11 @@ def _ended(lines: list[str]) -> list[str]:
     return [*lines, json.dumps({"end": {"lines": len(lines), "sha256": digest}})]
 
 
-def test_the_file_is_the_same_from_every_database(sql_stores: SqlStores, lines: list[str]) -> None:
+def test_an_export_is_the_same_from_every_database(sql_stores: SqlStores, lines: list[str]) -> None:
     assert _begun(sql_stores) == lines
 
 
-def test_what_is_taken_in_is_what_was_there(sql_stores: SqlStores, lines: list[str]) -> None:
+def test_an_imported_organization_equals_the_exported_one(sql_stores: SqlStores, lines: list[str]) -> None:
     facts = sql_stores.take(lines, anywhere, any_model)
 
     store = sql_stores.log(ROOT)
@@ -92,14 +92,14 @@ def test_what_is_taken_in_is_what_was_there(sql_stores: SqlStores, lines: list[s
     store.verify()
 
 
-def test_what_was_taken_in_can_be_exported_again(sql_stores: SqlStores, lines: list[str]) -> None:
+def test_an_imported_organization_can_be_exported_again(sql_stores: SqlStores, lines: list[str]) -> None:
     sql_stores.take(lines, anywhere, any_model)
 
     # The models' sources are its own now, and stand elsewhere among the documents.
     assert sorted(list(sql_stores.export(ROOT))[:-1]) == sorted(lines[:-1])
 
 
-def test_a_file_from_before_there_were_runs_is_taken_in(sql_stores: SqlStores, lines: list[str]) -> None:
+def test_a_file_from_before_there_were_runs_is_imported(sql_stores: SqlStores, lines: list[str]) -> None:
     older = [line for line in lines[:-1] if not line.startswith(('{"run":', '{"run_line":'))]
     assert len(older) == len(lines) - 4
 
@@ -119,7 +119,7 @@ def test_a_file_from_before_there_were_runs_is_taken_in(sql_stores: SqlStores, l
     ],
     ids=["id", "files", "around", "in", "metadata"],
 )
-def test_a_table_of_another_organization_is_not_taken_in(
+def test_a_table_of_another_organization_is_not_imported(
     sql_stores: SqlStores, lines: list[str], id: str, path: str, problem: str
 ) -> None:
     other = sql_stores.log(ResourceId("globex"))
@@ -132,7 +132,7 @@ def test_a_table_of_another_organization_is_not_taken_in(
 
 
 @pytest.mark.parametrize("path", ["/w/metadata/0.json", "/w/1/x/metadata/0.json"], ids=["around", "in"])
-def test_a_file_whose_tables_lie_in_each_other_is_not_taken_in(
+def test_a_file_with_tables_that_lie_in_each_other_is_not_imported(
     sql_stores: SqlStores, lines: list[str], path: str
 ) -> None:
     pointer = {"table_id": "t9", "metadata_location": path, "previous_location": None}
@@ -144,7 +144,7 @@ def test_a_file_whose_tables_lie_in_each_other_is_not_taken_in(
     assert list(sql_stores.logs()) == []
 
 
-def test_a_table_beside_those_of_another_organization_is_taken_in(sql_stores: SqlStores, lines: list[str]) -> None:
+def test_a_table_beside_those_of_another_organization_is_imported(sql_stores: SqlStores, lines: list[str]) -> None:
     other = sql_stores.log(ResourceId("globex"))
     other.append(Head(), replace(created(1), pointers=(Pointer(ResourceId("t9"), "/w/11/metadata/0.json"),)))
 
@@ -154,7 +154,7 @@ def test_a_table_beside_those_of_another_organization_is_taken_in(sql_stores: Sq
 
 
 @pytest.mark.parametrize("kind", sorted(LEFT_OUT))
-def test_secrets_of_another_deployment_are_not_taken_in(sql_stores: SqlStores, lines: list[str], kind: str) -> None:
+def test_secrets_of_another_deployment_are_not_imported(sql_stores: SqlStores, lines: list[str], kind: str) -> None:
     secret = json.dumps({"document": {"kind": kind, "id": "x", "body": {"hash": "h"}}})
 
     sql_stores.take(_ended([*lines[:-1], secret]), anywhere, any_model)
@@ -176,7 +176,7 @@ def test_secrets_of_another_deployment_are_not_taken_in(sql_stores: SqlStores, l
         ("pipeline", []),
     ],
 )
-def test_a_document_of_another_form_is_not_taken_in(
+def test_a_document_of_another_form_is_not_imported(
     sql_stores: SqlStores, lines: list[str], kind: str, body: object
 ) -> None:
     document = json.dumps({"document": {"kind": kind, "id": "x", "body": body}})
@@ -188,7 +188,7 @@ def test_a_document_of_another_form_is_not_taken_in(
 
 
 @pytest.mark.parametrize("run", ["../../../warehouse/acme", "/etc", "", "a/b"])
-def test_a_run_whose_id_is_a_path_is_not_taken_in(sql_stores: SqlStores, lines: list[str], run: str) -> None:
+def test_a_run_with_a_path_as_its_id_is_not_imported(sql_stores: SqlStores, lines: list[str], run: str) -> None:
     altered = [line.replace('"run":"r"', f'"run":{json.dumps(run)}') for line in lines[:-1]]
     assert altered != lines[:-1]
 
@@ -196,7 +196,7 @@ def test_a_run_whose_id_is_a_path_is_not_taken_in(sql_stores: SqlStores, lines: 
         sql_stores.take(_ended(altered), anywhere, any_model)
 
 
-def test_resources_that_lie_in_each_other_are_not_taken_in(sql_stores: SqlStores) -> None:
+def test_resources_that_lie_in_each_other_are_not_imported(sql_stores: SqlStores) -> None:
     circle = (
         c.ResourceCreated(ResourceId("a"), "database", ROOT, "a"),
         c.ResourceCreated(ResourceId("b"), "table", ResourceId("a"), "b"),
@@ -214,14 +214,14 @@ def test_resources_that_lie_in_each_other_are_not_taken_in(sql_stores: SqlStores
         elsewhere.close()
 
 
-def test_an_organization_that_is_there_is_not_taken_in_again(sql_stores: SqlStores, lines: list[str]) -> None:
+def test_an_organization_that_exists_is_not_imported_again(sql_stores: SqlStores, lines: list[str]) -> None:
     sql_stores.take(lines, anywhere, any_model)
 
     with pytest.raises(StoreError, match="there is an organization `acme` already"):
         sql_stores.take(lines, anywhere, any_model)
 
 
-def test_what_is_not_there_cannot_be_exported(sql_stores: SqlStores) -> None:
+def test_an_organization_that_does_not_exist_cannot_be_exported(sql_stores: SqlStores) -> None:
     with pytest.raises(StoreError, match="there is no organization `nobody`"):
         list(sql_stores.export(ResourceId("nobody")))
 
@@ -297,7 +297,7 @@ def test_a_line_of_too_many_values_is_refused_before_it_is_parsed(lines: list[st
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_a_file_that_is_not_whole_is_not_taken_in(lines: list[str], how: str) -> None:
+def test_a_file_that_is_not_whole_is_not_imported(lines: list[str], how: str) -> None:
     change, sentence = BROKEN[how]
     stores = open_stores(":memory:")
 
@@ -309,7 +309,9 @@ def test_a_file_that_is_not_whole_is_not_taken_in(lines: list[str], how: str) ->
     stores.close()
 
 
-def test_a_token_that_is_known_as_somebody_elses_is_not_taken_over(sql_stores: SqlStores, lines: list[str]) -> None:
+def test_a_token_with_the_id_of_a_token_of_another_organization_is_not_imported(
+    sql_stores: SqlStores, lines: list[str]
+) -> None:
     sql_stores.log(OTHER).put_document(DocumentPut("token", "k", {"hash": "mine"}))
     token = json.dumps({"document": {"kind": "token", "id": "k", "body": {"hash": "theirs"}}})
 
@@ -319,7 +321,7 @@ def test_a_token_that_is_known_as_somebody_elses_is_not_taken_over(sql_stores: S
     assert sql_stores.find("token", "k") == (OTHER, {"hash": "mine"})
 
 
-def test_the_log_of_a_deployment_is_no_organization(sql_stores: SqlStores) -> None:
+def test_the_log_of_a_deployment_is_not_imported_as_an_organization(sql_stores: SqlStores) -> None:
     elsewhere = open_stores(":memory:")
     founded = (c.OrganizationCreated(ROOT, "nekt", HASH, "deployment"),)
     elsewhere.log(ROOT).append(Head(), LogWrite(1.5, None, "deployment.create", founded))
@@ -330,7 +332,7 @@ def test_the_log_of_a_deployment_is_no_organization(sql_stores: SqlStores) -> No
     elsewhere.close()
 
 
-def test_changes_that_cannot_be_are_not_taken_in(sql_stores: SqlStores) -> None:
+def test_impossible_changes_are_not_imported(sql_stores: SqlStores) -> None:
     elsewhere = open_stores(":memory:")
     founded = (c.OrganizationCreated(ROOT, "nekt", HASH), c.MemberAdded(c.GroupId("nowhere"), ANNA))
     elsewhere.log(ROOT).append(Head(), LogWrite(1.5, None, "organization.create", founded))

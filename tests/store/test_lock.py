@@ -43,7 +43,7 @@ def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
     FolderLock.take(tmp_path).close()
 
 
-def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(StoreError, match="cannot be written"):

@@ -37,7 +37,7 @@ def test_entries_are_read_in_pages_without_gap(sql_log: SqlStore) -> None:
     assert [entry.revision for entry in sql_log.entries(after=2)] == list(range(3, 1004))
 
 
-def test_of_threads_that_race_exactly_one_wins_each_revision(sql_log: SqlStore) -> None:
+def test_one_of_several_racing_threads_wins_each_revision(sql_log: SqlStore) -> None:
     wins: list[int] = []
     start = threading.Barrier(4)
 
@@ -98,7 +98,9 @@ def test_an_altered_row_is_found(lasting: str | Path, statement: str, revision: 
         ("grounds", '["unheard"]'),
     ],
 )
-def test_what_only_a_later_version_understands_is_an_error(lasting: str | Path, column: str, text: str) -> None:
+def test_an_entry_that_only_a_later_version_understands_is_an_error(
+    lasting: str | Path, column: str, text: str
+) -> None:
     stores = open_stores(lasting)
     stores.log(ROOT).append(Head(), created(1))
 
@@ -110,7 +112,7 @@ def test_what_only_a_later_version_understands_is_an_error(lasting: str | Path, 
 
 
 @pytest.mark.parametrize("column", ["changes", "origin", "grounds"])
-def test_what_cannot_be_read_is_an_error(lasting: str | Path, column: str) -> None:
+def test_an_entry_that_cannot_be_read_is_an_error(lasting: str | Path, column: str) -> None:
     stores = open_stores(lasting)
     stores.log(ROOT).append(Head(), created(1))
 
@@ -121,14 +123,14 @@ def test_what_cannot_be_read_is_an_error(lasting: str | Path, column: str) -> No
     stores.close()
 
 
-def test_an_entry_that_cannot_be_written_is_said_so(sql_log: SqlStore) -> None:
+def test_an_entry_that_cannot_be_written_is_reported(sql_log: SqlStore) -> None:
     with pytest.raises(StoreError, match="nothing was written"):
         sql_log.append(Head(), LogWrite(0.0, None, "\ud800", ()))
 
     assert sql_log.head().revision == 0
 
 
-def test_of_the_checkpoints_the_newest_are_kept_and_one_of_each_ten_thousand(sql_log: SqlStore) -> None:
+def test_the_newest_checkpoints_and_one_of_each_ten_thousand_revisions_remain(sql_log: SqlStore) -> None:
     made = [*range(500, 31_000, 500)]
     for revision in made:
         sql_log.put_checkpoint(Checkpoint(revision, 0.0, b"facts"))

@@ -45,7 +45,7 @@ def _check_whole(where: str | Path, acknowledged: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_killed_writer_loses_nothing_and_leaves_no_half(lasting: str | Path, seed: int) -> None:
+def test_a_killed_writer_loses_no_acknowledged_entry_and_leaves_no_partial_one(lasting: str | Path, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - it must repeat, not surprise
     for _ in range(2):
         acknowledged = _append_until_killed(lasting, chance.uniform(0.0, 0.15))

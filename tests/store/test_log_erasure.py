@@ -100,7 +100,7 @@ def _principals(control: Control) -> set[PrincipalId]:
 
 
 class TestForgetting:
-    def test_erases_everything_that_was_said_of_a_person_in_every_log(
+    def test_forgetting_a_person_erases_everything_about_them_in_every_log(
         self, organizations: Organizations, zaphod: PrincipalId, sql_stores: SqlStores
     ) -> None:
         before = _everything(sql_stores)
@@ -112,7 +112,7 @@ class TestForgetting:
         assert [mark for mark in MARKS if mark.casefold() in after.casefold()] == []
         assert erased.keys() == {organizations.deployment.id, ONE, TWO}
 
-    def test_leaves_every_log_whole_with_what_was_done_in_it(
+    def test_forgetting_a_person_leaves_every_log_whole(
         self, organizations: Organizations, zaphod: PrincipalId, sql_stores: SqlStores
     ) -> None:
         heads = sql_stores.heads(sql_stores.logs())
@@ -123,13 +123,13 @@ class TestForgetting:
         assert proofs == {root: head.revision + 1 for root, head in heads.items()}
         assert any(entry.actor == zaphod for entry in sql_stores.log(ONE).entries())
 
-    def test_ends_the_persons_rights(self, organizations: Organizations, zaphod: PrincipalId) -> None:
+    def test_forgetting_a_person_ends_their_rights(self, organizations: Organizations, zaphod: PrincipalId) -> None:
         erase_person(organizations, zaphod)
 
         everywhere: tuple[Organization, ...] = (organizations.deployment, *organizations.all())
         assert [each.id for each in everywhere if zaphod in _principals(each.control)] == []
 
-    def test_takes_nothing_of_anybody_else(
+    def test_forgetting_a_person_erases_nothing_of_other_users(
         self, organizations: Organizations, zaphod: PrincipalId, sql_stores: SqlStores
     ) -> None:
         erase_person(organizations, zaphod)
@@ -139,12 +139,12 @@ class TestForgetting:
         assert "we need a member" in _everything(sql_stores)
         one.control.execute(CreateGroup(GroupId("g"), "Crew"), Caller(BOSS))
 
-    def test_can_be_done_again_and_then_finds_nothing(self, organizations: Organizations, zaphod: PrincipalId) -> None:
+    def test_forgetting_a_person_again_finds_nothing(self, organizations: Organizations, zaphod: PrincipalId) -> None:
         erase_person(organizations, zaphod)
 
         assert erase_person(organizations, zaphod) == {}
 
-    def test_takes_what_somebody_left_who_is_gone_already(
+    def test_forgetting_a_person_again_erases_what_was_written_since(
         self, organizations: Organizations, zaphod: PrincipalId, sql_stores: SqlStores
     ) -> None:
         erase_person(organizations, zaphod)
@@ -154,27 +154,27 @@ class TestForgetting:
         assert erase_person(organizations, zaphod) == {organizations.deployment.id: 1}
         assert "192.0.2.77" not in _everything(sql_stores)
 
-    def test_is_the_deployments_business(self, organizations: Organizations, zaphod: PrincipalId) -> None:
+    def test_an_organization_cannot_forget_a_person(self, organizations: Organizations, zaphod: PrincipalId) -> None:
         with pytest.raises(InvalidError, match="own machine"):
             organizations.open(ONE).control.execute(ForgetPrincipal(zaphod, ()), Caller(BOSS))
 
 
 class TestPerson:
     @pytest.mark.parametrize("called", ["zaphod", "ZAPHOD", "Two.Heads@Beeblebrox.example"])
-    def test_is_known_by_login_and_address(
+    def test_a_person_is_found_by_login_and_email_address(
         self, organizations: Organizations, zaphod: PrincipalId, called: str
     ) -> None:
         assert find_person(organizations, called) == zaphod
 
-    def test_is_known_by_id_and_by_name(self, organizations: Organizations, zaphod: PrincipalId) -> None:
+    def test_a_person_is_found_by_id_and_by_name(self, organizations: Organizations, zaphod: PrincipalId) -> None:
         assert find_person(organizations, zaphod) == zaphod
         assert find_person(organizations, "The Boss") == BOSS
 
-    def test_is_nobody_whom_nobody_knows(self, organizations: Organizations) -> None:
+    def test_an_unknown_person_is_not_found(self, organizations: Organizations) -> None:
         with pytest.raises(NotFoundError, match="Trillian"):
             find_person(organizations, "Trillian")
 
-    def test_is_not_guessed_among_several(self, organizations: Organizations) -> None:
+    def test_a_name_of_several_persons_is_refused(self, organizations: Organizations) -> None:
         for root, id in ((ONE, "m1"), (TWO, "m2")):
             organizations.open(root).control.execute(AddPrincipal(PrincipalId(id), "Marvin", "member"), Caller(BOSS))
 

@@ -24,7 +24,7 @@ def _lose(stores: SqlStores) -> None:
     watch._connection.close()  # pyright: ignore[reportFunctionMemberAccess]
 
 
-def test_that_it_cannot_be_watched_is_an_error_once_and_then_it_counts_as_moved(watched: SqlStores) -> None:
+def test_a_folder_that_cannot_be_watched_is_an_error_once_and_then_counts_as_changed(watched: SqlStores) -> None:
     _lose(watched)
 
     with pytest.raises(StoreError, match="check the disk"):
@@ -33,7 +33,7 @@ def test_that_it_cannot_be_watched_is_an_error_once_and_then_it_counts_as_moved(
     assert not watched.changed_elsewhere()
 
 
-def test_what_is_written_while_it_is_not_watched_is_noticed(watched: SqlStores, tmp_path: Path) -> None:
+def test_a_write_while_the_folder_is_not_watched_is_noticed(watched: SqlStores, tmp_path: Path) -> None:
     other = open_stores(tmp_path)
     other.log(ROOT).append(Head(), created(1))
     other.close()

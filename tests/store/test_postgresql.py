@@ -48,20 +48,22 @@ def own_server() -> Iterator[PostgresServer]:
 class TestReplicas:
     """Two stores on one database."""
 
-    def test_are_shared_and_a_folder_is_not(self, replicas: tuple[SqlStores, SqlStores], tmp_path: Path) -> None:
+    def test_a_database_always_counts_as_changed_elsewhere_and_a_folder_does_not(
+        self, replicas: tuple[SqlStores, SqlStores], tmp_path: Path
+    ) -> None:
         with contextlib.closing(open_stores(tmp_path)) as folder:
             assert [stores.changed_elsewhere() for stores in (*replicas, folder, *replicas, folder)] == [True] * 5 + [
                 False
             ]
 
-    def test_see_what_the_other_wrote_at_once(self, replicas: tuple[SqlStores, SqlStores]) -> None:
+    def test_a_replica_sees_the_entries_of_the_other_at_once(self, replicas: tuple[SqlStores, SqlStores]) -> None:
         one, other = replicas
         for number in range(20):
             one.log(ROOT).append(one.log(ROOT).head(), created(number))
             assert other.heads([ROOT]) == {ROOT: one.log(ROOT).head()}
             assert other.log(ROOT).head().revision == number + 1
 
-    def test_race_for_each_revision_and_one_of_them_wins(self, replicas: tuple[SqlStores, SqlStores]) -> None:
+    def test_one_of_several_racing_replicas_wins_each_revision(self, replicas: tuple[SqlStores, SqlStores]) -> None:
         wins: list[int] = []
         start = threading.Barrier(4)
 
@@ -86,7 +88,9 @@ class TestReplicas:
 class TestListening:
     """Being told of what others wrote."""
 
-    def test_tells_of_every_revision_while_it_is_connected(self, replicas: tuple[SqlStores, SqlStores]) -> None:
+    def test_a_listener_receives_the_revisions_of_every_log_while_it_is_connected(
+        self, replicas: tuple[SqlStores, SqlStores]
+    ) -> None:
         told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
         stop = replicas[0].listen(lambda root, revision: told.put((root, revision)), BackgroundTasks())
         writer = replicas[1].log(ROOT)
@@ -101,7 +105,7 @@ class TestListening:
         assert heard == (OTHER, 1)
         stop()
 
-    def test_goes_on_after_its_connection_was_lost(
+    def test_a_listener_goes_on_after_its_connection_was_lost(
         self, replicas: tuple[SqlStores, SqlStores], postgres_url: str
     ) -> None:
         told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
@@ -115,7 +119,7 @@ class TestListening:
         _append_until(replicas[1].log(ROOT).append, told, head)
         stop()
 
-    def test_outlives_what_is_done_about_it(self, replicas: tuple[SqlStores, SqlStores]) -> None:
+    def test_a_listener_survives_an_error_of_its_callback(self, replicas: tuple[SqlStores, SqlStores]) -> None:
         told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
 
         def heard(root: ResourceId, revision: int) -> None:
@@ -130,7 +134,7 @@ class TestListening:
             pass
         stop()
 
-    def test_goes_on_after_an_error_that_it_does_not_expect(
+    def test_a_listener_goes_on_after_an_unexpected_error(
         self, replicas: tuple[SqlStores, SqlStores], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         told: queue.Queue[tuple[ResourceId, int]] = queue.Queue()
@@ -147,7 +151,7 @@ class TestListening:
 
         assert tasks.deaths == {"listener": 1}
 
-    def test_of_a_folder_is_silent(self, tmp_path: Path) -> None:
+    def test_a_listener_of_a_folder_is_silent(self, tmp_path: Path) -> None:
         with contextlib.closing(open_stores(tmp_path)) as stores:
             stores.listen(lambda _root, _revision: None, BackgroundTasks())()
 
@@ -182,7 +186,7 @@ class TestTrouble:
         stores.close()
         stop_server(again)
 
-    def test_a_server_that_says_nothing_is_given_up_and_used_again_when_it_does(
+    def test_a_server_that_does_not_answer_is_given_up_and_used_again_once_it_answers(
         self, own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(postgresql.TimeoutConnection, "patience", 0.5)
@@ -201,7 +205,9 @@ class TestTrouble:
         store.verify()
         stores.close()
 
-    def test_a_lock_that_somebody_keeps_is_an_error(self, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_lock_that_another_client_holds_is_an_error(
+        self, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(postgresql, "LIMITS", "-c statement_timeout=300ms")
         stores = open_stores(postgres_url)
         store = stores.log(ROOT)
@@ -232,7 +238,9 @@ class TestTrouble:
         assert stores.logs() == []
         stores.close()
 
-    def test_a_read_only_server_is_an_error_until_it_is_none(self, postgres: PostgresServer, postgres_url: str) -> None:
+    def test_a_read_only_server_is_an_error_until_it_is_writable(
+        self, postgres: PostgresServer, postgres_url: str
+    ) -> None:
         name = postgres_url.rpartition("/")[2]
         postgres.run(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
         stores = open_stores(postgres_url)
@@ -250,7 +258,7 @@ class TestTrouble:
 
 
 class TestParametersOfAConnection:
-    def test_are_found_without_a_connection(self) -> None:
+    def test_connection_parameters_are_found_without_a_connection(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listening_here:
             port = listening_here.getsockname()[1]
             found = postgresql.connection_parameters(f"postgresql://u:secret@127.0.0.1:{port}/headgate?sslkey=/a%20key")
@@ -261,7 +269,7 @@ class TestParametersOfAConnection:
         assert found.items() >= {"host": "127.0.0.1", "port": str(port), "dbname": "headgate"}.items()
         assert found["sslkey"] == "/a key"
 
-    def test_are_the_environments_where_the_service_is_missing(
+    def test_connection_parameters_are_the_environments_where_the_service_is_missing(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for name, value in {"PGSERVICEFILE": tmp_path / "none", "PGSSLKEY": "/own.key"}.items():
@@ -269,7 +277,7 @@ class TestParametersOfAConnection:
 
         assert postgresql.connection_parameters("postgresql:///headgate?service=none")["sslkey"] == "/own.key"
 
-    def test_of_a_url_that_cannot_be_read_are_refused(self) -> None:
+    def test_a_url_that_cannot_be_read_is_refused(self) -> None:
         with pytest.raises(StoreError, match="cannot be read"):
             postgresql.connection_parameters("postgresql://u@a:1,b:2/headgate")
 

@@ -84,7 +84,7 @@ class TestALogThatWasForged:
         _forge(left, *request.param)
         return _sealed(left)
 
-    def test_is_not_sealed_when_the_server_ends(
+    def test_a_forged_log_is_not_sealed_when_the_server_ends(
         self, left: str | Path, key: Path, forged: list[int], caplog: pytest.LogCaptureFixture
     ) -> None:
         with caplog.at_level(logging.ERROR):
@@ -95,19 +95,25 @@ class TestALogThatWasForged:
         assert _sealed(left) == forged
         assert "a log is not sealed" in caplog.text
 
-    def test_is_not_sealed_as_it_grows(self, left: str | Path, started: SqlStores, forged: list[int]) -> None:
+    def test_a_forged_log_is_not_sealed_as_it_grows(
+        self, left: str | Path, started: SqlStores, forged: list[int]
+    ) -> None:
         _append(started, 6)
 
         assert _sealed(left) == forged
 
-    def test_is_not_sealed_on_demand(self, left: str | Path, started: SqlStores, forged: list[int]) -> None:
+    def test_a_forged_log_is_not_sealed_on_demand(
+        self, left: str | Path, started: SqlStores, forged: list[int]
+    ) -> None:
         _append(started, 1)
 
         with pytest.raises(StoreError, match="is not the one that"):
             started.seal()
         assert _sealed(left) == forged
 
-    def test_does_not_verify_later(self, left: str | Path, key: Path, marks: Marks) -> None:
+    def test_a_forged_log_fails_verification_after_later_entries(
+        self, left: str | Path, key: Path, marks: Marks
+    ) -> None:
         for _ in range(2):
             with closing(open_stores(left, key)) as stores:
                 _append(stores, 1)
@@ -120,7 +126,7 @@ class TestALogThatWasForged:
 
 
 class TestASealedStore:
-    def test_is_not_opened_where_its_keys_are_missing(
+    def test_a_sealed_store_is_not_opened_where_its_keys_are_missing(
         self, left: str | Path, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         empty = tmp_path_factory.mktemp("empty") / "log.pem"
@@ -130,13 +136,15 @@ class TestASealedStore:
 
         assert list(empty.parent.iterdir()) == []
 
-    def test_is_opened_by_a_new_key_where_the_former_ones_are_known(self, left: str | Path, key: Path) -> None:
+    def test_a_sealed_store_is_opened_with_a_new_key_where_the_former_ones_are_known(
+        self, left: str | Path, key: Path
+    ) -> None:
         key.unlink()
 
         with closing(open_stores(left, key)) as stores:
             assert stores.verify(known=KnownKeys.beside(key)) == [VerificationResult(ROOT, 4, 4)]
 
-    def test_is_opened_by_a_key_that_the_operator_made(
+    def test_a_sealed_store_is_opened_with_a_key_that_the_operator_made(
         self, left: str | Path, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         new = tmp_path_factory.mktemp("new") / "log.pem"
@@ -148,7 +156,7 @@ class TestASealedStore:
 
 
 class TestALog:
-    def test_whose_chain_is_broken_is_not_sealed(self, left: str | Path, key: Path) -> None:
+    def test_a_log_with_a_broken_chain_is_not_sealed(self, left: str | Path, key: Path) -> None:
         with closing(open_stores(left, key)) as stores:
             _append(stores, 4)
             run(left, "UPDATE log SET command = 'forged' WHERE revision = 7")
@@ -157,7 +165,7 @@ class TestALog:
 
         assert _sealed(left) == [3, 4, 6]
 
-    def test_is_sealed_from_an_earlier_seal_beside_one_of_an_unknown_key(
+    def test_a_log_is_sealed_from_an_earlier_seal_beside_one_of_an_unknown_key(
         self, left: str | Path, key: Path, marks: Marks
     ) -> None:
         run(left, f"INSERT INTO seals VALUES ('{ROOT}', 9, 'unknown', 0.0, 'hash', 'ab')")
@@ -167,7 +175,7 @@ class TestALog:
         assert _sealed(left) == [3, 4, 6, 9]
         assert marks.read()[ROOT].revision == 6
 
-    def test_is_sealed_by_several_servers_with_one_key(
+    def test_several_servers_with_one_key_seal_a_log(
         self, left: str | Path, key: Path, marks: Marks, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         other = tmp_path_factory.mktemp("replica") / "log.pem"
@@ -182,7 +190,7 @@ class TestALog:
                 assert stores.verify(known=KnownKeys.beside(key), marks=each) == [VerificationResult(ROOT, 7, 7)]
         assert (marks.read()[ROOT].revision, Marks.beside(other).read()[ROOT].revision) == (6, 7)
 
-    def test_is_not_sealed_above_a_mark_that_cannot_be_written(
+    def test_a_log_is_not_sealed_above_a_mark_that_cannot_be_written(
         self, left: str | Path, key: Path, marks: Marks, caplog: pytest.LogCaptureFixture
     ) -> None:
         lock = marks.file.with_suffix(".lock")
@@ -194,7 +202,7 @@ class TestALog:
         assert _sealed(left) == [3, 4]
         assert "let this user write there" in caplog.text
 
-    def test_that_was_put_back_on_purpose_is_sealed_once_it_is_accepted(
+    def test_a_log_that_was_restored_on_purpose_is_sealed_once_it_is_accepted(
         self, left: str | Path, key: Path, marks: Marks
     ) -> None:
         run(left, CUT, f"{UNSEAL} WHERE revision > 3")
@@ -209,7 +217,7 @@ class TestALog:
 
 
 class TestAMark:
-    def test_is_that_of_the_newest_seal(self, left: str | Path, key: Path, marks: Marks) -> None:
+    def test_a_mark_is_that_of_the_newest_seal(self, left: str | Path, key: Path, marks: Marks) -> None:
         assert marks.read()[ROOT].revision == 4
         assert stat.S_IMODE(marks.file.stat().st_mode) == 0o600
 
@@ -217,14 +225,14 @@ class TestAMark:
             _append(stores, 2)
             assert marks.read()[ROOT].revision == 6
 
-    def test_is_taken_from_the_newest_seal_where_there_is_none(self, left: str | Path, key: Path, marks: Marks) -> None:
+    def test_a_missing_mark_is_taken_from_the_newest_seal(self, left: str | Path, key: Path, marks: Marks) -> None:
         marks.file.unlink()
 
         open_stores(left, key).close()
 
         assert marks.read()[ROOT].revision == 4
 
-    def test_never_goes_backward(self, marks: Marks) -> None:
+    def test_a_mark_never_goes_backward(self, marks: Marks) -> None:
         newest = marks.read()[ROOT]
         other = replace(newest, log=OTHER, revision=1)
 
@@ -232,7 +240,7 @@ class TestAMark:
 
         assert marks.read() == {ROOT: newest, OTHER: other}
 
-    def test_that_cannot_be_read_is_an_error_and_no_log_is_sealed(
+    def test_an_unreadable_mark_is_an_error_and_no_log_is_sealed(
         self, left: str | Path, key: Path, marks: Marks
     ) -> None:
         marks.file.write_text("nothing of the kind")

@@ -62,13 +62,13 @@ def _cut(where: str | Path, above: int) -> None:
 class TestSeals:
     """What is sealed, and what that shows."""
 
-    def test_are_made_as_the_log_grows(self, sealing: SqlStores) -> None:
+    def test_seals_are_made_as_the_log_grows(self, sealing: SqlStores) -> None:
         _append(sealing.log(ROOT), 7)
         _append(sealing.log(OTHER), 2)
 
         assert sealing.verify() == [VerificationResult(ROOT, 7, 6), VerificationResult(OTHER, 2, 0)]
 
-    def test_are_made_at_an_orderly_end(self, sealing: SqlStores, lasting: str | Path, key: Path) -> None:
+    def test_a_log_is_sealed_when_the_store_closes(self, sealing: SqlStores, lasting: str | Path, key: Path) -> None:
         _append(sealing.log(ROOT), 4)
         sealing.close()
 
@@ -77,7 +77,7 @@ class TestSeals:
         assert again.verify() == [VerificationResult(ROOT, 4, 4)]
         again.close()
 
-    def test_are_made_at_the_end_of_logs_that_have_moved_only(
+    def test_closing_a_store_seals_only_the_logs_with_new_entries(
         self, sealing: SqlStores, lasting: str | Path, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         _append(sealing.log(ROOT), 1)
@@ -95,13 +95,13 @@ class TestSeals:
             (OTHER, 2),
         ]
 
-    def test_are_made_on_demand_and_once_for_each_revision(self, sealing: SqlStores, lasting: str | Path) -> None:
+    def test_a_seal_is_made_on_demand_and_once_for_each_revision(self, sealing: SqlStores, lasting: str | Path) -> None:
         _append(sealing.log(ROOT), 1)
 
         assert sealing.seal() == sealing.seal()
         assert run(lasting, "SELECT count(*) FROM seals") == [(1,)]
 
-    def test_are_not_made_without_a_key(self, lasting: str | Path) -> None:
+    def test_a_store_without_a_key_makes_no_seals(self, lasting: str | Path) -> None:
         stores = open_stores(lasting)
         _append(stores.log(ROOT), 1)
 
@@ -109,28 +109,28 @@ class TestSeals:
             stores.seal()
         stores.close()
 
-    def test_show_a_rewritten_tail(self, sealing: SqlStores, lasting: str | Path) -> None:
+    def test_a_seal_shows_a_rewritten_tail(self, sealing: SqlStores, lasting: str | Path) -> None:
         _append(sealing.log(ROOT), 3)
         _rewrite(lasting, 3)
 
         with pytest.raises(StoreError, match="revision 3 of the log `organization` is not the one that was sealed"):
             sealing.verify()
 
-    def test_show_a_cut_tail(self, sealing: SqlStores, lasting: str | Path) -> None:
+    def test_a_seal_shows_a_cut_tail(self, sealing: SqlStores, lasting: str | Path) -> None:
         _append(sealing.log(ROOT), 3)
         run(lasting, "DELETE FROM log WHERE revision > 1")
 
         with pytest.raises(StoreError, match=r"revision 2 of the log `organization` was cut off.* seal of revision 3"):
             sealing.verify()
 
-    def test_show_a_log_that_is_gone(self, sealing: SqlStores, lasting: str | Path) -> None:
+    def test_a_seal_shows_a_deleted_log(self, sealing: SqlStores, lasting: str | Path) -> None:
         _append(sealing.log(ROOT), 3)
         run(lasting, "DELETE FROM log")
 
         with pytest.raises(StoreError, match="revision 1 of the log `organization` was cut off"):
             sealing.verify()
 
-    def test_kept_elsewhere_show_what_those_in_the_database_cannot(
+    def test_a_seal_stored_elsewhere_shows_a_cut_that_seals_in_the_database_cannot(
         self, sealing: SqlStores, lasting: str | Path
     ) -> None:
         _append(sealing.log(ROOT), 4)
@@ -141,7 +141,7 @@ class TestSeals:
         with pytest.raises(StoreError, match="revision 4 of the log `organization` was cut off"):
             sealing.verify(elsewhere)
 
-    def test_kept_elsewhere_show_a_log_that_is_gone(self, sealing: SqlStores, lasting: str | Path) -> None:
+    def test_a_seal_stored_elsewhere_shows_a_deleted_log(self, sealing: SqlStores, lasting: str | Path) -> None:
         _append(sealing.log(ROOT), 1)
         elsewhere = sealing.seal()
         _cut(lasting, 0)
@@ -160,7 +160,7 @@ class TestSeals:
             "at = at + 1",
         ],
     )
-    def test_that_were_altered_do_not_hold(
+    def test_an_altered_seal_fails_verification(
         self, sealing: SqlStores, lasting: str | Path, key: Path, change: str
     ) -> None:
         _append(sealing.log(ROOT), 3)
@@ -171,7 +171,7 @@ class TestSeals:
         ):
             sealing.verify(known=KnownKeys.beside(key))
 
-    def test_by_somebody_elses_key_do_not_hold(
+    def test_a_seal_by_a_foreign_key_fails_verification(
         self, sealing: SqlStores, lasting: str | Path, key: Path, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         _append(sealing.log(ROOT), 2)
@@ -185,7 +185,9 @@ class TestSeals:
     @pytest.mark.parametrize(
         "change", ["signature = x'00'", "key = x'00'", "at = 'x'", "hash = x'00'", "revision = 'x'"]
     )
-    def test_of_other_types_do_not_end_the_start(self, tmp_path: Path, key: Path, change: str) -> None:
+    def test_a_seal_with_values_of_other_types_does_not_prevent_the_start(
+        self, tmp_path: Path, key: Path, change: str
+    ) -> None:
         file = tmp_path / "store.sqlite3"
         with closing(open_stores(file, key)) as stores:
             _append(stores.log(ROOT), 3)
@@ -198,7 +200,7 @@ class TestSeals:
                 stores.verify(known=KnownKeys.beside(key))
 
     @pytest.mark.parametrize("line", ["x", "[]", "{}", '{"log": 1}'])
-    def test_that_are_none_are_refused_with_their_line(self, line: str) -> None:
+    def test_a_line_that_is_no_seal_is_refused_with_its_number(self, line: str) -> None:
         with pytest.raises(StoreError, match="line 2 is no seal"):
             read_seals(["", line])
 
@@ -206,12 +208,12 @@ class TestSeals:
 class TestKeys:
     """The key file, and the public keys beside it."""
 
-    def test_are_for_this_user_only(self, key: Path) -> None:
+    def test_the_key_file_is_readable_by_its_user_alone(self, key: Path) -> None:
         open_stores(":memory:", key).close()
 
         assert stat.S_IMODE(key.stat().st_mode) == 0o600
 
-    def test_that_were_replaced_are_still_known(self, lasting: str | Path, key: Path) -> None:
+    def test_a_replaced_key_still_verifies_its_seals(self, lasting: str | Path, key: Path) -> None:
         for revision in range(3):
             stores = open_stores(lasting, key)
             _append(stores.log(ROOT), 1)
@@ -225,7 +227,7 @@ class TestKeys:
         assert stores.verify(known=KnownKeys.beside(key)) == [VerificationResult(ROOT, 3, 3)]
         stores.close()
 
-    def test_that_an_operator_put_there_are_used(self, key: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    def test_a_key_that_an_operator_copied_is_used(self, key: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
         open_stores(":memory:", key).close()
         copied = tmp_path_factory.mktemp("replica") / "copied.pem"
         copied.write_bytes(key.read_bytes())
@@ -237,23 +239,23 @@ class TestKeys:
         assert stores.verify(known=KnownKeys.beside(copied)) == [VerificationResult(ROOT, 1, 1)]
         stores.close()
 
-    def test_that_are_known_are_none_at_first(self, key: Path) -> None:
+    def test_the_known_keys_are_empty_at_first(self, key: Path) -> None:
         assert KnownKeys.beside(key).keys == {}
 
-    def test_that_cannot_be_read_are_refused(self, key: Path) -> None:
+    def test_an_unreadable_public_key_file_is_refused(self, key: Path) -> None:
         public_file(key).write_bytes(b"-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----\n")
 
         with pytest.raises(StoreError, match="put back the file that was there"):
             KnownKeys.beside(key)
 
     @pytest.mark.parametrize("content", [b"", b"nothing of the kind"])
-    def test_that_are_none_are_refused(self, key: Path, content: bytes) -> None:
+    def test_a_file_that_is_no_key_is_refused(self, key: Path, content: bytes) -> None:
         key.write_bytes(content)
 
         with pytest.raises(StoreError, match="put back the file that was there"):
             open_stores(":memory:", key)
 
-    def test_of_another_kind_are_refused(self, key: Path) -> None:
+    def test_a_key_of_another_kind_is_refused(self, key: Path) -> None:
         other = generate_private_key(SECP256R1())
         key.write_bytes(other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
 

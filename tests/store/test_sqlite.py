@@ -43,7 +43,7 @@ def test_a_writer_that_keeps_the_lock_is_an_error_until_it_is_gone(stores: SqlSt
     assert stores.log(ROOT).append(stores.log(ROOT).head(), created(2)).revision == 2
 
 
-def test_a_full_disk_writes_nothing_and_is_over_when_there_is_room(stores: SqlStores) -> None:
+def test_a_full_disk_writes_nothing_and_is_over_when_there_is_space(stores: SqlStores) -> None:
     _limit(stores, 30)
     head = stores.log(ROOT).head()
 

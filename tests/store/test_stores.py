@@ -38,17 +38,17 @@ def store(stores: Stores) -> Store:
 class TestLog:
     """The entries of one log."""
 
-    def test_begins_at_revision_zero(self, store: Store) -> None:
+    def test_a_log_begins_at_revision_zero(self, store: Store) -> None:
         assert store.head().revision == 0
         assert list(store.entries()) == []
 
-    def test_gives_its_entries_in_order_from_where_one_asks(self, store: Store) -> None:
+    def test_a_log_returns_its_entries_in_order_after_a_given_revision(self, store: Store) -> None:
         for number in range(3):
             assert store.append(store.head(), created(number)).revision == number + 1
 
         assert [entry.revision for entry in store.entries(after=1)] == [2, 3]
 
-    def test_keeps_everything_that_a_draft_says(self, store: Store) -> None:
+    def test_an_entry_has_every_field_of_its_draft(self, store: Store) -> None:
         origin = RequestOrigin("api", "request-1", TokenId("t"))
         grounds = (
             Authorization("table.create", LAKE, "nekt", "owner", ROOT),
@@ -62,19 +62,19 @@ class TestLog:
         assert replace(entry, hash="") == LogEntry(1, 1.5, ANNA, "create_table", draft.changes, origin, grounds)
         assert entry == store.entry(1)
 
-    def test_has_no_entry_beyond_its_ends(self, store: Store) -> None:
+    def test_a_log_has_no_entry_beyond_its_ends(self, store: Store) -> None:
         store.append(Head(), created(1))
 
         assert store.entry(0) is None
         assert store.entry(2) is None
 
-    def test_knows_the_revision_of_a_time(self, store: Store) -> None:
+    def test_a_log_knows_the_revision_of_a_time(self, store: Store) -> None:
         for number, at in enumerate((10.0, 20.0, 15.0, 30.0)):
             store.append(store.head(), replace(created(number), at=at))
 
         assert [store.revision_at(at) for at in (9.9, 10.0, 17.0, 20.0, 29.0, 30.0, 99.0)] == [0, 1, 3, 3, 3, 4, 4]
 
-    def test_does_not_write_at_another_revision_than_the_next(self, store: Store) -> None:
+    def test_an_entry_at_another_revision_than_the_next_is_refused(self, store: Store) -> None:
         store.append(Head(), created(1))
 
         for expected in (Head(), Head(2, store.head().hash)):
@@ -85,7 +85,7 @@ class TestLog:
         assert store.pointer(ResourceId("t2")) is None
         assert store.document("table", "t2") is None
 
-    def test_does_not_write_behind_another_entry_than_the_newest_of_the_same_revision(self, store: Store) -> None:
+    def test_an_entry_behind_another_head_of_the_same_revision_is_refused(self, store: Store) -> None:
         head = store.append(Head(), created(1))
 
         with pytest.raises(RevisionConflictError):
@@ -93,7 +93,7 @@ class TestLog:
 
         assert store.head() == head
 
-    def test_chains_its_entries_by_their_hashes_and_returns_the_head(self, store: Store) -> None:
+    def test_a_log_chains_its_entries_by_their_hashes_and_returns_the_head(self, store: Store) -> None:
         heads = [Head(), *(store.append(store.head(), created(number)) for number in range(3))]
 
         entries = list(store.entries())
@@ -107,7 +107,7 @@ class TestLog:
 class TestPointers:
     """Where the tables' metadata lies."""
 
-    def test_one_that_exists_undoes_the_whole_draft(self, store: Store) -> None:
+    def test_a_pointer_that_exists_undoes_the_whole_draft(self, store: Store) -> None:
         store.append(Head(), created(1))
 
         with pytest.raises(PointerConflictError):
@@ -117,13 +117,13 @@ class TestPointers:
         assert store.document("table", "t2") is None
         assert store.pointer(T1) == Pointer(T1, "file:///w/1")
 
-    def test_go_with_the_resource(self, store: Store) -> None:
+    def test_a_pointer_is_deleted_with_its_resource(self, store: Store) -> None:
         store.append(Head(), created(1))
         store.append(store.head(), deleted(1))
 
         assert store.pointer(T1) is None
 
-    def test_move_only_from_where_they_are(self, store: Store) -> None:
+    def test_a_pointer_moves_only_from_its_current_location(self, store: Store) -> None:
         store.append(Head(), created(1))
         first = store.pointer(T1)
         assert first is not None
@@ -137,7 +137,7 @@ class TestPointers:
         with pytest.raises(PointerConflictError):
             store.swap_pointers([PointerMove(first, "file:///w/late")])
 
-    def test_move_together_or_not_at_all(self, store: Store) -> None:
+    def test_pointers_move_together_or_not_at_all(self, store: Store) -> None:
         for number in (1, 2):
             store.append(store.head(), created(number))
         first, second = sorted(store.pointers(), key=lambda each: each.table)
@@ -154,7 +154,7 @@ class TestPointers:
 class TestDocuments:
     """What facts point to."""
 
-    def test_are_replaced_and_erased(self, store: Store) -> None:
+    def test_a_document_is_replaced_and_erased(self, store: Store) -> None:
         store.put_document(DocumentPut("run", "a", {"state": "running"}))
         store.put_document(DocumentPut("run", "a", {"state": "failed"}))
         store.put_document(DocumentPut("run", "b", {"state": "running"}))
@@ -166,7 +166,7 @@ class TestDocuments:
         store.put_document(DocumentPut("run", "a", None))
         assert store.document("run", "a") is None
 
-    def test_new_ones_replace_nothing(self, store: Store) -> None:
+    def test_a_new_document_replaces_nothing(self, store: Store) -> None:
         store.append(Head(), replace(created(1), documents=(DocumentPut("login", "anna", {"of": "u1"}, new=True),)))
 
         with pytest.raises(DocumentConflictError):
@@ -178,7 +178,7 @@ class TestDocuments:
         assert store.pointer(ResourceId("t2")) is None
         assert store.document("login", "anna") == {"of": "u1"}
 
-    def test_new_ones_outside_a_command_replace_nothing_either(self, store: Store) -> None:
+    def test_a_new_document_outside_a_command_replaces_nothing_either(self, store: Store) -> None:
         store.put_document(DocumentPut("login", "anna", {"of": "u1"}, new=True))
 
         with pytest.raises(DocumentConflictError):
@@ -206,7 +206,7 @@ class TestDocuments:
 
         assert store.document("device", "a") == {"allow": True}
 
-    def test_a_draft_whose_document_was_taken_is_not_written(self, store: Store) -> None:
+    def test_a_draft_with_a_document_that_was_taken_is_not_written(self, store: Store) -> None:
         with pytest.raises(DocumentConflictError):
             store.append(
                 Head(), replace(created(1), documents=(DocumentPut("login", "anna", None, expected={"of": "u1"}),))
@@ -215,19 +215,19 @@ class TestDocuments:
         assert store.head().revision == 0
 
     @pytest.mark.parametrize("text", ["", "é", "Ж\n\t", "a\0b", "\ud800", "'; DROP TABLE documents; --", "x" * 20_000])
-    def test_hold_any_text(self, store: Store, text: str) -> None:
+    def test_a_document_can_hold_any_text(self, store: Store, text: str) -> None:
         store.put_document(DocumentPut("note", "n", {text: [text, {"in": text}]}))
 
         assert store.document("note", "n") == {text: [text, {"in": text}]}
 
     @pytest.mark.parametrize("id", ["", "a\0b", "\ud800", "'", "%", "x" * 5000])
-    def test_that_are_not_there_are_none_whatever_they_are_called(self, store: Store, stores: Stores, id: str) -> None:
+    def test_a_missing_document_is_not_found_under_any_id(self, store: Store, stores: Stores, id: str) -> None:
         assert store.document("token", id) is None
         assert store.documents("token", [id, "b"]) == {}
         assert store.pointer(ResourceId(id)) is None
         assert stores.find("token", id) is None
 
-    def test_are_found_by_many_ids(self, store: Store) -> None:
+    def test_documents_are_found_by_many_ids(self, store: Store) -> None:
         store.put_document(DocumentPut("run", "7", {"state": "running"}))
         store.put_document(DocumentPut("run", "1999", {"state": "failed"}))
 
@@ -237,7 +237,7 @@ class TestDocuments:
 class TestCheckpoints:
     """Copies of the facts."""
 
-    def test_the_newest_is_found_that_one_asks_for(self, store: Store) -> None:
+    def test_the_newest_checkpoint_up_to_a_given_revision_is_found(self, store: Store) -> None:
         kept = [Checkpoint(revision, float(revision), bytes([0, revision, 255])) for revision in (5, 7, 9)]
         for checkpoint in kept:
             store.put_checkpoint(checkpoint)
@@ -246,7 +246,7 @@ class TestCheckpoints:
         assert store.checkpoint(at_most=8) == kept[1]
         assert store.checkpoint(at_most=4) is None
 
-    def test_there_is_none_at_first(self, store: Store) -> None:
+    def test_a_new_log_has_no_checkpoint(self, store: Store) -> None:
         assert store.checkpoint() is None
 
 
@@ -261,7 +261,7 @@ class TestStores:
 
         assert list(stores.logs()) == [ROOT]
 
-    def test_logs_do_not_touch_each_other(self, stores: Stores) -> None:
+    def test_logs_do_not_affect_each_other(self, stores: Stores) -> None:
         one, other = stores.log(ROOT), stores.log(OTHER)
         theirs = Pointer(ResourceId("t9"), "file:///w/9")
         one.append(Head(), created(1))
@@ -297,7 +297,7 @@ class TestStores:
         one.append(one.head(), deleted(1))
         assert other.append(Head(), replace(created(1), pointers=(pointer,))).revision == 1
 
-    def test_one_of_two_logs_gets_a_folder_that_both_ask_for_at_once(self, stores: Stores) -> None:
+    def test_one_of_several_logs_gets_a_folder_that_all_ask_for_at_once(self, stores: Stores) -> None:
         def ask(number: int) -> bool:
             log = stores.log(ResourceId(f"log{number}"))
             pointer = Pointer(ResourceId(f"t{number}"), "file:///w/1/metadata/0.metadata.json")
@@ -360,13 +360,13 @@ class TestAudit:
         stores.audit([(ROOT, self.NOBODY)])
         return stores
 
-    def test_comes_newest_first_and_of_one_log_only(self, audited: Stores) -> None:
+    def test_audit_records_come_newest_first_and_of_one_log_only(self, audited: Stores) -> None:
         found = audited.audit_records(ROOT, AuditFilter())
 
         assert [record for _, record in found] == [self.NOBODY, self.ALLOWED, self.DENIED]
         assert [number for number, _ in found] == sorted((number for number, _ in found), reverse=True)
 
-    def test_comes_in_pages(self, audited: Stores) -> None:
+    def test_audit_records_come_in_pages(self, audited: Stores) -> None:
         first = audited.audit_records(ROOT, AuditFilter(), limit=2)
         rest = audited.audit_records(ROOT, AuditFilter(), before=first[-1][0], limit=2)
 
@@ -390,10 +390,12 @@ class TestAudit:
         ],
         ids=lambda value: _asked(value) if isinstance(value, AuditFilter) else "",
     )
-    def test_can_be_filtered(self, audited: Stores, wanted: AuditFilter, found: list[AuditRecord]) -> None:
+    def test_audit_records_can_be_filtered(
+        self, audited: Stores, wanted: AuditFilter, found: list[AuditRecord]
+    ) -> None:
         assert [record for _, record in audited.audit_records(ROOT, wanted)] == found
 
-    def test_takes_any_name_that_somebody_asked_for(self, stores: Stores) -> None:
+    def test_an_audit_record_can_have_any_resource_name(self, stores: Stores) -> None:
         for resource in ("a\0b", "\ud800", "'; DROP TABLE audit; --"):
             stores.audit([(ROOT, replace(self.DENIED, resource=resource))])
 

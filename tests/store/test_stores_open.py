@@ -86,7 +86,7 @@ def test_a_server_database_of_something_else_is_refused(empty_postgres_url: str)
         open_stores(empty_postgres_url)
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(StoreError, match="choose another"):

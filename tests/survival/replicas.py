@@ -12,7 +12,7 @@ import httpx
 from headgate.app.deployment import Deployment
 from headgate.control.resources.commands import CreateResource
 from headgate.facts.ids import PrincipalId, ResourceId
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.survival.replica import machine, replica, serve
 
 WITHIN = 30.0
@@ -84,12 +84,12 @@ class Facts:
 
 def facts_in(deployment: Deployment, count: int) -> Facts:
     """Make users and databases in the home organization, through no endpoint."""
-    place = Place(httpx.Client(trust_env=False, timeout=30), deployment.home, "", {})
+    place = OrganizationClient(httpx.Client(trust_env=False, timeout=30), deployment.home, "", {})
     owner = next(iter(deployment.home.control.snapshot.principals))
     return Facts(place.token(owner), tuple(_pair(place, number) for number in range(count)))
 
 
-def _pair(place: Place, number: int) -> Pair:
+def _pair(place: OrganizationClient, number: int) -> Pair:
     user, resource = f"u{number}", ResourceId(f"d{number}")
     principal = place.add(user)
     facts = place.control.snapshot

@@ -13,7 +13,7 @@ from headgate.control.resources.commands import CreateResource
 from headgate.decision.types import Question
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.store import SqlStore, open_stores
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.survival.replica import settings_of
 
 START = 1_000_000.0
@@ -44,21 +44,21 @@ def deployment(clock: Clock) -> Iterator[Deployment]:
 
 
 @pytest.fixture
-def place(deployment: Deployment) -> Place:
-    found = Place(httpx.Client(trust_env=False, timeout=30), deployment.home, "", {})
+def place(deployment: Deployment) -> OrganizationClient:
+    found = OrganizationClient(httpx.Client(trust_env=False, timeout=30), deployment.home, "", {})
     lake = next(each.id for each in found.control.snapshot.resources.values() if each.type == "lake")
     found.control.execute(CreateResource(ResourceId("raw"), "database", lake, "raw"), None)
     return found
 
 
-def may(place: Place, who: PrincipalId) -> bool:
+def may(place: OrganizationClient, who: PrincipalId) -> bool:
     """Say whether somebody may describe the database."""
     caller = place.caller("vic")
     assert caller.principal == who
     return place.control.ask(Question(caller, "database.describe", ResourceId("raw"))).allowed
 
 
-def test_what_was_revoked_stays_revoked(place: Place, clock: Clock) -> None:
+def test_a_revoked_role_stays_revoked_when_the_clock_goes_back(place: OrganizationClient, clock: Clock) -> None:
     vic = place.add("vic")
     place.control.execute(AssignRole(vic, "viewer", ResourceId("raw")), None)
     clock.now += DAY
@@ -69,7 +69,7 @@ def test_what_was_revoked_stays_revoked(place: Place, clock: Clock) -> None:
         assert not may(place, vic)
 
 
-def test_what_has_dates_is_there_between_them_and_never_else(place: Place, clock: Clock) -> None:
+def test_an_assignment_with_dates_is_valid_between_them_only(place: OrganizationClient, clock: Clock) -> None:
     vic = place.add("vic")
     given = AssignRole(vic, "viewer", ResourceId("raw"), ends=START + 2 * DAY, starts=START + DAY)
     place.control.execute(given, None)
@@ -79,7 +79,9 @@ def test_what_has_dates_is_there_between_them_and_never_else(place: Place, clock
         assert may(place, vic) is allowed
 
 
-def test_the_log_is_whole_whatever_the_clock_said(deployment: Deployment, place: Place, clock: Clock) -> None:
+def test_the_log_is_complete_after_jumps_of_the_clock(
+    deployment: Deployment, place: OrganizationClient, clock: Clock
+) -> None:
     vic = place.add("vic")
     for days in (3, -2, 10, 0, -100):
         clock.now = START + days * DAY

@@ -57,7 +57,7 @@ def made(folder: Path) -> tuple[Facts, int]:
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_a_change_is_refused_while_it_cannot_be_written_and_every_question_is_answered(
+def test_questions_are_answered_and_changes_refused_while_the_folder_is_unwritable(
     tmp_path: Path, trouble: str
 ) -> None:
     require_survival(tmp_path, trouble, rounds=1)
@@ -66,7 +66,7 @@ def test_a_change_is_refused_while_it_cannot_be_written_and_every_question_is_an
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_trouble_that_comes_again_and_again_is_survived_each_time(tmp_path: Path, trouble: str) -> None:
+def test_the_server_survives_repeated_trouble_of_its_data_folder(tmp_path: Path, trouble: str) -> None:
     require_survival(tmp_path, trouble, SOAK_ROUNDS)
 
     count(f"data folder {trouble}: {SOAK_ROUNDS} times, every change before and after it kept, none in it")

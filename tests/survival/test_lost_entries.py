@@ -65,7 +65,7 @@ def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
                 yield Served(facts, root, [Client(connections, each, facts.owner) for each in addresses], run)
 
 
-def test_a_right_that_was_lost_is_not_answered_by_any_server(served: Served) -> None:
+def test_a_lost_grant_is_honoured_by_no_server(served: Served) -> None:
     pair = served.facts.pairs[0]
     assert served.owners[0].give(pair).status_code == 201
     assert all(each.may(pair) for each in served.owners)
@@ -75,7 +75,7 @@ def test_a_right_that_was_lost_is_not_answered_by_any_server(served: Served) -> 
     assert not any(each.may(pair) for each in served.owners)
 
 
-def test_a_write_after_a_loss_is_answered(served: Served) -> None:
+def test_a_write_after_a_loss_succeeds(served: Served) -> None:
     first, second = served.facts.pairs
     served.owners[0].give(first)
     served.lose()
@@ -85,7 +85,7 @@ def test_a_write_after_a_loss_is_answered(served: Served) -> None:
     assert all(each.may(second) and not each.may(first) for each in served.owners)
 
 
-def test_a_revoke_that_replaces_a_lost_entry_is_obeyed_by_every_server(served: Served) -> None:
+def test_every_server_obeys_a_revoke_that_replaces_a_lost_entry(served: Served) -> None:
     kept, lost = served.facts.pairs
     here, there = served.owners[0], served.owners[-1]
     assert here.give(kept).status_code == 201

@@ -95,34 +95,36 @@ def at_once(owners: list[Client], call: Callable[[Client], httpx.Response]) -> l
 
 @pytest.mark.parametrize("how", ["threads", "processes", "sqlite"])
 class TestARace:
-    def test_of_grants_revokes_and_checks_is_obeyed_everywhere_at_once_and_loses_nothing(
+    def test_racing_grants_and_revokes_are_obeyed_by_every_replica_and_none_is_lost(
         self, how: str, served: Served
     ) -> None:
         raced(how, served, OPERATIONS)
 
     @pytest.mark.soak
     @pytest.mark.timeout(600)
-    def test_that_goes_on_for_long_is_no_different(self, how: str, served: Served) -> None:
+    def test_a_long_race_of_grants_and_revokes_is_obeyed_by_every_replica(self, how: str, served: Served) -> None:
         raced(how, served, SOAK_OPERATIONS)
 
 
 @pytest.mark.parametrize("how", ["threads", "sqlite"])
 class TestTwoClientsAtOnce:
-    def test_cannot_both_have_one_name(self, owners: list[Client]) -> None:
+    def test_two_concurrent_clients_cannot_both_create_one_name(self, owners: list[Client]) -> None:
         for number in range(10):
             body = {"name": f"same{number}"}
             answers = at_once(owners, lambda owner, body=body: owner.send("POST", "/api/v1/databases", body))
 
             assert sorted(each.status_code for each in answers) == [201, 409]
 
-    def test_are_answered_alike_where_they_send_one_request_twice(self, served: Served, owners: list[Client]) -> None:
+    def test_two_concurrent_requests_with_one_idempotency_key_get_the_same_answer(
+        self, served: Served, owners: list[Client]
+    ) -> None:
         for number, pair in enumerate(served.facts.pairs):
             answers = at_once(owners, lambda owner, pair=pair, key=f"key-{number}": owner.give(pair, key))
 
             assert [each.status_code for each in answers] == [201, 201]
             assert len({each.json()["revision"] for each in answers}) == 1
 
-    def test_see_a_token_die_everywhere_when_it_is_revoked(self, served: Served, owners: list[Client]) -> None:
+    def test_a_revoked_token_is_refused_by_every_replica_at_once(self, served: Served, owners: list[Client]) -> None:
         here, there = owners[0], owners[-1]
         for pair in served.facts.pairs:
             user = Client(there.http, there.address, pair.token)

@@ -107,7 +107,7 @@ def _wait(owner: Owner, runs: list[str]) -> None:
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_kills_at_random_moments_leave_every_run_and_every_table_as_they_would_be(owner: Owner) -> None:
+def test_every_run_and_table_ends_as_expected_after_random_kills(owner: Owner) -> None:
     survived(owner, sorted(set(KILLS)), seed=3)
 
 
@@ -115,7 +115,7 @@ def test_kills_at_random_moments_leave_every_run_and_every_table_as_they_would_b
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_many_kills_do_no_more_harm(owner: Owner, seed: int) -> None:
+def test_every_run_and_table_ends_as_expected_after_many_random_kills(owner: Owner, seed: int) -> None:
     chance = random.Random(16 + seed)  # noqa: S311 (a test's)
     kills = [chance.choice(KILLS) for _ in range(SOAK_KILLS)]
     survived(owner, kills, seed=4 + seed)

@@ -26,7 +26,7 @@ class SlowEngine:
         return Engine(models, facts)
 
 
-def test_is_as_new_as_whoever_asks_for_it_when_that_is_later_than_what_was_read_for_another() -> None:
+def test_an_opened_log_is_as_new_as_the_latest_request_for_it() -> None:
     stores, slow = FakeStores(shared=True), SlowEngine()
     stores.log(small_organization.ROOT).write(*small_organization.PEOPLE, *small_organization.THINGS)
     organizations = Organizations(stores, small_organization.MODELS, lambda: small_organization.NOW, slow)

@@ -123,7 +123,7 @@ def is_unavailable(answer: httpx.Response) -> bool:
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_nothing_is_answered_or_acknowledged_in_trouble_and_all_is_as_before_after_it(
+def test_every_call_is_unavailable_during_store_trouble_and_no_change_is_lost(
     deployed: Deployed, server: OwnServer, trouble: str
 ) -> None:
     require_survival(deployed, server, trouble)
@@ -132,9 +132,7 @@ def test_nothing_is_answered_or_acknowledged_in_trouble_and_all_is_as_before_aft
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_trouble_that_comes_again_and_again_is_survived_each_time(
-    deployed: Deployed, server: OwnServer, trouble: str
-) -> None:
+def test_the_server_survives_repeated_trouble_of_its_store(deployed: Deployed, server: OwnServer, trouble: str) -> None:
     acknowledged = 0
     for _ in range(SOAK_ROUNDS):
         time.sleep(READY_FOR)  # so long an answer of `/readyz` about the store is good
@@ -172,7 +170,7 @@ def require_survival(deployed: Deployed, server: OwnServer, trouble: str) -> int
     return len(told.written)
 
 
-def test_a_change_is_refused_while_the_server_takes_no_writes_and_nothing_allowed_is_out_of_date(
+def test_a_change_is_refused_and_reads_are_current_while_the_store_is_read_only(
     deployed: Deployed, server: OwnServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     owner, pair = deployed.owner, deployed.facts.pairs[0]

@@ -69,21 +69,21 @@ class TestHonestRows:
         assert read(written).equals(table)
         assert len(written) >= table.nbytes
 
-    def test_a_table_without_columns_passes(self, pool: Parsers) -> None:
+    def test_a_table_without_columns_is_accepted(self, pool: Parsers) -> None:
         assert read(pool.rewrite(stream(pa.table({})))[0]).num_columns == 0
 
-    def test_several_batches_and_equal_column_names_pass(self, pool: Parsers) -> None:
+    def test_several_batches_and_equal_column_names_are_accepted(self, pool: Parsers) -> None:
         batch = pa.record_batch([pa.array([1]), pa.array(["x"])], names=["a", "a"])
         table = pa.Table.from_batches([batch, batch])
 
         assert read(pool.rewrite(stream(table))[0]).equals(table)
 
-    def test_many_streams_come_back_in_their_order(self, pool: Parsers) -> None:
+    def test_many_streams_are_returned_in_their_order(self, pool: Parsers) -> None:
         sent = [column(pa.array([each])) for each in range(50)]
 
         assert [read(each)["c"][0].as_py() for each in pool.rewrite(*sent)] == list(range(50))
 
-    def test_only_the_metadata_that_spark_reads_is_kept(self, pool: Parsers) -> None:
+    def test_metadata_that_spark_does_not_read_is_removed(self, pool: Parsers) -> None:
         binary = pa.field("metadata", pa.binary(), metadata={"variant": "true", "other": "x", "srid": "1); DROP"})
         fields = [pa.field("v", pa.struct([binary]), metadata={"CURRENT_DEFAULT": "session_user()"})]
         empty = pa.schema(fields, metadata={"pandas": "{}"}).empty_table()
@@ -94,7 +94,7 @@ class TestHonestRows:
         assert schema.field("v").metadata is None
         assert schema.field("v").type.field(0).metadata == {b"variant": b"true"}
 
-    def test_rows_outside_a_slice_do_not_go_on(self, pool: Parsers) -> None:
+    def test_rows_outside_a_slice_are_not_passed_on(self, pool: Parsers) -> None:
         assert b"secret" not in pool.rewrite(column(ORDINARY["a slice"]))[0]
 
 
@@ -211,7 +211,7 @@ class TestForgedRows:
         with pytest.raises(OversizedInputError):
             pool.rewrite(bomb)
 
-    def test_one_buffer_for_many_columns_is_counted_for_each(self, pool: Parsers) -> None:
+    def test_a_buffer_that_many_columns_share_is_counted_for_each_column(self, pool: Parsers) -> None:
         """Columns that lie over each other make a few megabytes into gigabytes once they are written apart."""
         values = pa.array(range(500_000))
         sent = bytearray(stream(pa.table({f"c{each}": values for each in range(60)})))
@@ -231,7 +231,7 @@ PASSED_AS_THEY_ARE = ("no end", "bytes behind the end", "two streams")
 
 class TestRowsThatAreReadAsTheyAre:
     @pytest.mark.parametrize("what", ORDINARY)
-    def test_ordinary_rows_pass(self, what: str) -> None:
+    def test_ordinary_rows_are_valid(self, what: str) -> None:
         require_valid_arrow(column(ORDINARY[what]))
 
     @pytest.mark.parametrize("what", [each for each in (*FORGED, *OVERSIZED) if each not in PASSED_AS_THEY_ARE])
@@ -247,7 +247,7 @@ class TestRowsThatAreReadAsTheyAre:
             with pytest.raises(UnreadableInputError, match="compressed"):
                 require_valid_arrow(data)
 
-    def test_rows_of_an_older_version_are_refused_as_arrow_unpacks_what_they_name_elsewhere(self) -> None:
+    def test_rows_of_an_older_arrow_version_are_refused(self) -> None:
         older = pa.ipc.IpcWriteOptions(metadata_version=pa.ipc.MetadataVersion.V4)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, pa.schema({"c": pa.int64()}), options=older) as writer:
@@ -290,7 +290,7 @@ def edited(data: bytes, edits: list[tuple[int, int]], longs: list[tuple[int, int
 class TestWhateverIsSent:
     @SLOW
     @given(what=st.sampled_from(sorted(ORDINARY)), edits=EDITS, longs=LONGS)
-    def test_the_answer_is_a_refusal_or_valid_rows(
+    def test_an_edited_stream_is_refused_or_rewritten_to_valid_rows(
         self, pool: Parsers, what: str, edits: list[tuple[int, int]], longs: list[tuple[int, int]]
     ) -> None:
         """Whatever bytes are sent, they are refused, or what goes on is valid and reads the same once more."""
@@ -304,7 +304,7 @@ class TestWhateverIsSent:
 
     @SLOW
     @given(what=st.sampled_from(sorted(ORDINARY)), edits=EDITS, longs=LONGS)
-    def test_what_is_read_as_it_is_holds_only_its_own_values(
+    def test_rows_that_pass_validation_can_be_read(
         self, what: str, edits: list[tuple[int, int]], longs: list[tuple[int, int]]
     ) -> None:
         data = edited(column(ORDINARY[what]), edits, longs)
@@ -317,7 +317,7 @@ class TestWhateverIsSent:
 
     @SLOW
     @given(data=st.binary(max_size=200))
-    def test_bytes_without_a_form_are_refused(self, pool: Parsers, data: bytes) -> None:
+    def test_arbitrary_bytes_are_refused(self, pool: Parsers, data: bytes) -> None:
         with pytest.raises(UntrustedInputError):
             pool.rewrite(data)
 

@@ -36,7 +36,7 @@ def names(pool: BlockingPool, *paths: str, owner: str = "ann") -> list[str]:
     return [each.path for answer in answers for each in unpack_manifests(answer)]
 
 
-def test_nothing_is_started_before_the_first_document() -> None:
+def test_no_process_is_started_before_the_first_document() -> None:
     assert BlockingPool().launcher_pid is None
 
 
@@ -86,7 +86,7 @@ def test_a_parser_that_needs_too_much_memory_is_ended() -> None:
     pool.close()
 
 
-def test_few_documents_wait_so_that_threads_are_left_for_other_requests() -> None:
+def test_waiting_documents_of_one_owner_are_bounded() -> None:
     pool = BlockingPool()
     names(pool, "a")
 

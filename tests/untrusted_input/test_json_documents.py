@@ -24,7 +24,7 @@ def test_a_document_keeps_its_values(value: Any) -> None:
     assert json.loads(rewrite_json(json.dumps(value).encode())) == value
 
 
-def test_a_document_is_read_within_the_same_bounds() -> None:
+def test_reading_a_document_enforces_the_bounds_of_rewriting() -> None:
     assert read_json(b'{"a": [1, null]}') == {"a": [1, None]}
     with pytest.raises(UnreadableInputError):
         read_json(b'{"a": 1, "a": 2}')
@@ -55,7 +55,7 @@ def test_any_bytes_are_refused_or_rewritten(data: bytes) -> None:
         '{"a": 1}'.encode("utf-16"),
     ],
 )
-def test_what_readers_would_read_differently_is_refused(document: bytes) -> None:
+def test_a_document_that_parsers_would_read_differently_is_refused(document: bytes) -> None:
     with pytest.raises(UnreadableInputError, match="not valid JSON"):
         rewrite_json(document)
 

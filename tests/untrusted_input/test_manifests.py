@@ -156,7 +156,7 @@ class TestEqualReadings:
         version=st.sampled_from([1, 2]),
         codec=st.sampled_from(["null", "deflate", "zstandard"]),
     )
-    def test_manifests_that_pyiceberg_writes(
+    def test_manifests_of_pyiceberg_are_read_as_pyiceberg_reads_them(
         self, tmp_path_factory: pytest.TempPathFactory, written: list[ManifestEntry], version: int, codec: str
     ) -> None:
         path = str(tmp_path_factory.getbasetemp() / "m.avro")
@@ -172,7 +172,7 @@ class TestEqualReadings:
         version=st.sampled_from([1, 2]),
         codec=st.sampled_from(["null", "deflate", "zstandard"]),
     )
-    def test_manifest_lists_that_pyiceberg_writes(
+    def test_manifest_lists_of_pyiceberg_are_read_as_pyiceberg_reads_them(
         self, tmp_path_factory: pytest.TempPathFactory, written: list[ManifestFile], version: Any, codec: Any
     ) -> None:
         path = str(tmp_path_factory.getbasetemp() / "l.avro")
@@ -184,7 +184,7 @@ class TestEqualReadings:
         same_list_as_pyiceberg(path)
 
     @pytest.mark.parametrize("name", sorted(each.name for each in FIXTURES.glob("*.avro")))
-    def test_files_that_spark_wrote(self, name: str) -> None:
+    def test_manifests_of_spark_are_read_as_pyiceberg_reads_them(self, name: str) -> None:
         path = FIXTURES / name
         if name.startswith("list"):
             same_list_as_pyiceberg(str(path))
@@ -192,7 +192,7 @@ class TestEqualReadings:
             manifest = ManifestFile.from_args(manifest_path=str(path), partition_spec_id=0, sequence_number=3)
             same_as_pyiceberg(manifest, path.read_bytes())
 
-    def test_version_3_has_first_row_ids_and_deletion_vectors(self) -> None:
+    def test_first_row_ids_and_deletion_vectors_of_version_3_are_read(self) -> None:
         data = record(*(field(id, str(id), type) for id, type in FILE.items()), *_optional(142, 144, 145))
         schema = record(field(0, "status", "int"), field(2, "data_file", data))
         values = file_values("p") + b"".join(number(1) + number(each) for each in (5, 6, 7))
@@ -205,7 +205,7 @@ class TestEqualReadings:
         assert {id: found[2][id] for id in (142, 144, 145)} == {142: 5, 144: 6, 145: 7}
         assert first[520] == 9
 
-    def test_partition_values_of_every_type(self, tmp_path: Path) -> None:
+    def test_partition_values_of_every_type_are_read(self, tmp_path: Path) -> None:
         types = [BooleanType(), DateType(), DecimalType(9, 2), DoubleType(), TimestamptzType(), UUIDType()]
         schema = Schema(*(NestedField(id, f"c{id}", type) for id, type in enumerate(types, 1)))
         spec = PartitionSpec(*(PartitionField(id, 999 + id, IdentityTransform(), f"c{id}") for id in range(1, 7)))
@@ -314,10 +314,10 @@ class TestIdentities:
             {"sort_order_id": 1},
         ],
     )
-    def test_another_value_is_another_identity(self, tmp_path: Path, other: dict[str, Any]) -> None:
+    def test_another_value_changes_the_identity(self, tmp_path: Path, other: dict[str, Any]) -> None:
         assert self._identity(tmp_path) != self._identity(tmp_path, **other)
 
-    def test_another_file_that_all_deletes_refer_to_is_another_identity(self) -> None:
+    def test_another_referenced_data_file_changes_the_identity(self) -> None:
         data = record(*(field(id, str(id), type) for id, type in FILE.items()), field(143, "f", ["null", "string"]))
         schema = record(field(0, "status", "int"), field(2, "data_file", data))
 

@@ -149,7 +149,7 @@ class TestMalformedFiles:
         with pytest.raises(UnreadableInputError, match="format, status or content"):
             read_manifest(avro(schema, 1, data))
 
-    def test_a_partition_field_has_no_id_of_another_field(self) -> None:
+    def test_a_partition_field_with_an_invalid_id_or_type_is_refused(self) -> None:
         for inner in (
             field(100, "a", "int"),
             field(1000, "a", record()),
@@ -208,13 +208,13 @@ class TestAnswers:
     @pytest.mark.parametrize(
         "answer", [b"a", b"\xff" * 200, bytes(53) + b"\xff", (1 << 31).to_bytes(4, "big") + bytes(60)]
     )
-    def test_an_answer_of_another_form_is_refused(self, answer: bytes) -> None:
+    def test_a_malformed_answer_of_a_parser_is_refused(self, answer: bytes) -> None:
         for unpack in (unpack_manifests, unpack_files):
             with pytest.raises(UnreadableInputError):
                 list(unpack(answer))
 
     @given(answer=st.binary(max_size=300))
-    def test_any_answer_is_refused_or_read(self, answer: bytes) -> None:
+    def test_any_answer_of_a_parser_is_refused_or_read(self, answer: bytes) -> None:
         for unpack in (unpack_manifests, unpack_files):
             with suppress(UnreadableInputError):
                 list(unpack(answer))

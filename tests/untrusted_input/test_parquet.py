@@ -59,16 +59,16 @@ def written(folder: Path, table: pa.Table, **options: Any) -> Path:
     ],
     ids=str,
 )
-def test_what_pyarrow_writes_passes(tmp_path: Path, compression: str, options: dict[str, Any]) -> None:
+def test_a_file_of_pyarrow_is_accepted(tmp_path: Path, compression: str, options: dict[str, Any]) -> None:
     check(written(tmp_path, TABLE, compression=compression, **options))
 
 
 @pytest.mark.parametrize("table", [TABLE.slice(0, 0), pa.table({"n": pa.array([], pa.null())})], ids=["typed", "null"])
-def test_a_file_without_rows_passes(tmp_path: Path, table: pa.Table) -> None:
+def test_a_file_without_rows_is_accepted(tmp_path: Path, table: pa.Table) -> None:
     check(written(tmp_path, table))
 
 
-def test_long_statistics_pass(tmp_path: Path) -> None:
+def test_a_file_with_long_statistics_is_accepted(tmp_path: Path) -> None:
     check(written(tmp_path, pa.table({"s": ["a" * 200_000]}), use_dictionary=False))
 
 
@@ -136,7 +136,7 @@ def test_metadata_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, na
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_metadata_that_lies_is_refused(tmp_path: Path, name: str, change: Callable[[bytes], bytes]) -> None:
+def test_forged_metadata_is_refused(tmp_path: Path, name: str, change: Callable[[bytes], bytes]) -> None:
     del name
     table = pa.table(
         {"n": pa.array(range(10), pa.int64())}, schema=pa.schema([pa.field("n", pa.int64(), nullable=False)])
@@ -185,7 +185,7 @@ def footer(data: bytes) -> bytes:
     return b"PAR1" + data + struct.pack("<I", len(data)) + b"PAR1"
 
 
-def test_a_page_whose_bytes_say_another_size_than_its_header_is_refused(tmp_path: Path) -> None:
+def test_a_page_with_another_size_than_its_header_states_is_refused(tmp_path: Path) -> None:
     table = pa.table({"n": [7] * 1000})
     file = written(tmp_path, table, compression="snappy", use_dictionary=False, write_statistics=False)
     check(file)
@@ -234,7 +234,7 @@ def test_a_process_checks_the_file_that_it_is_handed(pool: BlockingPool, tmp_pat
         pool.rewrite("ann", b"parquet", (b"",), at_no_charge)
 
 
-def test_a_footer_that_takes_too_much_ends_its_process_alone(tmp_path: Path, pool: BlockingPool) -> None:
+def test_a_footer_that_exceeds_the_limits_ends_its_own_process_only(tmp_path: Path, pool: BlockingPool) -> None:
     # A list of a million empty structs, each a dictionary of Python's.
     count = 1_000_000
     (tmp_path / "a.parquet").write_bytes(

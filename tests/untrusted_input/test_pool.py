@@ -116,7 +116,7 @@ class TooMuchError(Exception):
 class TestSizesOfAnswers:
     """A stream of a few thousand bytes can be rows of many megabytes."""
 
-    def test_are_charged_one_by_one_so_that_nothing_is_rewritten_past_the_bound(self, pool: Parsers) -> None:
+    def test_answers_are_charged_one_by_one_up_to_the_bound(self, pool: Parsers) -> None:
         zeros = stream(pa.table({"i": np.zeros(1_000_000, "int64")}), compression="zstd")
         charged: list[int] = []
 
@@ -132,7 +132,7 @@ class TestSizesOfAnswers:
         assert len(charged) == 3
         assert min(charged) > 7 * MEBIBYTE
 
-    def test_are_charged_before_an_answer_is_read(self) -> None:
+    def test_the_size_of_an_answer_is_charged_before_it_is_read(self) -> None:
         def charge(size: int) -> None:
             assert size == 100 * MEBIBYTE
             raise TooMuchError
@@ -144,7 +144,7 @@ class TestSizesOfAnswers:
 
 
 class TestTurns:
-    def test_an_owner_whose_job_is_refused_is_forgotten(self) -> None:
+    def test_an_owner_of_a_refused_job_is_removed_from_the_queue(self) -> None:
         async def attempt() -> set[str]:
             turns = Turns(1, 1, 1, 1, lambda: ParsersBusyError("busy"))
             async with turns.turn("ann"):
@@ -156,7 +156,7 @@ class TestTurns:
 
         assert asyncio.run(attempt()) == {"ann"}
 
-    def test_a_job_that_is_refused_hears_it_in_the_words_of_its_kind(self) -> None:
+    def test_a_refused_job_raises_the_error_of_its_queue(self) -> None:
         async def attempt() -> None:
             turns = Turns(1, 1, 1, 1, lambda: ValueError("too many pages"))
             async with turns.turn("ann"), turns.turn("bob"):
@@ -165,7 +165,7 @@ class TestTurns:
         with pytest.raises(ValueError, match="too many pages"):
             asyncio.run(attempt())
 
-    def test_one_owner_does_not_hold_every_parser(self) -> None:
+    def test_an_owner_with_a_hanging_parser_does_not_block_other_owners(self) -> None:
         """A principal whose parser hangs waits for it alone."""
 
         async def attempt(running: Parsers) -> bytes:
@@ -249,7 +249,7 @@ class TestLyingParsers:
             ANSWER_HEAD.pack(ParserOutcome.REWRITTEN, 100) + b"short",
         ],
     )
-    def test_an_answer_without_a_form_is_refused(self, answer: bytes) -> None:
+    def test_a_malformed_answer_is_refused(self, answer: bytes) -> None:
         with parsers() as running:
             running.pool._launcher = LyingLauncher(answer)
             with pytest.raises(UnreadableInputError, match="could not be read"):
@@ -294,7 +294,7 @@ class TestRestrictions:
         assert score.strip() == "1000"
 
     @root
-    def test_a_parser_has_seen_no_other_job(self, pool: Parsers) -> None:
+    def test_a_parser_has_no_data_of_another_job_in_its_memory(self, pool: Parsers) -> None:
         """What one client sent is not in the process that reads what another client sent."""
         secret = b"a secret of ann, " * 1000
         pool.rewrite(column(pa.array([secret])))

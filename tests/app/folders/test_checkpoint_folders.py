@@ -24,7 +24,7 @@ def test_checkpoints_of_an_earlier_version_are_moved_into_their_organizations_fo
     assert (moved / "0" / "offsets").is_dir()
 
 
-def test_a_deployment_without_checkpoints_gets_no_folder_of_them(tmp_path: Path) -> None:
+def test_a_deployment_without_checkpoints_gets_no_checkpoint_folder(tmp_path: Path) -> None:
     with world_in(tmp_path) as world:
         move_checkpoints(tmp_path / "checkpoints", world.deployment.organizations)
 

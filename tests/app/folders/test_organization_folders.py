@@ -20,7 +20,7 @@ def scratch(tmp_path: Path) -> Path:
     return folder
 
 
-def test_removes_the_folders_from_which_another_process_deletes_files(tmp_path: Path, scratch: Path) -> None:
+def test_folders_are_removed_while_another_process_deletes_their_files(tmp_path: Path, scratch: Path) -> None:
     files = create_files(scratch, 600)
 
     call_at_once([lambda: delete_files(reversed(files)), OrganizationFolders(tmp_path, ID).remove])
@@ -28,7 +28,7 @@ def test_removes_the_folders_from_which_another_process_deletes_files(tmp_path: 
     assert not (tmp_path / "scratch" / ID).exists()
 
 
-def test_removes_the_folders_in_which_another_process_still_writes(tmp_path: Path, scratch: Path) -> None:
+def test_folders_are_removed_while_another_process_writes_files(tmp_path: Path, scratch: Path) -> None:
     create_files(scratch, 300)
 
     def write() -> None:
@@ -41,7 +41,7 @@ def test_removes_the_folders_in_which_another_process_still_writes(tmp_path: Pat
     assert not (tmp_path / "scratch" / ID).exists()
 
 
-def test_measures_the_folders_from_which_another_process_deletes_files(tmp_path: Path, scratch: Path) -> None:
+def test_folders_are_measured_while_another_process_deletes_their_files(tmp_path: Path, scratch: Path) -> None:
     (scratch / "kept").write_bytes(b"12345")
     files = create_files(scratch, 600)
     sizes = list[int]()
@@ -51,7 +51,7 @@ def test_measures_the_folders_from_which_another_process_deletes_files(tmp_path:
     assert sizes == [5]
 
 
-def test_leaves_the_target_of_a_link_alone(tmp_path: Path) -> None:
+def test_the_target_of_a_link_is_not_removed(tmp_path: Path) -> None:
     target = tmp_path / "elsewhere"
     target.mkdir()
     (tmp_path / "scratch").mkdir()

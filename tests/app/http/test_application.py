@@ -9,17 +9,17 @@ import pytest
 
 from headgate.facts.caller import Caller
 from headgate.spark.sessions.signature import sign
-from tests.app.deployment_harness import KEY, World, world_in
+from tests.app.deployment_harness import KEY, DeploymentHarness, world_in
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def world(tmp_path: Path) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path) as opened:
         yield opened
 
 
 class TestTokens:
-    def test_nobody_without_a_token_learns_anything(self, world: World) -> None:
+    def test_a_request_without_a_valid_token_is_refused(self, world: DeploymentHarness) -> None:
         for path in ("/me", "/users", "/groups", "/resources", "/assignments", "/audit", "/pipelines", "/tokens"):
             for headers in ({}, {"authorization": "Bearer hgt.t_x.y"}, {"authorization": "Basic eDp5"}):
                 answer = world.http.get(f"/api/v1{path}", headers=headers)
@@ -27,7 +27,7 @@ class TestTokens:
                 assert answer.status_code == 401
                 assert answer.headers["content-type"] == "application/problem+json"
 
-    def test_a_secret_is_shown_once_and_kept_as_a_hash(self, world: World) -> None:
+    def test_a_token_secret_is_shown_once_and_stored_as_a_hash(self, world: DeploymentHarness) -> None:
         token = world.tokens["owner"]
 
         database = world.deployment.settings.folder / "headgate.db"
@@ -36,27 +36,27 @@ class TestTokens:
         assert token.split(".")[2].encode() not in everything
         assert "hash" not in json.dumps(world.call("owner", "GET", "/tokens").json())
 
-    def test_a_revoked_token_is_dead_at_once(self, world: World) -> None:
+    def test_a_revoked_token_is_refused_at_once(self, world: DeploymentHarness) -> None:
         world.add("vic")
         token = world.call("vic", "GET", "/tokens").json()["items"][0]["id"]
 
         assert world.call("vic", "DELETE", f"/tokens/{token}").status_code == 200
         assert world.call("vic", "GET", "/me").status_code == 401
 
-    def test_somebody_who_left_has_no_token_left(self, world: World) -> None:
+    def test_a_token_of_a_deleted_user_is_refused(self, world: DeploymentHarness) -> None:
         world.add("vic")
 
         assert world.call("owner", "DELETE", "/users/vic").status_code == 200
         assert world.call("vic", "GET", "/me").status_code == 401
 
-    def test_an_admin_cannot_act_as_an_owner(self, world: World) -> None:
+    def test_an_admin_cannot_issue_a_token_for_an_owner(self, world: DeploymentHarness) -> None:
         world.add("adi", "admin")
 
         answer = world.call("adi", "POST", "/tokens", {"principal": "owner"})
 
         assert answer.status_code == 403
 
-    def test_a_member_issues_tokens_for_nobody_else(self, world: World) -> None:
+    def test_a_member_can_issue_tokens_for_their_own_account_only(self, world: DeploymentHarness) -> None:
         world.add("vic")
         world.add("sam")
 
@@ -75,7 +75,9 @@ class TestHiddenAndMissing:
             ("DELETE", "/connections/{}", None),
         ],
     )
-    def test_look_the_same(self, world: World, method: str, path: str, body: dict[str, str] | None) -> None:
+    def test_a_hidden_resource_and_a_missing_one_get_the_same_answer(
+        self, world: DeploymentHarness, method: str, path: str, body: dict[str, str] | None
+    ) -> None:
         world.add("vic")
         folder = str(world.deployment.settings.folder)
         world.call("owner", "POST", "/connections", {"name": "files", "folder": folder})
@@ -89,7 +91,7 @@ class TestHiddenAndMissing:
         assert asked(hidden_name) == asked("nosuchthing")
         assert asked(hidden_name)[0] == 404
 
-    def test_lists_leave_out_what_is_hidden(self, world: World) -> None:
+    def test_lists_leave_out_hidden_resources(self, world: DeploymentHarness) -> None:
         world.add("vic")
         world.give("vic", "viewer", "lake.raw")
 
@@ -101,7 +103,7 @@ class TestHiddenAndMissing:
 
 
 class TestAssignments:
-    def test_a_revoke_counts_in_the_next_answer(self, world: World) -> None:
+    def test_a_revoked_assignment_changes_the_next_answer(self, world: DeploymentHarness) -> None:
         world.add("vic")
         ask = {"action": "database.describe", "resource": "lake.raw"}
         assert world.give("vic", "viewer", "lake.raw").status_code == 201
@@ -111,7 +113,7 @@ class TestAssignments:
 
         assert world.call("vic", "POST", "/questions", ask).status_code == 404
 
-    def test_a_manager_gives_editor_and_not_manager(self, world: World) -> None:
+    def test_a_manager_can_grant_editor_but_not_manager(self, world: DeploymentHarness) -> None:
         world.add("max")
         world.add("vic")
         world.give("max", "manager", "lake.raw")
@@ -119,7 +121,7 @@ class TestAssignments:
         assert world.give("vic", "editor", "lake.raw", by="max").status_code == 201
         assert world.give("vic", "manager", "lake.raw", by="max").status_code == 403
 
-    def test_a_refusal_says_what_would_fix_it_and_who(self, world: World) -> None:
+    def test_an_explanation_names_the_fixes_and_their_approvers(self, world: DeploymentHarness) -> None:
         world.add("vic")
         world.give("vic", "viewer", "lake.raw")
 
@@ -132,7 +134,7 @@ class TestAssignments:
             {"assignments": [{"role": "editor", "resource": "lake.raw", "approvers": ["owner"]}]}
         ]
 
-    def test_an_unknown_role_or_person_changes_nothing(self, world: World) -> None:
+    def test_an_assignment_of_an_unknown_role_or_user_changes_nothing(self, world: DeploymentHarness) -> None:
         before = world.deployment.home.control.snapshot.revision
 
         assert world.give("nobody", "viewer", "lake.raw").status_code == 404
@@ -142,7 +144,7 @@ class TestAssignments:
 
 
 class TestTheLog:
-    def test_tells_who_changed_what_and_no_names(self, world: World) -> None:
+    def test_the_audit_log_has_the_actor_of_each_change_and_stores_no_names(self, world: DeploymentHarness) -> None:
         world.add("vic")
         world.give("vic", "viewer", "lake.raw")
 
@@ -154,7 +156,7 @@ class TestTheLog:
         stored = [change for entry in world.deployment.home.store.entries() for change in entry.changes]
         assert "vic" not in repr(stored)
 
-    def test_is_for_who_may_read_the_audit(self, world: World) -> None:
+    def test_the_audit_log_is_refused_to_a_member(self, world: DeploymentHarness) -> None:
         world.add("vic")
 
         assert world.call("vic", "GET", "/audit").status_code == 403
@@ -165,7 +167,9 @@ class TestPipelines:
         stream = {"name": "a", "file": "a.csv", "into": "lake.raw.a"}
         return {"kind": "source", "name": "load", "connection": "files", "streams": [stream], **changed}
 
-    def test_saving_needs_the_layer_and_the_connection(self, world: World, tmp_path: Path) -> None:
+    def test_saving_a_pipeline_needs_privileges_on_the_layer_and_the_connection(
+        self, world: DeploymentHarness, tmp_path: Path
+    ) -> None:
         world.call("owner", "POST", "/connections", {"name": "files", "folder": str(tmp_path)})
         world.add("ed")
 
@@ -178,7 +182,7 @@ class TestPipelines:
         world.give("ed", "connection_user", "files")
         assert save() == 200
 
-    def test_its_runs_use_the_rights_of_whoever_saved_it_last(self, world: World, tmp_path: Path) -> None:
+    def test_a_pipeline_runs_as_the_user_that_saved_it_last(self, world: DeploymentHarness, tmp_path: Path) -> None:
         world.call("owner", "POST", "/connections", {"name": "files", "folder": str(tmp_path)})
         world.call("owner", "PUT", "/pipelines/load", self.definition())
         world.add("ed", "admin")
@@ -197,8 +201,8 @@ class TestPipelines:
             {"name": "other"},
         ],
     )
-    def test_a_definition_that_is_not_one_is_refused_in_words(
-        self, world: World, tmp_path: Path, changed: dict[str, object]
+    def test_an_invalid_definition_is_refused_with_a_reason(
+        self, world: DeploymentHarness, tmp_path: Path, changed: dict[str, object]
     ) -> None:
         world.call("owner", "POST", "/connections", {"name": "files", "folder": str(tmp_path)})
 
@@ -207,10 +211,10 @@ class TestPipelines:
         assert answer.status_code == 422
         assert answer.json()["detail"]
 
-    def test_what_is_no_pipeline_has_no_definition(self, world: World) -> None:
+    def test_a_resource_that_is_no_pipeline_has_no_definition(self, world: DeploymentHarness) -> None:
         assert world.call("owner", "GET", "/pipelines/lake").status_code == 404
 
-    def test_a_run_waits_in_the_queue_for_a_worker(self, world: World, tmp_path: Path) -> None:
+    def test_a_run_waits_in_the_queue_for_a_worker(self, world: DeploymentHarness, tmp_path: Path) -> None:
         world.call("owner", "POST", "/connections", {"name": "files", "folder": str(tmp_path)})
         world.call("owner", "PUT", "/pipelines/load", self.definition())
 
@@ -223,7 +227,13 @@ class TestPipelines:
 
 class TestTheGuardsDoor:
     def asked(
-        self, world: World, caller: Caller, needs: list[object], *, key: bytes = KEY, operation: str | None = None
+        self,
+        world: DeploymentHarness,
+        caller: Caller,
+        needs: list[object],
+        *,
+        key: bytes = KEY,
+        operation: str | None = None,
     ) -> object:
         handle = world.sessions.open(caller, "s")
         body = json.dumps({"needs": needs, "operation": operation}).encode()
@@ -236,7 +246,7 @@ class TestTheGuardsDoor:
         answer = world.http.post("/guard/v1/decide", content=body, headers=headers)
         return answer.json() if answer.status_code == 200 else answer.status_code
 
-    def test_answers_the_driver_about_its_sessions(self, world: World) -> None:
+    def test_the_guard_endpoint_answers_a_driver_about_its_sessions(self, world: DeploymentHarness) -> None:
         need = {"action": "database.describe", "object": ["lake", "raw"]}
         world.add("vic")
 
@@ -245,7 +255,9 @@ class TestTheGuardsDoor:
         assert refused["allowed"] is False  # type: ignore[index]
         assert "lake.raw" in refused["message"]  # type: ignore[index]
 
-    def test_keeps_what_an_operation_was_allowed_and_says_for_whom(self, world: World) -> None:
+    def test_the_guard_endpoint_records_allowed_operations_and_returns_the_principal(
+        self, world: DeploymentHarness
+    ) -> None:
         works = world.sparks.of(world.deployment.home).works
         need = {"action": "database.describe", "object": ["lake", "raw"]}
         world.add("vic")
@@ -256,7 +268,7 @@ class TestTheGuardsDoor:
 
         assert len(works) == 1
 
-    def test_keeps_what_a_followed_operation_was_allowed(self, world: World) -> None:
+    def test_the_guard_endpoint_records_the_needs_of_a_followed_operation(self, world: DeploymentHarness) -> None:
         followed = world.sparks.followed.follow("followed")
         need = {"action": "database.describe", "object": ["lake", "raw"]}
         world.add("vic")
@@ -266,13 +278,13 @@ class TestTheGuardsDoor:
         assert followed.refusal(world.caller("owner")) is None
         assert "lake.raw" in str(followed.refusal(world.caller("vic")))
 
-    def test_answers_nobody_else(self, world: World) -> None:
+    def test_the_guard_endpoint_refuses_a_caller_without_the_key(self, world: DeploymentHarness) -> None:
         need = {"action": "database.describe", "object": ["lake", "raw"]}
 
         assert self.asked(world, world.caller("owner"), [need], key=b"x" * 32) == 401
         assert world.http.post("/guard/v1/decide", json={"needs": [need]}).status_code == 401
 
-    def test_refuses_what_it_does_not_understand(self, world: World) -> None:
+    def test_the_guard_endpoint_refuses_malformed_and_unknown_needs(self, world: DeploymentHarness) -> None:
         owner = world.caller("owner")
 
         assert self.asked(world, owner, [{"action": "table.select"}]) == 422
@@ -280,7 +292,7 @@ class TestTheGuardsDoor:
         unknown = self.asked(world, owner, [{"action": "table.fly", "object": ["lake", "raw", "t"]}])
         assert unknown["allowed"] is False  # type: ignore[index]
 
-    def test_a_path_is_nobodys_outside_a_run(self, world: World, tmp_path: Path) -> None:
+    def test_a_path_cannot_be_read_outside_a_run(self, world: DeploymentHarness, tmp_path: Path) -> None:
         answer = self.asked(world, world.caller("owner"), [{"action": "path.read", "path": str(tmp_path)}])
 
         assert answer["allowed"] is False  # type: ignore[index]

@@ -45,14 +45,14 @@ def one(server: Serving, folder: Path) -> object:
 
 
 class TestWhileItServes:
-    def test_a_second_server_on_the_folder_refuses(self, server: Serving, folder: Path) -> None:
+    def test_a_second_server_on_the_same_data_folder_is_refused(self, server: Serving, folder: Path) -> None:
         second = headgate("serve", "--data", str(folder), "--api-port", "0", "--spark-port", "0")
 
         assert second.returncode == 1
         assert str(server.process.pid) in second.stderr
         assert second.stderr.count("\n") == 1
 
-    def test_a_port_in_use_is_one_sentence(self, tmp_path: Path) -> None:
+    def test_an_occupied_api_port_is_reported_in_one_line(self, tmp_path: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
 
@@ -62,7 +62,7 @@ class TestWhileItServes:
         assert str(port) in refused.stderr
         assert refused.stderr.count("\n") == 1
 
-    def test_the_spark_port_in_use_is_one_sentence_and_leaves_no_jvm(self, tmp_path: Path) -> None:
+    def test_an_occupied_spark_port_is_reported_in_one_line(self, tmp_path: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
 
@@ -72,7 +72,7 @@ class TestWhileItServes:
         assert str(port) in refused.stderr
         assert refused.stderr.count("\n") == 1
 
-    def test_the_death_of_the_driver_is_said_and_mended(self, server: Serving, folder: Path) -> None:
+    def test_a_killed_driver_is_reported_and_started_again(self, server: Serving, folder: Path) -> None:
         jvm = server.jvm()
         assert one(server, folder) == [[1]]
 
@@ -90,7 +90,9 @@ class TestTheEnd:
     """After the others: it ends the module's server."""
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-    def test_leaves_no_jvm_and_can_be_started_again(self, server: Serving, folder: Path, number: int) -> None:
+    def test_a_server_that_ends_leaves_no_jvm_and_can_be_started_again(
+        self, server: Serving, folder: Path, number: int
+    ) -> None:
         if server.process.poll() is not None:
             again = Serving(folder)
             again.until_ready()

@@ -10,27 +10,27 @@ from headgate.app.http.middleware import ServedApp, build_front
 from headgate.control.identity.tokens import RevokeToken
 from headgate.control.kernel.ports import StoreError
 from headgate.endpoints.http.limits import Limits
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.endpoints.http.asgi_client import asks
 
 FAR = ("192.0.2.7", 5)
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("fronted")) as opened:
         opened.add("vic")
         yield opened
 
 
-def front(world: World, **limits: float) -> ServedApp:
+def front(world: DeploymentHarness, **limits: float) -> ServedApp:
     """Return the endpoints as they are served, with these limits."""
     settings = replace(world.deployment.settings, limits=replace(Limits(), **limits))
     return build_front(world.app, replace(world.deployment, settings=settings), world.sparks.caller)
 
 
 class TestARate:
-    def test_is_the_callers_whatever_they_come_with(self, world: World) -> None:
+    def test_a_token_and_a_session_of_one_caller_share_one_rate_limit(self, world: DeploymentHarness) -> None:
         here = asks(front(world, principal_rate=0.001, address_rate=0, burst_seconds=2000).app, client=FAR)
         handle = world.sessions.open(world.caller("vic"), "s-1")
         with_token, with_session = ({"authorization": f"Bearer {each}"} for each in (world.tokens["vic"], handle))
@@ -42,14 +42,16 @@ class TestARate:
         assert (first, second == 429, third) == (200, False, 429)
 
     @pytest.mark.parametrize("secret", ["", "Bearer hgs_nobody", "Bearer hgt.no.body", "Bearer x", "Basic eDp5"])
-    def test_of_nobody_is_their_addresses(self, world: World, secret: str) -> None:
+    def test_an_unauthenticated_caller_is_limited_by_address(self, world: DeploymentHarness, secret: str) -> None:
         here = asks(front(world, principal_rate=0, address_rate=0.001, burst_seconds=1000).app, client=FAR)
 
         statuses = [here("GET", "/api/v1/me", headers={"authorization": secret}).status_code for _ in range(2)]
 
         assert statuses == [401, 429]
 
-    def test_and_the_larger_bounds_of_bodies_are_not_of_a_token_that_was_revoked(self, world: World) -> None:
+    def test_a_revoked_token_gets_the_rate_and_body_limits_of_an_unauthenticated_caller(
+        self, world: DeploymentHarness
+    ) -> None:
         here = asks(front(world, principal_rate=0, address_rate=0.001, burst_seconds=1000).app, client=FAR)
         world.add("gone")
         known = {"authorization": f"Bearer {world.tokens['gone']}"}
@@ -65,7 +67,7 @@ class TestARate:
 
 
 class TestTheMetrics:
-    def test_tell_what_the_core_has_done(self, world: World) -> None:
+    def test_the_metrics_count_decisions_appends_and_the_revision(self, world: DeploymentHarness) -> None:
         here = asks(front(world).app)
         question = {"action": "lake.create_database", "resource": "lake"}
         for who in ("owner", "vic"):
@@ -81,7 +83,9 @@ class TestTheMetrics:
 
 
 class TestReadiness:
-    def test_is_that_the_store_answers(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_readiness_check_fails_while_the_store_is_unavailable(
+        self, world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def gone() -> None:
             raise StoreError("the disk `/data` is gone")
 

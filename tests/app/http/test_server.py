@@ -77,27 +77,27 @@ def got(url: str) -> httpx.Response:
 
 
 class TestTheDoors:
-    def test_are_one_for_everybody_on_this_machine(self) -> None:
+    def test_a_local_server_has_one_address_for_clients_and_the_driver(self) -> None:
         with serving(settings()) as listening:
             assert listening.url == listening.inner_url == f"http://127.0.0.1:{listening.port}"
             assert got(listening.url).text == "ok"
 
     @pytest.mark.parametrize("bind", ["127.0.0.1", "127.0.0.2", "::1"])
-    def test_have_tls_for_everybody_and_none_for_the_driver(self, tmp_path: Path, bind: str) -> None:
+    def test_a_server_uses_tls_for_clients_and_none_for_the_driver(self, tmp_path: Path, bind: str) -> None:
         certificate, key = issue(tmp_path, "one")
 
         with serving(settings(bind=bind, tls_cert=certificate, tls_key=key)) as listening:
             assert (listening.url[:8], listening.inner_url[:17]) == ("https://", "http://127.0.0.1:")
             assert [got(url).text for url in (listening.url, listening.inner_url)] == ["ok", "ok"]
 
-    def test_are_on_every_address_with_one_port_where_that_is_allowed(self) -> None:
+    def test_a_server_may_listen_on_every_address_with_one_port(self) -> None:
         with serving(settings(bind="0.0.0.0", insecure_http=True)) as listening:  # noqa: S104 (the point)
             assert listening.inner_url == f"http://127.0.0.1:{listening.port}"
             assert got(f"http://127.0.0.2:{listening.port}").text == "ok"
 
 
 class TestAPort:
-    def test_that_is_taken_is_named_with_its_variable(self) -> None:
+    def test_an_occupied_port_is_reported_with_its_setting(self) -> None:
         held = HttpServer(settings())
         try:
             with pytest.raises(ServerError, match=f"port {held.port} cannot be used .* or set HEADGATE_API_PORT"):
@@ -105,13 +105,13 @@ class TestAPort:
         finally:
             held.close()
 
-    def test_is_not_taken_for_a_certificate_that_cannot_be_used(self, tmp_path: Path) -> None:
+    def test_an_unusable_certificate_is_reported_with_its_settings(self, tmp_path: Path) -> None:
         missing = tmp_path / "none"
 
         with pytest.raises(ServerError, match=r"cannot be used: .*; HEADGATE_TLS_CERT and HEADGATE_TLS_KEY name them"):
             HttpServer(settings(tls_cert=missing, tls_key=missing))
 
-    def test_a_port_gives_connections_that_send_each_part_of_an_answer_at_once(self) -> None:
+    def test_connections_of_a_server_send_each_part_of_an_answer_at_once(self) -> None:
         async def accepted() -> int:
             taken = asyncio.get_running_loop().create_future()
             opened = listen(HOST, 0, "HEADGATE_API_PORT")
@@ -129,7 +129,7 @@ class TestAPort:
 
 class TestTheEnd:
     @pytest.mark.parametrize(("lasts", "status"), [(0.3, 200), (30.0, 503)])
-    def test_waits_for_requests_that_are_under_way_and_not_for_ever(self, lasts: float, status: int) -> None:
+    def test_a_server_that_ends_waits_for_active_requests_up_to_a_limit(self, lasts: float, status: int) -> None:
         begun = threading.Event()
 
         async def slow(scope: Any, receive: Any, send: Any) -> None:
@@ -147,7 +147,9 @@ class TestTheEnd:
 
 class TestProxies:
     @pytest.mark.parametrize(("proxies", "scheme"), [((), "http"), (("127.0.0.0/8",), "https")])
-    def test_are_believed_only_where_they_are_named(self, proxies: tuple[str, ...], scheme: str) -> None:
+    def test_forwarded_headers_are_used_from_configured_proxies_only(
+        self, proxies: tuple[str, ...], scheme: str
+    ) -> None:
         seen: list[tuple[str, str]] = []
 
         async def note(scope: dict[str, object], receive: object, send: object) -> None:

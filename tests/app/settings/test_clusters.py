@@ -114,7 +114,7 @@ def refusal(work: Callable[[], object]) -> tuple[str | None, str]:
     return raised.value.getSqlState(), str(raised.value).split("JVM stacktrace")[0]
 
 
-def test_a_run_is_executed_there(scene: Scene) -> None:
+def test_a_run_is_executed_on_its_cluster(scene: Scene) -> None:
     run = scene.triggered()
 
     scene.until_ended(run, "succeeded")
@@ -124,13 +124,15 @@ def test_a_run_is_executed_there(scene: Scene) -> None:
     assert [row.total for row in scene.owner.spark.table("lake.raw.totals").collect()] == [45]
 
 
-def test_its_guard_is_there_too(session: SparkSession) -> None:
+def test_the_guard_refuses_hidden_tables_on_a_cluster(session: SparkSession) -> None:
     assert session.table("lake.raw.t").count() == 10
     assert refusal(session.table("lake.secret.s").collect)[0] == REFUSED
     assert refusal(session.table("lake.raw.linked").collect)[0] == REFUSED
 
 
-def test_executors_enter_a_database_as_their_driver_tells_them(scene: Scene, postgres: PostgresServer) -> None:
+def test_executors_connect_to_a_database_with_the_access_of_their_driver(
+    scene: Scene, postgres: PostgresServer
+) -> None:
     name, home, run = postgres.create(), scene.server.deployment.home, RunId("r-orders")
     with psycopg.connect(postgres.url(name), autocommit=True) as connection:
         connection.execute("CREATE TABLE orders AS SELECT i AS id FROM generate_series(1, 100) i")
@@ -168,7 +170,9 @@ def test_a_file_outside_its_table_is_not_read_by_executors(scene: Scene, session
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ports of a process are listed in /proc on Linux alone")
-def test_a_stranger_at_the_ports_between_driver_and_executors_gets_nothing(scene: Scene, session: SparkSession) -> None:
+def test_an_unauthenticated_process_gets_nothing_at_driver_and_executor_ports(
+    scene: Scene, session: SparkSession
+) -> None:
     assert session.table("lake.raw.t").count() == 10
     drivers = scene.server._side._drivers  # pyright: ignore[reportPrivateUsage] (its process is nobody's)
     driver, _ = drivers.get(scene.server.deployment.home, "big")
@@ -186,7 +190,7 @@ def test_a_stranger_at_the_ports_between_driver_and_executors_gets_nothing(scene
 
 @pytest.mark.soak
 @pytest.mark.skipif(sys.platform != "linux", reason="processes show their environment in /proc on Linux alone")
-def test_nothing_secret_of_the_driver_is_with_an_executor(scene: Scene, session: SparkSession) -> None:
+def test_an_executor_has_no_secret_of_its_driver(scene: Scene, session: SparkSession) -> None:
     assert session.table("lake.raw.t").count() == 10
     drivers = scene.server._side._drivers  # pyright: ignore[reportPrivateUsage] (its secrets are nobody's)
     driver, _ = drivers.get(scene.server.deployment.home, "big")
@@ -207,7 +211,7 @@ def test_nothing_secret_of_the_driver_is_with_an_executor(scene: Scene, session:
 
 
 @pytest.mark.soak
-def test_work_there_is_cut_with_the_right(scene: Scene, session: SparkSession) -> None:
+def test_a_job_on_a_cluster_is_interrupted_when_its_run_ends(scene: Scene, session: SparkSession) -> None:
     home, failed = scene.server.deployment.home, list[str]()
     begun = threading.Event()
 
@@ -236,7 +240,7 @@ def test_an_executor_that_dies_is_replaced(scene: Scene, session: SparkSession) 
 
 
 @pytest.mark.soak
-def test_without_its_master_a_run_waits_and_says_so(scene: Scene) -> None:
+def test_a_run_on_a_cluster_without_a_master_waits_and_reports_it(scene: Scene) -> None:
     scene.cluster.master.kill()
     scene.cluster.worker.kill()
     run = ""

@@ -22,7 +22,7 @@ def written(folder: Path, text: str) -> dict[str, str]:
 
 
 class TestTheFile:
-    def test_describes_clusters_beside_the_embedded_one(self, tmp_path: Path) -> None:
+    def test_the_clusters_file_describes_clusters_beside_the_embedded_one(self, tmp_path: Path) -> None:
         environ = written(
             tmp_path,
             '[big]\nmaster = "spark://one:7077,two:7077"\nsecret_file = "/run/s"\nhost = "10.0.0.1"\nat_once = 9\n'
@@ -46,7 +46,7 @@ class TestTheFile:
             0,
         )
 
-    def test_is_not_needed_for_the_embedded_one(self) -> None:
+    def test_the_embedded_cluster_needs_no_clusters_file(self) -> None:
         found = default_settings({}).clusters
 
         assert (found.names, found.at_once("embedded")) == (("embedded",), 4)
@@ -70,7 +70,7 @@ class TestTheFile:
             ('[embedded]\nconf = {"spark.authenticate" = "false"}', "`spark.authenticate` is not one of the keys"),
         ],
     )
-    def test_is_refused_with_what_is_wrong(self, tmp_path: Path, text: str, wrong: str) -> None:
+    def test_an_invalid_clusters_file_is_refused_with_the_fault(self, tmp_path: Path, text: str, wrong: str) -> None:
         with pytest.raises(SettingsError, match="HEADGATE_CLUSTERS") as raised:
             default_settings(written(tmp_path, text))
 
@@ -105,7 +105,7 @@ class TestACheckup:
         settings = default_settings(written(folder, table), folder=folder / "data")
         return [(each.state, each.seen) for each in clusters(settings, {}, 0.0)]
 
-    def test_says_that_a_master_answers(self, tmp_path: Path) -> None:
+    def test_doctor_reports_a_master_that_answers(self, tmp_path: Path) -> None:
         secret = tmp_path / "secret"
         secret.touch(0o600)
         with socket.create_server(("127.0.0.1", 0)) as master:
@@ -115,7 +115,7 @@ class TestACheckup:
 
         assert found == [("ok", f"on `{url}`, 4 runs at once")]
 
-    def test_says_what_is_wrong_with_one(self, tmp_path: Path) -> None:
+    def test_doctor_warns_of_the_faults_of_a_cluster(self, tmp_path: Path) -> None:
         secret = tmp_path / "secret"
         secret.touch(0o644)
 
@@ -150,13 +150,13 @@ class TestACheckup:
 
         assert sum("runs what anyone sends" in seen for _, seen in found) == warnings
 
-    def test_misses_the_files_that_are_named(self, tmp_path: Path) -> None:
+    def test_doctor_fails_for_a_missing_file_of_a_cluster(self, tmp_path: Path) -> None:
         found = self.found(tmp_path, '[big]\nmaster = "yarn"\nhost = "10.0.0.1"\nhadoop = "/no/such"')
 
         assert found == [("ok", "on `yarn`, 4 runs at once"), ("fail", "`/no/such` is not there")]
 
 
-def test_the_example_of_the_page_can_be_used(tmp_path: Path) -> None:
+def test_the_example_in_the_documentation_of_clusters_is_valid(tmp_path: Path) -> None:
     page = Path(__file__).resolve().parents[3] / "docs" / "operate" / "clusters.md"
     example = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
 

@@ -12,7 +12,7 @@ from headgate.app.deployment import open_deployment
 from headgate.app.settings.egress import egress_of, store_server
 from headgate.control.egress import EgressPolicy, EgressRules, parse_host_rule
 from headgate.pipelines.connections.egress import EgressError
-from tests.app.deployment_harness import Place, World, serving, settings_in
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, serving, settings_in
 
 NAMES = ("partner", "not-created-yet")
 """Names that the operator has written where ids belong."""
@@ -22,7 +22,7 @@ STORE = {"postgresql": {"host": "127.0.0.1", "port": 5544, "database": "hg", "us
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     """Serve a deployment in which `acme` may connect one folder and one database, and `main` another folder.
 
     The rules of a name beside these ids are nobody's.
@@ -38,7 +38,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     settings = replace(settings_in(folder), egress=EgressPolicy({"o_acme": acme, "organization": main, **named}))
     deployment = open_deployment(settings)
     try:
-        opened = World(deployment)
+        opened = DeploymentHarness(deployment)
         with serving(opened):
             opened.organization("acme", "nekt", id="o_acme")
             yield opened
@@ -47,27 +47,29 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture(scope="module")
-def acme(world: World) -> Place:
+def acme(world: DeploymentHarness) -> OrganizationClient:
     found = world.deployment.organizations.find("acme")
     owner = next(each for each in found.control.snapshot.principals)
-    place = Place(world.http, found, "/o/o_acme", {})
+    place = OrganizationClient(world.http, found, "/o/o_acme", {})
     place.tokens["owner"] = place.token(owner)
     return place
 
 
-def create(place: Place, name: str, body: dict[str, Any], who: str = "owner") -> Any:
+def create(place: OrganizationClient, name: str, body: dict[str, Any], who: str = "owner") -> Any:
     return place.call(who, "POST", "/connections", {"name": name, **body})
 
 
 class TestAtCreation:
-    def test_a_folder_of_ones_own_list_is_connected(self, world: World, acme: Place) -> None:
+    def test_a_folder_on_the_organizations_own_list_can_be_connected(
+        self, world: DeploymentHarness, acme: OrganizationClient
+    ) -> None:
         root = world.deployment.settings.folder.parent
 
         assert create(acme, "mine", {"folder": f"{root}/acme"}).status_code == 201
         assert create(acme, "deep", {"folder": f"{root}/acme/deep"}).status_code == 201
         assert create(world, "home", {"folder": f"{root}/main"}).status_code == 201
 
-    def test_a_connection_is_shown_without_a_refusal(self, world: World, acme: Place) -> None:
+    def test_a_connection_is_shown_without_a_refusal(self, world: DeploymentHarness, acme: OrganizationClient) -> None:
         root = world.deployment.settings.folder.parent
         create(acme, "listed", {"folder": f"{root}/acme"}).raise_for_status()
 
@@ -75,7 +77,9 @@ class TestAtCreation:
 
     @pytest.mark.parametrize("folder", ["/etc", "/", "/proc/self", "{root}/secrets", "{root}/main", "{root}/data",
                                         "{root}/acme/../secrets", "{root}"])  # fmt: skip
-    def test_another_folder_is_refused(self, world: World, acme: Place, folder: str) -> None:
+    def test_a_folder_that_is_not_listed_is_refused(
+        self, world: DeploymentHarness, acme: OrganizationClient, folder: str
+    ) -> None:
         named = folder.format(root=world.deployment.settings.folder.parent)
 
         answer = create(acme, "other", {"folder": named})
@@ -84,19 +88,23 @@ class TestAtCreation:
         assert "HEADGATE_EGRESS" in answer.text
 
     @pytest.mark.parametrize("body", [HTTP, METADATA, STORE], ids=["loopback", "metadata", "store"])
-    def test_a_host_that_is_not_listed_is_refused(self, acme: Place, body: dict[str, Any]) -> None:
+    def test_a_host_that_is_not_listed_is_refused(self, acme: OrganizationClient, body: dict[str, Any]) -> None:
         answer = create(acme, "other", body)
 
         assert answer.status_code == 422
         assert "HEADGATE_EGRESS" in answer.text
 
-    def test_an_organization_connects_nothing_of_anothers_list(self, world: World, acme: Place) -> None:
+    def test_an_organization_cannot_connect_a_host_on_the_list_of_another(
+        self, world: DeploymentHarness, acme: OrganizationClient
+    ) -> None:
         database = {"postgresql": {"host": "db.acme.example", "database": "shop", "user": "u"}}
 
         assert create(acme, "shop", database).status_code == 201
         assert create(world, "shop", database).status_code == 422
 
-    def test_a_caller_who_may_create_none_learns_nothing_of_the_list(self, world: World, acme: Place) -> None:
+    def test_a_caller_without_the_privilege_to_create_connections_learns_nothing_of_the_list(
+        self, world: DeploymentHarness, acme: OrganizationClient
+    ) -> None:
         acme.add("mel")
         root = world.deployment.settings.folder.parent
 
@@ -108,7 +116,9 @@ class TestAtCreation:
 
 class TestAnOrganization:
     @pytest.mark.parametrize("name", NAMES)
-    def test_gets_no_rules_by_the_name_that_its_owner_gives_it(self, world: World, acme: Place, name: str) -> None:
+    def test_a_renamed_organization_gets_no_rules_by_its_new_name(
+        self, world: DeploymentHarness, acme: OrganizationClient, name: str
+    ) -> None:
         root = world.deployment.settings.folder.parent
         acme.call("owner", "PATCH", "/organization", {"name": name}).raise_for_status()
         try:
@@ -122,13 +132,15 @@ class TestAnOrganization:
 
         assert [each.status_code for each in answers] == [422, 422, 422]
 
-    def test_gets_no_rules_by_the_name_that_it_is_created_with(self, world: World) -> None:
+    def test_a_new_organization_gets_no_rules_by_its_name(self, world: DeploymentHarness) -> None:
         root = world.deployment.settings.folder.parent
         place = world.organization(NAMES[1], "nekt")
 
         assert create(place, "taken", {"folder": f"{root}/named"}).status_code == 422
 
-    def test_keeps_its_own_rules_under_another_name(self, world: World, acme: Place) -> None:
+    def test_a_renamed_organization_has_its_own_rules_as_before(
+        self, world: DeploymentHarness, acme: OrganizationClient
+    ) -> None:
         root = world.deployment.settings.folder.parent
         acme.call("owner", "PATCH", "/organization", {"name": "renamed"}).raise_for_status()
         try:
@@ -146,7 +158,7 @@ def source(name: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def former(world: World, acme: Place) -> Iterator[Place]:
+def former(world: DeploymentHarness, acme: OrganizationClient) -> Iterator[OrganizationClient]:
     """Return the organization after the operator has taken everything off its list."""
     root = world.deployment.settings.folder.parent
     create(acme, "former", {"folder": f"{root}/acme"}).raise_for_status()
@@ -160,19 +172,19 @@ def former(world: World, acme: Place) -> Iterator[Place]:
 
 
 class TestAConnectionThatIsNotListedAnyMore:
-    def test_is_shown_as_refused_with_the_reason(self, former: Place) -> None:
+    def test_a_connection_that_is_no_longer_listed_is_shown_with_the_reason(self, former: OrganizationClient) -> None:
         shown = former.call("owner", "GET", "/connections/former").json()
 
         assert "HEADGATE_EGRESS" in shown["refused"]
 
-    def test_is_named_by_no_pipeline_that_is_saved(self, former: Place) -> None:
+    def test_a_pipeline_that_names_an_unlisted_connection_cannot_be_saved(self, former: OrganizationClient) -> None:
         answer = former.call("owner", "PUT", "/pipelines/after", source("after"))
 
         assert answer.status_code == 422
         assert "`former`" in answer.text
         assert "HEADGATE_EGRESS" in answer.text
 
-    def test_is_named_by_no_stream_that_is_added(self, former: Place) -> None:
+    def test_a_stream_cannot_be_added_to_a_source_with_an_unlisted_connection(self, former: OrganizationClient) -> None:
         stream = {"name": "more", "file": "more.csv", "into": "lake.raw.more"}
 
         answer = former.call("owner", "POST", "/pipelines/before/streams", stream)
@@ -180,7 +192,9 @@ class TestAConnectionThatIsNotListedAnyMore:
         assert answer.status_code == 422
         assert "HEADGATE_EGRESS" in answer.text
 
-    def test_is_reached_by_no_run(self, world: World, former: Place) -> None:
+    def test_a_run_cannot_use_an_unlisted_connection(
+        self, world: DeploymentHarness, former: OrganizationClient
+    ) -> None:
         settings = replace(world.deployment.settings, egress=EgressPolicy())
         emptied = replace(world.deployment, egress=egress_of(settings))
         connection = next(each.id for each in former.control.snapshot.resources.values() if each.name == "former")
@@ -201,7 +215,7 @@ class TestAConnectionThatIsNotListedAnyMore:
         (None, []),
     ],
 )
-def test_the_store_is_known_by_its_url(
+def test_the_address_of_the_store_is_read_from_its_url(
     monkeypatch: pytest.MonkeyPatch, url: str | None, listens: list[tuple[str, int]]
 ) -> None:
     clear_libpq(monkeypatch)
@@ -220,7 +234,7 @@ def test_the_store_is_known_by_its_url(
         ({"PGHOSTADDR": "10.0.0.1"}, "?host=db", [("db", 5432), ("10.0.0.1", 5432)]),
     ],
 )
-def test_the_store_is_known_by_what_libpq_takes_from_elsewhere(
+def test_the_address_of_the_store_is_read_from_the_environment_and_services_of_libpq(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     environ: dict[str, str],

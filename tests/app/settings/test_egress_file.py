@@ -33,7 +33,7 @@ def write(tmp_path: Path) -> Write:
     return written
 
 
-def test_a_file_says_what_each_organization_may_reach(write: Write) -> None:
+def test_an_egress_file_lists_the_rules_of_each_organization(write: Write) -> None:
     found = default_settings({"HEADGATE_EGRESS": str(write(GOOD))}).egress
 
     assert found.rules("organization").folders == (PurePosixPath("/srv/shared"),)
@@ -59,7 +59,9 @@ def test_a_file_says_what_each_organization_may_reach(write: Write) -> None:
         ("", "1:1", "empty"),
     ],
 )
-def test_a_fault_is_said_with_its_line_and_column(write: Write, text: str, at: str, said: str) -> None:
+def test_a_fault_of_an_egress_file_is_reported_with_its_line_and_column(
+    write: Write, text: str, at: str, said: str
+) -> None:
     file = write(text)
 
     with pytest.raises(SettingsError) as raised:
@@ -70,12 +72,12 @@ def test_a_fault_is_said_with_its_line_and_column(write: Write, text: str, at: s
     assert "correct the file" in str(raised.value)
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_egress_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="can be read"):
         read_egress_file(tmp_path / "missing.yaml")
 
 
-def test_the_file_of_the_howto_can_be_used(write: Write) -> None:
+def test_the_egress_file_in_the_documentation_is_valid(write: Write) -> None:
     howto = Path(__file__).resolve().parents[3] / "docs" / "howto" / "connections.md"
     (text,) = (body for _, _, file, body in BLOCK.findall(howto.read_text(encoding="utf-8")) if file == "egress.yaml")
 

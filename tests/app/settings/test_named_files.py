@@ -70,7 +70,7 @@ def test_a_file_that_the_configuration_file_names_is_the_servers_own(tmp_path: P
     assert found.is_own(config)
 
 
-def test_every_field_that_is_a_path_is_the_servers_own(tmp_path: Path) -> None:
+def test_every_path_of_the_settings_is_the_servers_own(tmp_path: Path) -> None:
     settings = replace(default_settings({}, folder=tmp_path / "data"), cache=tmp_path / "cache")
 
     found = server_files(settings, {"XDG_CONFIG_HOME": str(tmp_path / "config")})
@@ -179,7 +179,7 @@ def test_a_file_that_a_clusters_conf_names_is_the_servers_own(tmp_path: Path, ke
     assert not found.is_own(tmp_path / "other")
 
 
-def test_a_clusters_conf_of_no_file_leaves_every_other_file_to_connections(tmp_path: Path) -> None:
+def test_a_clusters_conf_without_a_file_makes_no_other_file_the_servers_own(tmp_path: Path) -> None:
     clusters = tmp_path / "clusters.toml"
     clusters.write_text(
         '[big]\nmaster = "k8s://https://host"\n[big.conf]\n"spark.executor.memory" = "4g"\n'
@@ -206,9 +206,7 @@ def test_a_clusters_conf_of_no_file_leaves_every_other_file_to_connections(tmp_p
         "KUBECONFIG",
     ],
 )
-def test_a_file_that_the_environment_of_an_object_store_or_a_cluster_names_is_the_servers_own(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_file_named_by_an_object_stores_or_clusters_environment_is_the_servers_own(tmp_path: Path, name: str) -> None:
     file = tmp_path / "named"
 
     for written in (str(file), f"FILE:{file}", f"/else/where:{file}"):
@@ -216,7 +214,7 @@ def test_a_file_that_the_environment_of_an_object_store_or_a_cluster_names_is_th
     assert server_files(default_settings({}), {name: os.path.relpath(file)}).is_own(file)
 
 
-def test_the_files_that_object_stores_and_clusters_find_in_the_home_folder_are_the_servers_own(
+def test_the_home_folder_files_of_object_stores_and_clusters_are_the_servers_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -236,5 +234,5 @@ def test_the_files_that_object_stores_and_clusters_find_in_the_home_folder_are_t
         "/var/run/secrets/kubernetes.io/serviceaccount/..data/token",
     ],
 )
-def test_the_files_that_kerberos_and_a_pod_have_without_a_variable_are_the_servers_own(file: str) -> None:
+def test_the_default_files_of_kerberos_and_a_pod_are_the_servers_own(file: str) -> None:
     assert server_files(default_settings({}), {}).is_own(Path(file))

@@ -29,28 +29,28 @@ def configured(tmp_path: Path) -> Configured:
 
 
 class TestDefaultSettings:
-    def test_are_the_documented_ones_in_an_empty_environment(self) -> None:
+    def test_an_empty_environment_gives_the_documented_settings(self) -> None:
         found = default_settings({})
 
         assert (found.folder, found.api_port, found.gateway_port) == (Path.cwd() / ".headgate", 8020, 15002)
         assert (found.bind, found.tls, found.store_url, found.limits) == ("127.0.0.1", False, None, Limits())
         assert found.logins.provider is None
 
-    def test_follow_the_environment(self) -> None:
+    def test_settings_are_read_from_the_environment(self) -> None:
         environ = {"HEADGATE_DATA": "/d", "HEADGATE_API_PORT": "1", "HEADGATE_SPARK_PORT": "2"}
 
         found = default_settings(environ)
 
         assert (found.folder, found.api_port, found.gateway_port) == (Path("/d"), 1, 2)
 
-    def test_yield_to_what_is_given_a_free_port_too(self) -> None:
+    def test_given_values_precede_the_environment(self) -> None:
         environ = {"HEADGATE_DATA": "/d", "HEADGATE_API_PORT": "1", "HEADGATE_SPARK_PORT": "2"}
 
         found = default_settings(environ, folder=Path("/given"), api_port=0, gateway_port=3)
 
         assert (found.folder, found.api_port, found.gateway_port) == (Path("/given"), 0, 3)
 
-    def test_follow_the_file_under_the_environment(self, configured: Configured) -> None:
+    def test_the_environment_precedes_the_configuration_file(self, configured: Configured) -> None:
         environ = configured(
             'api_port = 1\nspark_port = 2\ninsecure_http = true\norigins = ["https://a.b", "http://c"]'
         )
@@ -60,12 +60,12 @@ class TestDefaultSettings:
         assert (found.api_port, found.gateway_port, found.insecure_http) == (1, 3, True)
         assert found.origins == ("https://a.b", "http://c")
 
-    def test_take_each_limit(self) -> None:
+    def test_limits_are_read_from_the_environment(self) -> None:
         found = default_settings({"HEADGATE_BODY_BYTES": "7", "HEADGATE_RATE": "0", "HEADGATE_BODY_SECONDS": "0.5"})
 
         assert found.limits == Limits(body=7, principal_rate=0, body_seconds=0.5)
 
-    def test_take_a_provider_of_logins(self) -> None:
+    def test_an_oidc_provider_is_read_from_the_environment(self) -> None:
         found = default_settings(
             {
                 "HEADGATE_OIDC_ISSUER": "https://login.example.com",
@@ -80,11 +80,11 @@ class TestDefaultSettings:
         assert found.logins.session == 60
 
     @pytest.mark.parametrize("domain", ["\uff41cme.com", "a\u2024com"])
-    def test_refuse_a_domain_that_cannot_be_one_with_the_name_of_the_setting(self, domain: str) -> None:
+    def test_an_invalid_domain_is_refused_with_the_name_of_the_setting(self, domain: str) -> None:
         with pytest.raises(SettingsError, match="HEADGATE_OIDC_DOMAINS is not a list of domains"):
             default_settings({"HEADGATE_OIDC_DOMAINS": f"acme.com, {domain}"})
 
-    def test_ignore_what_is_set_to_nothing_and_what_is_not_theirs(self) -> None:
+    def test_empty_and_unknown_variables_are_ignored(self) -> None:
         environ = {
             "HEADGATE_API_PORT": "",
             "HEADGATE_PORT_8020_TCP_ADDR": "10.0.0.1",
@@ -95,7 +95,7 @@ class TestDefaultSettings:
 
 
 class TestASecret:
-    def test_may_lie_in_a_file(self, tmp_path: Path, configured: Configured) -> None:
+    def test_a_secret_can_be_read_from_a_file(self, tmp_path: Path, configured: Configured) -> None:
         file = tmp_path / "secret"
         file.write_text("postgresql://u:p@db/headgate\n", encoding="utf-8")
 
@@ -104,14 +104,14 @@ class TestASecret:
 
         assert by_variable.store_url == by_key.store_url == "postgresql://u:p@db/headgate"
 
-    def test_is_in_no_message_and_no_representation(self, tmp_path: Path) -> None:
+    def test_a_secret_is_in_no_message_and_no_representation(self, tmp_path: Path) -> None:
         with pytest.raises(SettingsError) as caught:
             default_settings({"HEADGATE_STORE": "mysql://u:hush@db"})
         found = default_settings({"HEADGATE_STORE": "postgresql://u:hush@db", "HEADGATE_METRICS_TOKEN": "hush"})
 
         assert "hush" not in f"{caught.value} {found}"
 
-    def test_stands_in_one_place(self) -> None:
+    def test_a_secret_in_a_variable_and_in_a_file_is_refused(self) -> None:
         with pytest.raises(SettingsError, match="HEADGATE_STORE and HEADGATE_STORE_FILE are both set; unset one"):
             default_settings({"HEADGATE_STORE": "postgresql://db", "HEADGATE_STORE_FILE": "/dev/null"})
 
@@ -140,7 +140,7 @@ class TestAnError:
             ({"HEADGATE_OIDC_CLIENT": "c"}, "needs HEADGATE_OIDC_ISSUER and HEADGATE_OIDC_CLIENT; set both or neither"),
         ],
     )  # fmt: skip
-    def test_names_the_variable_and_what_would_be_right(self, environ: dict[str, str], said: str) -> None:
+    def test_an_error_names_the_variable_and_a_valid_value(self, environ: dict[str, str], said: str) -> None:
         with pytest.raises(SettingsError) as caught:
             default_settings(environ)
 
@@ -157,7 +157,9 @@ class TestAnError:
             ('store = "a"\nstore_file = "/dev/null"', "`store` and `store_file` of `{file}` are both set; drop one"),
         ],
     )
-    def test_names_the_key_and_the_file(self, configured: Configured, text: str, said: str) -> None:
+    def test_an_error_names_the_key_and_the_configuration_file(
+        self, configured: Configured, text: str, said: str
+    ) -> None:
         environ = configured(text)
 
         with pytest.raises(SettingsError) as caught:
@@ -169,18 +171,18 @@ class TestAnError:
 class TestAnotherAddress:
     TLS: Any = {"HEADGATE_TLS_CERT": "/c", "HEADGATE_TLS_KEY": "/k"}  # noqa: RUF012 (not changed)
 
-    def test_is_not_listened_on_in_the_clear(self) -> None:
+    def test_an_address_that_other_machines_reach_needs_tls(self) -> None:
         with pytest.raises(SettingsError, match=r"`0\.0\.0\.0` in HEADGATE_BIND can be reached from other machines"):
             default_settings({"HEADGATE_BIND": "0.0.0.0"})  # noqa: S104 (the point)
 
     @pytest.mark.parametrize("more", [TLS, {"HEADGATE_INSECURE_HTTP": "1"}, {"HEADGATE_BIND": "::1"}])
-    def test_is_with_tls_before_it_or_in_it_and_this_machine_is_anyway(self, more: dict[str, str]) -> None:
+    def test_an_address_is_accepted_with_tls_behind_a_tls_proxy_or_on_this_machine(self, more: dict[str, str]) -> None:
         assert default_settings({"HEADGATE_BIND": "::", **more}).bind == more.get("HEADGATE_BIND", "::")
 
 
 class TestThePage:
-    def test_is_what_the_settings_say(self, generated: Callable[[Path, str], None]) -> None:
+    def test_the_page_of_settings_is_generated_from_the_settings(self, generated: Callable[[Path, str], None]) -> None:
         generated(ROOT / "docs" / "operate" / "settings.md", page())
 
-    def test_names_every_setting_once(self) -> None:
+    def test_the_page_of_settings_names_every_setting_once(self) -> None:
         assert [page().count(f"\n| `{each.name}` |") for each in VARIABLES] == [1] * len(VARIABLES)

@@ -12,7 +12,7 @@ from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.spark.driver.clusters import Cluster, Clusters
 from headgate.spark.driver.driver import DriverError, DriverState
-from tests.app.deployment_harness import World, settings_in
+from tests.app.deployment_harness import DeploymentHarness, settings_in
 
 BIG = Cluster("big", "spark://one:7077", idle_seconds=60)
 
@@ -88,15 +88,15 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     deployment.close()
 
 
-def test_another_organization_has_one_by_its_id_and_never_by_its_name(scene: Scene) -> None:
-    place = World(scene.deployment).organization("acme", "nekt")
+def test_an_organization_gets_a_driver_by_its_id_and_never_by_its_name(scene: Scene) -> None:
+    place = DeploymentHarness(scene.deployment).organization("acme", "nekt")
 
     assert Scene(scene.deployment, (place.opened.id,)).drivers.serves(place.opened)
     assert Scene(scene.deployment, ("*",)).drivers.serves(place.opened)
     assert not Scene(scene.deployment, ("acme",)).drivers.serves(place.opened)
 
 
-def test_each_cluster_has_one_with_a_key_of_its_own(scene: Scene) -> None:
+def test_each_cluster_has_a_driver_with_a_key_of_its_own(scene: Scene) -> None:
     async def story() -> None:
         big, embedded = await scene.comes(), await scene.comes(EMBEDDED)
         assert (big.ready, embedded.ready, len(scene.made)) == (True, True, 2)
@@ -107,7 +107,7 @@ def test_each_cluster_has_one_with_a_key_of_its_own(scene: Scene) -> None:
     scene.play(story)
 
 
-def test_one_that_does_not_answer_counts_as_one_that_does_not_serve(scene: Scene) -> None:
+def test_a_driver_that_does_not_answer_is_counted_as_not_serving(scene: Scene) -> None:
     async def story() -> None:
         big = await scene.comes()
         big.is_answering, big.hangs = False, 1
@@ -119,13 +119,13 @@ def test_one_that_does_not_answer_counts_as_one_that_does_not_serve(scene: Scene
     scene.play(story)
 
 
-def test_there_is_none_on_a_cluster_that_nobody_has_described(scene: Scene) -> None:
+def test_an_unknown_cluster_has_no_driver(scene: Scene) -> None:
     driver, why_not = scene.drivers.get(scene.home, "nosuch")
 
     assert (driver, why_not) == (None, "there is no cluster `nosuch` here; HEADGATE_CLUSTERS describes those that are")
 
 
-def test_one_that_nobody_comes_to_ends_and_the_next_who_comes_starts_it_again(scene: Scene) -> None:
+def test_an_idle_driver_is_stopped_and_started_again_by_the_next_request(scene: Scene) -> None:
     async def story() -> None:
         big = await scene.comes()
         scene.now += 59
@@ -145,7 +145,7 @@ def test_one_that_nobody_comes_to_ends_and_the_next_who_comes_starts_it_again(sc
     scene.play(story)
 
 
-def test_one_that_does_not_start_says_why_and_is_tried_again_after_a_while(scene: Scene) -> None:
+def test_a_driver_that_fails_to_start_reports_the_reason_and_is_retried(scene: Scene) -> None:
     async def story() -> None:
         big = await scene.comes()
         big.fails = "no master answers"

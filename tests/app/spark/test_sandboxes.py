@@ -16,7 +16,7 @@ from headgate.app.spark.sandboxes import (
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.sandbox import SandboxLevel
 from headgate.spark.driver.clusters import Cluster
-from tests.app.deployment_harness import World, settings_in, world_in
+from tests.app.deployment_harness import DeploymentHarness, settings_in, world_in
 
 PORTS = (8123,)
 WHY = "the kernel has no Landlock"
@@ -32,16 +32,14 @@ def reached_by_others(settings: Settings) -> Settings:
     return replace(settings, bind="0.0.0.0", insecure_http=True)  # noqa: S104 (that is what it is about)
 
 
-def test_a_laptop_serves_without_a_sandbox_and_says_what_is_not_enforced(settings: Settings) -> None:
+def test_a_local_server_serves_without_a_sandbox_and_reports_what_is_not_enforced(settings: Settings) -> None:
     assert describe_unenforced(settings, SandboxLevel.NONE, WHY) == LINE
     assert "the TCP ports" in describe_unenforced(settings, SandboxLevel.FILES_ONLY, WHY)
     assert describe_unenforced(settings, SandboxLevel.FULL, "") == ""
 
 
 @pytest.mark.parametrize("level", [SandboxLevel.NONE, SandboxLevel.FILES_ONLY])
-def test_a_server_that_others_reach_does_not_serve_without_a_full_sandbox(
-    settings: Settings, level: SandboxLevel
-) -> None:
+def test_a_public_server_does_not_serve_without_a_full_sandbox(settings: Settings, level: SandboxLevel) -> None:
     others = reached_by_others(settings)
 
     with pytest.raises(SandboxRequiredError, match="HEADGATE_SANDBOX=prefer"):
@@ -49,14 +47,14 @@ def test_a_server_that_others_reach_does_not_serve_without_a_full_sandbox(
     assert describe_unenforced(others, SandboxLevel.FULL, "") == ""
 
 
-def test_the_setting_comes_before_the_address(settings: Settings) -> None:
+def test_the_sandbox_setting_precedes_the_rule_for_the_address(settings: Settings) -> None:
     assert describe_unenforced(replace(reached_by_others(settings), sandbox="prefer"), SandboxLevel.NONE, WHY) == LINE
     with pytest.raises(SandboxRequiredError):
         describe_unenforced(replace(settings, sandbox="require"), SandboxLevel.NONE, WHY)
 
 
 class TestDriver:
-    def test_writes_the_folders_of_its_organization(self, tmp_path: Path) -> None:
+    def test_a_driver_may_write_the_folders_of_its_organization(self, tmp_path: Path) -> None:
         with world_in(tmp_path) as world:
             sandbox = prepare_driver_sandbox(
                 world.deployment, world.deployment.home, Cluster(EMBEDDED), SandboxLevel.FULL, PORTS, {}
@@ -67,7 +65,7 @@ class TestDriver:
         assert all(each.stat().st_mode & 0o077 == 0 for each in sandbox.writes)
         assert (sandbox.level, sandbox.connects) == (SandboxLevel.FULL, PORTS)
 
-    def test_writes_former_folders_of_its_own_databases_and_of_no_other(self, tmp_path: Path) -> None:
+    def test_a_driver_may_write_former_folders_of_its_own_databases_only(self, tmp_path: Path) -> None:
         with world_in(tmp_path) as world:
             other = world.organization("other", "y42")
             warehouse = world.deployment.settings.warehouse
@@ -80,7 +78,7 @@ class TestDriver:
 
         assert {each.name for each in sandbox.writes if each.parent == warehouse} == {"organization", database(world)}
 
-    def test_reads_what_the_configuration_of_its_cluster_names(self, tmp_path: Path) -> None:
+    def test_a_driver_may_read_the_files_that_its_clusters_configuration_names(self, tmp_path: Path) -> None:
         (tmp_path / "trust.jks").touch()
         (tmp_path / "events").mkdir()
         conf = {
@@ -115,7 +113,7 @@ class TestDriver:
         with world_in(tmp_path) as world:
             assert with_own_event_logs(shared, world.deployment.home) == shared
 
-    def test_opens_neither_the_data_folder_nor_keys_nor_the_home(self, tmp_path: Path) -> None:
+    def test_a_driver_may_not_open_the_data_folder_the_keys_or_the_home(self, tmp_path: Path) -> None:
         settings = replace(settings_in(tmp_path), log_key=tmp_path / "log.pem", secrets_key=tmp_path / "secrets.key")
         config = {"HEADGATE_CONFIG": str(tmp_path / "headgate.toml")}
 
@@ -125,7 +123,7 @@ class TestDriver:
         assert {*map(str, named), *config.values(), str(Path.home())} <= set(forbidden)
 
 
-def database(world: World) -> str:
+def database(world: DeploymentHarness) -> str:
     """Return the id of a database of the home organization."""
     found = world.control.snapshot.resources.values()
     return next(each.id for each in found if each.type == "database")

@@ -6,13 +6,13 @@ import pytest
 from typer.testing import CliRunner
 
 from headgate.cli import app
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 
 Ask = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("questions")) as opened:
         opened.add("vic")
         opened.give("vic", "viewer", "lake.raw")
@@ -21,7 +21,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture
-def explain(world: World, monkeypatch: pytest.MonkeyPatch) -> Ask:
+def explain(world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch) -> Ask:
     monkeypatch.setenv("HEADGATE_URL", str(world.http.base_url).rstrip("/"))
     monkeypatch.setenv("HEADGATE_TOKEN", world.tokens["owner"])
 
@@ -43,16 +43,16 @@ def test_an_action_on_another_type_is_an_error(explain: Ask) -> None:
     assert explain("table.select", "lake.raw", "--subject", "vic").endswith("`lake.raw` has the type database")
 
 
-def test_a_denial_tells_what_is_missing(explain: Ask) -> None:
+def test_a_denial_names_the_missing_role(explain: Ask) -> None:
     told = explain("database.create_table", "lake.raw", "--subject", "vic")
 
     assert told.startswith("0 ")
     assert "  vic does not hold `editor` on `lake.raw`\n" in told
 
 
-def test_a_denial_tells_that_the_subject_may_not_see_the_resource(explain: Ask) -> None:
+def test_a_denial_reports_that_the_subject_may_not_see_the_resource(explain: Ask) -> None:
     assert "  sam may not see `lake.raw`\n" in explain("database.describe", "lake.raw", "--subject", "sam")
 
 
-def test_an_allow_tells_the_way(explain: Ask) -> None:
+def test_an_allow_names_the_assignment_that_gives_it(explain: Ask) -> None:
     assert "vic was assigned viewer on lake.raw" in explain("database.describe", "lake.raw", "--subject", "vic")

@@ -21,18 +21,18 @@ from headgate.control.authentication.sessions import Session
 from headgate.control.authentication.settings import AttemptLimit
 from tests.cli.logins import serve_logins, use_deployment
 from tests.control.authentication.auth_services_harness import HOME, PASSWORD
-from tests.endpoints.auth.auth_harness import World
+from tests.endpoints.auth.auth_harness import AuthHarness
 from tests.threads import served
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def world() -> Iterator[AuthHarness]:
     with serve_logins() as served:
         yield served
 
 
 @pytest.fixture
-def home(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(world: AuthHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home, on a machine that is not the deployment's."""
     use_deployment(monkeypatch, world.url, tmp_path)
     return tmp_path
@@ -55,14 +55,14 @@ def owner_token(home: Path) -> Path:
 
 
 class TestLoggingIn:
-    def test_makes_the_commands_that_follow_ones_own(self, world: World, home: Path) -> None:
+    def test_later_commands_use_the_session_of_the_login(self, world: AuthHarness, home: Path) -> None:
         with pytest.raises(ApiError, match="headgate auth login"):
             send_request("GET", "/me")
         assert log_in().exit_code == 0
 
         assert send_request("GET", "/me")["principal"] == world.ann
 
-    def test_keeps_the_session_where_nobody_else_reads_it(self, home: Path) -> None:
+    def test_a_login_stores_the_session_in_a_private_file(self, home: Path) -> None:
         log_in()
 
         file = home / "headgate" / "sessions.json"
@@ -71,7 +71,7 @@ class TestLoggingIn:
         assert PASSWORD not in file.read_text()
 
     @pytest.mark.parametrize(("words", "typed"), [(("--password",), f"ann\n{PASSWORD}\n"), (("ann",), f"{PASSWORD}\n")])
-    def test_asks_for_what_was_not_said(
+    def test_a_login_at_a_terminal_asks_for_missing_name_and_password(
         self, home: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], typed: str
     ) -> None:
         monkeypatch.setattr(passwords, "has_terminal", lambda: True)
@@ -82,36 +82,38 @@ class TestLoggingIn:
         assert PASSWORD not in result.output
 
     @pytest.mark.parametrize("words", [("ann",), ("ann", "--password"), ("--password",)])
-    def test_with_a_password_and_no_terminal_names_the_option(self, home: Path, words: tuple[str, ...]) -> None:
+    def test_a_password_login_without_a_terminal_names_the_option(self, home: Path, words: tuple[str, ...]) -> None:
         result = run("auth", "login", *words)
 
         assert result.exit_code == 2
         assert result.stderr == "headgate: there is no terminal to ask for the password; use `--password-stdin`\n"
 
-    def test_with_a_password_from_the_standard_input_needs_a_name(self, home: Path) -> None:
+    def test_a_login_with_a_password_from_the_standard_input_requires_a_name(self, home: Path) -> None:
         result = run("auth", "login", "--password-stdin", stdin=f"{PASSWORD}\n")
 
         assert "`--password-stdin` needs a login name" in str(result.exception)
 
-    def test_with_a_wrong_password_says_so_and_keeps_nothing(self, world: World, home: Path) -> None:
+    def test_a_login_with_a_wrong_password_is_refused_and_stores_no_session(
+        self, world: AuthHarness, home: Path
+    ) -> None:
         result = log_in("a wrong password")
 
         assert isinstance(result.exception, ApiError)
         assert "the login name or the password is wrong" in str(result.exception)
         assert kept_session(world.url, {"XDG_CONFIG_HOME": str(home)}) is None
 
-    def test_that_fails_says_which_credential_commands_use(self, home: Path) -> None:
+    def test_a_failed_login_names_the_credential_that_commands_use(self, home: Path) -> None:
         assert str(log_in("a wrong password").exception).endswith("; no command has a credential now")
 
         token = owner_token(home)
 
         assert str(log_in("a wrong password").exception).endswith(f"; commands now use the owner's token in `{token}`")
 
-    def test_refuses_an_empty_name(self, home: Path) -> None:
+    def test_a_login_with_an_empty_name_is_refused(self, home: Path) -> None:
         assert "the login name is empty" in str(run("auth", "login", "", "--password-stdin", stdin="x\n").exception)
 
-    def test_after_too_many_attempts_says_how_long_to_wait(self, home: Path) -> None:
-        world = World(tries_of_name=AttemptLimit(1, 900.0))
+    def test_a_login_after_too_many_attempts_reports_the_time_to_wait(self, home: Path) -> None:
+        world = AuthHarness(tries_of_name=AttemptLimit(1, 900.0))
         with served(world.app) as url:
             first, second = (run("auth", "login", "ann", "--password-stdin", stdin="x", url=url) for _ in range(2))
         world.audit.close()
@@ -119,7 +121,7 @@ class TestLoggingIn:
         assert "the login name or the password is wrong" in str(first.exception)
         assert "there were too many attempts; try again in 15 minutes" in str(second.exception)
 
-    def test_ends_the_session_that_it_replaces(self, world: World, home: Path) -> None:
+    def test_a_login_ends_the_session_that_it_replaces(self, world: AuthHarness, home: Path) -> None:
         log_in()
         former = kept_session(world.url, {"XDG_CONFIG_HOME": str(home)})
         assert former is not None
@@ -129,8 +131,8 @@ class TestLoggingIn:
         assert world.entrance.authentication.principal_of(former) is None
         assert send_request("GET", "/me")["principal"] == world.ann
 
-    def test_succeeds_where_the_former_session_cannot_be_ended(
-        self, world: World, home: Path, monkeypatch: pytest.MonkeyPatch
+    def test_a_login_succeeds_if_the_former_session_cannot_be_ended(
+        self, world: AuthHarness, home: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         log_in()
 
@@ -144,22 +146,22 @@ class TestLoggingIn:
         assert log_in().exit_code == 0
         assert send_request("GET", "/me")["principal"] == world.ann
 
-    def test_says_that_a_token_in_the_environment_goes_before_the_session(
+    def test_a_login_reports_that_a_token_in_the_environment_takes_precedence(
         self, home: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("HEADGATE_TOKEN", "hgt.some.token")
 
         assert log_in().output.endswith("; unset HEADGATE_TOKEN to use it\n")
 
-    def test_is_found_at_every_spelling_and_organization_of_the_deployment(
-        self, world: World, home: Path, monkeypatch: pytest.MonkeyPatch
+    def test_a_session_is_used_for_every_spelling_and_organization_of_its_deployment(
+        self, world: AuthHarness, home: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         log_in()
         monkeypatch.setenv("HEADGATE_URL", f"{world.url.replace('127.0.0.1', 'localhost')}/o/acme")
 
         assert send_request("GET", "/me")["principal"] == world.ann
 
-    def test_by_a_browser_waits_until_somebody_lets_it_in(self, world: World, home: Path) -> None:
+    def test_a_browser_login_waits_until_a_user_approves_it(self, world: AuthHarness, home: Path) -> None:
         answering = threading.Thread(target=_answer, args=(world,), kwargs={"allow": True})
         answering.start()
         result = run("auth", "login")
@@ -171,7 +173,7 @@ class TestLoggingIn:
         )
         assert send_request("GET", "/me")["principal"] == world.ann
 
-    def test_by_a_browser_ends_when_it_is_kept_out(self, world: World, home: Path) -> None:
+    def test_a_browser_login_fails_if_a_user_denies_it(self, world: AuthHarness, home: Path) -> None:
         answering = threading.Thread(target=_answer, args=(world,), kwargs={"allow": False})
         answering.start()
         result = run("auth", "login")
@@ -180,7 +182,7 @@ class TestLoggingIn:
         assert "not let in" in str(result.exception)
 
 
-def _answer(world: World, *, allow: bool) -> None:
+def _answer(world: AuthHarness, *, allow: bool) -> None:
     """Enter the code that a device shows, somewhere else."""
     store = world.organizations.deployment.store
     while not (codes := store.documents("device")):
@@ -188,12 +190,12 @@ def _answer(world: World, *, allow: bool) -> None:
     world.entrance.devices.answer(next(iter(codes)), _session(world), world.now, allow=allow)
 
 
-def _session(world: World) -> Session:
+def _session(world: AuthHarness) -> Session:
     return world.entrance.authentication.log_in("ann", PASSWORD, HOME).session
 
 
 class TestLoggingOut:
-    def test_ends_the_session_there_and_here(self, world: World, home: Path) -> None:
+    def test_a_logout_ends_the_session_on_the_server_and_deletes_it_here(self, world: AuthHarness, home: Path) -> None:
         log_in()
         session = kept_session(world.url, {"XDG_CONFIG_HOME": str(home)})
         assert session is not None
@@ -216,7 +218,7 @@ class TestLoggingOut:
         assert said.exit_code == 1
         assert "is sent to this machine only" in str(said.exception)
 
-    def test_says_which_credential_commands_use(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_logout_names_the_credential_that_commands_use(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         token = owner_token(home)
         log_in()
         assert run("auth", "logout").output == f"logged out; commands now use the owner's token in `{token}`\n"
@@ -230,7 +232,7 @@ class TestLoggingOut:
             run("auth", "logout").output == "there is no session to end; commands now use the token in HEADGATE_TOKEN\n"
         )
 
-    def test_is_possible_when_it_has_ended_there(self, world: World, home: Path) -> None:
+    def test_a_logout_succeeds_if_the_session_has_ended_on_the_server(self, world: AuthHarness, home: Path) -> None:
         log_in()
         for each in world.entrance.authentication.sessions.of(world.ann):
             world.entrance.authentication.sessions.end(world.ann, each.id)
@@ -239,7 +241,7 @@ class TestLoggingOut:
 
 
 class TestKeptSessions:
-    def test_are_of_their_address_until_they_end(self, tmp_path: Path) -> None:
+    def test_a_stored_session_is_found_by_its_address_until_it_ends(self, tmp_path: Path) -> None:
         home = {"XDG_CONFIG_HOME": str(tmp_path)}
         save_session("https://one", "a", time.time() + 60, home)
         save_session("https://two", "b", time.time() - 1, home)
@@ -259,7 +261,7 @@ class TestKeptSessions:
             ("https://one.example/lake/o/acme", "https://ONE.example:443/lake"),
         ],
     )
-    def test_are_one_for_every_spelling_and_organization_of_a_deployment(
+    def test_a_deployment_has_one_stored_session_for_every_spelling_and_organization(
         self, tmp_path: Path, address: str, same: str
     ) -> None:
         home = {"XDG_CONFIG_HOME": str(tmp_path)}
@@ -272,13 +274,13 @@ class TestKeptSessions:
         assert kept_session(same, home) is None
 
     @pytest.mark.parametrize("other", ["https://localhost:28020", "http://localhost:28021", "http://127.0.0.2:28020"])
-    def test_of_another_scheme_port_or_host_are_others(self, tmp_path: Path, other: str) -> None:
+    def test_a_stored_session_is_not_used_for_another_scheme_port_or_host(self, tmp_path: Path, other: str) -> None:
         home = {"XDG_CONFIG_HOME": str(tmp_path)}
         save_session("http://localhost:28020", "a", time.time() + 60, home)
 
         assert kept_session(other, home) is None
 
-    def test_of_an_organization_that_an_earlier_version_kept_are_found(self, tmp_path: Path) -> None:
+    def test_a_session_that_an_earlier_version_stored_for_an_organization_is_found(self, tmp_path: Path) -> None:
         home = {"XDG_CONFIG_HOME": str(tmp_path)}
         file = save_session("https://one", "a", time.time() + 60, home)
         kept = {"https://one/o/acme": {"session": "b", "ends": time.time() + 90}}
@@ -287,7 +289,7 @@ class TestKeptSessions:
         assert kept_session("https://one", home) == "b"
 
     @pytest.mark.parametrize("content", ["", "[]", "{", "\x00"])
-    def test_that_are_damaged_are_none(self, tmp_path: Path, content: str) -> None:
+    def test_a_damaged_session_file_contains_no_session(self, tmp_path: Path, content: str) -> None:
         home = {"XDG_CONFIG_HOME": str(tmp_path)}
         file = save_session("https://one", "a", time.time() + 60, home)
         file.write_text(content)

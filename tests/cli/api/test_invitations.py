@@ -7,20 +7,20 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.cli import app
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 
 PASSWORD = "correct horse battery"  # noqa: S105 (of this test)
 Run = Callable[..., Result]
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("invitations")) as opened:
         yield opened
 
 
 @pytest.fixture
-def run(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(world: DeploymentHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command with a token, or with the session that the command line keeps."""
 
     def headgate(*words: str, token: str = "", typed: str = "") -> Result:
@@ -32,13 +32,13 @@ def run(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return headgate
 
 
-def invite(world: World, run: Run, *options: str) -> str:
+def invite(world: DeploymentHarness, run: Run, *options: str) -> str:
     created = run("invitation", "create", *options, token=world.tokens["owner"])
     assert created.exit_code == 0, created.output
     return created.stdout.strip()
 
 
-def test_a_user_of_the_deployment_joins_by_an_invitation(world: World, run: Run) -> None:
+def test_a_user_of_the_deployment_joins_by_an_invitation(world: DeploymentHarness, run: Run) -> None:
     user = world.deployment.entrance.authentication.register("ann", login="ann", password=PASSWORD)
     assert run("auth", "login", "ann", "--password-stdin", typed=PASSWORD).exit_code == 0
     assert world.deployment.organizations.of(user) == ()
@@ -51,7 +51,7 @@ def test_a_user_of_the_deployment_joins_by_an_invitation(world: World, run: Run)
     }
 
 
-def test_a_new_user_joins_by_an_invitation_once(world: World, run: Run) -> None:
+def test_a_new_user_joins_by_an_invitation_once(world: DeploymentHarness, run: Run) -> None:
     invitation = invite(world, run)
 
     first, second = (
@@ -64,7 +64,7 @@ def test_a_new_user_joins_by_an_invitation_once(world: World, run: Run) -> None:
     assert [each.name for each in world.deployment.entrance.authentication.users() if each.login == "eve"] == []
 
 
-def test_a_new_user_that_joins_is_logged_in_with_one_session(world: World, run: Run) -> None:
+def test_a_new_user_that_joins_is_logged_in_with_one_session(world: DeploymentHarness, run: Run) -> None:
     run("invitation", "accept", invite(world, run), "--login", "kay", "--password-stdin", typed=PASSWORD)
 
     assert run("auth", "whoami").stdout.startswith("kay ")
@@ -72,7 +72,7 @@ def test_a_new_user_that_joins_is_logged_in_with_one_session(world: World, run: 
     assert len(list(sessions.of(world.deployment.entrance.authentication.user_of("kay").principal))) == 1
 
 
-def test_an_invitation_that_is_withdrawn_lets_no_user_join(world: World, run: Run) -> None:
+def test_an_invitation_that_is_withdrawn_lets_no_user_join(world: DeploymentHarness, run: Run) -> None:
     invitation, owner = invite(world, run), world.tokens["owner"]
     (listed,) = [line for line in run("invitation", "list", token=owner).stdout.splitlines() if "member" in line]
 

@@ -10,7 +10,7 @@ from headgate.cli.client import ApiError
 
 class TestSavePipeline:
     @pytest.mark.parametrize("text", ["", "load", "- load", "kind: query", "name: [load]"])
-    def test_says_what_a_definition_lacks(self, tmp_path: Path, text: str) -> None:
+    def test_a_definition_without_kind_and_name_is_refused(self, tmp_path: Path, text: str) -> None:
         file = tmp_path / "load.yaml"
         file.write_text(text)
 
@@ -18,7 +18,7 @@ class TestSavePipeline:
             save_pipeline(file)
 
     @pytest.mark.parametrize("content", [None, b"name: [", b"\xff"])
-    def test_says_in_one_line_why_a_file_cannot_be_read(self, tmp_path: Path, content: bytes | None) -> None:
+    def test_an_unreadable_definition_is_reported_in_one_line(self, tmp_path: Path, content: bytes | None) -> None:
         file = tmp_path / "load.yaml"
         if content is not None:
             file.write_bytes(content)

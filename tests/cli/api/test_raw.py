@@ -7,19 +7,19 @@ from typer.testing import CliRunner, Result
 
 import headgate.cli
 from headgate.cli import app
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 
 Run = Callable[..., Result]
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("anything")) as opened:
         yield opened
 
 
 @pytest.fixture
-def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("HEADGATE_URL", str(world.http.base_url).rstrip("/"))
     monkeypatch.setenv("HEADGATE_TOKEN", world.tokens["owner"])
     return lambda *words: CliRunner().invoke(app, ["api", *words])
@@ -33,7 +33,7 @@ def test_a_path_needs_no_leading_slash(run: Run, path: str) -> None:
     assert '"name": "owner"' in done.stdout
 
 
-def test_a_path_that_is_not_served_is_one_sentence(run: Run) -> None:
+def test_an_unknown_path_is_reported_in_one_sentence(run: Run) -> None:
     done = run("GET", "nothing")
 
     assert done.exit_code == 1
@@ -58,7 +58,7 @@ def test_a_fault_of_a_form_names_the_field(run: Run) -> None:
     assert "body.name: the field is missing; add it" in done.stderr
 
 
-def test_an_address_that_cannot_be_used_is_one_sentence(
+def test_an_unusable_address_is_reported_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HEADGATE_URL", "http://localhost:port")

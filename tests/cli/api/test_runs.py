@@ -13,7 +13,7 @@ from headgate.cli.client import ApiError
 from headgate.control.kernel.run_queue import RunRow, RunUpdate
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.writing.cached_rows import row_saver
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.fakes.runs import begin, end
 
 QUERY = "kind: query\nname: delays\ninputs: [lake.raw.a]\ninto: lake.raw.b\nsql: SELECT 1\n"
@@ -22,7 +22,7 @@ Run = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("cli-runs")) as opened:
         opened.call("owner", "POST", "/databases", {"name": "raw"})
         opened.call("owner", "POST", "/resources", {"type": "table", "parent": "lake.raw", "name": "a"})
@@ -30,7 +30,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture
-def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("HEADGATE_URL", str(world.http.base_url))
     monkeypatch.setenv("HEADGATE_TOKEN", world.tokens["owner"])
     monkeypatch.setenv("COLUMNS", "200")
@@ -44,7 +44,7 @@ def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.fixture(scope="module")
-def pipeline(world: World) -> ResourceId:
+def pipeline(world: DeploymentHarness) -> ResourceId:
     body: dict[str, Any] = {
         "kind": "query",
         "name": "delays",
@@ -57,7 +57,7 @@ def pipeline(world: World) -> ResourceId:
     return ResourceId(answer.json()["id"])
 
 
-def put(world: World, run: str, pipeline: ResourceId, state: str, **more: Any) -> None:
+def put(world: DeploymentHarness, run: str, pipeline: ResourceId, state: str, **more: Any) -> None:
     row = RunRow(RunId(run), pipeline, state, "manual", None, 1.0, 4e9, **more)
     world.deployment.home.store.put_run(RunUpdate(row, None))
 
@@ -77,7 +77,9 @@ def test_a_pipeline_is_saved_shown_switched_and_deleted(run: Run, tmp_path: Path
     assert "other is deleted" in run("pipeline", "delete", "other")
 
 
-def test_a_definition_is_checked_and_rows_are_shown(run: Run, world: World, tmp_path: Path) -> None:
+def test_a_definition_is_checked_without_saving_and_its_rows_are_shown(
+    run: Run, world: DeploymentHarness, tmp_path: Path
+) -> None:
     file = tmp_path / "chart.yaml"
     chart = "chart: {type: bar, x: a, y: b}\n"
     file.write_text("kind: visualization\nname: drawn\ninputs: [lake.raw.a]\nsql: SELECT 1\n" + chart)
@@ -91,7 +93,7 @@ def test_a_definition_is_checked_and_rows_are_shown(run: Run, world: World, tmp_
     assert [line.split() for line in run("pipeline", "show-rows", "drawn").splitlines()][:2] == [["a", "b"], ["x", "3"]]
 
 
-def test_a_run_is_asked_for_and_followed_to_its_end(run: Run, world: World, pipeline: ResourceId) -> None:
+def test_a_run_is_queued_and_followed_to_its_end(run: Run, world: DeploymentHarness, pipeline: ResourceId) -> None:
     assert "is queued" in run("pipeline", "run", "delays", "--detach")
     id = run("run", "list", "--pipeline", "delays").splitlines()[1].split()[0]
     store, control = world.deployment.home.store, world.deployment.home.control
@@ -107,7 +109,9 @@ def test_a_run_is_asked_for_and_followed_to_its_end(run: Run, world: World, pipe
     assert "is queued" in run("run", "retry", "--detach", id)
 
 
-def test_a_backfill_can_be_looked_at_before(run: Run, pipeline: ResourceId, world: World) -> None:
+def test_a_dry_run_of_a_backfill_shows_its_runs_and_queues_none(
+    run: Run, pipeline: ResourceId, world: DeploymentHarness
+) -> None:
     before = len(world.call("owner", "GET", "/runs").json()["items"])
 
     told = run("pipeline", "backfill", "delays", "--since", "1", "--until", "4", "--step", "2", "--dry-run")
@@ -116,7 +120,7 @@ def test_a_backfill_can_be_looked_at_before(run: Run, pipeline: ResourceId, worl
     assert len(world.call("owner", "GET", "/runs", pipeline=pipeline).json()["items"]) <= before
 
 
-def test_a_run_that_waits_is_taken_from_the_queue(run: Run, world: World, pipeline: ResourceId) -> None:
+def test_a_queued_run_is_cancelled_once(run: Run, world: DeploymentHarness, pipeline: ResourceId) -> None:
     put(world, "waits", pipeline, "queued", why="its run-as principal is gone")
 
     assert "its run-as principal is gone" in run("run", "list", "--state", "queued")
@@ -132,17 +136,19 @@ class TestLeaving:
 
         monkeypatch.setattr(runs, "follow", follow)
 
-    def test_leaves_the_run_alone_where_nobody_can_be_asked(self, run: Run, world: World, pipeline: ResourceId) -> None:
+    def test_an_interruption_without_a_terminal_leaves_the_run_active(
+        self, run: Run, world: DeploymentHarness, pipeline: ResourceId
+    ) -> None:
         put(world, "alone", pipeline, "queued")
 
         assert "the run goes on" in run("run", "show-log", "--follow", "alone")
         assert world.call("owner", "GET", "/runs/alone").json()["state"] == "queued"
 
     @pytest.mark.parametrize(("answer", "state"), [(True, "cancelled"), (False, "queued")])
-    def test_asks_whether_to_cancel(
+    def test_an_interruption_at_a_terminal_asks_whether_to_cancel_the_run(
         self,
         run: Run,
-        world: World,
+        world: DeploymentHarness,
         pipeline: ResourceId,
         monkeypatch: pytest.MonkeyPatch,
         answer: bool,  # noqa: FBT001
@@ -164,7 +170,7 @@ class _Terminal:
 
 def test_a_run_that_was_refused_ends_with_its_reason(
     run: Run,  # noqa: ARG001 (sets who calls)
-    world: World,
+    world: DeploymentHarness,
     pipeline: ResourceId,
 ) -> None:
     put(world, "refused", pipeline, "refused", why="its run-as principal may not")

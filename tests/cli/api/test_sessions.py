@@ -12,20 +12,20 @@ from headgate.cli import app, passwords
 from headgate.cli.session_file import kept_session
 from tests.cli.logins import serve_logins, use_deployment
 from tests.control.authentication.auth_services_harness import PASSWORD
-from tests.endpoints.auth.auth_harness import World
+from tests.endpoints.auth.auth_harness import AuthHarness
 
 NEW = "another horse entirely"
 NUMBERS = count()
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def world() -> Iterator[AuthHarness]:
     with serve_logins() as served:
         yield served
 
 
 @pytest.fixture(autouse=True)
-def name(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def name(world: AuthHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The login name of a user of this test, who is logged in at the command line."""
     use_deployment(monkeypatch, world.url, tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
@@ -48,14 +48,14 @@ def listed() -> list[list[str]]:
     return [re.split(r" {2,}", line.strip()) for line in run("session", "list").stdout.splitlines()[1:]]
 
 
-def begin_elsewhere(world: World, name: str) -> str:
+def begin_elsewhere(world: AuthHarness, name: str) -> str:
     """Log the user in on another machine; return the id of that session."""
     return world.entrance.authentication.log_in(
         name, PASSWORD, {"address": "10.0.0.7", "agent": "a browser"}
     ).session.id
 
 
-def test_a_user_changes_their_password(world: World, name: str) -> None:
+def test_a_user_changes_their_password(world: AuthHarness, name: str) -> None:
     begin_elsewhere(world, name)
 
     done = run("auth", "change-password", "--password-stdin", stdin=f"{PASSWORD}\n{NEW}\n")
@@ -65,7 +65,7 @@ def test_a_user_changes_their_password(world: World, name: str) -> None:
     assert log_in(name, NEW).exit_code == 0
 
 
-def test_the_passwords_are_asked_for_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_password_prompt_does_not_show_the_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "has_terminal", lambda: True)
 
     done = run("auth", "change-password", stdin=f"{PASSWORD}\n{NEW}\n{NEW}\n")
@@ -76,7 +76,7 @@ def test_the_passwords_are_asked_for_and_not_shown(monkeypatch: pytest.MonkeyPat
     assert NEW not in done.output
 
 
-def test_a_wrong_old_password_is_named(name: str) -> None:
+def test_a_wrong_old_password_is_refused(name: str) -> None:
     done = run("auth", "change-password", "--password-stdin", stdin=f"a wrong password\n{NEW}\n")
 
     assert str(done.exception) == "the old password is wrong"
@@ -98,7 +98,7 @@ def test_a_password_without_a_terminal_names_the_option() -> None:
     assert "there is no terminal to ask for the password; use `--password-stdin`" in done.stderr
 
 
-def test_the_list_of_sessions_shows_where_they_are_used(world: World, name: str) -> None:
+def test_the_list_of_sessions_shows_where_they_are_used(world: AuthHarness, name: str) -> None:
     there = begin_elsewhere(world, name)
 
     rows = {row[0]: row[1:] for row in listed()}
@@ -109,14 +109,14 @@ def test_the_list_of_sessions_shows_where_they_are_used(world: World, name: str)
     assert [row[-1] for row in rows.values()] == ["yes"]
 
 
-def test_a_session_elsewhere_is_ended(world: World, name: str) -> None:
+def test_a_session_elsewhere_is_ended(world: AuthHarness, name: str) -> None:
     there = begin_elsewhere(world, name)
 
     assert run("session", "delete", there).stdout == "the session has ended\n"
     assert there not in [row[0] for row in listed()]
 
 
-def test_the_session_of_the_command_line_is_ended_and_dropped(world: World, tmp_path: Path) -> None:
+def test_the_session_of_the_command_line_is_ended_and_dropped(world: AuthHarness, tmp_path: Path) -> None:
     ((here, *_),) = listed()
 
     done = run("session", "delete", here)
@@ -132,7 +132,7 @@ def test_a_session_that_does_not_exist_is_not_ended() -> None:
 @pytest.mark.parametrize(
     "words", [("auth", "change-password", "--password-stdin"), ("session", "list"), ("session", "delete", "x")]
 )
-def test_a_token_is_told_that_a_login_is_needed(monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
+def test_a_token_is_refused_because_a_login_is_needed(monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
     monkeypatch.setenv("HEADGATE_TOKEN", "hgt.some.token")
 
     done = run(*words, stdin=f"{PASSWORD}\n{NEW}\n")
@@ -140,7 +140,7 @@ def test_a_token_is_told_that_a_login_is_needed(monkeypatch: pytest.MonkeyPatch,
     assert str(done.exception) == "a token cannot do this, only the session of a login; log in"
 
 
-def test_a_session_that_has_ended_is_told_to_log_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ended_session_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADGATE_TOKEN", "hgs.no.session")
 
     assert str(run("session", "list").exception).startswith("your token or login is not known there, or has ended")

@@ -14,7 +14,7 @@ from headgate.cli.client import ApiError
 from headgate.endpoints.api.sql.schemas import PAGE
 from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import SqlLimits, StatementError
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.fakes.statements import FakeSpark
 
 Run = Callable[..., Result]
@@ -22,13 +22,13 @@ ROWS = pa.RecordBatch.from_pydict({"n": [1, 2], "word": ["a,b", None]})
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("cli")) as opened:
         yield opened
 
 
 @pytest.fixture
-def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("HEADGATE_URL", str(world.http.base_url).rstrip("/"))
     monkeypatch.setenv("HEADGATE_TOKEN", world.tokens["owner"])
     monkeypatch.setenv("COLUMNS", "200")
@@ -42,12 +42,12 @@ def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 class TestRows:
-    def test_are_a_table(self, run: Run) -> None:
+    def test_rows_are_printed_as_a_table(self, run: Run) -> None:
         done = run(FakeSpark(ROWS), "SELECT 1")
 
         assert [line.split() for line in done.stdout.splitlines()] == [["n", "word"], ["1", "a,b"], ["2"]]
 
-    def test_are_objects_line_by_line(self, run: Run) -> None:
+    def test_rows_are_printed_as_json_objects_line_by_line(self, run: Run) -> None:
         done = run(FakeSpark(ROWS), "SELECT 1", "--format", "json")
 
         assert [json.loads(line) for line in done.stdout.splitlines()] == [
@@ -55,25 +55,25 @@ class TestRows:
             {"n": 2, "word": None},
         ]
 
-    def test_are_lines_of_csv(self, run: Run) -> None:
+    def test_rows_are_printed_as_csv(self, run: Run) -> None:
         assert run(FakeSpark(ROWS), "SELECT 1", "--format", "csv").stdout == 'n,word\n1,"a,b"\n2,\n'
 
-    def test_are_an_arrow_stream_in_a_file(self, run: Run, tmp_path: Path) -> None:
+    def test_rows_are_written_to_a_file_as_an_arrow_stream(self, run: Run, tmp_path: Path) -> None:
         file = tmp_path / "rows.arrow"
 
         assert run(FakeSpark(ROWS), "SELECT 1", "--format", "arrow", "--output", str(file)).exit_code == 0
 
         assert pa.ipc.open_stream(file.read_bytes()).read_all().to_pylist() == ROWS.to_pylist()
 
-    def test_of_a_stream_need_a_file(self, run: Run) -> None:
+    def test_rows_as_an_arrow_stream_require_a_file(self, run: Run) -> None:
         assert isinstance(run(FakeSpark(), "SELECT 1", "--format", "arrow").exception, ApiError)
 
-    def test_that_are_left_out_are_told_of(self, run: Run) -> None:
+    def test_rows_beyond_the_limit_are_not_printed(self, run: Run) -> None:
         done = run(FakeSpark(ROWS), "SELECT 1", "--limit", "1", "--format", "csv")
 
         assert done.stdout == 'n,word\n1,"a,b"\n'
 
-    def test_come_in_parts_if_they_are_many(self, run: Run) -> None:
+    def test_rows_of_several_pages_are_all_printed(self, run: Run) -> None:
         spark = FakeSpark(pa.RecordBatch.from_pydict({"n": list(range(PAGE + 3))}))
 
         done = run(spark, "SELECT 1", "--limit", str(PAGE + 3), "--format", "csv")
@@ -92,32 +92,32 @@ class TestAStatement:
 
         assert done.stdout.splitlines() == ["text", *texts]
 
-    def test_takes_values_by_name(self, run: Run) -> None:
+    def test_a_statement_accepts_parameters_by_name(self, run: Run) -> None:
         spark = FakeSpark()
 
         run(spark, "SELECT :a", "--param", "a=1", "--param", "b=x y", "--param", "c=null", "--param", "d=[1]")
 
         assert spark.last.wanted.parameters == {"a": 1, "b": "x y", "c": None, "d": "[1]"}
 
-    def test_that_is_slow_is_waited_for(self, run: Run) -> None:
+    def test_a_slow_statement_is_awaited(self, run: Run) -> None:
         spark = FakeSpark(ROWS, slow=1.5)
 
         assert run(spark, "SELECT 1", "--format", "csv").stdout.startswith("n,word\n1,")
 
     @pytest.mark.parametrize("slow", [0.0, 1.0])
-    def test_that_fails_says_why(self, run: Run, slow: float) -> None:
+    def test_a_failed_statement_reports_its_error(self, run: Run, slow: float) -> None:
         done = run(FakeSpark(error=StatementError("not allowed", "42501", None), slow=slow), "SELECT 1")
 
         assert isinstance(done.exception, ApiError)
         assert str(done.exception) == "not allowed"
 
-    def test_whose_parameter_has_no_value_is_not_sent(self, run: Run) -> None:
+    def test_a_statement_with_a_parameter_without_a_value_is_not_sent(self, run: Run) -> None:
         spark = FakeSpark()
 
         assert isinstance(run(spark, "SELECT :a", "--param", "a").exception, ApiError)
         assert spark.begun == []
 
-    def test_without_a_result_prints_nothing(self, run: Run) -> None:
+    def test_a_statement_without_a_result_prints_nothing(self, run: Run) -> None:
         nothing = pa.RecordBatch.from_arrays([], names=[])
 
         assert run(FakeSpark(nothing), "CREATE TABLE t (n INT)").stdout == ""

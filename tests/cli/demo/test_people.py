@@ -7,17 +7,17 @@ import pytest
 
 from headgate.cli.demo.data import DemoError
 from headgate.cli.demo.people import PARTS, AttemptRefusedError, Person
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("demo-people")) as opened:
         yield opened
 
 
 @pytest.fixture
-def owner(world: World) -> Iterator[Person]:
+def owner(world: DeploymentHarness) -> Iterator[Person]:
     with closing(Person(PARTS[0], world.tokens["owner"], str(world.http.base_url).rstrip("/"), 0)) as person:
         yield person
 
@@ -27,12 +27,12 @@ def test_a_call_that_fails_raises_the_detail_of_the_problem(owner: Person) -> No
         owner.call("POST", "/databases", {"name": "raw"})
 
 
-def test_a_call_that_is_refused_raises_the_words_of_the_refusal(owner: Person) -> None:
+def test_a_refused_call_raises_the_words_of_the_refusal(owner: Person) -> None:
     with pytest.raises(AttemptRefusedError, match="no_such_table"):
         owner.call("GET", "/resources/lake.raw.no_such_table")
 
 
-def test_ensuring_what_is_there_already_does_nothing(owner: Person) -> None:
+def test_ensuring_an_existing_resource_does_nothing(owner: Person) -> None:
     owner.ensure("POST", "/databases", {"name": "raw"})
 
 

@@ -7,7 +7,7 @@ from headgate.cli.demo.people import PARTS, Person
 from headgate.cli.demo.report import print_grid
 
 
-def test_the_grid_says_in_words_who_could_do_what(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_grid_shows_each_result_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     owner = Person(PARTS[0], "hgt.none", "http://127.0.0.1:1", 0)
     things = [Attempt(title, frozenset({owner.name}), str) for title in ("read", "write", "drop")]
     tried = [

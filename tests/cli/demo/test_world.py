@@ -9,21 +9,21 @@ import pytest
 from headgate.cli.demo.people import PARTS, Person
 from headgate.cli.demo.world import end_runs
 from headgate.facts.ids import ResourceId, RunId
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.fakes.runs import begin
 
 QUERY = {"kind": "query", "name": "delays", "inputs": ["lake.raw.a"], "into": "lake.raw.b", "sql": "SELECT 1"}
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("demo")) as opened:
         opened.call("owner", "POST", "/resources", {"type": "table", "parent": "lake.raw", "name": "a"})
         yield opened
 
 
 @pytest.fixture
-def owner(world: World) -> Iterator[Person]:
+def owner(world: DeploymentHarness) -> Iterator[Person]:
     with closing(Person(PARTS[0], world.tokens["owner"], str(world.http.base_url).rstrip("/"), 0)) as person:
         yield person
 
@@ -37,11 +37,11 @@ def queue(owner: Person) -> RunId:
     return RunId(owner.call("POST", "/pipelines/delays/runs")["run"])
 
 
-def test_runs_of_a_pipeline_that_is_not_there_are_none(owner: Person) -> None:
+def test_ending_runs_of_a_missing_pipeline_does_nothing(owner: Person) -> None:
     end_runs(owner, "no_such_pipeline")
 
 
-def test_a_pipeline_can_be_saved_after_its_runs_under_way_were_ended(world: World, owner: Person) -> None:
+def test_a_pipeline_can_be_saved_after_its_active_runs_were_ended(world: DeploymentHarness, owner: Person) -> None:
     pipeline, running = save(owner), queue(owner)
     begin(world.deployment.home.control, world.deployment.home.store, running, pipeline)
     waiting = queue(owner)
@@ -52,7 +52,7 @@ def test_a_pipeline_can_be_saved_after_its_runs_under_way_were_ended(world: Worl
     assert save(owner) == pipeline
 
 
-def test_ending_runs_leaves_those_alone_that_have_ended(owner: Person) -> None:
+def test_ending_runs_leaves_ended_runs_unchanged(owner: Person) -> None:
     save(owner)
     run = queue(owner)
     owner.call("POST", f"/runs/{run}/cancel")

@@ -42,7 +42,7 @@ def answer(result: Result) -> Any:
 
 
 class TestCheck:
-    def test_exits_with_0_for_allow_and_1_for_deny(self, ask: Ask) -> None:
+    def test_facts_check_exits_with_0_for_allow_and_1_for_deny(self, ask: Ask) -> None:
         allowed = ask("check", "table.select", "lake.raw.flights", "--subject", MEMBER)
         denied = ask("check", "table.insert", "lake.raw.flights", "--subject", MEMBER)
 
@@ -51,31 +51,31 @@ class TestCheck:
         assert denied.output.startswith("deny: ")
 
     @pytest.mark.parametrize("engine", ["engine", "reference"])
-    def test_is_answered_alike_by_the_engine_and_the_reference(self, ask: Ask, engine: str) -> None:
+    def test_the_engine_and_the_reference_answer_a_check_alike(self, ask: Ask, engine: str) -> None:
         result = ask("check", "table.select", FLIGHTS, "--subject", MEMBER, "--engine", engine, "--json")
 
         assert answer(result)["allowed"] is True
 
-    def test_takes_the_resources_that_a_question_also_concerns(self, ask: Ask) -> None:
+    def test_facts_check_accepts_further_resources_of_the_question(self, ask: Ask) -> None:
         words = ("project.create_query", "project", "--subject", OTHER, "--related", "output_layers=lake.raw")
 
         assert ask("check", *words, "--related", "inputs=lake.raw.flights,lake.raw.planes").exit_code == 0
         assert ask("check", *words, "--related", "inputs=lake.raw.flights,lake.secret.salaries").exit_code == 1
 
-    def test_takes_what_an_assignment_is_about(self, ask: Ask) -> None:
+    def test_facts_check_accepts_the_subject_and_the_role_of_an_assignment(self, ask: Ask) -> None:
         words = ("assignment.add", "lake.raw", "--assignee", MEMBER, "--role", "editor")
 
         assert ask("check", *words, "--subject", "admin").exit_code == 0
         assert ask("check", *words, "--subject", OTHER).exit_code == 1
 
-    def test_asks_as_a_token_too(self, tmp_path: Path) -> None:
+    def test_facts_check_accepts_a_token_as_the_caller(self, tmp_path: Path) -> None:
         token = TokenIssued(TokenId("narrow"), MEMBER, None, (PLANES,))
         file = written(tmp_path, token)
 
         assert asked("check", file, "table.select", PLANES, "--subject", "narrow").exit_code == 0
         assert asked("check", file, "table.select", FLIGHTS, "--subject", "narrow").exit_code == 1
 
-    def test_is_asked_at_another_time(self, tmp_path: Path) -> None:
+    def test_facts_check_accepts_an_absolute_and_a_relative_time(self, tmp_path: Path) -> None:
         file = written(tmp_path, PrincipalExpires(MEMBER, 86_400.0 * 2))
         words = ("table.select", FLIGHTS, "--subject", MEMBER, "--at")
 
@@ -84,13 +84,13 @@ class TestCheck:
         assert asked("check", file, *words, "+1d", "--revision", "5").exit_code == 0
         assert asked("check", file, *words, "+2d", "--revision", "5").exit_code == 1
 
-    def test_is_asked_as_of_a_revision(self, ask: Ask) -> None:
+    def test_facts_check_accepts_a_revision(self, ask: Ask) -> None:
         words = ("table.select", FLIGHTS, "--subject", MEMBER, "--revision")
 
         assert ask("check", *words, "3").exit_code == 0
         assert ask("check", *words, "2").exit_code == 1
 
-    def test_is_asked_under_a_model_of_ones_own(self, ask: Ask, tmp_path: Path) -> None:
+    def test_facts_check_accepts_a_model_file(self, ask: Ask, tmp_path: Path) -> None:
         model = tmp_path / "own.yaml"
         editors_only = NEKT.replace("table: [describe, select]", "table: [describe]")
         model.write_text(editors_only.replace("table: [insert,", "table: [select, insert,"))
@@ -112,14 +112,16 @@ class TestWhatCannotBeAsked:
             (("table.select", FLIGHTS, "--subject", MEMBER, "--model-file", "none.yaml"), "a file cannot be read"),
         ],
     )  # fmt: skip
-    def test_is_one_sentence_and_exit_code_2(self, ask: Ask, words: tuple[str, ...], message: str) -> None:
+    def test_an_invalid_question_prints_one_sentence_and_exits_with_2(
+        self, ask: Ask, words: tuple[str, ...], message: str
+    ) -> None:
         result = ask("check", *words)
 
         assert result.exit_code == 2
         assert result.stdout == ""
         assert result.stderr.startswith(f"headgate: {message}")
 
-    def test_is_a_file_that_is_no_facts_file(self, tmp_path: Path) -> None:
+    def test_a_file_that_is_no_facts_file_is_refused(self, tmp_path: Path) -> None:
         file = tmp_path / "facts.jsonl"
         file.write_text("{}\n")
 
@@ -128,7 +130,7 @@ class TestWhatCannotBeAsked:
         assert result.exit_code == 2
         assert "line 1: this is no facts file" in result.stderr
 
-    def test_is_a_past_whose_model_is_not_here(self, file: Path) -> None:
+    def test_a_past_revision_with_an_unknown_model_source_is_refused(self, file: Path) -> None:
         text = file.read_text()
         hash = json.loads(text.splitlines()[2])["model_hash"]
         file.write_text(text.replace(hash, "another"))
@@ -141,7 +143,7 @@ class TestWhatCannotBeAsked:
         assert now.exit_code == 0
         assert "another source of the model `nekt`" in now.stderr
 
-    def test_is_an_end_whose_entries_nobody_tells_apart(self, file: Path) -> None:
+    def test_a_revision_of_a_file_without_entries_is_refused(self, file: Path) -> None:
         lines = [line for line in file.read_text().splitlines() if '"entry"' not in line]
         file.write_text("\n".join(lines))
         words = ("table.select", FLIGHTS, "--subject", MEMBER)
@@ -152,16 +154,16 @@ class TestWhatCannotBeAsked:
 
 
 class TestListAndWho:
-    def test_list_shows_where_somebody_may(self, ask: Ask) -> None:
+    def test_facts_list_resources_prints_the_resources_that_the_caller_may_use(self, ask: Ask) -> None:
         assert (
             ask("list-resources", "table.select", "--subject", MEMBER).output == "lake.raw.flights\nlake.raw.planes\n"
         )
 
-    def test_who_shows_everybody_who_may(self, ask: Ask) -> None:
+    def test_facts_list_principals_prints_the_principals_that_may_use_the_resource(self, ask: Ask) -> None:
         assert ask("list-principals", "table.insert", "lake.raw.flights").output == "admin\nother\nowner\n"
 
     @pytest.mark.parametrize("engine", ["engine", "reference"])
-    def test_both_agree_as_json(self, ask: Ask, engine: str) -> None:
+    def test_facts_list_resources_and_list_principals_agree_as_json(self, ask: Ask, engine: str) -> None:
         options = ("--json", "--engine", engine)
         listed = answer(ask("list-resources", "table.select", "--subject", OTHER, *options))
 
@@ -171,7 +173,7 @@ class TestListAndWho:
 
 
 class TestExplain:
-    def test_shows_every_path_of_an_allow(self, tmp_path: Path) -> None:
+    def test_facts_explain_prints_every_path_of_an_allow(self, tmp_path: Path) -> None:
         file = written(tmp_path, assigned(MEMBER, "editor", FLIGHTS))
 
         result = asked("explain", file, "table.select", FLIGHTS, "--subject", MEMBER)
@@ -182,7 +184,7 @@ class TestExplain:
             "└── member was assigned viewer on lake.raw",
         ]
 
-    def test_shows_each_of_the_weakest_tables_of_a_pipeline(self, ask: Ask) -> None:
+    def test_facts_explain_prints_each_of_the_weakest_tables_of_a_pipeline(self, ask: Ask) -> None:
         result = ask("explain", "query.describe", "delays", "--subject", MEMBER)
 
         assert result.output.splitlines()[1:] == [
@@ -190,7 +192,7 @@ class TestExplain:
             "└── member was assigned viewer on lake.raw (the weakest of what it touches: lake.raw.planes)",
         ]
 
-    def test_shows_what_is_missing_and_who_could_give_it(self, ask: Ask) -> None:
+    def test_facts_explain_prints_the_missing_roles_and_their_approvers(self, ask: Ask) -> None:
         result = ask("explain", "query.trigger", "delays", "--subject", MEMBER)
 
         assert result.exit_code == 1
@@ -201,7 +203,7 @@ class TestExplain:
             "    └── editor on lake.raw.planes for member, which admin or owner can give",
         ]
 
-    def test_says_where_nothing_that_could_be_assigned_helps(self, ask: Ask) -> None:
+    def test_facts_explain_says_that_no_assignment_would_help(self, ask: Ask) -> None:
         result = ask("explain", "group.delete", "All", "--subject", "owner")
 
         assert result.output.splitlines()[1:] == [
@@ -210,7 +212,9 @@ class TestExplain:
         ]
 
     @pytest.mark.parametrize("options", [(), ("--json",)])
-    def test_tells_of_a_hidden_name_what_it_tells_of_a_missing_one(self, ask: Ask, options: tuple[str, ...]) -> None:
+    def test_facts_explain_prints_the_same_for_a_hidden_and_a_missing_name(
+        self, ask: Ask, options: tuple[str, ...]
+    ) -> None:
         hidden = ask("explain", "table.select", "lake.secret.salaries", "--subject", MEMBER, *options)
         missing = ask("explain", "table.select", "lake.secret.nosuchit", "--subject", MEMBER, *options)
 
@@ -218,7 +222,7 @@ class TestExplain:
         assert hidden.output.replace("salaries", "nosuchit") == missing.output
         assert "owner" not in hidden.output.replace("ask an owner or admin", "")
 
-    def test_tells_everything_when_asked_to(self, ask: Ask) -> None:
+    def test_facts_explain_prints_the_fix_of_a_hidden_name_with_reveal(self, ask: Ask) -> None:
         result = ask("explain", "table.select", "lake.secret.salaries", "--subject", "stranger", "--reveal", "--json")
 
         [fix] = answer(result)["fixes"]
@@ -231,7 +235,7 @@ class TestExplain:
         }
         assert ask("explain", "table.select", "nowhere", "--subject", MEMBER, "--reveal").exit_code == 2
 
-    def test_prints_the_same_as_json(self, ask: Ask) -> None:
+    def test_facts_explain_prints_its_paths_as_json(self, ask: Ask) -> None:
         found = answer(ask("explain", "table.select", FLIGHTS, "--subject", MEMBER, "--json"))
 
         assert [(each["assigned_role"], each["assigned_on"]) for each in found["paths"]] == [("viewer", "lake.raw")]
@@ -245,7 +249,7 @@ def proposed(folder: Path, *changes: Change) -> Path:
 
 
 class TestWhatIf:
-    def test_shows_who_loses_what_and_which_pipelines_break(self, ask: Ask, tmp_path: Path) -> None:
+    def test_facts_what_if_prints_lost_rights_and_broken_pipelines(self, ask: Ask, tmp_path: Path) -> None:
         changes = tmp_path / "changes.jsonl"
         changes.write_text('\n{"change": "RoleRevoked", "subject": "other", "role": "editor", "resource": "raw"}\n')
 
@@ -255,7 +259,7 @@ class TestWhatIf:
         assert result.output.splitlines()[-1].endswith("pipelines that break: 1, that open: 0")
         assert "2 of type table: lake.raw.flights, lake.raw.planes" in result.output
 
-    def test_shows_each_decision_as_json(self, ask: Ask, tmp_path: Path) -> None:
+    def test_facts_what_if_prints_each_changed_decision_as_json(self, ask: Ask, tmp_path: Path) -> None:
         found = answer(ask("what-if", proposed(tmp_path, assigned(MEMBER, "viewer", SECRET)), "--json"))
 
         flip = {"principal": "member", "action": "table.select", "resource": "lake.secret.salaries"}
@@ -263,12 +267,12 @@ class TestWhatIf:
         assert {each["principal"] for each in found["people"]} == {"member"}
         assert found["pipelines"] == []
 
-    def test_of_nothing_is_nothing(self, ask: Ask, tmp_path: Path) -> None:
+    def test_facts_what_if_without_an_effect_prints_no_changed_decision(self, ask: Ask, tmp_path: Path) -> None:
         result = ask("what-if", proposed(tmp_path, assigned(MEMBER, "viewer", RAW)))
 
         assert result.output.startswith("decisions that flip: 0 ")
 
-    def test_cannot_be_of_what_is_no_change(self, ask: Ask, tmp_path: Path) -> None:
+    def test_facts_what_if_refuses_a_line_that_is_no_change(self, ask: Ask, tmp_path: Path) -> None:
         changes = tmp_path / "changes.jsonl"
         changes.write_text('{"change": "Unheard"}\n')
         assert "line 1: there is no change of type `Unheard`" in ask("what-if", changes).stderr
@@ -276,7 +280,7 @@ class TestWhatIf:
         changes.write_text('{"change": "ResourceDeleted", "resource": "t"}\n{"change": "RoleRevoked"}')
         assert ask("what-if", changes).exit_code == 2
 
-    def test_cannot_be_about_what_is_not_there(self, ask: Ask, tmp_path: Path) -> None:
+    def test_facts_what_if_refuses_a_change_of_a_missing_principal(self, ask: Ask, tmp_path: Path) -> None:
         changes = tmp_path / "changes.jsonl"
         changes.write_text('{"change": "PrincipalExpires", "principal": "nobody", "ends": 1}\n')
 
@@ -287,13 +291,15 @@ class TestWhatIf:
 
 
 class TestTheDifference:
-    def test_from_an_earlier_revision_is_what_was_decided_otherwise_then(self, ask: Ask) -> None:
+    def test_a_diff_from_an_earlier_revision_prints_the_decisions_that_changed(self, ask: Ask) -> None:
         found = answer(ask("diff", "2", "--json"))
 
         assert {each["principal"] for each in found["flips"]} == {"member", "other"}
         assert all(each["after"] for each in found["flips"])
 
-    def test_of_two_models_is_what_the_new_one_decides_otherwise(self, file: Path, tmp_path: Path) -> None:
+    def test_a_diff_of_two_models_prints_the_decisions_that_the_new_one_changes(
+        self, file: Path, tmp_path: Path
+    ) -> None:
         stricter = tmp_path / "strict.yaml"
         stricter.write_text(
             NEKT.replace("model: nekt", "model: strict").replace("volume: [describe, read]", "volume: [describe]")
@@ -307,7 +313,7 @@ class TestTheDifference:
             (who, "volume.read", False) for who in ("owner", "admin", "member", "other")
         }
 
-    def test_of_a_model_that_governs_nothing_cannot_be_said(self, file: Path) -> None:
+    def test_a_diff_of_a_model_that_governs_nothing_is_refused(self, file: Path) -> None:
         done = CliRunner().invoke(app, ["model", "diff", "y42", "nekt", str(file)])
 
         assert done.exit_code == 2

@@ -24,13 +24,13 @@ def run(*words: str | Path) -> Result:
 
 
 class TestExport:
-    def test_tells_each_entry_of_the_log_apart(self, folder: Path) -> None:
+    def test_an_export_contains_each_entry_of_the_log(self, folder: Path) -> None:
         states = list(read_history(run("facts", "export", folder).stdout.splitlines()))
 
         assert [state.facts.revision for state in states] == [1, 2]
         assert states[-1].at is not None
 
-    def test_holds_no_names(self, tmp_path: Path) -> None:
+    def test_an_export_contains_no_names(self, tmp_path: Path) -> None:
         settings = default_settings({}, folder=tmp_path / "data")
         open_deployment(settings).close()
 
@@ -38,28 +38,28 @@ class TestExport:
             '"role": "owner"', ""
         )
 
-    def test_gives_a_file_that_can_be_asked(self, folder: Path, tmp_path: Path) -> None:
+    def test_an_exported_file_answers_questions(self, folder: Path, tmp_path: Path) -> None:
         file = tmp_path / "facts.jsonl"
         file.write_text(run("facts", "export", folder).stdout)
         [principal] = list(read_history(file.read_text().splitlines()))[-1].facts.principals
 
         assert run("facts", "check", file, "lake.create_database", "lake", "--subject", principal).exit_code == 0
 
-    def test_is_possible_while_the_folder_is_served(self, folder: Path) -> None:
+    def test_an_export_works_while_the_folder_is_served(self, folder: Path) -> None:
         deployment = open_deployment(default_settings({}, folder=folder))
         try:
             assert run("facts", "export", folder).exit_code == 0
         finally:
             deployment.close()
 
-    def test_is_of_any_organization_that_is_there(self, folder: Path) -> None:
+    def test_an_export_works_for_existing_organizations_only(self, folder: Path) -> None:
         assert run("facts", "export", folder, "--organization", "deployment").exit_code == 0
 
         result = run("facts", "export", folder, "--organization", "nobody")
         assert result.exit_code == 2
         assert "there is no organization `nobody`" in result.stderr
 
-    def test_is_not_of_a_folder_without_a_log(self, tmp_path: Path) -> None:
+    def test_an_export_of_a_folder_without_a_log_is_refused(self, tmp_path: Path) -> None:
         result = run("facts", "export", tmp_path)
 
         assert result.exit_code == 2

@@ -22,12 +22,12 @@ def run(*words: str | Path) -> Result:
 
 
 class TestCheck:
-    def test_finds_nothing_in_a_model_without_mistakes(self, file: Path) -> None:
+    def test_model_check_finds_nothing_in_a_model_without_mistakes(self, file: Path) -> None:
         result = run("check", file)
 
         assert (result.exit_code, result.output) == (0, "1 checked, 0 errors, 0 warnings\n")
 
-    def test_says_every_error_at_its_place_and_exits_with_1(self, file: Path) -> None:
+    def test_model_check_prints_every_error_with_its_position_and_exits_with_1(self, file: Path) -> None:
         file.write_text(SMALL.replace("newcomer: member", "newcomer: guest"))
 
         result = run("check", file)
@@ -35,7 +35,7 @@ class TestCheck:
         assert result.exit_code == 1
         assert f"{file}:125:11: error HG-M202: unknown role `guest`\n" in result.output
 
-    def test_exits_with_0_for_warnings(self, file: Path) -> None:
+    def test_model_check_exits_with_0_for_warnings(self, file: Path) -> None:
         file.write_text(SMALL.replace("setting.strict is false, ", ""))
 
         result = run("check", file)
@@ -43,19 +43,19 @@ class TestCheck:
         assert result.exit_code == 0
         assert result.output.endswith("1 checked, 0 errors, 1 warnings\n")
 
-    def test_exits_with_2_for_a_file_that_is_not_there(self, tmp_path: Path) -> None:
+    def test_model_check_exits_with_2_for_a_missing_file(self, tmp_path: Path) -> None:
         assert run("check", tmp_path / "none.yaml").exit_code == 2
 
 
 class TestFmt:
-    def test_leaves_a_file_in_the_layout_alone(self, file: Path) -> None:
+    def test_model_fmt_leaves_a_formatted_file_unchanged(self, file: Path) -> None:
         run("fmt", file)
         before = file.read_text()
 
         assert (run("fmt", file).output, run("fmt", "--check", file).exit_code) == ("", 0)
         assert file.read_text() == before
 
-    def test_lays_a_file_out(self, file: Path) -> None:
+    def test_model_fmt_formats_a_file(self, file: Path) -> None:
         file.write_text("model:   small\nversion: 1   # one\n")
 
         result = run("fmt", file)
@@ -63,7 +63,7 @@ class TestFmt:
         assert (result.exit_code, result.output) == (0, f"{file} is laid out anew\n")
         assert file.read_text() == "model: small\nversion: 1   # one\n"
 
-    def test_only_says_so_when_it_is_to_check(self, file: Path) -> None:
+    def test_model_fmt_with_check_reports_a_file_and_does_not_change_it(self, file: Path) -> None:
         file.write_text("model:   small\n")
 
         result = run("fmt", "--check", file)
@@ -71,7 +71,7 @@ class TestFmt:
         assert (result.exit_code, result.output) == (1, f"{file} is not in the layout\n")
         assert file.read_text() == "model:   small\n"
 
-    def test_refuses_what_is_no_plain_yaml(self, file: Path) -> None:
+    def test_model_fmt_refuses_a_file_that_is_no_yaml(self, file: Path) -> None:
         file.write_text("model: [small\n")
 
         assert run("fmt", file).exit_code == 2
@@ -79,13 +79,13 @@ class TestFmt:
 
 
 class TestDocs:
-    def test_draws_the_page_of_a_file(self, file: Path, tmp_path: Path) -> None:
+    def test_model_document_writes_the_page_of_a_model_file(self, file: Path, tmp_path: Path) -> None:
         page = tmp_path / "small.md"
 
         assert run("document", file, "--output", page).exit_code == 0
         assert page.read_text().startswith("# The model `small`\n")
 
-    def test_says_what_is_wrong_with_a_file(self, file: Path) -> None:
+    def test_model_document_exits_with_1_for_an_invalid_model_file(self, file: Path) -> None:
         file.write_text("model: small\n")
 
         assert run("document", file).exit_code == 1

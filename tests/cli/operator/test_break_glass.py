@@ -35,14 +35,14 @@ def run(data: Path, *words: str, stdin: str = "") -> Result:
         ),
     ],
 )
-def test_what_cannot_be_is_one_sentence(data: Path, words: tuple[str, ...], said: str) -> None:
+def test_an_impossible_break_glass_is_one_sentence(data: Path, words: tuple[str, ...], said: str) -> None:
     result = run(data, *words)
 
     assert result.exit_code == 1
     assert said in result.stderr
 
 
-def test_broken_glass_stands_in_the_log_with_its_reason_and_its_end(data: Path) -> None:
+def test_break_glass_is_logged_with_its_reason_and_its_end(data: Path) -> None:
     result = run(
         data, "break-glass", "grant", "ann", "--organization", "main", "--hours", "2", "--reason", "the owner has left"
     )
@@ -59,7 +59,7 @@ def test_broken_glass_stands_in_the_log_with_its_reason_and_its_end(data: Path) 
         assert deployment.home.store.document("why", str(entry.revision)) == {"text": "the owner has left"}
 
 
-def test_a_server_that_runs_takes_over_what_is_done_beside_it(data: Path) -> None:
+def test_a_running_server_sees_the_changes_of_the_command_line(data: Path) -> None:
     with deployment_in(data) as server:
         assert run(data, "break-glass", "grant", "ann", "--organization", "main", "--reason", "x").exit_code == 0
 

@@ -79,7 +79,9 @@ def deployment(settings: Settings) -> Iterator[Deployment]:
 
 
 @pytest.mark.usefixtures("other")
-def test_a_dry_run_takes_nothing_and_an_import_what_it_said(settings: Settings, properties: dict[str, str]) -> None:
+def test_a_dry_run_imports_nothing_and_reports_what_an_import_does(
+    settings: Settings, properties: dict[str, str]
+) -> None:
     open_deployment(settings).close()
 
     shown = _run(settings, properties, "--dry-run")
@@ -101,7 +103,7 @@ def test_a_dry_run_takes_nothing_and_an_import_what_it_said(settings: Settings, 
 
 
 @pytest.mark.usefixtures("other")
-def test_the_organization_is_chosen_where_there_are_several(properties: dict[str, str], tmp_path: Path) -> None:
+def test_an_import_requires_an_organization_if_there_are_several(properties: dict[str, str], tmp_path: Path) -> None:
     settings = Settings(folder=tmp_path / "data", cache=tmp_path / "cache", jars_folder=None, spark=False)
     with closing(open_deployment(settings)) as deployment:
         founding = OrganizationSpec(ResourceId("o1"), "acme", PrincipalId("p1"), "ann", "nekt")
@@ -118,7 +120,7 @@ def test_the_organization_is_chosen_where_there_are_several(properties: dict[str
         assert deployment.organizations.find("acme").control.snapshot.revision > revisions[1]
 
 
-def test_a_table_of_any_organization_is_not_taken(settings: Settings, tmp_path: Path) -> None:
+def test_a_table_in_the_warehouse_of_headgate_is_not_imported(settings: Settings, tmp_path: Path) -> None:
     open_deployment(settings).close()
     properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/other.db", "warehouse": f"file://{tmp_path}/files"}
     made = load_catalog("other", **properties)
@@ -135,7 +137,7 @@ def test_a_table_of_any_organization_is_not_taken(settings: Settings, tmp_path: 
 
 
 @pytest.mark.usefixtures("other")
-def test_what_was_taken_is_a_table_that_nobody_was_given(settings: Settings, deployment: Deployment) -> None:
+def test_an_imported_table_has_no_creator_and_no_assignments(settings: Settings, deployment: Deployment) -> None:
     facts = deployment.home.control.snapshot
     table = facts.find(("lake", "raw", "flights")) or facts.find(("lake", "odd", "again"))
     assert table is not None

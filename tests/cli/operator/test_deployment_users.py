@@ -30,7 +30,7 @@ def create(data: Path, *words: str) -> Result:
     return run(data, "deployment-user", "create", "ann", "--password-stdin", *words, stdin=f"{PASSWORD}\n")
 
 
-def test_a_user_is_made_listed_and_given_another_password(data: Path) -> None:
+def test_a_user_is_created_listed_and_gets_another_password(data: Path) -> None:
     assert create(data, "--email", "Ann@acme.com").exit_code == 0
     assert "ann@acme.com" in run(data, "deployment-user", "list").output
     assert run(data, "deployment-user", "set-password", "ANN", "--password-stdin", stdin=f"{OTHER}\n").exit_code == 0
@@ -42,7 +42,7 @@ def test_a_user_is_made_listed_and_given_another_password(data: Path) -> None:
         deployment.close()
 
 
-def test_a_user_can_be_without_a_password(data: Path) -> None:
+def test_a_user_can_be_created_without_a_password(data: Path) -> None:
     assert run(data, "deployment-user", "create", "ann", "--without-password", "--email", "ann@acme.com").exit_code == 0
 
 
@@ -54,7 +54,7 @@ def test_a_user_can_be_without_a_password(data: Path) -> None:
         (("deployment-user", "set-password", "nobody", "--password-stdin"), "no user"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(data: Path, words: tuple[str, ...], said: str) -> None:
+def test_an_impossible_change_of_a_user_is_one_sentence(data: Path, words: tuple[str, ...], said: str) -> None:
     create(data)
     result = run(data, *words, stdin=f"{PASSWORD}\n")
 
@@ -62,11 +62,11 @@ def test_what_cannot_be_is_one_sentence(data: Path, words: tuple[str, ...], said
     assert said in result.stderr
 
 
-def test_nothing_is_done_where_there_is_nothing(tmp_path: Path) -> None:
+def test_creating_a_user_without_a_deployment_is_refused(tmp_path: Path) -> None:
     assert create(tmp_path).exit_code == 2
 
 
-def test_a_password_without_a_terminal_is_read_from_the_standard_input_only_if_asked(data: Path) -> None:
+def test_a_password_is_read_from_the_standard_input_only_with_the_option(data: Path) -> None:
     result = run(data, "deployment-user", "create", "bob")
 
     assert result.exit_code == 2

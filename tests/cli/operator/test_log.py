@@ -38,7 +38,7 @@ def run(*words: str | Path) -> Result:
 
 
 class TestVerify:
-    def test_says_up_to_where_each_log_is_whole_and_sealed(self, folder: Path) -> None:
+    def test_log_verify_reports_the_last_valid_revision_of_each_log(self, folder: Path) -> None:
         result = run("log", "verify", "--data", folder)
 
         assert result.exit_code == 0
@@ -46,7 +46,7 @@ class TestVerify:
         assert "the log `organization` is whole up to revision" in result.stdout
         assert "not sealed" not in result.stdout
 
-    def test_ends_with_the_first_revision_that_does_not_hold(self, folder: Path, tamper: Callable[[str], None]) -> None:
+    def test_log_verify_ends_with_the_first_altered_revision(self, folder: Path, tamper: Callable[[str], None]) -> None:
         tamper("UPDATE log SET actor = 'somebody' WHERE log_id = 'organization' AND revision = 2")
 
         result = run("log", "verify", "--data", folder)
@@ -54,7 +54,7 @@ class TestVerify:
         assert result.exit_code == 1
         assert "revision 2 of the log `organization` was altered or lost" in result.stderr
 
-    def test_finds_logs_that_have_gone_back_until_they_are_accepted(
+    def test_log_verify_refuses_truncated_logs_until_an_operator_accepts_them(
         self, folder: Path, tamper: Callable[..., None]
     ) -> None:
         tamper("DELETE FROM log WHERE revision > 1", "DELETE FROM seals")
@@ -69,14 +69,14 @@ class TestVerify:
         assert "the log `deployment` is whole up to revision 1, not sealed" in accepted.stdout
         assert run("log", "verify", "--data", folder).exit_code == 0
 
-    def test_is_possible_while_the_folder_is_served(self, folder: Path) -> None:
+    def test_log_verify_works_while_the_folder_is_served(self, folder: Path) -> None:
         deployment = open_deployment(default_settings({}, folder=folder))
         try:
             assert run("log", "verify", "--data", folder).exit_code == 0
         finally:
             deployment.close()
 
-    def test_makes_nothing_where_there_is_no_store(self, tmp_path: Path) -> None:
+    def test_log_verify_creates_nothing_in_a_folder_without_a_store(self, tmp_path: Path) -> None:
         result = run("log", "verify", "--data", tmp_path)
 
         assert result.exit_code == 2
@@ -84,7 +84,7 @@ class TestVerify:
 
 
 class TestAccept:
-    def test_accepts_no_log_that_does_not_prove(self, folder: Path, tamper: Callable[[str], None]) -> None:
+    def test_log_accept_refuses_an_altered_log(self, folder: Path, tamper: Callable[[str], None]) -> None:
         before = (folder / "keys" / "log.seals.jsonl").read_text()
         tamper("UPDATE log SET actor = 'somebody' WHERE log_id = 'organization' AND revision = 2")
 
@@ -96,7 +96,7 @@ class TestAccept:
 
 
 class TestSeal:
-    def test_prints_what_shows_a_cut_that_nothing_in_the_store_does(
+    def test_an_exported_seal_reveals_a_cut_that_the_store_does_not_show(
         self, folder: Path, tmp_path: Path, tamper: Callable[..., None]
     ) -> None:
         elsewhere = tmp_path / "seals.jsonl"
@@ -111,7 +111,7 @@ class TestSeal:
         assert "revision 2 of the log" in result.stderr
         assert "was cut off" in result.stderr
 
-    def test_of_a_key_that_was_replaced_still_hold(self, folder: Path, tmp_path: Path) -> None:
+    def test_a_seal_of_a_replaced_key_remains_valid(self, folder: Path, tmp_path: Path) -> None:
         elsewhere = tmp_path / "seals.jsonl"
         elsewhere.write_text(run("log", "seal", "--data", folder).stdout)
 
@@ -119,7 +119,7 @@ class TestSeal:
 
         assert run("log", "verify", "--data", folder, "--seal", elsewhere).exit_code == 0
 
-    def test_are_nothing_that_somebody_made_up(self, folder: Path, tmp_path: Path) -> None:
+    def test_an_invalid_seal_file_is_refused(self, folder: Path, tmp_path: Path) -> None:
         elsewhere = tmp_path / "seals.jsonl"
         elsewhere.write_text("{}")
 

@@ -55,7 +55,7 @@ def filled(folder: Path, id: ResourceId) -> list[Path]:
 
 
 class TestCreate:
-    def test_create_makes_an_organization_that_list_shows(self, folder: Path) -> None:
+    def test_a_created_organization_is_listed(self, folder: Path) -> None:
         done(folder, "organization", "create", "beta", "--owner", "ada", "--model", "onehouse", "--tree", "datamesh")
 
         shown = done(folder, "organization", "list")
@@ -68,7 +68,7 @@ class TestCreate:
         assert owner in facts.principals
         assert "datamesh" in facts.governs.values()
 
-    def test_a_dry_run_of_create_makes_nothing(self, folder: Path) -> None:
+    def test_a_dry_run_creates_no_organization(self, folder: Path) -> None:
         said = done(folder, "organization", "create", "beta", "--owner", "ada", "--dry-run")
 
         assert said == "`beta` would be created\n"
@@ -85,14 +85,16 @@ class TestCreate:
             ((f"o_{'0' * 32}", "--owner", "ada"), "it is written like an id and could be taken for what has that id"),
         ],
     )
-    def test_create_says_what_is_wrong(self, folder: Path, words: tuple[str, ...], said: str) -> None:
+    def test_an_organization_with_an_invalid_owner_name_or_model_is_not_created(
+        self, folder: Path, words: tuple[str, ...], said: str
+    ) -> None:
         result = run(folder, "organization", "create", *words)
 
         assert (result.exit_code, said in result.stderr) == (1, True), result.stderr
 
 
 class TestSuspend:
-    def test_suspend_and_resume_are_shown_by_list(self, folder: Path) -> None:
+    def test_the_list_shows_suspended_and_resumed_organizations(self, folder: Path) -> None:
         done(folder, "organization", "suspend", "acme", "--reason", "unpaid", "--dry-run")
         assert "suspended" not in done(folder, "organization", "list")
 
@@ -102,9 +104,7 @@ class TestSuspend:
         assert done(folder, "organization", "resume", id_of(folder)) == f"`acme` ({id_of(folder)}) is active\n"
         assert re.search(r"acme +nekt +active", done(folder, "organization", "list"))
 
-    def test_a_suspended_organization_is_suspended_where_its_file_is_imported(
-        self, folder: Path, tmp_path: Path
-    ) -> None:
+    def test_a_suspended_organization_stays_suspended_after_an_import(self, folder: Path, tmp_path: Path) -> None:
         done(folder, "organization", "suspend", "acme", "--reason", "unpaid")
         done(folder, "organization", "export", id_of(folder), tmp_path / "file")
 
@@ -115,7 +115,7 @@ class TestSuspend:
         assert re.search(r"acme +nekt +active", done(tmp_path / "other", "organization", "list"))
 
     @pytest.mark.parametrize("verb", [("suspend", "--reason", "x"), ("resume",), ("delete", "--yes")])
-    def test_an_unknown_organization_is_missing(self, folder: Path, verb: tuple[str, ...]) -> None:
+    def test_an_unknown_organization_is_refused(self, folder: Path, verb: tuple[str, ...]) -> None:
         result = run(folder, "organization", verb[0], "nosuch", *verb[1:])
 
         assert (
@@ -124,7 +124,7 @@ class TestSuspend:
         ) == (1, True), result.stderr
 
     @pytest.mark.parametrize("why", ["", " "])
-    def test_suspending_needs_a_reason(self, folder: Path, why: str) -> None:
+    def test_suspending_an_organization_requires_a_reason(self, folder: Path, why: str) -> None:
         result = run(folder, "organization", "suspend", "acme", "--reason", why)
 
         assert (result.exit_code, "`--reason` is empty" in result.stderr) == (2, True)
@@ -154,14 +154,16 @@ class TestFile:
 class TestRemove:
     @pytest.mark.parametrize("words", [("--yes",), ("--dry-run",), ("--with-files", "--yes")])
     @pytest.mark.parametrize("named", ["main", "organization"])
-    def test_the_home_organization_is_not_removed(self, folder: Path, named: str, words: tuple[str, ...]) -> None:
+    def test_the_home_organization_cannot_be_deleted(self, folder: Path, named: str, words: tuple[str, ...]) -> None:
         result = run(folder, "organization", "delete", named, *words)
 
         assert result.exit_code == 1
         assert "`main` is the home organization of this deployment and cannot be removed" in result.stderr
         assert re.search(r"main +nekt +active", done(folder, "organization", "list"))
 
-    def test_remove_frees_the_name_and_keeps_log_and_files(self, folder: Path, tmp_path: Path) -> None:
+    def test_deleting_an_organization_frees_its_name_and_keeps_its_log_and_files(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
         id = id_of(folder)
         files = filled(folder, id)
 
@@ -176,7 +178,7 @@ class TestRemove:
         again = run(folder, "organization", "import", tmp_path / "file")
         assert (again.exit_code, "was removed, and its id cannot be used again" in again.stderr) == (1, True)
 
-    def test_files_of_the_organization_and_no_others_go_with_it(self, folder: Path, tmp_path: Path) -> None:
+    def test_deleting_an_organization_with_files_deletes_its_own_files_only(self, folder: Path, tmp_path: Path) -> None:
         id = id_of(folder)
         own, others = filled(folder, id), filled(folder, ResourceId("o_other"))
         outside = tmp_path / "outside"
@@ -193,7 +195,7 @@ class TestRemove:
         assert all(file.exists() for file in others)
         assert (outside / "kept").exists()
 
-    def test_a_folder_that_is_a_link_is_left_alone(self, folder: Path, tmp_path: Path) -> None:
+    def test_deleting_an_organization_with_files_does_not_follow_links(self, folder: Path, tmp_path: Path) -> None:
         id, outside = id_of(folder), tmp_path / "outside"
         (outside / id).mkdir(parents=True)
         (outside / id / "kept").write_text("kept")
@@ -205,7 +207,7 @@ class TestRemove:
 
         assert (outside / id / "kept").exists()
 
-    def test_remove_names_the_folders_that_it_could_not_remove(
+    def test_deleting_an_organization_names_the_folders_that_remain(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         files = filled(folder, id_of(folder))
@@ -220,13 +222,13 @@ class TestRemove:
         assert "`acme` is deleted, but not all of its files (Device or resource busy)" in result.stderr
         assert str(files[0].parents[1]) in result.stderr
 
-    def test_remove_without_a_terminal_asks_for_yes(self, folder: Path) -> None:
+    def test_deleting_an_organization_without_a_terminal_requires_yes(self, folder: Path) -> None:
         result = run(folder, "organization", "delete", "acme")
 
         assert (result.exit_code, "add `--yes`" in result.stderr) == (2, True)
         assert "acme" in done(folder, "organization", "list")
 
-    def test_remove_counts_the_tables(self, folder: Path) -> None:
+    def test_deleting_an_organization_reports_the_number_of_its_tables(self, folder: Path) -> None:
         id = id_of(folder)
         with deployment_in(folder) as deployment:
             control = deployment.organizations.open(id).control
@@ -247,13 +249,15 @@ class TestOperators:
         assert "ada" not in done(folder, "operator", "list")
         assert run(folder, "operator", "remove", "ada").exit_code == 1
 
-    def test_an_unknown_user_becomes_no_operator(self, folder: Path) -> None:
+    def test_an_unknown_user_cannot_become_an_operator(self, folder: Path) -> None:
         result = run(folder, "operator", "add", "nosuch")
 
         assert (result.exit_code, "no user with the login name `nosuch`" in result.stderr) == (1, True)
 
     @pytest.mark.parametrize("model", ["onehouse", "datamesh"])
-    def test_a_deployment_under_another_model_is_managed_on_its_machine_alone(self, tmp_path: Path, model: str) -> None:
+    def test_a_deployment_under_another_model_manages_organizations_without_operators(
+        self, tmp_path: Path, model: str
+    ) -> None:
         folder = tmp_path / "data"
         stores = open_stores(default_settings({}, folder=folder).folder)
         bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in MODELS}, lambda: 1.0), model)
@@ -270,7 +274,7 @@ class TestOperators:
         assert (refused.exit_code, f"`{model}`, has no operators" in refused.stderr) == (1, True)
 
 
-def test_a_deployment_that_an_earlier_version_began_gets_the_model_once(tmp_path: Path) -> None:
+def test_a_deployment_of_an_earlier_version_gets_the_deployment_model_once(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     stores = open_stores(default_settings({}, folder=folder).folder)
     bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in MODELS}, lambda: 1.0), "nekt")

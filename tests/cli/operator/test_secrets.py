@@ -45,7 +45,7 @@ def test_a_rotation_leaves_one_new_key_that_opens_the_secrets(folder: Path) -> N
     deployment.close()
 
 
-def test_former_keys_are_kept_until_a_rotation_is_resumed(folder: Path) -> None:
+def test_former_keys_remain_until_a_rotation_is_resumed(folder: Path) -> None:
     assert run(folder, "--keep-former").exit_code == 0
     assert len(keys(folder)) == 2
 

@@ -49,7 +49,7 @@ def test_tables_are_moved_once(folder: Path) -> None:
     assert [each.name for each in (folder / "warehouse").iterdir() if any(each.rglob("*.json"))] == ["organization"]
 
 
-def test_a_table_whose_files_are_gone_is_shown_and_the_others_are_moved(folder: Path) -> None:
+def test_a_table_without_files_is_reported_and_the_others_are_moved(folder: Path) -> None:
     gone = next((folder / "warehouse").rglob("*.metadata.json"))
     gone.unlink()
 

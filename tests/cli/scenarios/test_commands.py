@@ -45,12 +45,12 @@ def after(folder: Path, *cases: object, options: tuple[str, ...] = ()) -> tuple[
 
 
 class TestTheCommand:
-    def test_ends_with_the_count_and_succeeds_if_all_pass(self, folder: Path) -> None:
+    def test_model_test_ends_with_the_count_and_succeeds_if_all_cases_pass(self, folder: Path) -> None:
         code, lines = after(folder, CASE, {**CASE, "id": "OWN-2"})
 
         assert (code, lines[-1]) == (0, "2 passed, 0 failed")
 
-    def test_fails_if_one_does_and_says_what_was_expected_and_why_it_is_not_so(self, folder: Path) -> None:
+    def test_model_test_fails_if_a_case_fails_and_explains_the_difference(self, folder: Path) -> None:
         code, lines = after(folder, CASE, {**CASE, "id": "OWN-2", "given": []})
 
         assert (code, lines[-1]) == (1, "1 passed, 1 failed")
@@ -58,25 +58,25 @@ class TestTheCommand:
         assert "`viewer` or `editor`" in lines[1]
         assert lines[2] == "  A viewer sees the layer."
 
-    def test_counts_what_it_does_not_understand_as_failed(self, folder: Path) -> None:
+    def test_a_case_with_an_unknown_step_counts_as_failed(self, folder: Path) -> None:
         code, lines = after(folder, {**CASE, "given": [{"bless": {"user": "m"}}]})
 
         assert (code, lines[-1]) == (1, "0 passed, 1 failed")
         assert lines[0] == "OWN-1: expected allow, the answer is no answer"
 
-    def test_runs_one_case_alone_and_says_why_it_passes(self, folder: Path) -> None:
+    def test_model_test_runs_a_single_case_and_explains_why_it_passes(self, folder: Path) -> None:
         code, lines = after(folder, CASE, {**CASE, "id": "OWN-2"}, options=("--only", "OWN-1"))
 
         assert (code, lines[-1]) == (0, "1 passed, 0 failed")
         assert lines[1] == "  `database.describe` on `L` is allowed: `m` has `viewer` on `L`"
 
-    def test_says_that_a_case_is_not_there(self, folder: Path) -> None:
+    def test_a_missing_case_is_reported(self, folder: Path) -> None:
         code, lines = after(folder, CASE, options=("--only", "OWN-9"))
 
         assert code == 1
         assert lines == ["headgate: there is no case `OWN-9` in these folders"]
 
-    def test_says_in_one_sentence_what_is_wrong_with_a_folder(self, folder: Path) -> None:
+    def test_an_invalid_folder_is_reported_in_one_sentence(self, folder: Path) -> None:
         (folder / "worlds" / "nekt.yaml").write_text("users: [")
 
         code, lines = after(folder, CASE)

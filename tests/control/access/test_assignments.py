@@ -17,7 +17,7 @@ from tests.control.organization_harness import (
     FOUNDER,
     MODELS,
     ROOT,
-    World,
+    OrganizationHarness,
     datamesh,
     nekt,
     onehouse,
@@ -36,7 +36,7 @@ def changed(subject: str, old: str, new: str, place: str = ROOT) -> ChangeRole:
 
 
 class TestAssigning:
-    def test_it_names_its_model_its_grantor_its_dates_and_what_it_is_for(self) -> None:
+    def test_an_assignment_names_its_model_grantor_dates_and_reason(self) -> None:
         world = nekt()
         world.do(role(ANN, "manager", "raw"))
 
@@ -57,8 +57,8 @@ class TestAssigning:
             (datamesh, ("owner", "sales"), ("steward", "shop"), BEN),
         ],
     )
-    def test_who_may_give_it_there_does(
-        self, made: Callable[[], World], holds: tuple[str, str], gives: tuple[str, str], to: str
+    def test_a_caller_with_the_right_role_assigns_a_role(
+        self, made: Callable[[], OrganizationHarness], holds: tuple[str, str], gives: tuple[str, str], to: str
     ) -> None:
         world = made()
         with pytest.raises((PermissionDeniedError, NotFoundError)):
@@ -82,28 +82,28 @@ class TestAssigning:
             (datamesh, ("approver", "sales"), ("steward", "shop"), BEN),
         ],
     )
-    def test_who_may_not_give_it_there_does_not(
-        self, made: Callable[[], World], holds: tuple[str, str], gives: tuple[str, str], to: str
+    def test_a_caller_without_the_right_role_cannot_assign_a_role(
+        self, made: Callable[[], OrganizationHarness], holds: tuple[str, str], gives: tuple[str, str], to: str
     ) -> None:
         world = made()
         world.do(role(ANN, *holds))
 
         world.refuse(role(to, *gives), PermissionDeniedError, by=ANN)
 
-    def test_one_role_for_each_team(self) -> None:
+    def test_a_member_has_one_role_in_each_team(self) -> None:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"), role(BEN, "member", "shop"))
 
         world.refuse(role(BEN, "editor", "shop"), PermissionDeniedError, by=ANN)
 
-    def test_who_may_give_it_needs_not_see_the_place(self) -> None:
+    def test_an_assigner_needs_no_right_to_see_the_resource(self) -> None:
         world = onehouse()
         world.do(role(ANN, "MANAGE", "one"))
 
         assert not world.may(ANN, "database.describe", "one")
         assert world.do(role(BEN, "SELECT", "one"), by=ANN)
 
-    def test_a_role_of_the_organizations_own_is_given_under_the_model_that_has_such_roles(self) -> None:
+    def test_a_custom_role_is_assigned_under_the_model_that_allows_custom_roles(self) -> None:
         world = datamesh()
         world.do(DefineRole("keeper", ("RESOURCES_EDIT",)), ChangeSetting(ROOT, "role_mode", "custom"))
 
@@ -111,8 +111,8 @@ class TestAssigning:
         assert facts.assignments[ANN][("keeper", ResourceId("shop"), "")].model == "datamesh"
         assert world.may(ANN, "data_product.edit", "product")
 
-    def test_only_the_deployment_names_another_model_than_decides_there(self) -> None:
-        world = World("nekt", tree="datamesh")
+    def test_the_deployment_alone_assigns_under_a_model_other_than_the_governing_one(self) -> None:
+        world = OrganizationHarness("nekt", tree="datamesh")
         given = AssignRole(FOUNDER, "member", ROOT, model="datamesh")
         world.refuse(given, InvalidError, "not of `datamesh`", by=FOUNDER)
         world.refuse(AssignRole(FOUNDER, "member", ROOT, model="dream"), InvalidError, "not of `dream`")
@@ -120,23 +120,23 @@ class TestAssigning:
         facts = world.do(given)
         assert {each.model for each in facts.assignments[FOUNDER].values()} == {"nekt", "datamesh"}
 
-    def test_the_role_and_the_subject_have_to_exist(self) -> None:
+    def test_the_role_and_the_subject_must_exist(self) -> None:
         nekt().refuse(role(ANN, "lord", "raw"), InvalidError, "no role `lord`; on this there are editor, manager")
         nekt().refuse(role("nobody", "viewer", "raw"), NotFoundError)
 
-    def test_the_dates_have_to_follow_each_other(self) -> None:
+    def test_an_assignment_that_ends_before_it_begins_is_refused(self) -> None:
         for starts, ends in ((None, 1_000.0), (2_000.0, 2_000.0)):
             given = AssignRole(ANN, "viewer", ResourceId("raw"), ends, starts)
             nekt().refuse(given, InvalidError, "end before it begins", by=FOUNDER)
 
-    def test_a_second_one_for_another_reason_is_a_second_one(self) -> None:
+    def test_an_assignment_for_another_reason_is_separate(self) -> None:
         world = nekt()
 
         world.do(AssignRole(ANN, "viewer", ResourceId("raw"), reason="ticket"), role(ANN, "viewer", "raw"))
         world.do(taken(ANN, "viewer", "raw"))
         assert world.may(ANN, "table.select", "flights")
 
-    def test_cutting_one_short_is_taking_it_away(self) -> None:
+    def test_shortening_an_assignment_requires_the_right_to_revoke_it(self) -> None:
         world = onehouse()
         world.do(role(CREW, "member", "project"), role(ANN, "manager", CREW), role(ANN, "MANAGE", "one"))
         world.do(role(CREW, "SELECT", "one"), by=ANN)
@@ -150,39 +150,39 @@ class TestAssigning:
 
 
 class TestRevoking:
-    def test_who_may_take_it_does(self) -> None:
+    def test_a_manager_revokes_an_editor_role(self) -> None:
         world = nekt()
         world.do(role(ANN, "manager", "raw"), role(BEN, "editor", "raw"))
 
         world.do(taken(BEN, "editor", "raw"), by=ANN)
         assert not world.roles(BEN, "raw")
 
-    def test_who_may_not_take_it_does_not(self) -> None:
+    def test_a_manager_cannot_revoke_the_role_of_another_manager(self) -> None:
         world = nekt()
         world.do(role(ANN, "manager", "raw"), role(BEN, "manager", "raw"))
 
         world.refuse(taken(BEN, "manager", "raw"), PermissionDeniedError, by=ANN)
 
-    def test_to_take_from_a_group_one_side_is_enough(self) -> None:
+    def test_a_manager_of_a_group_alone_may_revoke_its_roles(self) -> None:
         world = onehouse()
         world.do(role(CREW, "member", "project"), role(CREW, "user", "cluster"), role(ANN, "manager", CREW))
 
         assert world.do(taken(CREW, "user", "cluster"), by=ANN)
 
-    def test_it_has_to_be_held_for_that_reason(self) -> None:
+    def test_an_assignment_is_revoked_only_for_the_reason_it_has(self) -> None:
         world = nekt()
         world.do(role(ANN, "viewer", "raw"))
 
         world.refuse(taken(ANN, "viewer", "raw", "ticket"), NotFoundError, by=FOUNDER)
         world.refuse(taken(ANN, "editor", "raw"), NotFoundError, by=FOUNDER)
 
-    def test_a_hidden_place_is_as_missing(self) -> None:
+    def test_a_hidden_resource_is_refused_like_a_missing_one(self) -> None:
         for place in ("secret", "nowhere"):
             nekt().refuse(taken(ANN, "viewer", place), NotFoundError, f"no `{place}` that you may see", by=ANN)
 
 
 class TestChanging:
-    def test_it_replaces_the_one_by_the_other_with_its_dates(self) -> None:
+    def test_a_changed_role_keeps_the_dates_of_the_former_role(self) -> None:
         world = nekt()
         world.do(AssignRole(ANN, "viewer", ResourceId("raw"), 5_000.0))
 
@@ -190,7 +190,7 @@ class TestChanging:
         assert world.roles(ANN, "raw") == {"editor"}
         assert facts.assignments[ANN][("editor", ResourceId("raw"), "")].ends == 5_000.0
 
-    def test_it_needs_the_right_to_change(self) -> None:
+    def test_changing_a_role_requires_the_right_to_change_it(self) -> None:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"), role(BEN, "member", "shop"))
 
@@ -198,7 +198,7 @@ class TestChanging:
         world.do(changed(BEN, "member", "editor", "shop"), by=ANN)
         assert world.roles(BEN, "shop") == {"editor"}
 
-    def test_the_one_has_to_be_held_and_the_other_not(self) -> None:
+    def test_changing_a_role_requires_the_old_role_and_no_assignment_of_the_new_one(self) -> None:
         world = nekt()
         world.do(role(ANN, "viewer", "raw"), role(ANN, "editor", "raw"))
 
@@ -208,15 +208,15 @@ class TestChanging:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_somebody_always_stays_who_can_give_every_role(name: str) -> None:
-    world = World(name)
+def test_the_last_owner_cannot_lose_or_limit_their_role(name: str) -> None:
+    world = OrganizationHarness(name)
     founding = next(iter(world.roles(FOUNDER, ROOT)))
 
     world.refuse(taken(FOUNDER, founding), InvalidError, "somebody always stays", by=FOUNDER)
     world.refuse(AssignRole(FOUNDER, founding, ROOT, 9_000.0), InvalidError, "somebody always stays", by=FOUNDER)
 
 
-def test_who_is_followed_by_another_may_go() -> None:
+def test_an_owner_may_leave_if_another_owner_remains() -> None:
     world = nekt()
     world.do(role(ANN, "owner"))
 
@@ -224,18 +224,18 @@ def test_who_is_followed_by_another_may_go() -> None:
 
 
 @pytest.mark.parametrize("ends", [5_000.0, None])
-def test_one_with_an_end_or_a_machine_is_no_follower(ends: float | None) -> None:
+def test_an_expiring_role_or_a_service_principal_does_not_replace_the_last_owner(ends: float | None) -> None:
     world = y42()
     world.do(AssignRole(ANN if ends else BOT, "administrator", ROOT, ends))
 
     world.refuse(taken(FOUNDER, "administrator"), InvalidError, "somebody always stays", by=FOUNDER)
 
 
-def test_the_deployment_may_do_without() -> None:
+def test_the_deployment_may_revoke_the_role_of_the_last_owner() -> None:
     assert nekt().do(taken(FOUNDER, "owner"))
 
 
-def test_what_is_given_below_another_project_than_one_sees_is_hidden() -> None:
+def test_a_resource_below_a_project_that_the_caller_cannot_see_is_hidden() -> None:
     world = onehouse()
     world.do(resource("other", "project", ROOT), resource("far", "cluster", "other"))
 

@@ -5,28 +5,38 @@ from headgate.control.access.switches import ChangeSetting
 from headgate.control.kernel.command import PermissionDeniedError
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.facts.ids import ResourceId
-from tests.control.organization_harness import ANN, FOUNDER, ROOT, World, datamesh, nekt, onehouse, role, y42
+from tests.control.organization_harness import (
+    ANN,
+    FOUNDER,
+    ROOT,
+    OrganizationHarness,
+    datamesh,
+    nekt,
+    onehouse,
+    role,
+    y42,
+)
 
 CUSTOM = ChangeSetting(ROOT, "role_mode", "custom")
 KEEPER = DefineRole("keeper", ("RESOURCES_EDIT",))
 
 
 class TestSettings:
-    def test_the_deployment_sets_a_plan_and_nobody_else_does(self) -> None:
+    def test_the_deployment_alone_sets_a_plan(self) -> None:
         world = nekt()
         starter = ChangeSetting(ROOT, "plan", "starter")
         world.refuse(starter, PermissionDeniedError, by=FOUNDER)
 
         assert world.do(starter).setting(ResourceId("flights"), "plan") == "starter"
 
-    def test_owners_switch_the_change_process(self) -> None:
+    def test_an_owner_switches_the_change_process(self) -> None:
         switch = ChangeSetting(ROOT, "change_process", "true")
         world = datamesh()
         world.refuse(switch, PermissionDeniedError, by=ANN)
 
         assert world.do(switch, by=FOUNDER).setting(ROOT, "change_process") == "true"
 
-    def test_nobody_switches_to_an_empty_catalogue_of_roles(self) -> None:
+    def test_custom_role_mode_requires_a_defined_role_and_the_enterprise_edition(self) -> None:
         world = datamesh()
         world.refuse(CUSTOM, PermissionDeniedError, by=FOUNDER)
         world.do(KEEPER)
@@ -44,17 +54,17 @@ class TestSettings:
             ("project", "source_roles", "perhaps"),
         ],
     )
-    def test_it_is_a_setting_of_the_model_there_and_one_of_its_values(
+    def test_a_setting_or_value_that_the_model_does_not_name_is_refused(
         self, place: str, setting: str, value: str
     ) -> None:
         onehouse().refuse(ChangeSetting(ResourceId(place), setting, value), InvalidError)
 
-    def test_the_place_has_to_be_there(self) -> None:
+    def test_a_setting_of_a_missing_resource_is_not_found(self) -> None:
         onehouse().refuse(ChangeSetting(ResourceId("nowhere"), "source_roles", "true"), NotFoundError, by=FOUNDER)
 
 
 class TestRoles:
-    def test_owners_define_and_delete_them(self) -> None:
+    def test_an_owner_defines_and_deletes_custom_roles(self) -> None:
         world = datamesh()
         world.refuse(KEEPER, PermissionDeniedError, by=ANN)
 
@@ -64,19 +74,19 @@ class TestRoles:
         world.do(DeleteRole("keeper"), by=FOUNDER)
         assert not world.facts.custom_roles
 
-    def test_not_in_the_standard_edition(self) -> None:
+    def test_custom_roles_are_refused_in_the_standard_edition(self) -> None:
         world = datamesh()
         world.do(ChangeSetting(ROOT, "edition", "standard"))
 
         world.refuse(KEEPER, PermissionDeniedError, by=FOUNDER)
 
-    def test_they_are_made_of_permissions(self) -> None:
+    def test_a_custom_role_with_an_unknown_permission_is_refused(self) -> None:
         for permission in ("DREAMS", "owner"):
             command = DefineRole("keeper", (permission,))
             datamesh().refuse(command, PermissionDeniedError, by=FOUNDER)
             datamesh().refuse(command, InvalidError, f"`{permission}` is no permission")
 
-    def test_one_may_be_called_as_a_role_that_it_replaces_and_not_as_one_that_stays(self) -> None:
+    def test_a_custom_role_may_take_the_name_of_a_replaced_role_only(self) -> None:
         world = datamesh()
         world.do(DefineRole("editor", ("ACCESS_REQUEST",)), by=FOUNDER)
         world.do(role(ANN, "editor", "shop"))
@@ -88,13 +98,13 @@ class TestRoles:
             world.refuse(DefineRole(name, ()), InvalidError, "choose another name", by=FOUNDER)
         world.refuse(DefineRole(" ", ()), InvalidError, by=FOUNDER)
 
-    def test_one_that_somebody_holds_stays(self) -> None:
+    def test_an_assigned_custom_role_cannot_be_deleted(self) -> None:
         world = datamesh()
         world.do(KEEPER, DefineRole("other", ()), CUSTOM, role(ANN, "keeper", "shop"))
 
         world.refuse(DeleteRole("keeper"), PermissionDeniedError, by=FOUNDER)
 
-    def test_the_catalogue_is_not_emptied_while_it_is_in_force(self) -> None:
+    def test_the_last_custom_role_cannot_be_deleted_while_custom_roles_are_in_force(self) -> None:
         world = datamesh()
         world.do(KEEPER, DefineRole("other", ()), CUSTOM)
 
@@ -103,14 +113,14 @@ class TestRoles:
         world.do(ChangeSetting(ROOT, "role_mode", "default"), by=FOUNDER)
         assert world.do(DeleteRole("other"), by=FOUNDER)
 
-    def test_one_has_to_be_there_to_be_deleted(self) -> None:
+    def test_a_missing_custom_role_cannot_be_deleted(self) -> None:
         datamesh().refuse(DeleteRole("keeper"), NotFoundError)
         datamesh().refuse(DeleteRole("keeper"), PermissionDeniedError, by=FOUNDER)
 
     @pytest.mark.parametrize("made", [nekt, y42, onehouse])
-    def test_other_models_have_none(self, made) -> None:  # noqa: ANN001
+    def test_other_models_refuse_custom_roles(self, made) -> None:  # noqa: ANN001
         made().refuse(KEEPER, PermissionDeniedError, by=FOUNDER)
         made().refuse(KEEPER, InvalidError, "no access model in force")
 
-    def test_the_ownership_tree_beside_another_model_has_its_own(self) -> None:
-        assert World("nekt", tree="datamesh").do(KEEPER).custom_roles
+    def test_the_ownership_tree_beside_another_model_accepts_custom_roles(self) -> None:
+        assert OrganizationHarness("nekt", tree="datamesh").do(KEEPER).custom_roles

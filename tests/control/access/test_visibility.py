@@ -47,20 +47,20 @@ def leaving(group: GroupId, principal: PrincipalId) -> ChangeMembership:
 
 
 class TestGroups:
-    def test_who_makes_one_is_its_manager_where_the_model_says_so(self) -> None:
+    def test_the_creator_of_a_group_manages_it_if_the_model_says_so(self) -> None:
         for world, roles in ((onehouse(), {"manager"}), (nekt(), set[str]())):
             world.do(CreateGroup(CLUB, "the club"), by=FOUNDER)
             assert world.roles(FOUNDER, CLUB) == roles
             assert world.store.bodies["group", CLUB] == {"name": "the club"}
 
-    def test_no_groups_are_made_by_members_or_on_starter(self) -> None:
+    def test_creating_a_group_is_refused_to_members_and_on_the_starter_plan(self) -> None:
         world = nekt()
         world.refuse(CreateGroup(CLUB, "c"), PermissionDeniedError, by=ANN)
         world.do(ChangeSetting(ROOT, "plan", "starter"))
 
         world.refuse(CreateGroup(CLUB, "c"), PermissionDeniedError, by=FOUNDER)
 
-    def test_its_id_is_new_and_what_it_is_like_the_deployment_says(self) -> None:
+    def test_a_new_group_needs_a_new_id_and_gets_attributes_from_the_deployment_only(self) -> None:
         synced = CreateGroup(CLUB, "c", {"managed_by": ("scim",)})
         world = onehouse()
         world.refuse(CreateGroup(GroupId("ann"), "c"), AlreadyExistsError, by=FOUNDER)
@@ -70,7 +70,7 @@ class TestGroups:
         for command in (joining(CLUB, BEN), RenameGroup(CLUB, "d"), DeleteGroup(CLUB)):
             world.refuse(command, PermissionDeniedError, by=ANN)
 
-    def test_who_may_changes_its_people_and_its_name(self) -> None:
+    def test_a_manager_changes_the_members_and_the_name_of_a_group(self) -> None:
         world = y42()
         world.do(role(ANN, "manager", CREW))
 
@@ -80,12 +80,12 @@ class TestGroups:
         world.do(leaving(CREW, BEN), by=ANN)
         assert CREW not in world.facts.groups_of(BEN)
 
-    def test_who_may_not_does_not(self) -> None:
+    def test_a_member_cannot_change_or_delete_a_group(self) -> None:
         for command in (joining(CREW, BEN), leaving(CREW, BEN), RenameGroup(CREW, "x"), DeleteGroup(CREW)):
             y42().refuse(command, PermissionDeniedError, by=ANN)
             nekt().refuse(command, NotFoundError, f"no `{CREW}` that you may see", by=ANN)
 
-    def test_nobody_changes_the_group_of_everybody(self) -> None:
+    def test_an_owner_cannot_change_the_group_of_all_users(self) -> None:
         for command in (
             joining(ALL_USERS_GROUP, BEN),
             leaving(ALL_USERS_GROUP, BEN),
@@ -94,11 +94,11 @@ class TestGroups:
         ):
             nekt().refuse(command, PermissionDeniedError, by=FOUNDER)
 
-    def test_who_joins_has_to_be_there(self) -> None:
+    def test_a_missing_principal_cannot_join_a_group(self) -> None:
         onehouse().refuse(joining(CREW, NOBODY), NotFoundError)
         y42().refuse(joining(CREW, NOBODY), PermissionDeniedError, by=FOUNDER)
 
-    def test_its_assignments_vanish_with_it(self) -> None:
+    def test_deleting_a_group_deletes_its_assignments(self) -> None:
         world = nekt()
         world.do(joining(CREW, ANN), role(CREW, "viewer", "raw"))
         assert world.may(ANN, "table.select", "flights")
@@ -107,7 +107,7 @@ class TestGroups:
         assert not world.may(ANN, "table.select", "flights")
         assert ("group", CREW) not in world.store.bodies
 
-    def test_the_last_who_rules_through_a_group_stays_in_it(self) -> None:
+    def test_the_last_administrator_through_a_group_cannot_leave_it(self) -> None:
         world = y42()
         world.do(joining(CREW, FOUNDER), role(CREW, "administrator"))
         world.do(RevokeRole(FOUNDER, "administrator", ROOT), by=FOUNDER)
@@ -118,7 +118,7 @@ class TestGroups:
         assert world.do(leaving(CREW, FOUNDER), by=FOUNDER)
 
 
-def test_nothing_is_made_under_the_name_of_something_else() -> None:
+def test_a_group_id_that_is_the_name_of_a_resource_is_refused() -> None:
     world = onehouse()
     world.do(CreateResource(ResourceId("p2"), "project", ROOT, "club"))
 
@@ -128,7 +128,7 @@ def test_nothing_is_made_under_the_name_of_something_else() -> None:
 
 class TestAdding:
     @pytest.mark.parametrize("made", [nekt, y42, onehouse, datamesh])
-    def test_who_may_give_the_role_adds_somebody_with_it(self, made) -> None:  # noqa: ANN001
+    def test_a_caller_that_may_assign_a_role_adds_a_user_with_it(self, made) -> None:  # noqa: ANN001
         world = made()
         world.refuse(AddPrincipal(NEW, "new", "member"), PermissionDeniedError, by=ANN)
 
@@ -136,7 +136,7 @@ class TestAdding:
         assert world.roles(NEW, ROOT) == {"member"}
         assert "new@acme.com" not in repr(world.store.log)
 
-    def test_a_projects_admin_adds_somebody_to_the_project(self) -> None:
+    def test_a_project_admin_adds_a_user_to_the_project(self) -> None:
         world = onehouse()
         world.do(role(BEN, "admin", "project"))
 
@@ -145,7 +145,7 @@ class TestAdding:
         world.do(added, by=BEN)
         assert (world.roles(NEW, "project"), world.roles(NEW, ROOT)) == ({"member"}, set())
 
-    def test_nobody_is_added_with_a_role_that_the_adder_may_not_give(self) -> None:
+    def test_a_user_cannot_be_added_with_a_role_that_the_caller_may_not_assign(self) -> None:
         world = nekt()
         world.do(role(ANN, "admin"))
 
@@ -153,27 +153,27 @@ class TestAdding:
         world.refuse(AddPrincipal(NEW, "new", "viewer"), PermissionDeniedError, by=ANN)
         world.refuse(AddPrincipal(NEW, "new", "lord"), InvalidError, by=ANN)
 
-    def test_nobody_is_added_twice(self) -> None:
+    def test_a_user_cannot_be_added_twice(self) -> None:
         nekt().refuse(AddPrincipal(ANN, "ann", "member"), AlreadyExistsError, by=FOUNDER)
 
 
 class TestSigningUp:
-    def test_who_comes_alone_gets_what_the_model_gives(self) -> None:
+    def test_a_user_that_signs_up_gets_the_role_that_the_model_names(self) -> None:
         world = nekt()
 
         world.do(SignUp(NEW, "new@acme.com", {"domain": ("acme.com",)}))
         assert world.roles(NEW, ROOT) == {"member"}
         assert ALL_USERS_GROUP in world.facts.groups_of(NEW)
 
-    def test_the_deployment_signs_up_and_nobody_twice(self) -> None:
+    def test_the_deployment_alone_signs_up_a_user_and_only_once(self) -> None:
         nekt().refuse(SignUp(NEW, "new"), InvalidError, by=FOUNDER)
         nekt().refuse(SignUp(ANN, "ann"), AlreadyExistsError)
         nekt().refuse(SignUp(PrincipalId(CREW), "crew"), AlreadyExistsError)
 
-    def test_where_nobody_joins_alone_nobody_does(self) -> None:
+    def test_sign_up_is_refused_if_the_model_allows_none(self) -> None:
         y42().refuse(SignUp(NEW, "new"), InvalidError, "nobody joins alone")
 
-    def test_who_is_known_but_has_left_the_organization_comes_back(self) -> None:
+    def test_a_user_that_left_the_organization_may_sign_up_again(self) -> None:
         world = nekt()
         world.do(RevokeRole(ANN, "member", ROOT))
 
@@ -182,7 +182,7 @@ class TestSigningUp:
 
 
 class TestRemoving:
-    def test_somebody_goes_with_everything_that_was_theirs(self) -> None:
+    def test_removing_a_user_deletes_their_assignments_memberships_and_tokens(self) -> None:
         world = nekt()
         world.do(role(ANN, "viewer", "raw"), joining(CREW, ANN), IssueToken(TokenId("t"), "s", ANN))
 
@@ -190,7 +190,7 @@ class TestRemoving:
         assert not {ANN, "t"} & {*facts.principals, *facts.assignments, *facts.tokens, *facts.memberships}
         assert not {("principal", ANN), ("token", "t")} & world.store.bodies.keys()
 
-    def test_who_manages_users_removes_whose_roles_they_may_take(self) -> None:
+    def test_a_user_manager_removes_only_users_with_roles_that_they_may_revoke(self) -> None:
         world = nekt()
         world.do(role(ANN, "admin"), role(BEN, "owner"))
 
@@ -199,19 +199,19 @@ class TestRemoving:
         world.refuse(RemovePrincipal(NOBODY), NotFoundError, by=ANN)
         assert world.do(RemovePrincipal(EVE), by=ANN)
 
-    def test_the_last_who_rules_stays(self) -> None:
+    def test_the_last_owner_cannot_be_removed(self) -> None:
         datamesh().refuse(RemovePrincipal(FOUNDER), InvalidError, "somebody always stays", by=FOUNDER)
 
 
 class TestServicePrincipals:
-    def test_who_makes_one_manages_it_where_the_model_says_so(self) -> None:
+    def test_the_creator_of_a_service_principal_manages_it_if_the_model_says_so(self) -> None:
         world = onehouse()
         world.refuse(CreateServicePrincipal(NEW, "new"), PermissionDeniedError, by=ANN)
 
         world.do(CreateServicePrincipal(NEW, "new"), by=FOUNDER)
         assert world.roles(FOUNDER, NEW) == {"manager"}
 
-    def test_it_has_no_role_that_its_maker_may_not_give(self) -> None:
+    def test_a_service_principal_gets_no_role_that_its_creator_may_not_assign(self) -> None:
         world = nekt()
         world.do(role(ANN, "admin"))
 
@@ -227,7 +227,9 @@ class TestServicePrincipals:
             ("team_read", "shop", {(ROOT, "reader")}),
         ],
     )
-    def test_a_key_has_the_roles_of_its_scope(self, scope: str, place: str, holds: set[tuple[str, str]]) -> None:
+    def test_a_datamesh_key_has_the_roles_of_its_scope(
+        self, scope: str, place: str, holds: set[tuple[str, str]]
+    ) -> None:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"))
 
@@ -236,7 +238,7 @@ class TestServicePrincipals:
         facts = world.do(key, by=FOUNDER)
         assert {(place, name) for name, place, _ in facts.assignments[NEW]} == holds
 
-    def test_a_team_makes_its_own_keys_where_a_switch_lets_it(self) -> None:
+    def test_a_team_owner_creates_team_keys_if_a_setting_allows_it(self) -> None:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"), ChangeSetting(ROOT, "team_owners_make_keys", "true"))
 
@@ -244,15 +246,15 @@ class TestServicePrincipals:
         assert world.do(key, by=ANN)
         world.refuse(CreateServicePrincipal(NOBODY, "x", scope="organization"), PermissionDeniedError, by=ANN)
 
-    def test_a_scope_has_to_be_one_and_comes_without_a_role(self) -> None:
+    def test_an_unknown_scope_or_a_scope_with_a_role_is_refused(self) -> None:
         for role_, scope in ((None, "galaxy"), ("owner", "organization")):
             key = CreateServicePrincipal(NEW, "new", role_, scope)
             datamesh().refuse(key, InvalidError, "the scopes here are organization, team, team_read")
 
-    def test_its_id_is_new(self) -> None:
+    def test_a_service_principal_needs_a_new_id(self) -> None:
         onehouse().refuse(CreateServicePrincipal(BOT, "bot"), AlreadyExistsError, by=FOUNDER)
 
-    def test_its_manager_deletes_it_and_nobody_else(self) -> None:
+    def test_a_manager_of_a_service_principal_deletes_it_and_its_user_cannot(self) -> None:
         world = onehouse()
         world.do(role(ANN, "user", BOT), IssueToken(TokenId("t"), "s", BOT))
         world.refuse(DeleteServicePrincipal(BOT), PermissionDeniedError, by=ANN)
@@ -261,11 +263,11 @@ class TestServicePrincipals:
         facts = world.do(DeleteServicePrincipal(BOT), by=ANN)
         assert not {BOT, "t"} & {*facts.principals, *facts.tokens, *facts.resources}
 
-    def test_a_user_is_no_service_principal(self) -> None:
+    def test_a_user_cannot_be_deleted_or_expired_as_a_service_principal(self) -> None:
         onehouse().refuse(DeleteServicePrincipal(ANN), NotFoundError, by=FOUNDER)
         onehouse().refuse(ExpirePrincipal(ANN, 2_000.0), NotFoundError, by=FOUNDER)
 
-    def test_an_expired_one_has_no_rights(self) -> None:
+    def test_an_expired_service_principal_has_no_rights(self) -> None:
         world = y42()
         world.do(role(BOT, "viewer", "space"))
         world.refuse(ExpirePrincipal(BOT, 2_000.0), PermissionDeniedError, by=ANN)

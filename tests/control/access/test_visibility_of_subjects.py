@@ -18,7 +18,7 @@ from tests.control.organization_harness import (
     EVE,
     FOUNDER,
     ROOT,
-    World,
+    OrganizationHarness,
     datamesh,
     nekt,
     onehouse,
@@ -27,40 +27,40 @@ from tests.control.organization_harness import (
 )
 
 
-def sees(world: World, who: PrincipalId) -> bool:
+def sees(world: OrganizationHarness, who: PrincipalId) -> bool:
     return may_list_users(world.control.answers, Caller(who), world.now)
 
 
-def knows(world: World, who: PrincipalId, subject: SubjectId) -> bool:
+def knows(world: OrganizationHarness, who: PrincipalId, subject: SubjectId) -> bool:
     return may_see_subject(world.control.answers, Caller(who), subject, world.now)
 
 
 class TestEverybody:
     @pytest.mark.parametrize("begin", [nekt, y42, onehouse, datamesh])
-    def test_is_known_to_who_rules_the_organization(self, begin: Callable[[], World]) -> None:
+    def test_an_owner_of_the_organization_may_list_all_users(self, begin: Callable[[], OrganizationHarness]) -> None:
         world = begin()
 
         assert sees(world, FOUNDER)
 
     @pytest.mark.parametrize("begin", [nekt, onehouse, datamesh])
-    def test_is_not_known_to_a_member(self, begin: Callable[[], World]) -> None:
+    def test_a_member_sees_only_themselves(self, begin: Callable[[], OrganizationHarness]) -> None:
         world = begin()
 
         assert not sees(world, ANN)
         assert knows(world, ANN, ANN)
         assert not knows(world, ANN, BEN)
 
-    def test_is_known_to_who_adds_people_to_a_project(self) -> None:
+    def test_a_project_admin_may_list_all_users(self) -> None:
         world = onehouse()
         world.do(role(ANN, "admin", "project"))
 
         assert sees(world, ANN)
 
-    def test_is_known_where_the_model_lets_members_read_subjects(self) -> None:
+    def test_a_member_may_list_all_users_if_the_model_lets_members_read_subjects(self) -> None:
         assert sees(y42(), ANN)
 
 
-def test_a_group_is_known_to_its_members_and_a_program_to_who_may_discover_it() -> None:
+def test_members_see_their_group_and_users_of_a_service_principal_see_it() -> None:
     world = onehouse()
     world.do(role(ANN, "member", CREW), role(BEN, "user", BOT))
 
@@ -74,7 +74,7 @@ class TestAName:
     def asked(self, who: PrincipalId, place: str, name: str = "viewer", verb: str = "add") -> Question:
         return Question(Caller(who), f"assignment.{verb}", ResourceId(place), role=name)
 
-    def test_means_somebody_to_who_may_give_them_the_role(self) -> None:
+    def test_a_name_is_resolved_for_a_caller_that_may_assign_the_role(self) -> None:
         world = nekt()
 
         assert (
@@ -84,7 +84,7 @@ class TestAName:
             == ANN
         )
 
-    def test_that_is_nobodys_is_missing_to_who_may_give_the_role_to_anybody(self) -> None:
+    def test_an_unknown_name_is_not_found_for_a_caller_that_may_assign_to_any_user(self) -> None:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"))
 
@@ -97,7 +97,9 @@ class TestAName:
             )
 
     @pytest.mark.parametrize(("begin", "place", "name"), [(nekt, "raw", "viewer"), (datamesh, "shop", "editor")])
-    def test_says_nothing_to_anybody_else(self, begin: Callable[[], World], place: str, name: str) -> None:
+    def test_a_known_and_an_unknown_name_are_refused_alike_to_any_other_caller(
+        self, begin: Callable[[], OrganizationHarness], place: str, name: str
+    ) -> None:
         world = begin()
         if place == "raw":
             world.do(role(EVE, "viewer", "raw"))
@@ -115,13 +117,13 @@ class TestAName:
 
         assert refusals[0] == refusals[1]
 
-    def test_of_a_role_that_there_is_not_is_told_at_once(self) -> None:
+    def test_an_unknown_role_is_refused_before_the_name_is_resolved(self) -> None:
         with pytest.raises(InvalidError, match="no role `king`"):
             resolve_subject_for(
                 nekt().control.view(self.asked(ANN, ROOT, "king").caller), self.asked(ANN, ROOT, "king"), None, "zoe"
             )
 
-    def test_is_that_of_a_group_where_either_side_may_take_the_role(self) -> None:
+    def test_a_group_name_is_resolved_for_a_group_manager_that_may_revoke_the_role(self) -> None:
         world = onehouse()
         world.do(role(CREW, "member", "project"), role(CREW, "user", "cluster"), role(EVE, "manager", CREW))
         asked = self.asked(EVE, "cluster", "user", "remove")

@@ -23,7 +23,7 @@ from tests.control.organization_harness import (
     FOUNDER,
     LAKE,
     ROOT,
-    World,
+    OrganizationHarness,
     datamesh,
     request,
     resource,
@@ -34,7 +34,7 @@ A, PORT = ResourceId("a"), ResourceId("port")
 NEVER: float | None = None
 
 
-def world() -> World:
+def world() -> OrganizationHarness:
     """Ann approves for the team that owns the port, Ben may ask for the team `ops`."""
     made = datamesh()
     made.do(role(ANN, "approver", "shop"), role(BEN, "member", "ops"))
@@ -45,12 +45,12 @@ def approve(starts: float = 1_000.0, ends: float | None = 5_000.0) -> ApproveAcc
     return ApproveAccess(A, starts, ends)
 
 
-def state(found: World) -> str:
+def state(found: OrganizationHarness) -> str:
     return found.facts.agreements[A].state
 
 
 class TestAsking:
-    def test_for_oneself_and_for_a_team_that_one_may_ask_for(self) -> None:
+    def test_a_user_requests_access_for_themselves_and_for_their_team(self) -> None:
         found = world()
 
         found.do(request("a", BEN), request("b", "ops"), by=BEN)
@@ -58,26 +58,26 @@ class TestAsking:
         assert state(found) == "requested"
         assert not found.may(BEN, "output_port.read_data", PORT)
 
-    def test_not_for_somebody_else(self) -> None:
+    def test_a_user_cannot_request_access_for_another_user_or_team(self) -> None:
         for consumer in (ANN, "shop", "nobody"):
             world().refuse(request("a", consumer), PermissionDeniedError, by=BEN)
 
-    def test_not_without_a_purpose(self) -> None:
+    def test_a_request_without_a_purpose_is_refused(self) -> None:
         world().refuse(request("a", BEN, " "), PermissionDeniedError, by=BEN)
 
-    def test_the_purpose_is_a_document(self) -> None:
+    def test_the_purpose_is_stored_in_a_document_and_not_in_the_log(self) -> None:
         found = world()
 
         found.do(request("a", BEN, "a private reason"), by=BEN)
         assert "private" not in repr(found.store.log)
         assert found.store.bodies["access", A] == {"purpose": "a private reason"}
 
-    def test_what_serves_and_who_is_served_have_to_be_there(self) -> None:
+    def test_a_request_needs_an_existing_consumer_and_a_new_id(self) -> None:
         for consumer, error in (("nobody", NotFoundError), ("product", InvalidError)):
             world().refuse(request("a", consumer), error)
         world().refuse(request("port", BEN), AlreadyExistsError)
 
-    def test_where_the_port_says_so_it_is_approved_at_once(self) -> None:
+    def test_a_request_for_an_auto_approving_port_is_approved_at_once(self) -> None:
         found = world()
         found.do(SetAttributes(PORT, {"auto_approve": ("true",)}))
 
@@ -85,7 +85,7 @@ class TestAsking:
         assert (state(found), found.facts.agreements[A].ends) == ("approved", NEVER)
         assert found.may(BEN, "output_port.read_data", PORT)
 
-    def test_a_team_gets_its_own_at_once(self) -> None:
+    def test_a_request_of_the_team_that_owns_the_port_is_approved_at_once(self) -> None:
         found = world()
 
         found.do(request("a", "shop"), by=ANN)
@@ -93,7 +93,7 @@ class TestAsking:
         found.do(request("b", "web"), by=FOUNDER)
         assert found.facts.agreements[ResourceId("b")].state == "requested"
 
-    def test_the_deployment_says_who_asked(self) -> None:
+    def test_the_deployment_names_the_author_of_a_request(self) -> None:
         found = world()
         asked = request("a", BEN)
 
@@ -102,7 +102,7 @@ class TestAsking:
 
 
 class TestDeciding:
-    def test_an_approved_one_serves_within_its_dates(self) -> None:
+    def test_an_approved_agreement_allows_reading_within_its_dates_only(self) -> None:
         found = world()
         found.do(request("a", "ops"), by=BEN)
 
@@ -111,14 +111,14 @@ class TestDeciding:
             found.now = now
             assert found.may(BEN, "output_port.read_data", PORT) is served
 
-    def test_the_providers_decide_and_nobody_else(self) -> None:
+    def test_an_approver_of_the_provider_decides_and_the_consumer_cannot(self) -> None:
         for command in (approve(), RejectAccess(A), DeleteAccess(A)):
             found = world()
             found.do(request("a", "ops"))
             found.refuse(command, PermissionDeniedError, by=BEN)
             assert found.do(command, by=ANN)
 
-    def test_a_rejected_one_stays_so(self) -> None:
+    def test_a_rejected_agreement_stays_rejected(self) -> None:
         found = world()
         found.do(request("a", "ops"))
 
@@ -126,7 +126,7 @@ class TestDeciding:
         for command in (approve(), RejectAccess(A), TerminateAccess(A)):
             found.refuse(command, PermissionDeniedError, by=ANN)
 
-    def test_it_is_decided_once(self) -> None:
+    def test_an_agreement_is_decided_only_once(self) -> None:
         found = world()
         found.do(request("a", "ops"))
 
@@ -134,13 +134,13 @@ class TestDeciding:
         found.refuse(approve(), PermissionDeniedError, by=ANN)
         found.refuse(RejectAccess(A), PermissionDeniedError, by=ANN)
 
-    def test_its_dates_follow_each_other(self) -> None:
+    def test_an_agreement_that_ends_before_it_begins_is_refused(self) -> None:
         found = world()
         found.do(request("a", "ops"))
 
         found.refuse(approve(2_000.0, 2_000.0), InvalidError, "end before it begins", by=ANN)
 
-    def test_either_side_ends_it_and_then_nobody_is_served(self) -> None:
+    def test_the_provider_or_the_consumer_terminates_an_agreement_and_its_access(self) -> None:
         for who in (ANN, EVE):
             found = world()
             found.do(request("a", EVE), by=EVE)
@@ -151,13 +151,13 @@ class TestDeciding:
             assert state(found) == "terminated"
             assert not found.may(EVE, "output_port.read_data", PORT)
 
-    def test_only_an_agreement_ends(self) -> None:
+    def test_a_requested_agreement_cannot_be_terminated(self) -> None:
         found = world()
         found.do(request("a", EVE), by=EVE)
 
         found.refuse(TerminateAccess(A), PermissionDeniedError, by=ANN)
 
-    def test_a_deleted_one_is_gone_with_what_it_gave(self) -> None:
+    def test_deleting_an_agreement_deletes_its_access_and_its_document(self) -> None:
         found = world()
         found.do(request("a", EVE), approve())
 
@@ -166,14 +166,14 @@ class TestDeciding:
         assert not found.may(EVE, "output_port.read_data", PORT)
         assert ("access", A) not in found.store.bodies
 
-    def test_it_goes_with_its_port(self) -> None:
+    def test_an_agreement_is_deleted_with_its_port(self) -> None:
         found = world()
         found.do(request("a", EVE), approve(), DeleteResource(PORT))
 
         assert not found.roles(EVE, PORT)
         found.refuse(EditAccess(A, 1_000.0, None, "more"), NotFoundError)
 
-    def test_it_goes_with_its_consumer_and_a_user_that_returns_is_not_served(self) -> None:
+    def test_an_agreement_is_deleted_with_its_consumer_even_if_the_user_returns(self) -> None:
         found = world()
         found.do(request("a", EVE), approve())
         assert found.may(EVE, "output_port.read_data", PORT)
@@ -183,13 +183,13 @@ class TestDeciding:
         assert ("access", A) not in found.store.bodies
         assert not found.may(EVE, "output_port.read_data", PORT)
 
-    def test_it_has_to_be_there(self) -> None:
+    def test_a_missing_agreement_is_not_found(self) -> None:
         for command in (approve(), RejectAccess(A), TerminateAccess(A), DeleteAccess(A)):
             world().refuse(command, NotFoundError, by=ANN)
 
 
 class TestEditing:
-    def test_the_consumer_edits_what_is_only_requested(self) -> None:
+    def test_the_consumer_edits_a_requested_agreement(self) -> None:
         found = world()
         found.do(request("a", EVE), by=EVE)
 
@@ -207,14 +207,14 @@ class TestEditing:
         found.now = 8_000.0
         assert found.may(EVE, "output_port.read_data", PORT)
 
-    def test_one_that_is_over_is_not_revived(self) -> None:
+    def test_an_expired_agreement_cannot_be_edited(self) -> None:
         found = world()
         found.do(request("a", EVE), approve())
         found.now = 5_000.0
 
         found.refuse(EditAccess(A, 1_000.0, 9_000.0, "to know"), PermissionDeniedError, by=ANN)
 
-    def test_it_keeps_a_purpose(self) -> None:
+    def test_an_edit_that_removes_the_purpose_is_refused(self) -> None:
         found = world()
         found.do(request("a", EVE))
 
@@ -222,7 +222,7 @@ class TestEditing:
 
 
 class TestAdding:
-    def test_the_provider_adds_it_without_a_request(self) -> None:
+    def test_the_provider_adds_an_agreement_without_a_request(self) -> None:
         found = world()
         added = AddAccess(A, PORT, EVE, "to know", 1_000.0, 5_000.0)
         found.refuse(added, PermissionDeniedError, by=BEN)
@@ -232,12 +232,12 @@ class TestAdding:
 
 
 class TestChangeRequests:
-    def with_process(self) -> World:
+    def with_process(self) -> OrganizationHarness:
         found = world()
         found.do(role(BEN, "member", "shop"), ChangeSetting(ROOT, "change_process", "true"))
         return found
 
-    def test_who_may_not_edit_files_a_change_that_another_approves(self) -> None:
+    def test_a_member_submits_a_change_that_an_approver_approves(self) -> None:
         found = self.with_process()
         submitted = SubmitChange(A, ResourceId("product"), {"text": "a private draft"})
         found.refuse(submitted, PermissionDeniedError, by=EVE)
@@ -249,7 +249,7 @@ class TestChangeRequests:
         assert found.facts.change_requests[A].state == "approved"
 
     @pytest.mark.parametrize("who", [ANN, FOUNDER])
-    def test_nobody_approves_their_own(self, who: PrincipalId) -> None:
+    def test_an_author_cannot_decide_their_own_change_request(self, who: PrincipalId) -> None:
         found = self.with_process()
         found.do(SubmitChange(A, ResourceId("product")), by=who) if who == ANN else found.do(
             SubmitChange(A, ResourceId("product"), author=who)
@@ -258,16 +258,16 @@ class TestChangeRequests:
         for command in (ApproveChange(A), RejectChange(A)):
             found.refuse(command, PermissionDeniedError, by=who)
 
-    def test_it_is_decided_once(self) -> None:
+    def test_a_change_request_is_decided_only_once(self) -> None:
         found = self.with_process()
         found.do(SubmitChange(A, ResourceId("product"), author=BEN), RejectChange(A))
 
         found.refuse(ApproveChange(A), PermissionDeniedError, by=ANN)
 
-    def test_without_the_process_there_are_none(self) -> None:
+    def test_change_requests_are_refused_if_the_change_process_is_off(self) -> None:
         world().refuse(SubmitChange(A, ResourceId("product")), PermissionDeniedError, by=ANN)
 
-    def test_what_it_is_about_and_it_itself_have_to_be_there(self) -> None:
+    def test_a_change_request_needs_an_existing_resource_and_a_new_id(self) -> None:
         found = self.with_process()
         commands: tuple[tuple[Command, type[Exception]], ...] = (
             (SubmitChange(A, ResourceId("nowhere")), NotFoundError),
@@ -279,8 +279,8 @@ class TestChangeRequests:
             found.refuse(command, error, by=ANN)  # pyright: ignore[reportArgumentType]
 
 
-def test_an_agreement_is_read_on_the_tables_that_the_port_serves_under_another_model() -> None:
-    found = World("nekt", tree="datamesh")
+def test_an_agreement_gives_read_on_served_tables_under_another_model() -> None:
+    found = OrganizationHarness("nekt", tree="datamesh")
     found.do(resource("raw", "database", LAKE), resource("flights", "table", "raw"))
     found.do(resource("shop", "team", ROOT), resource("product", "data_product", ROOT, owner="shop"))
     found.do(resource("port", "output_port", "product", serves="flights"))

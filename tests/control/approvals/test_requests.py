@@ -6,7 +6,18 @@ from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.facts.caller import Caller
 from headgate.facts.changes import RunStarted
 from headgate.facts.ids import PrincipalId, RequestId, ResourceId, RunId
-from tests.control.organization_harness import ANN, BEN, EVE, FOUNDER, PROJECT, World, edges, nekt, onehouse, role
+from tests.control.organization_harness import (
+    ANN,
+    BEN,
+    EVE,
+    FOUNDER,
+    PROJECT,
+    OrganizationHarness,
+    edges,
+    nekt,
+    onehouse,
+    role,
+)
 
 R = RequestId("r")
 FLIGHTS, SALARIES = ResourceId("flights"), ResourceId("salaries")
@@ -18,7 +29,7 @@ def filed(
     return FileRequest(id, action, resource, "lake.secret.salaries", purpose)
 
 
-def waiting(world: World) -> dict[PrincipalId, tuple[RequestId, ...]]:
+def waiting(world: OrganizationHarness) -> dict[PrincipalId, tuple[RequestId, ...]]:
     """Return the requests that wait for somebody."""
     return {
         who: found
@@ -29,24 +40,24 @@ def waiting(world: World) -> dict[PrincipalId, tuple[RequestId, ...]]:
 
 class TestAsking:
     @pytest.mark.parametrize("place", [SALARIES, None, FLIGHTS])
-    def test_anybody_asks_for_any_name_and_hears_the_same(self, place: ResourceId | None) -> None:
+    def test_a_user_requests_access_to_any_name_and_gets_the_same_answer(self, place: ResourceId | None) -> None:
         world = nekt()
         world.do(role(ANN, "viewer", "raw"))
 
         assert world.do(filed(place, "table.drop"), by=ANN).requests[R].state == "requested"
 
-    def test_the_name_and_the_purpose_are_documents(self) -> None:
+    def test_the_name_and_the_purpose_are_stored_in_a_document_and_not_in_the_log(self) -> None:
         world = nekt()
 
         world.do(filed(purpose="a private reason"), by=ANN)
         assert "private" not in repr(world.store.log)
         assert world.store.bodies["request", R] == {"name": "lake.secret.salaries", "purpose": "a private reason"}
 
-    def test_it_is_for_a_purpose_and_for_what_one_may_not_do_already(self) -> None:
+    def test_a_request_without_a_purpose_or_for_an_allowed_action_is_refused(self) -> None:
         nekt().refuse(filed(purpose=" "), InvalidError, "for a purpose", by=ANN)
         nekt().refuse(filed(), InvalidError, "already", by=FOUNDER)
 
-    def test_a_person_asks_once_under_an_id(self) -> None:
+    def test_a_request_needs_a_new_id_and_a_user_as_its_author(self) -> None:
         world = nekt()
         world.do(filed(), by=ANN)
         world.store.write(RunStarted(RunId("run"), FLIGHTS, ANN))
@@ -58,14 +69,14 @@ class TestAsking:
 
 
 class TestWhoIsAsked:
-    def test_it_waits_for_whoever_could_make_the_smallest_assignment(self) -> None:
+    def test_a_request_waits_for_users_that_could_make_the_smallest_assignment(self) -> None:
         world = nekt()
         world.do(role(BEN, "manager", "secret"))
 
         world.do(filed(), by=ANN)
         assert waiting(world) == {FOUNDER: (R,), BEN: (R,)}
 
-    def test_for_what_is_not_there_it_waits_for_nobody(self) -> None:
+    def test_a_request_for_a_missing_resource_waits_for_no_user(self) -> None:
         world = nekt()
         world.do(filed(None), by=ANN)
         world.do(filed(id=RequestId("other")), by=ANN)
@@ -74,7 +85,7 @@ class TestWhoIsAsked:
         assert waiting(world) == {}
         world.refuse(ApproveRequest(R), NotFoundError, by=FOUNDER)
 
-    def test_to_everybody_else_it_is_as_missing(self) -> None:
+    def test_a_request_is_not_found_for_users_that_it_does_not_wait_for(self) -> None:
         world = nekt()
         world.do(filed(), by=ANN)
 
@@ -84,7 +95,7 @@ class TestWhoIsAsked:
 
 
 class TestDeciding:
-    def test_approving_makes_that_assignment_with_the_request_as_its_reason(self) -> None:
+    def test_approving_a_request_assigns_the_role_with_the_request_as_reason(self) -> None:
         world = nekt()
         world.do(role(BEN, "manager", "secret"))
         world.do(filed(), by=ANN)
@@ -96,7 +107,7 @@ class TestDeciding:
         assert world.may(ANN, "table.select", SALARIES)
         assert waiting(world) == {}
 
-    def test_what_it_stands_on_is_assigned_first(self) -> None:
+    def test_a_role_that_the_requested_one_depends_on_is_assigned_first(self) -> None:
         world = onehouse()
         world.do(role(BEN, "MANAGE", "one"))
         world.do(filed(ResourceId("table")), by=EVE)
@@ -107,7 +118,7 @@ class TestDeciding:
         assert facts.requests[R].state == "approved"
         assert world.roles(EVE, "project") == {"member"}
 
-    def test_where_each_may_assign_a_part_it_waits_until_all_have(self) -> None:
+    def test_a_request_that_needs_several_approvers_waits_until_all_approve(self) -> None:
         world = nekt()
         reads = {"inputs": edges("flights", "salaries")}
         world.do(CreateResource(ResourceId("copy"), "destination", PROJECT, "copy", reads))
@@ -119,7 +130,7 @@ class TestDeciding:
         world.refuse(ApproveRequest(R), NotFoundError, by=ANN)
         assert world.do(ApproveRequest(R), by=BEN).requests[R].state == "approved"
 
-    def test_a_rejected_one_is_over(self) -> None:
+    def test_a_rejected_request_cannot_be_decided_again(self) -> None:
         world = nekt()
         world.do(filed(), by=ANN)
 
@@ -129,13 +140,13 @@ class TestDeciding:
         for command in (ApproveRequest(R), RejectRequest(R)):
             world.refuse(command, NotFoundError, by=FOUNDER)
 
-    def test_its_end_is_to_come(self) -> None:
+    def test_an_approval_with_an_end_in_the_past_is_refused(self) -> None:
         world = nekt()
         world.do(filed(), by=ANN)
 
         world.refuse(ApproveRequest(R, 1_000.0), InvalidError, "ended already", by=FOUNDER)
 
-    def test_the_deployment_approves_too(self) -> None:
+    def test_the_deployment_may_approve_a_request(self) -> None:
         world = nekt()
         world.do(filed(), by=ANN)
 

@@ -37,7 +37,7 @@ def kept_by_the_former_version(world: Deployment, email: str) -> PrincipalId:
 
 
 class TestAnAddress:
-    def test_an_address_keeps_the_letters_of_its_local_part_but_for_the_case_of_ascii(self) -> None:
+    def test_an_address_keeps_its_local_part_except_the_case_of_ascii_letters(self) -> None:
         assert address("Ann.O@ACME.com") == "ann.o@acme.com"
         assert address("STRAßE@acme.com") == "straße@acme.com"
         assert address("\ufb01ona@acme.com") == "\ufb01ona@acme.com"
@@ -51,13 +51,13 @@ class TestAnAddress:
         with pytest.raises(InvalidError):
             address(f"ann@{domain}")
 
-    def test_a_label_that_is_no_punycode_looks_like_itself(self) -> None:
+    def test_an_invalid_punycode_label_keeps_its_form_in_the_skeleton(self) -> None:
         assert address_skeleton("ann@xn--\u00fc.de") == "ann@xn--\u00fc.de"
         assert address_skeleton(MUNICH_IN_IDNA) == address_skeleton(MUNICH) == MUNICH
 
 
 class TestALookAlike:
-    def test_a_login_name_that_is_an_address_is_not_meant_by_a_look_alike(self) -> None:
+    def test_a_look_alike_address_does_not_find_a_login_name(self) -> None:
         world = Deployment()
         ann = world.user("strasse@acme.com")
 
@@ -69,7 +69,7 @@ class TestALookAlike:
         ("there", "meant"),
         [("fiona", "\ufb01ona"), ("kim", "\u212aim"), ("strasse", "stra\u00dfe"), ("ann", "\uff41nn")],
     )
-    def test_a_login_name_is_not_meant_by_a_look_alike(self, there: str, meant: str) -> None:
+    def test_a_look_alike_text_does_not_find_a_login_name(self, there: str, meant: str) -> None:
         world = Deployment()
         user = world.user(there)
 
@@ -78,7 +78,7 @@ class TestALookAlike:
             world.logins.user_of(meant)
 
     @pytest.mark.parametrize(("there", "proved"), LOOK_ALIKES)
-    def test_a_look_alike_address_at_the_provider_is_not_the_user_of_the_other(self, there: str, proved: str) -> None:
+    def test_a_look_alike_address_of_the_provider_logs_in_no_user(self, there: str, proved: str) -> None:
         world = Deployment()
         world.user("victim", email=there, verified=True)
 
@@ -89,7 +89,7 @@ class TestALookAlike:
         assert len(world.logins.users()) == 1
 
     @pytest.mark.parametrize(("there", "proved"), LOOK_ALIKES)
-    def test_the_user_of_the_other_address_can_still_log_in(self, there: str, proved: str) -> None:
+    def test_a_user_can_still_log_in_after_a_look_alike_was_refused(self, there: str, proved: str) -> None:
         world = Deployment()
         victim = world.user("victim", email=there, verified=True)
         with pytest.raises(LoginError):
@@ -98,7 +98,7 @@ class TestALookAlike:
         assert outsiders(world).user(known(there, "victim")) == victim
 
     @pytest.mark.parametrize(("there", "new"), [*LOOK_ALIKES, *[each[::-1] for each in LOOK_ALIKES]])
-    def test_a_look_alike_address_is_given_to_no_second_user(self, there: str, new: str) -> None:
+    def test_a_look_alike_address_is_refused_to_a_second_user(self, there: str, new: str) -> None:
         world = Deployment()
         world.user("ann", email=there, verified=True)
 
@@ -106,7 +106,7 @@ class TestALookAlike:
             world.user("eve", email=new, verified=True)
         assert world.logins.addresses.find(new) is None
 
-    def test_two_look_alikes_registered_at_once_are_one_user(self) -> None:
+    def test_two_look_alikes_that_register_at_once_yield_one_user(self) -> None:
         world = Deployment()
         other = world.replica()
 

@@ -37,7 +37,7 @@ def known(stores: Stores, token: str) -> AuthenticatedPrincipal | None:
     return Authenticator(stores, lambda _: None).authenticate(token)
 
 
-def test_a_secret_is_the_run_as_principals_in_every_process() -> None:
+def test_a_run_secret_authenticates_the_run_as_principal_in_every_process() -> None:
     attempts = Attempts()
     token = attempts.begin("s1")
 
@@ -48,14 +48,14 @@ def test_a_secret_is_the_run_as_principals_in_every_process() -> None:
 @pytest.mark.parametrize(
     "token", ["hgr", "hgr.", "hgr.run.of-1", "hgr.run.of-1.", "hgr.run.of-1.other", "hgr.other.s1", "hgr..s1"]
 )
-def test_another_secret_is_nobodys(token: str) -> None:
+def test_an_invalid_run_secret_authenticates_no_principal(token: str) -> None:
     attempts = Attempts()
     attempts.begin("s1")
 
     assert known(attempts.stores, token) is None
 
 
-def test_a_secret_ends_with_its_attempt_at_once_where_it_was_known_before() -> None:
+def test_a_run_secret_is_refused_as_soon_as_its_attempt_ends() -> None:
     attempts = Attempts()
     identity = Authenticator(attempts.stores, lambda _: None)
     for end in (
@@ -70,7 +70,7 @@ def test_a_secret_ends_with_its_attempt_at_once_where_it_was_known_before() -> N
         assert identity.authenticate(token) is None
 
 
-def test_who_takes_a_run_over_makes_the_former_attempts_secret_worthless() -> None:
+def test_reclaiming_a_run_revokes_the_secret_of_the_former_attempt() -> None:
     attempts = Attempts()
     former = attempts.begin("s1")
     attempts.now += 30

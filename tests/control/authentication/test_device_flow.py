@@ -52,7 +52,7 @@ ENDINGS = [log_out, change_password_elsewhere, set_password_as_the_operator]
 
 
 @pytest.mark.parametrize("end", ENDINGS)
-def test_a_device_is_not_logged_in_by_a_login_that_ended_before(
+def test_a_device_cannot_log_in_after_the_session_that_approved_it_ended(
     end: Callable[[Deployment, Session], None],
 ) -> None:
     world, _, session, devices, secret = let_in_by_ann()
@@ -63,7 +63,7 @@ def test_a_device_is_not_logged_in_by_a_login_that_ended_before(
 
 
 @pytest.mark.parametrize("end", ENDINGS)
-def test_a_device_is_not_logged_in_by_a_login_that_ends_at_the_same_moment(
+def test_a_device_cannot_log_in_while_the_session_that_approved_it_ends(
     end: Callable[[Deployment, Session], None],
 ) -> None:
     world, ann, session, devices, secret = let_in_by_ann()
@@ -104,7 +104,7 @@ def test_a_logout_ends_the_sessions_that_began_with_it_and_no_other() -> None:
     assert [each.id for each in world.logins.sessions.of(ann)] == [other.id]
 
 
-def test_a_logout_of_a_device_leaves_the_session_that_let_it_in() -> None:
+def test_a_logout_of_a_device_leaves_the_session_that_approved_it() -> None:
     world, ann, session, devices, secret = let_in_by_ann()
     device = devices.redeem(secret, world.now)
     assert isinstance(device, NewSession)

@@ -28,7 +28,7 @@ def log_in(world: Deployment, name: str = "ann", password: str = PASSWORD, **tol
 
 
 class TestAUser:
-    def test_logs_in_by_name_and_password_and_is_known_by_the_session(self) -> None:
+    def test_a_user_logs_in_by_password_and_the_session_authenticates_them(self) -> None:
         world = Deployment()
         ann = world.user("ann")
 
@@ -36,14 +36,14 @@ class TestAUser:
         assert started.secret.startswith("hgs.")
         assert world.logins.principal_of(started.secret) == ann
 
-    def test_is_known_however_the_name_is_spelled(self) -> None:
+    def test_a_user_logs_in_with_any_spelling_of_the_login_name(self) -> None:
         world = Deployment()
         ann = world.user("Ånn")
 
         for name in ("ånn", "Å" + "NN", "A\u030ann", "ånn".upper(), "Å\uff4e\uff4e"):
             assert log_in(world, name).session.principal == ann
 
-    def test_has_a_login_name_that_nobody_else_has(self) -> None:
+    def test_a_login_name_that_another_user_has_is_refused(self) -> None:
         world = Deployment()
         world.user("ann")
         head = world.store.head()
@@ -52,7 +52,7 @@ class TestAUser:
             world.user(FULL_WIDTH)
         assert world.store.head() == head
 
-    def test_has_an_address_that_nobody_else_has_if_somebody_answers_for_it(self) -> None:
+    def test_a_verified_address_that_another_user_has_is_refused(self) -> None:
         world = Deployment()
         world.user("ann", email="ann@acme.com", verified=True)
         world.user("eve", email="ann@acme.com")
@@ -60,7 +60,7 @@ class TestAUser:
         with pytest.raises(AlreadyExistsError):
             world.user("ben", email="Ann@ACME.com", verified=True)
 
-    def test_can_be_without_a_password_until_one_is_set(self) -> None:
+    def test_a_user_without_a_password_cannot_log_in_until_one_is_set(self) -> None:
         world = Deployment()
         ann = world.logins.register("ann")
         with pytest.raises(LoginError):
@@ -71,7 +71,7 @@ class TestAUser:
         world.logins.set_password(user, PASSWORD)
         assert log_in(world).session.principal == ann
 
-    def test_keeps_a_login_name_without_a_password(self) -> None:
+    def test_a_login_name_without_a_password_is_reserved(self) -> None:
         world = Deployment()
         ann = world.logins.register("Ann", login="ann")
         for password in ("", "None", PASSWORD):
@@ -83,7 +83,7 @@ class TestAUser:
         world.logins.set_password(world.logins.user_of("ann"), PASSWORD)
         assert log_in(world).session.principal == ann
 
-    def test_who_is_removed_is_nobody(self) -> None:
+    def test_a_removed_user_cannot_log_in_or_use_a_session(self) -> None:
         world = Deployment()
         ann = world.user("ann")
         started = log_in(world)
@@ -94,7 +94,7 @@ class TestAUser:
         with pytest.raises(CallerGoneError):
             replica.log_in("ann", PASSWORD, HOME)
 
-    def test_is_listed_by_name_and_found_by_login(self) -> None:
+    def test_users_are_listed_by_name_and_found_by_login_name(self) -> None:
         world = Deployment()
         ben, ann = world.user("ben"), world.user("ann", email="Ann@acme.com")
 
@@ -103,7 +103,7 @@ class TestAUser:
         with pytest.raises(NotFoundError):
             world.logins.user_of("eve")
 
-    def test_leaves_no_secret_and_no_name_in_the_log(self) -> None:
+    def test_the_log_contains_no_name_and_no_secret_of_a_user(self) -> None:
         world = Deployment()
         world.user("ann-with-a-name", email="ann@acme.com")
         started = log_in(world, "ann-with-a-name")
@@ -120,14 +120,14 @@ class TestAWrongPassword:
         ("name", "password"),
         [("ann", OTHER), ("ann", ""), ("nobody", PASSWORD), ("../ann", PASSWORD), ("", ""), ("ann\x00", PASSWORD)],
     )
-    def test_is_refused_in_the_same_words_whether_or_not_there_is_somebody(self, name: str, password: str) -> None:
+    def test_a_wrong_password_and_an_unknown_user_are_refused_in_the_same_words(self, name: str, password: str) -> None:
         world = Deployment()
         world.user("ann")
 
         with pytest.raises(LoginError, match=re.escape("the login name or the password is wrong")):
             log_in(world, name, password)
 
-    def test_costs_a_hash_even_for_nobody(self) -> None:
+    def test_a_login_of_an_unknown_user_costs_a_hash(self) -> None:
         world = Deployment(hashing=Hashing(time=2, memory=2_048, lanes=1))
         passwords, turns = world.logins._passwords, []
         passwords._turn = _Counting(turns)  # type: ignore[assignment]
@@ -136,7 +136,7 @@ class TestAWrongPassword:
             log_in(world, "nobody")
         assert turns == [1]
 
-    def test_is_not_counted_when_nobody_has_time_to_look_at_it(self) -> None:
+    def test_a_login_that_is_refused_for_load_does_not_count_as_an_attempt(self) -> None:
         """A flood of logins is refused at once, so that it does not hold everything else up."""
         world = Deployment(hashing=replace(FAST, at_once=1, waiting=0), tries_of_name=AttemptLimit(1, 60.0))
         world.user("ann")
@@ -148,7 +148,7 @@ class TestAWrongPassword:
                 assert error.value.wait == 1.0
         assert log_in(world)
 
-    def test_too_many_of_them_stop_the_name_until_time_has_passed(self) -> None:
+    def test_repeated_wrong_passwords_block_the_login_name_for_a_time(self) -> None:
         world = Deployment(tries_of_name=AttemptLimit(3, 60.0))
         world.user("ann")
         for spelling in ("ann", "Ann", FULL_WIDTH):
@@ -161,7 +161,7 @@ class TestAWrongPassword:
         world.now += 60.0
         assert log_in(world)
 
-    def test_too_many_of_them_stop_the_address_whatever_the_name(self) -> None:
+    def test_repeated_wrong_passwords_block_the_client_network_for_any_name(self) -> None:
         world = Deployment(tries_of_address=AttemptLimit(3, 60.0))
         world.user("ann")
         for host in range(3):
@@ -172,7 +172,7 @@ class TestAWrongPassword:
             log_in(world, address="2001:db8::ffff")
         assert log_in(world, address="2001:db8:1::1")
 
-    def test_right_ones_do_not_count(self) -> None:
+    def test_correct_passwords_do_not_count_as_attempts(self) -> None:
         world = Deployment(tries_of_name=AttemptLimit(2, 60.0), tries_of_address=AttemptLimit(2, 60.0))
         world.user("ann")
 
@@ -209,7 +209,7 @@ class _Erased:
 
 
 class TestASession:
-    def test_ends_by_itself(self) -> None:
+    def test_a_session_expires_and_is_erased(self) -> None:
         world = Deployment(session=60.0)
         world.user("ann")
         started = log_in(world)
@@ -221,7 +221,7 @@ class TestASession:
         world.logins.sessions.tidy()
         assert not world.store.documents("session")
 
-    def test_that_is_ended_is_nobodys_at_once(self) -> None:
+    def test_an_ended_session_is_refused_at_once(self) -> None:
         world = Deployment()
         ann = world.user("ann")
         first, second = log_in(world), log_in(world)
@@ -232,7 +232,7 @@ class TestASession:
         assert world.logins.principal_of(second.secret) == ann
         assert world.logins.sessions.of(ann) == (second.session,)
 
-    def test_that_goes_with_its_user_is_nobodys_at_once(self) -> None:
+    def test_an_erased_session_is_refused_at_once(self) -> None:
         """Whatever erases it does not have to know of sessions."""
         world = Deployment()
         world.user("ann")
@@ -242,7 +242,7 @@ class TestASession:
         world.control.execute(_Erased(started.session.id), None)
         assert world.logins.principal_of(started.secret) is None
 
-    def test_ended_on_one_replica_is_not_believed_on_another_that_knows_the_log(self) -> None:
+    def test_a_session_that_ended_on_one_replica_is_refused_on_another(self) -> None:
         world = Deployment()
         ann = world.user("ann")
         started, control = log_in(world), world.opened()
@@ -253,7 +253,7 @@ class TestASession:
         control.catch_up()
         assert replica.principal_of(started.secret) is None
 
-    def test_is_known_by_its_whole_secret_only(self) -> None:
+    def test_a_session_is_authenticated_by_its_complete_secret_only(self) -> None:
         world = Deployment()
         world.user("ann")
         secret = log_in(world).secret
@@ -263,14 +263,14 @@ class TestASession:
 
     @given(st.text())
     @settings(deadline=None)
-    def test_any_other_text_is_nobodys(self, text: str) -> None:
+    def test_any_other_text_authenticates_no_user(self, text: str) -> None:
         world = _standing()
         for written in (text, f"hgs.{text}", f"hgs.s.{text}", f"hgs.{text}.s"):
             assert world.logins.principal_of(written) is None
 
 
 class TestChangingThePassword:
-    def test_takes_the_old_one_and_ends_the_other_sessions(self) -> None:
+    def test_changing_a_password_requires_the_old_one_and_ends_other_sessions(self) -> None:
         world = Deployment()
         ann, ben = world.user("ann"), world.user("ben")
         here, there, bens = log_in(world), log_in(world), log_in(world, "ben")
@@ -284,7 +284,7 @@ class TestChangingThePassword:
         assert log_in(world, password=OTHER)
         assert len(world.store.documents("password")) == 2
 
-    def test_outruns_a_login_by_the_old_one(self) -> None:
+    def test_a_login_by_the_old_password_fails_during_a_password_change(self) -> None:
         world = Deployment()
         world.user("ann")
         here = log_in(world)
@@ -294,7 +294,7 @@ class TestChangingThePassword:
             log_in(world)
         assert [each.id for each in world.logins.sessions.of(here.session.principal)] == [here.session.id]
 
-    def test_by_the_operator_ends_every_session(self) -> None:
+    def test_a_password_that_the_operator_sets_ends_every_session(self) -> None:
         world = Deployment()
         world.user("ann")
         started = log_in(world)
@@ -304,11 +304,11 @@ class TestChangingThePassword:
         assert log_in(world, password=OTHER)
 
     @pytest.mark.parametrize("password", ["short", "x" * 1025, "ANN.THE.FIRST"])
-    def test_refuses_what_is_too_easy_or_endless(self, password: str) -> None:
+    def test_a_password_that_is_too_short_too_long_or_the_login_name_is_refused(self, password: str) -> None:
         with pytest.raises(InvalidError):
             Deployment().logins.register("ann.the.first", password=password)
 
-    def test_a_login_keeps_the_hash_at_the_cost_that_is_set_now(self) -> None:
+    def test_a_login_renews_a_hash_with_the_current_cost(self) -> None:
         world = Deployment()
         world.user("ann")
         (before,) = world.store.documents("password").values()
@@ -323,11 +323,11 @@ class TestChangingThePassword:
 class TestALoginName:
     @given(st.text())
     @settings(deadline=None)
-    def test_folding_once_is_enough(self, text: str) -> None:
+    def test_a_folded_text_is_the_same_when_it_is_folded_again(self, text: str) -> None:
         assert nfkc_casefold(nfkc_casefold(text)) == nfkc_casefold(text)
 
     @pytest.mark.parametrize("text", ["", " ", ".", "../etc", "a b", "a/b", "a\n", "x" * 101, "-x", "a\u202eb"])
-    def test_that_looks_like_something_else_is_refused(self, text: str) -> None:
+    def test_a_login_name_that_could_be_misread_is_refused(self, text: str) -> None:
         with pytest.raises(InvalidError):
             login_name(text)
 
@@ -344,7 +344,7 @@ class TestALoginName:
             "v\u0131c",
         ],
     )
-    def test_that_readers_would_mistake_is_not_given_to_a_new_user(self, text: str) -> None:
+    def test_a_login_name_that_readers_would_mistake_is_refused_for_a_new_user(self, text: str) -> None:
         with pytest.raises(InvalidError):
             new_login_name(text)
 
@@ -359,13 +359,13 @@ class TestALoginName:
             "\u0939\u093f\u0928\u094d\u0926\u0940",
         ],
     )
-    def test_is_spelled_in_one_script(self, text: str) -> None:
+    def test_a_login_name_of_one_script_is_accepted(self, text: str) -> None:
         assert new_login_name(text) == text
 
-    def test_that_is_there_already_is_still_found(self) -> None:
+    def test_a_login_name_from_before_the_rule_is_still_found(self) -> None:
         assert login_name("\u0441\u043e\u0441\u043e") == "\u0441\u043e\u0441\u043e"
 
-    def test_addresses_have_a_domain(self) -> None:
+    def test_an_address_without_one_domain_is_refused(self) -> None:
         assert domain(address("Ann@ACME.com")) == "acme.com"
         for text in ("ann", "@", "a@b@c", "a b@c", "x" * 300 + "@acme.com", "a\x00@acme.com"):
             with pytest.raises(InvalidError):
@@ -375,7 +375,7 @@ class TestALoginName:
 class TestCountingAttempts:
     @given(st.lists(st.integers(0, 100), max_size=40))
     @settings(deadline=None)
-    def test_no_window_holds_more_than_the_limit(self, times: list[int]) -> None:
+    def test_a_time_window_admits_no_more_attempts_than_the_limit(self, times: list[int]) -> None:
         throttle, counted, waits = RateLimiter(AttemptLimit(3, 10.0)), [], []
         for now in sorted(times):
             try:
@@ -388,12 +388,12 @@ class TestCountingAttempts:
         assert all(0 < each <= 10.0 for each in waits)
         assert all(b - a >= 10.0 for a, b in zip(counted, counted[3:], strict=False))
 
-    def test_an_address_that_is_none_is_counted_as_it_is(self) -> None:
+    def test_a_text_that_is_no_address_is_counted_as_it_is(self) -> None:
         assert client_key("somewhere") == "somewhere"
         assert client_key("192.0.2.1") != client_key("192.0.2.2")
 
 
-def test_a_document_written_again_behind_a_change_gives_no_way_in() -> None:
+def test_an_old_password_hash_that_is_written_late_allows_no_login() -> None:
     """A hash is renewed outside the log; one that comes late must not bring the old password back."""
     world = Deployment()
     world.user("ann")

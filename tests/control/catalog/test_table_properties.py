@@ -84,7 +84,7 @@ def test_every_listed_property_bounds_its_values(key: str) -> None:
         assert describe_property_fault(key, "no such value")
 
 
-def test_a_refusal_says_what_would_do() -> None:
+def test_a_refusal_names_the_values_that_are_allowed() -> None:
     assert describe_property_fault("commit.retry.num-retries", "x") == (
         "the property `commit.retry.num-retries` is a whole number from 0 to 100, not `x`"
     )
@@ -93,7 +93,7 @@ def test_a_refusal_says_what_would_do() -> None:
     )
 
 
-def test_the_lists_are_in_no_other_place() -> None:
+def test_the_property_lists_exist_in_one_folder_only() -> None:
     found = [
         each for name in ("table-properties", "reserved-properties") for each in LISTS.parents[1].rglob(f"{name}.txt")
     ]

@@ -13,7 +13,7 @@ from headgate.decision.reference import decide
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
-from tests.control.organization_harness import ANN, MODELS, World, onehouse, resource, role
+from tests.control.organization_harness import ANN, MODELS, OrganizationHarness, onehouse, resource, role
 from tests.fakes.runs import begin
 
 RUN = RunId("run")
@@ -26,7 +26,7 @@ REWRITE, EXPIRE = "rewrite_data_files", "expire_snapshots"
 class Running:
     """A service of `table` runs as ann, who uses the cluster and holds one privilege on `table`, another on `other`."""
 
-    world: World
+    world: OrganizationHarness
     gate: NameAuthorizer
 
     def may(self, *, procedure: str = REWRITE, table: tuple[str, ...] = TABLE, arguments: tuple[str, ...] = ()) -> bool:
@@ -46,7 +46,7 @@ def running(kind: str = "compaction", privilege: str = "ALTER") -> Running:
 
 
 class TestARun:
-    def test_calls_its_procedure_for_its_table_with_no_more_than_its_maker_needs(self) -> None:
+    def test_a_service_run_may_call_the_procedure_of_its_kind_on_its_table(self) -> None:
         run = running()
 
         assert run.may(arguments=("options",))
@@ -58,10 +58,10 @@ class TestARun:
         [{"procedure": EXPIRE}, {"table": OTHER}, {"arguments": ("where",)}, {"arguments": ("strategy",)}],
         ids=str,
     )
-    def test_calls_no_other_and_for_no_other(self, other: dict[str, object]) -> None:
+    def test_a_service_run_may_call_no_other_procedure_table_or_argument(self, other: dict[str, object]) -> None:
         assert not running().may(**other)  # pyright: ignore[reportArgumentType]
 
-    def test_has_no_action_on_data_whatever_its_principal_holds(self) -> None:
+    def test_a_service_run_has_no_action_on_data_even_if_its_principal_holds_all(self) -> None:
         run = running(privilege="ALL")
         actions = ("select", "insert", "update", "delete_rows", "alter", "drop", "describe")
 
@@ -69,7 +69,7 @@ class TestARun:
             assert not any(run.gate.check(CALLER, f"table.{each}", name).allowed for each in actions)
         assert not run.gate.discover(CALLER, OTHER).discoverable
 
-    def test_may_nothing_once_its_principal_has_lost_the_right(self) -> None:
+    def test_a_service_run_is_denied_everything_once_its_principal_loses_the_right(self) -> None:
         for lost in (RevokeRole(ANN, "ALTER", ResourceId("table")), RevokeRole(ANN, "user", ResourceId("cluster"))):
             run = running()
 
@@ -78,10 +78,10 @@ class TestARun:
             assert not run.may()
             assert not run.gate.discover(CALLER, TABLE).allowed
 
-    def test_of_metadata_sync_works_on_no_files(self) -> None:
+    def test_a_metadata_sync_run_may_call_no_file_procedure(self) -> None:
         assert not any(running("metasync", "SELECT").may(procedure=each) for each in (REWRITE, EXPIRE))
 
-    def test_is_decided_alike_by_the_engine_and_the_reference(self) -> None:
+    def test_the_engine_and_the_reference_decide_table_services_alike(self) -> None:
         run = running()
         for kind in ("compaction", "metasync", "unheard of"):
             for table in ("table", "other"):
@@ -91,7 +91,7 @@ class TestARun:
                 assert run.world.control.ask(question).allowed == decided == ((kind, table) == ("compaction", "table"))
 
 
-def test_a_person_serves_no_table() -> None:
+def test_a_user_outside_a_run_may_call_no_table_procedure() -> None:
     run = running(privilege="ALL")
 
     assert not run.gate.is_service_run(Caller(ANN), TABLE)

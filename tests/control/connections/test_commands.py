@@ -11,7 +11,7 @@ SHOP = PostgreSql("db.example.org", 5432, "shop", "headgate")
 
 
 @pytest.mark.parametrize("host", ["localhost", "db-1.example.org", "10.0.0.7", "::1", "2001:db8::7", "a"])
-def test_a_database_is_on_a_host(host: str) -> None:
+def test_a_database_connection_accepts_a_host_name_or_address(host: str) -> None:
     assert replace(SHOP, host=host).document()["host"] == host
 
 
@@ -39,13 +39,13 @@ def test_a_database_is_on_a_host(host: str) -> None:
     ],
     ids=str,
 )
-def test_its_parts_can_say_nothing_more(fields: dict[str, str]) -> None:
+def test_a_database_connection_with_an_invalid_part_is_refused(fields: dict[str, str]) -> None:
     with pytest.raises(InvalidError):
         replace(SHOP, **fields).document()  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8080", "https://api.example.org/v1/", "https://[::1]:8443/x"])
-def test_an_api_is_below_an_address(url: str) -> None:
+def test_an_http_connection_accepts_a_base_url(url: str) -> None:
     assert Http(url).document() == {"kind": "http", "base_url": url}
 
 
@@ -56,19 +56,19 @@ def test_an_api_is_below_an_address(url: str) -> None:
      "https://example.org/a/%252E./b", "https://example.org/..%2fx", "https://example.org/..;/x", "https://exa mple.org", "https://example.org:99999",
      "https://example.org\\@other", "https://example.org/\r\nX: y", "https://exämple.org", "https://[::1", "https://example.org:x"],
 )  # fmt: skip
-def test_and_nothing_else_is_one(url: str) -> None:
+def test_any_other_text_is_refused_as_a_base_url(url: str) -> None:
     with pytest.raises(InvalidError):
         Http(url).document()
 
 
-def test_a_folder_is_an_absolute_path() -> None:
+def test_a_folder_connection_requires_an_absolute_path() -> None:
     assert Folder("/data").document() == {"kind": "folder", "folder": "/data"}
     for path in ("data", "", "/a\0b"):
         with pytest.raises(InvalidError):
             Folder(path).document()
 
 
-def test_each_kind_has_its_own_secret() -> None:
+def test_each_kind_of_connection_has_its_own_form_of_secret() -> None:
     assert secret_of("postgresql", "x", None) == {"password": "x"}
     assert secret_of("http", None, {"Authorization": "Bearer x"}) == {"Authorization": "Bearer x"}
     assert secret_of("folder", None, None) == {}
@@ -78,13 +78,13 @@ def test_each_kind_has_its_own_secret() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(RESERVED_HEADERS))
-def test_a_header_that_says_how_a_request_is_sent_is_refused_with_the_reason(name: str) -> None:
+def test_a_header_of_the_transport_is_refused_with_the_reason(name: str) -> None:
     with pytest.raises(InvalidError, match="says how a request is sent, which Headgate decides; leave it out"):
         secret_of("http", None, {name.title(): "x"})
 
 
 @pytest.mark.parametrize("name", ["Authorization", "Cookie", "X-Api-Key", "Accept", "User-Agent"])
-def test_a_header_of_the_api_is_a_secret(name: str) -> None:
+def test_a_header_of_the_api_is_accepted_as_a_secret(name: str) -> None:
     assert secret_of("http", None, {name: "a b"}) == {name: "a b"}
 
 
@@ -93,6 +93,6 @@ def test_a_header_of_the_api_is_a_secret(name: str) -> None:
     [{"Host": "other"}, {"content-length": "1"}, {"Transfer-Encoding": "chunked"}, {"X: y\r\nZ": "1"}, {"X": "a\r\nY: b"}, {"": "x"}, {"X": "a "}, {"X": "\ta"}],
     ids=str,
 )  # fmt: skip
-def test_a_header_is_one_line_and_none_of_our_own(headers: dict[str, str]) -> None:
+def test_a_header_of_several_lines_or_of_the_transport_is_refused(headers: dict[str, str]) -> None:
     with pytest.raises(InvalidError):
         secret_of("http", None, headers)

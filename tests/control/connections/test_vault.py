@@ -14,7 +14,7 @@ def vault(tmp_path: Path) -> Vault:
     return Vault(tmp_path / "keys" / "secrets.key")
 
 
-def test_what_is_sealed_opens_and_tells_nothing_by_itself(vault: Vault) -> None:
+def test_a_sealed_secret_opens_and_does_not_contain_its_text(vault: Vault) -> None:
     kept = vault.seal("c1", SECRET)
 
     assert vault.open("c1", kept) == SECRET
@@ -36,7 +36,7 @@ def test_a_secret_that_was_changed_does_not_open(vault: Vault, part: str) -> Non
             vault.open("c1", changed)
 
 
-def test_the_key_is_for_this_user_alone_and_made_once(vault: Vault) -> None:
+def test_the_key_file_is_private_and_created_once(vault: Vault) -> None:
     vault.seal("c1", SECRET)
     first = vault.file.read_text()
     vault.seal("c2", SECRET)
@@ -46,7 +46,7 @@ def test_the_key_is_for_this_user_alone_and_made_once(vault: Vault) -> None:
     assert [each.name for each in vault.file.parent.iterdir()] == ["secrets.key"]
 
 
-def test_a_key_that_is_gone_is_not_made_anew_to_open_with(vault: Vault) -> None:
+def test_a_missing_key_is_not_created_anew_to_open_a_secret(vault: Vault) -> None:
     kept = vault.seal("c1", SECRET)
     vault.file.unlink()
 
@@ -55,7 +55,7 @@ def test_a_key_that_is_gone_is_not_made_anew_to_open_with(vault: Vault) -> None:
     assert not vault.file.exists()
 
 
-def test_another_key_is_said_to_be_another(vault: Vault) -> None:
+def test_a_secret_of_another_key_is_reported_as_such(vault: Vault) -> None:
     kept = vault.seal("c1", SECRET)
     vault.file.write_text("00" * 32)
 
@@ -64,7 +64,7 @@ def test_another_key_is_said_to_be_another(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "no hexadecimal", "00" * 31])
-def test_what_is_no_key_is_refused(vault: Vault, text: str) -> None:
+def test_an_invalid_key_file_is_refused(vault: Vault, text: str) -> None:
     vault.file.parent.mkdir()
     vault.file.write_text(text)
 
@@ -72,6 +72,6 @@ def test_what_is_no_key_is_refused(vault: Vault, text: str) -> None:
         vault.seal("c1", SECRET)
 
 
-def test_where_there_is_no_vault_nothing_is_sealed() -> None:
+def test_sealing_without_a_vault_is_refused() -> None:
     with pytest.raises(VaultError):
         NO_VAULT.seal("c1", SECRET)

@@ -64,7 +64,7 @@ def test_every_secret_opens_at_each_step_of_a_rotation(deployment: Deployment) -
     assert deployment.vault.file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_rotation_that_was_interrupted_goes_on_with_the_same_key(deployment: Deployment) -> None:
+def test_an_interrupted_rotation_continues_with_the_same_key(deployment: Deployment) -> None:
     deployment.vault.add_key()
     deployment.rotation.reseal(next(deployment.rotation.waiting()))
 
@@ -77,7 +77,7 @@ def test_a_rotation_that_was_interrupted_goes_on_with_the_same_key(deployment: D
     assert deployment.vault.former_keys == ()
 
 
-def test_a_secret_that_is_changed_while_it_is_sealed_anew_keeps_the_change(
+def test_a_secret_that_is_changed_while_it_is_resealed_keeps_the_change(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deployment.vault.add_key()
@@ -147,7 +147,7 @@ def test_a_repeated_request_does_not_replace_a_secret_that_was_changed_since(dep
     assert deployment.opened() == SECRETS
 
 
-def test_keys_that_are_added_at_once_are_all_kept(deployment: Deployment) -> None:
+def test_keys_that_are_added_at_once_are_all_stored(deployment: Deployment) -> None:
     before = deployment.vault.file.read_text().split()
 
     call_at_once([Vault(deployment.vault.file).add_key] * 8)

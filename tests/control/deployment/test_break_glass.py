@@ -3,12 +3,12 @@ import pytest
 from headgate.control.deployment.break_glass import LONGEST, REASON, BreakGlass, break_glass
 from headgate.control.kernel.errors import InvalidError
 from headgate.facts.ids import PrincipalId
-from tests.control.organization_harness import ANN, FOUNDER, World, nekt, role
+from tests.control.organization_harness import ANN, FOUNDER, OrganizationHarness, nekt, role
 
 ZOE = PrincipalId("zoe")
 
 
-def test_somebody_has_the_founders_role_until_it_ends() -> None:
+def test_break_glass_gives_a_user_the_founding_role_until_it_ends() -> None:
     world = nekt()
     world.do(BreakGlass(ANN, "ann", 1_060.0))
 
@@ -20,15 +20,15 @@ def test_somebody_has_the_founders_role_until_it_ends() -> None:
 
 
 @pytest.mark.parametrize("model", ["nekt", "y42", "onehouse", "datamesh"])
-def test_somebody_who_was_not_in_the_organization_is(model: str) -> None:
-    world = World(model)
+def test_break_glass_adds_a_user_that_was_not_in_the_organization(model: str) -> None:
+    world = OrganizationHarness(model)
     world.do(BreakGlass(ZOE, "zoe", 1_060.0))
 
     assert world.store.bodies["principal", ZOE] == {"name": "zoe"}
     assert world.roles(ZOE, "organization") == world.roles(FOUNDER, "organization")
 
 
-def test_what_somebody_held_before_stays() -> None:
+def test_a_role_from_before_break_glass_remains() -> None:
     world = nekt()
     world.do(role(ANN, "owner"), BreakGlass(ANN, "ann", 1_060.0))
 
@@ -36,7 +36,7 @@ def test_what_somebody_held_before_stays() -> None:
     assert world.may(ANN, "organization.manage_users", "organization")
 
 
-def test_the_latest_end_is_the_one_that_is_announced() -> None:
+def test_break_glass_reports_the_latest_end() -> None:
     world = nekt()
     world.do(BreakGlass(ANN, "ann", 1_060.0), BreakGlass(ZOE, "zoe", 1_030.0))
 
@@ -45,7 +45,7 @@ def test_the_latest_end_is_the_one_that_is_announced() -> None:
     assert reasons == {"", REASON}
 
 
-def test_only_the_deployment_breaks_it_and_not_for_long() -> None:
+def test_the_deployment_alone_may_break_glass_and_only_for_a_limited_time() -> None:
     world = nekt()
 
     world.refuse(BreakGlass(ANN, "ann", 1_060.0), InvalidError, by=FOUNDER)
@@ -53,5 +53,5 @@ def test_only_the_deployment_breaks_it_and_not_for_long() -> None:
         world.refuse(BreakGlass(ANN, "ann", ends), InvalidError)
 
 
-def test_nothing_is_broken_before_there_is_anything() -> None:
+def test_break_glass_is_inactive_by_default() -> None:
     assert break_glass(nekt().facts, 0.0) is None

@@ -43,5 +43,5 @@ def test_an_ipv4_address_within_ipv6_is_as_public_as_the_address(address: object
     "text",
     ["2130706433", "0x7f000001", "0177.0.0.1", "127.1", "127.0.0.1.", "localhost", "[::1", "1.2.3", "\uff11.1.1.1", ""],
 )
-def test_another_spelling_is_no_address(text: str) -> None:
+def test_an_address_in_another_spelling_is_not_parsed(text: str) -> None:
     assert parse_address(text) is None

@@ -24,7 +24,7 @@ from headgate.control.egress.hosts import plain_name
         ("*.example.org:443", "example.org.bad.net", 443, False),
     ],
 )
-def test_a_name_is_listed_at_its_port(rule: str, name: str, port: int, *, is_listed: bool) -> None:
+def test_a_host_rule_lists_a_name_at_its_port(rule: str, name: str, port: int, *, is_listed: bool) -> None:
     found = parse_host_rule(rule)
 
     assert (found.allows_name(name) and found.allows_port(port)) is is_listed
@@ -41,7 +41,7 @@ def test_a_name_is_listed_at_its_port(rule: str, name: str, port: int, *, is_lis
         ("0.0.0.0/0:5432", "::1", False),
     ],
 )
-def test_an_address_is_listed_with_its_network(rule: str, address: str, *, is_listed: bool) -> None:
+def test_a_host_rule_lists_the_addresses_of_its_network(rule: str, address: str, *, is_listed: bool) -> None:
     assert parse_host_rule(rule).allows_address(ip_address(address)) is is_listed
 
 
@@ -52,7 +52,7 @@ def test_an_address_is_listed_with_its_network(rule: str, address: str, *, is_li
      "0x7f.0.0.1:80", "user@db.example.org:1", "http://a.org:80", "[::ffff:10.0.0.1]:1", "bücher.example:1", "a b.org:1",
      "db.example.org:٣"],
 )  # fmt: skip
-def test_a_rule_that_is_none_is_refused_with_a_sentence(text: str) -> None:
+def test_an_invalid_host_rule_is_refused_with_the_correction(text: str) -> None:
     with pytest.raises(ValueError, match=r"write|use a number"):
         parse_host_rule(text)
 
@@ -60,5 +60,5 @@ def test_a_rule_that_is_none_is_refused_with_a_sentence(text: str) -> None:
 @pytest.mark.parametrize(
     "host", ["2130706433", "0x7f000001", "127.1", "0177.0.0.1", "a..b", "-a.org", "bücher.org", "a/b"]
 )
-def test_a_number_or_another_text_is_no_name(host: str) -> None:
+def test_a_number_or_an_invalid_text_is_no_host_name(host: str) -> None:
     assert plain_name(host) is None

@@ -8,16 +8,16 @@ from headgate.control.identity.principals import AddPrincipal, RemovePrincipal, 
 from headgate.control.kernel.batch import Batch
 from headgate.control.kernel.errors import InvalidError
 from headgate.facts.ids import GroupId, PrincipalId
-from tests.control.organization_harness import ANN, BEN, BOT, FOUNDER, World, nekt, y42
+from tests.control.organization_harness import ANN, BEN, BOT, FOUNDER, OrganizationHarness, nekt, y42
 
 CLUB = GroupId("club")
 
 
-def directory(world: World) -> Directory:
+def directory(world: OrganizationHarness) -> Directory:
     return Directory(world.control, world.store)
 
 
-def test_a_name_follows_who_comes_goes_and_is_renamed() -> None:
+def test_the_directory_follows_added_removed_and_renamed_subjects() -> None:
     world = nekt()
     names = directory(world)
     assert names.find("ann@acme.com") == ANN
@@ -32,7 +32,7 @@ def test_a_name_follows_who_comes_goes_and_is_renamed() -> None:
 
 
 @pytest.mark.parametrize("change_case", [str.lower, str.upper])
-def test_an_id_is_the_id_of_a_removed_user_and_no_name_of_another(change_case: Callable[[str], str]) -> None:
+def test_the_id_of_a_removed_user_is_no_name_of_another_user(change_case: Callable[[str], str]) -> None:
     world = nekt()
     removed = PrincipalId("p_" + "0f" * 16)
     imposter = change_case(removed)
@@ -45,7 +45,7 @@ def test_an_id_is_the_id_of_a_removed_user_and_no_name_of_another(change_case: C
     assert directory(world).find(imposter) is None
 
 
-def test_a_program_that_is_changed_is_found_by_its_new_name() -> None:
+def test_a_renamed_service_principal_is_found_by_its_new_name() -> None:
     world = y42()
     names = directory(world)
     assert names.find("the bot") == BOT
@@ -56,7 +56,7 @@ def test_a_program_that_is_changed_is_found_by_its_new_name() -> None:
     assert names.is_free("the bot")
 
 
-def test_a_name_that_two_have_is_nobodys_and_not_free() -> None:
+def test_a_name_that_two_users_share_finds_no_user_and_is_not_free() -> None:
     world = nekt()
     names = directory(world)
     for id in ("one", "two"):
@@ -68,7 +68,7 @@ def test_a_name_that_two_have_is_nobodys_and_not_free() -> None:
     assert names.find("sam") == "two"
 
 
-def test_a_name_that_only_looks_like_another_is_not_that_one() -> None:
+def test_a_look_alike_name_finds_no_user_and_is_not_free() -> None:
     world = nekt()
     names = directory(world)
     world.do(AddPrincipal(PrincipalId("new"), "fiona", "member"))
@@ -78,7 +78,7 @@ def test_a_name_that_only_looks_like_another_is_not_that_one() -> None:
     assert not names.is_free("\ufb01ona")
 
 
-def test_an_id_comes_before_a_name() -> None:
+def test_an_id_takes_precedence_over_a_name() -> None:
     world = nekt()
     world.do(AddPrincipal(PrincipalId("new"), "ben", "member"))
 
@@ -86,7 +86,7 @@ def test_an_id_comes_before_a_name() -> None:
     assert directory(world).find("All") == "All"
 
 
-def test_what_it_took_over_is_what_there_is_to_read() -> None:
+def test_an_updated_directory_equals_a_fresh_one() -> None:
     world = nekt()
     names = directory(world)
     for number in range(5):

@@ -27,7 +27,7 @@ def token(
 
 
 class TestOnesOwn:
-    def test_everybody_makes_and_ends_their_own(self) -> None:
+    def test_a_user_issues_and_revokes_their_own_token(self) -> None:
         world = nekt()
 
         facts = world.do(token(ANN, ends=2_000.0), by=ANN)
@@ -37,7 +37,7 @@ class TestOnesOwn:
         world.do(RevokeToken(T), by=ANN)
         assert ("token", T) not in world.store.bodies
 
-    def test_a_narrowed_one_does_no_more_than_it_lists(self) -> None:
+    def test_a_narrowed_token_may_do_no_more_than_it_lists(self) -> None:
         world = nekt()
         world.do(role(ANN, "editor", "raw"))
         world.do(token(ANN, only=("flights",), actions=("table.select",)), by=ANN)
@@ -49,11 +49,11 @@ class TestOnesOwn:
         world.refuse(RevokeToken(U), InvalidError, "narrowed", by=narrowed)
         assert world.do(RevokeToken(T), by=narrowed)
 
-    def test_it_lists_nothing_that_one_may_not_see(self) -> None:
+    def test_a_token_cannot_list_a_resource_that_its_user_may_not_see(self) -> None:
         for place in ("salaries", "nowhere"):
             nekt().refuse(token(ANN, only=(place,)), NotFoundError, f"no `{place}` that you may see", by=ANN)
 
-    def test_one_that_ends_makes_none_that_lasts_longer(self) -> None:
+    def test_an_expiring_token_cannot_issue_a_token_that_lasts_longer(self) -> None:
         world = nekt()
         world.do(token(ANN, ends=2_000.0))
 
@@ -61,25 +61,25 @@ class TestOnesOwn:
             world.refuse(token(ANN, U, ends=ends), InvalidError, "end no later", by=Caller(ANN, T))
         assert world.do(token(ANN, U, ends=2_000.0), by=Caller(ANN, T))
 
-    def test_it_has_an_end_to_come_and_an_id_of_its_own(self) -> None:
+    def test_a_token_needs_an_end_in_the_future_and_a_new_id(self) -> None:
         nekt().refuse(token(ANN, ends=1_000.0), InvalidError, by=ANN)
         nekt().refuse(token(ANN, TokenId("crew")), AlreadyExistsError, by=ANN)
 
-    def test_one_that_replaces_another_ends_it(self) -> None:
+    def test_a_replacement_token_revokes_the_former_one(self) -> None:
         world = nekt()
         world.do(token(ANN), by=ANN)
 
         facts = world.do(token(ANN, U, replaces=T), by=ANN)
         assert set(facts.tokens) == {U}
 
-    def test_it_replaces_a_token_of_the_same_principal(self) -> None:
+    def test_a_token_cannot_replace_a_token_of_another_principal(self) -> None:
         world = nekt()
         world.do(token(BEN))
 
         world.refuse(token(ANN, U, replaces=T), NotFoundError, by=ANN)
         world.refuse(token(ANN, U, replaces=TokenId("gone")), NotFoundError, by=ANN)
 
-    def test_a_run_makes_and_ends_none(self) -> None:
+    def test_a_run_cannot_issue_or_revoke_tokens(self) -> None:
         world = nekt()
         world.do(token(ANN))
         world.store.write(RunStarted(RunId("run"), ResourceId("flights"), ANN))
@@ -91,7 +91,7 @@ class TestOnesOwn:
 
 
 class TestAnothers:
-    def test_to_act_as_somebody_one_has_to_be_able_to_give_all_that_they_hold(self) -> None:
+    def test_a_caller_that_may_assign_all_roles_of_another_user_issues_their_token(self) -> None:
         world = nekt()
         world.do(role(ANN, "admin"), role(BEN, "owner"))
 
@@ -99,7 +99,7 @@ class TestAnothers:
         world.refuse(token(ANN), PermissionDeniedError, by=EVE)
         assert world.do(token(EVE), by=ANN)
 
-    def test_what_they_hold_elsewhere_and_through_groups_counts(self) -> None:
+    def test_roles_on_other_resources_and_through_groups_count_for_issuing_a_token(self) -> None:
         world = onehouse()
         world.do(role(EVE, "admin", "project"))
         world.refuse(token(EVE), PermissionDeniedError, by=FOUNDER)
@@ -109,7 +109,7 @@ class TestAnothers:
         plan = other.preview(token(EVE), by=ANN)
         assert ("manager", CREW) in {(each.question.role, each.question.subject) for each in plan.decisions}
 
-    def test_those_of_a_service_principal_are_for_whom_the_model_says(self) -> None:
+    def test_a_user_of_a_service_principal_issues_and_its_manager_revokes_its_tokens(self) -> None:
         world = onehouse()
         world.refuse(token(BOT), NotFoundError, by=FOUNDER)
 
@@ -119,7 +119,7 @@ class TestAnothers:
         world.refuse(RevokeToken(T), NotFoundError, by=ANN)
         assert world.do(RevokeToken(T), by=BEN)
 
-    def test_one_of_a_project_is_for_its_admins(self) -> None:
+    def test_a_project_token_is_issued_by_a_project_admin_only(self) -> None:
         world = onehouse()
         world.do(role(BEN, "admin", "project"))
 
@@ -127,7 +127,7 @@ class TestAnothers:
         facts = world.do(token(BEN, parent="project"), by=BEN)
         assert facts.resources[ResourceId(T)].parent == "project"
 
-    def test_only_who_could_remove_them_ends_theirs(self) -> None:
+    def test_a_caller_revokes_tokens_only_of_users_that_they_may_remove(self) -> None:
         world = nekt()
         world.do(role(ANN, "admin"), token(FOUNDER), token(BEN, U))
 
@@ -135,6 +135,6 @@ class TestAnothers:
         world.refuse(RevokeToken(U), PermissionDeniedError, by=EVE)
         assert world.do(RevokeToken(U), by=ANN)
 
-    def test_principal_and_token_have_to_be_there(self) -> None:
+    def test_a_missing_principal_or_token_is_not_found(self) -> None:
         nekt().refuse(token(PrincipalId("nobody")), NotFoundError, by=FOUNDER)
         nekt().refuse(RevokeToken(T), NotFoundError, by=FOUNDER)

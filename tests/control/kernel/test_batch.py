@@ -11,7 +11,7 @@ def several(*commands: Command) -> Batch:
 
 
 class TestSeveralCommands:
-    def test_are_one_revision_with_one_name(self) -> None:
+    def test_a_batch_is_one_revision_with_one_name(self) -> None:
         world = nekt()
         before = world.facts.revision
 
@@ -21,18 +21,18 @@ class TestSeveralCommands:
         assert world.store.log[-1].command == "several"
         assert [each.action for each in world.store.log[-1].grounds] == ["assignment.add", "assignment.add"]
 
-    def test_are_decided_on_what_those_before_them_leave(self) -> None:
+    def test_each_command_of_a_batch_is_decided_after_the_ones_before_it(self) -> None:
         world, crew = nekt(), GroupId("band")
 
         world.do(several(CreateGroup(crew, "band"), ChangeMembership(crew, ANN, member=True)), by=FOUNDER)
 
         assert world.facts.groups[crew].members == {ANN}
 
-    def test_are_all_written_or_none(self) -> None:
+    def test_a_batch_is_written_completely_or_not_at_all(self) -> None:
         world = nekt()
         world.do(role(ANN, "manager", "raw"), role(ANN, "viewer", "secret"))
 
         world.refuse(several(role(BEN, "viewer", "raw"), role(BEN, "viewer", "secret")), PermissionDeniedError, by=ANN)
 
-    def test_are_at_least_one(self) -> None:
+    def test_an_empty_batch_is_refused(self) -> None:
         nekt().refuse(several(), InvalidError, "nothing is to be different", by=ANN)

@@ -42,7 +42,7 @@ from tests.fakes.small_organization import (
 
 
 @pytest.mark.parametrize(("given", "who", "command", "error"), REFUSALS.values(), ids=REFUSALS.keys())
-def test_it_is_refused_and_nothing_is_written(
+def test_a_refused_command_writes_nothing(
     given: tuple[Change, ...], who: Caller | PrincipalId | None, command: Command, error: type[CommandError]
 ) -> None:
     control, store = controlled(*given)
@@ -57,7 +57,7 @@ def test_it_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.parametrize(("given", "who", "command"), ALLOWED.values(), ids=ALLOWED.keys())
-def test_it_is_accepted_at_the_next_revision(
+def test_an_accepted_command_is_written_at_the_next_revision(
     given: tuple[Change, ...], who: Caller | PrincipalId | None, command: Command
 ) -> None:
     control, store = controlled(*given)
@@ -69,7 +69,7 @@ def test_it_is_accepted_at_the_next_revision(
 
 
 @pytest.mark.parametrize("name", ["", " ", "a.b", "a/b", "..", "a*", "`a`", "a ", "a\n", "\u202ea", "x" * 256])
-def test_a_name_that_could_be_misread_is_no_name(name: str) -> None:
+def test_a_name_that_readers_could_mistake_is_refused(name: str) -> None:
     control, _ = controlled()
 
     with pytest.raises(InvalidError, match="cannot be a name"):
@@ -87,14 +87,14 @@ def test_a_hidden_and_a_missing_id_are_refused_in_the_same_words() -> None:
     assert texts[0] == texts[1] == "there is no `it` that you may see"
 
 
-def test_a_run_makes_its_declared_table_again_and_the_pipeline_touches_it() -> None:
+def test_a_run_recreates_its_declared_table_and_the_pipeline_outputs_it() -> None:
     control, _ = controlled(ADMINS_RUN, ResourceDeleted(FLIGHTS))
 
     after = control.execute(new_table("flights"), AS_RUN).facts
     assert [edge.target for edge in after.resources[LOAD].edges("outputs")] == [PLANES, NEW]
 
 
-def test_a_run_that_makes_one_of_two_lost_tables_does_not_open_the_pipeline_to_who_sees_that_one() -> None:
+def test_recreating_one_of_two_deleted_tables_does_not_open_the_pipeline() -> None:
     control, _ = controlled(
         ADMINS_RUN, ResourceDeleted(FLIGHTS), ResourceDeleted(PLANES), assigned(MEMBER, "viewer", ResourceId("files"))
     )

@@ -34,7 +34,7 @@ from tests.control.organization_harness import (
     EVE,
     FOUNDER,
     ROOT,
-    World,
+    OrganizationHarness,
     datamesh,
     onehouse,
     request,
@@ -95,22 +95,25 @@ _ONEHOUSE: tuple[Command, ...] = (
 )
 
 
-def owned_mesh() -> World:
+def owned_mesh() -> OrganizationHarness:
     world = datamesh()
     world.do(role(ANN, "owner", "shop"), role(BEN, "owner", "ops"), request("b", "ops"))
     return world
 
 
-def owned_house() -> World:
+def owned_house() -> OrganizationHarness:
     world = onehouse()
     world.do(role(ANN, "ALL", "one"), role(BEN, "ALL", "two"), role(ANN, "manager", CREW), role(ANN, "user", BOT))
     return world
 
 
-WORLDS: Mapping[Callable[[], World], tuple[Command, ...]] = {owned_mesh: _DATAMESH, owned_house: _ONEHOUSE}
+WORLDS: Mapping[Callable[[], OrganizationHarness], tuple[Command, ...]] = {
+    owned_mesh: _DATAMESH,
+    owned_house: _ONEHOUSE,
+}
 
 
-def outcome(world: World, command: Command, by: PrincipalId | None) -> object:
+def outcome(world: OrganizationHarness, command: Command, by: PrincipalId | None) -> object:
     """Return what became of a command: what was written, or which refusal."""
     try:
         world.do(command, by=by)
@@ -120,7 +123,9 @@ def outcome(world: World, command: Command, by: PrincipalId | None) -> object:
 
 
 @cache
-def _accepted(begin: Callable[[], World], *actors: PrincipalId | None) -> list[tuple[Command, PrincipalId | None]]:
+def _accepted(
+    begin: Callable[[], OrganizationHarness], *actors: PrincipalId | None
+) -> list[tuple[Command, PrincipalId | None]]:
     """Return the commands that are accepted in a fresh world, and of whom."""
     tried = [(command, who) for command in WORLDS[begin] for who in actors]
     return [each for each in tried if not isinstance(outcome(begin(), *each), tuple)]
@@ -128,7 +133,9 @@ def _accepted(begin: Callable[[], World], *actors: PrincipalId | None) -> list[t
 
 @few
 @given(st.sampled_from(list(WORLDS)), st.data())
-def test_promise_6_a_write_is_decided_on_the_facts_it_lands_on(begin: Callable[[], World], data: st.DataObject) -> None:
+def test_promise_6_a_write_is_decided_on_the_newest_facts(
+    begin: Callable[[], OrganizationHarness], data: st.DataObject
+) -> None:
     """Whatever is written between a command's decision and its write: it ends as if it had been asked after that."""
     asked, who = data.draw(st.sampled_from(_accepted(begin, *ACTORS)))
     between, _ = data.draw(st.sampled_from(_accepted(begin, None)))
@@ -152,7 +159,7 @@ _moves = st.sampled_from(
 )
 
 
-def able(world: World, who: PrincipalId, id: str) -> set[str]:
+def able(world: OrganizationHarness, who: PrincipalId, id: str) -> set[str]:
     """Return what somebody may do and give on a table."""
     model, place = world.control.model, ResourceId(id)
     caller = Caller(who)
@@ -166,7 +173,7 @@ def able(world: World, who: PrincipalId, id: str) -> set[str]:
     st.sets(st.tuples(st.sampled_from(_PRIVILEGES), st.sampled_from(("lake", "one", "two", "table")))),
     st.lists(_moves, min_size=1, max_size=3),
 )
-def test_promise_11_nobody_gains_by_a_move(more: set[tuple[str, str]], moves: list[Command]) -> None:
+def test_promise_11_a_user_gains_nothing_by_a_move(more: set[tuple[str, str]], moves: list[Command]) -> None:
     """Whatever else somebody holds who may move a table: what they may do and give on it does not grow by that."""
     world = onehouse()
     world.do(*(role(ANN, *each) for each in (("DROP", "table"), ("ALTER", "table"), ("CREATE_TABLE", "two"))))
@@ -179,7 +186,10 @@ def test_promise_11_nobody_gains_by_a_move(more: set[tuple[str, str]], moves: li
 
 @few
 @given(st.sets(st.sampled_from(_PRIVILEGES), min_size=1), st.booleans())
-def test_promise_11_nobody_gains_by_making_it_again(privileges: set[str], through_group: bool) -> None:  # noqa: FBT001
+def test_promise_11_a_recreated_table_or_group_gives_no_former_rights(
+    privileges: set[str],
+    through_group: bool,  # noqa: FBT001
+) -> None:
     """What is deleted and made again under its name, a table or a group, is a new thing that nobody holds anything on."""
     world = onehouse()
     world.do(role(CREW, "member", "project"), ChangeMembership(CREW, BEN, member=True))

@@ -40,7 +40,7 @@ LOOKING_LATIN = ["\u0441\u043e\u0441\u043e", "\u0441\u043e\u0441\u043e team", "\
 
 
 @pytest.mark.parametrize("name", PEOPLE)
-def test_a_user_is_called_as_people_are(name: str) -> None:
+def test_a_user_may_have_a_usual_personal_name(name: str) -> None:
     world = nekt()
 
     world.do(AddPrincipal(PrincipalId("new"), name, "member"), by=FOUNDER)
@@ -49,7 +49,7 @@ def test_a_user_is_called_as_people_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", UNUSABLE)
-def test_a_name_that_readers_would_mistake_is_refused_to_users_programs_and_groups(kind: str) -> None:
+def test_a_name_that_readers_would_mistake_is_refused_to_every_principal_and_group(kind: str) -> None:
     world = nekt()
     for command in (
         AddPrincipal(PrincipalId("new"), UNUSABLE[kind], "member"),
@@ -60,7 +60,7 @@ def test_a_name_that_readers_would_mistake_is_refused_to_users_programs_and_grou
 
 
 @pytest.mark.parametrize("name", LOOKING_LATIN)
-def test_a_group_and_a_program_are_not_called_by_letters_that_look_latin(name: str) -> None:
+def test_a_group_or_service_principal_name_of_letters_that_look_latin_is_refused(name: str) -> None:
     world = nekt()
 
     world.refuse(CreateGroup(GroupId("new"), name), InvalidError, "looks like a Latin one", by=FOUNDER)
@@ -78,11 +78,11 @@ def test_a_group_and_a_program_are_not_called_by_letters_that_look_latin(name: s
         ("a\u034fdmin", "admin"),
     ],
 )
-def test_names_that_look_the_same_are_alike(one: str, other: str) -> None:
+def test_look_alike_names_share_a_confusable_key(one: str, other: str) -> None:
     assert confusable_key(one) & confusable_key(other)
 
 
-def test_a_name_that_looks_like_that_of_another_is_not_free_and_finds_no_principal() -> None:
+def test_a_look_alike_name_is_not_free_and_finds_no_principal() -> None:
     world = nekt()
     world.do(AddPrincipal(PrincipalId("new"), "coco", "member"))
     names = Directory(world.control, world.store)
@@ -92,7 +92,7 @@ def test_a_name_that_looks_like_that_of_another_is_not_free_and_finds_no_princip
     assert names.find("Coco") == "new"
 
 
-def test_names_that_were_given_before_the_rule_are_found_each_by_itself() -> None:
+def test_look_alike_names_from_before_the_rule_are_each_found() -> None:
     world = nekt()
     for id, name in (("one", "boss"), ("two", "boss\ufe0f")):
         world.do(AddPrincipal(PrincipalId(id), name, "member"))

@@ -54,7 +54,7 @@ def _elsewhere(store: FakeStore) -> Control:
 
 
 class TestALostEntry:
-    def test_a_lost_entry_is_not_answered_with_after_the_log_is_read(self) -> None:
+    def test_a_lost_entry_allows_nothing_after_the_log_is_read_again(self) -> None:
         control, store = _given()
         store.log.pop()
 
@@ -63,7 +63,7 @@ class TestALostEntry:
         assert not control.ask(SEES).allowed
         assert control.snapshot.revision == 1
 
-    def test_a_write_behind_a_lost_entry_is_decided_again_on_what_is_there(self) -> None:
+    def test_a_write_after_a_lost_entry_is_decided_again_on_the_remaining_log(self) -> None:
         control, store = _given()
         store.log.pop()
 
@@ -73,7 +73,7 @@ class TestALostEntry:
         assert not control.ask(SEES).allowed
         assert control.ask(Question(Caller(OTHER), "table.select", SALARIES)).allowed
 
-    def test_a_right_that_a_lost_entry_gave_carries_no_write(self) -> None:
+    def test_a_right_of_a_lost_entry_allows_no_write(self) -> None:
         control, store = controlled()
         control.execute(AssignRole(MEMBER, "manager", RAW), Caller(OWNER))
         store.log.pop()
@@ -83,7 +83,7 @@ class TestALostEntry:
 
         assert store.head().revision == 1
 
-    def test_a_revoke_that_replaced_a_lost_entry_is_obeyed(self) -> None:
+    def test_a_revoke_that_replaced_a_lost_entry_takes_effect(self) -> None:
         control, store = controlled(assigned(MEMBER, "viewer", RAW))
         control.execute(AssignRole(OTHER, "viewer", RAW), Caller(OWNER))
         store.log.pop()
@@ -94,7 +94,7 @@ class TestALostEntry:
 
         assert not control.ask(SEES).allowed
 
-    def test_a_revoke_that_replaced_a_lost_entry_is_obeyed_after_later_entries(self) -> None:
+    def test_a_revoke_that_replaced_a_lost_entry_takes_effect_after_later_entries(self) -> None:
         control, store = controlled(assigned(MEMBER, "viewer", RAW))
         control.execute(AssignRole(OTHER, "viewer", RAW), Caller(OWNER))
         store.log.pop()
@@ -203,7 +203,7 @@ class TestALogThatCannotBeRead:
         control.catch_up(store.head())
         assert not control.ask(SEES).allowed
 
-    def test_a_log_of_which_an_entry_does_not_follow_is_not_opened(self) -> None:
+    def test_a_log_with_an_entry_that_does_not_follow_is_not_opened(self) -> None:
         _, store = _given()
         del store.log[0]
 
@@ -223,7 +223,7 @@ def _unusable(after: int = 0) -> Iterator[LogEntry]:
     raise StoreError(f"the store is gone {after}")
 
 
-def test_a_write_that_the_store_never_takes_ends_with_an_error() -> None:
+def test_a_write_that_the_store_never_accepts_ends_with_an_error() -> None:
     class Stuck(FakeStore):
         def append(self, expected: Head, draft: LogWrite) -> Head:
             if draft.command == "elsewhere":
@@ -251,7 +251,7 @@ class TestTheOrganizations:
             organizations.open(root)
         return organizations, stores, beta
 
-    def test_organizations_beside_one_whose_log_cannot_be_read_are_answered(self) -> None:
+    def test_organizations_stay_available_beside_one_with_an_unreadable_log(self) -> None:
         organizations, stores, beta = self._two()
         stores.log(beta).entries = _unusable
         for root in (ROOT, beta):
@@ -267,7 +267,7 @@ class TestTheOrganizations:
             organizations.open(beta)
         organizations.keep()
 
-    def test_organizations_are_behind_when_an_entry_was_replaced(self) -> None:
+    def test_organizations_are_stale_after_an_entry_was_replaced(self) -> None:
         organizations, stores, beta = self._two()
         stores.log(beta).write(assigned(MEMBER, "viewer", RAW))
         organizations.refresh()

@@ -30,7 +30,7 @@ from tests.fakes.small_organization import MEMBER as VIEWER
         (("place",), PLACE),
     ],
 )
-def test_a_name_that_exists_is_its_resource(names: tuple[str, ...], id: str) -> None:
+def test_an_existing_name_finds_its_resource(names: tuple[str, ...], id: str) -> None:
     found = find_by_name(snapshot(), names)
 
     assert found is not None
@@ -49,7 +49,7 @@ def test_a_name_that_exists_is_its_resource(names: tuple[str, ...], id: str) -> 
         ),
     ],
 )
-def test_any_other_name_is_missing(names: tuple[str, ...]) -> None:
+def test_a_missing_name_or_a_name_of_the_wrong_kind_finds_nothing(names: tuple[str, ...]) -> None:
     assert find_by_name(snapshot(), names) is None
 
 
@@ -65,7 +65,7 @@ def test_any_other_name_is_missing(names: tuple[str, ...]) -> None:
         (("lake", "raw"), "database", LAKE),
     ],
 )
-def test_what_would_lie_there_is_asked_about_whether_something_does_or_not(
+def test_a_free_and_a_taken_name_yield_a_hypothetical_resource_alike(
     names: tuple[str, ...], kind: str, above: str
 ) -> None:
     would = suppose(Reference(MODELS, snapshot()), names)
@@ -75,7 +75,7 @@ def test_what_would_lie_there_is_asked_about_whether_something_does_or_not(
     assert would.resource.id not in snapshot().resources
 
 
-def test_a_volume_is_no_table_of_its_name() -> None:
+def test_a_role_on_a_volume_gives_no_right_on_a_table_of_the_same_name() -> None:
     would = suppose(Reference(MODELS, snapshot(assigned(VIEWER, "viewer", FILES))), ("lake", "raw", "files"))
 
     assert would is not None
@@ -94,7 +94,7 @@ def test_a_volume_is_no_table_of_its_name() -> None:
         ("lake", "raw", "t", "u"),
     ],
 )
-def test_below_what_is_no_lake_nothing_can_lie(names: tuple[str, ...]) -> None:
+def test_a_name_that_no_lake_can_contain_yields_no_hypothetical_resource(names: tuple[str, ...]) -> None:
     assert suppose(Reference(MODELS, snapshot()), names) is None
 
 
@@ -102,5 +102,5 @@ def test_below_what_is_no_lake_nothing_can_lie(names: tuple[str, ...]) -> None:
     ("above", "type", "found"),
     [(RAW, "table", {FLIGHTS, PLANES}), (LAKE, "table", {FLIGHTS, PLANES, SALARIES}), (RAW, "volume", {FILES})],
 )
-def test_what_lies_below_a_place_is_found_at_any_depth(above: ResourceId, type: str, found: set[ResourceId]) -> None:
+def test_descendants_are_found_at_any_depth(above: ResourceId, type: str, found: set[ResourceId]) -> None:
     assert set(descendants(snapshot(), above, type)) == found

@@ -5,7 +5,7 @@ import pytest
 from headgate.control.kernel.parsing import InvalidDocumentError, word
 
 
-def test_a_deeply_nested_list_is_no_word() -> None:
+def test_a_deeply_nested_list_is_refused_as_a_word() -> None:
     nested: list[object] = []
     for _ in range(100_000):
         nested = [nested]

@@ -12,7 +12,7 @@ def _kept(store: FakeStore, revision: int, at: float) -> None:
     store.put_checkpoint(Checkpoint(revision, at, checkpoint.dump_checkpoint(snapshot(assigned(MEMBER, "owner", RAW)))))
 
 
-def test_the_checkpoint_of_an_entry_is_read_instead_of_what_is_before_it() -> None:
+def test_a_checkpoint_of_an_entry_replaces_reading_the_entries_before_it() -> None:
     _, store = controlled()
     _kept(store, 1, store.log[0].at)
     store.write(assigned(OTHER, "viewer", RAW))

@@ -12,7 +12,7 @@ from tests.threads import wait_until
 
 class TestAThread:
     @pytest.mark.parametrize("error", [RuntimeError("broken"), SystemExit(1), KeyboardInterrupt()])
-    def test_runs_again_after_any_exception(self, error: BaseException) -> None:
+    def test_a_background_thread_runs_again_after_any_exception(self, error: BaseException) -> None:
         tasks, runs, ending = BackgroundTasks((0.01,)), list[int](), threading.Event()
 
         def run() -> None:
@@ -31,7 +31,7 @@ class TestAThread:
         assert not thread.is_alive
         assert tasks.names() == ()
 
-    def test_is_shown_with_what_it_endangers_while_it_does_not_run(self) -> None:
+    def test_a_stopped_thread_is_reported_with_its_consequence(self) -> None:
         tasks = BackgroundTasks((30.0,))
 
         def run() -> None:
@@ -46,7 +46,7 @@ class TestAThread:
         )
         thread.stop()
 
-    def test_that_nothing_needs_does_not_keep_the_process_from_being_ready(self) -> None:
+    def test_a_stopped_thread_without_a_consequence_leaves_the_process_ready(self) -> None:
         tasks = BackgroundTasks((30.0,))
 
         def run() -> None:
@@ -58,7 +58,7 @@ class TestAThread:
         assert tasks.not_ready_reason() is None
         thread.stop()
 
-    def test_that_is_stopped_while_it_waits_runs_once_more_to_bring_its_work_to_an_end(self) -> None:
+    def test_a_thread_that_is_stopped_while_it_waits_runs_once_more_to_finish_its_work(self) -> None:
         tasks, runs = BackgroundTasks((30.0,)), list[int]()
 
         def run() -> None:
@@ -75,7 +75,7 @@ class TestAThread:
 
 class TestATask:
     @pytest.mark.parametrize("error", [RuntimeError("broken"), asyncio.CancelledError("from within")])
-    def test_runs_again_after_any_exception(self, error: BaseException) -> None:
+    def test_a_background_task_runs_again_after_any_exception(self, error: BaseException) -> None:
         tasks, runs = BackgroundTasks((0.01,)), list[int]()
 
         async def run() -> None:
@@ -95,7 +95,7 @@ class TestATask:
         assert tasks.deaths == {"watch": 2}
         assert tasks.names() == ()
 
-    def test_that_hangs_is_ended_and_runs_again(self) -> None:
+    def test_a_hanging_task_is_cancelled_and_runs_again(self) -> None:
         tasks, runs = BackgroundTasks((0.01,)), list[int]()
 
         async def run() -> None:
@@ -115,7 +115,7 @@ class TestATask:
 
 
 class TestALoop:
-    def test_whose_rounds_fail_or_hang_is_shown_until_one_succeeds(self) -> None:
+    def test_a_loop_without_a_successful_round_is_reported_until_a_round_succeeds(self) -> None:
         tasks, now, ending = BackgroundTasks(), [0.0], threading.Event()
         heartbeat = Heartbeat(20.0, lambda: now[0])
         now[0] = 1_000.0
@@ -139,7 +139,7 @@ class TestALoop:
         )
         assert again is None
 
-    def test_that_is_restarted_is_late_until_a_round_succeeds(self) -> None:
+    def test_a_restarted_loop_is_reported_late_until_a_round_succeeds(self) -> None:
         tasks, runs, ending = BackgroundTasks((0.01,)), list[int](), threading.Event()
 
         def run() -> None:

@@ -8,7 +8,7 @@ from tests.fakes import small_organization
 from tests.fakes.store import FakeStores
 
 
-def test_of_a_long_action_or_resource_the_beginning_is_kept() -> None:
+def test_the_audit_stores_the_beginning_of_a_long_action_or_resource() -> None:
     stores = FakeStores()
     stores.log(small_organization.ROOT).write(*small_organization.PEOPLE, *small_organization.THINGS)
     organization = Organizations(

@@ -8,7 +8,18 @@ from headgate.control.organizations.commands import CreateDeployment, CreateOrga
 from headgate.control.resources.commands import CreateResource, MoveResource
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
-from tests.control.organization_harness import ANN, BEN, EVE, FOUNDER, MODELS, ROOT, World, onehouse, resource, role
+from tests.control.organization_harness import (
+    ANN,
+    BEN,
+    EVE,
+    FOUNDER,
+    MODELS,
+    ROOT,
+    OrganizationHarness,
+    onehouse,
+    resource,
+    role,
+)
 from tests.fakes.store import FakeStore
 
 DEPLOYMENT = ResourceId("deployment")
@@ -19,19 +30,19 @@ class TestBeginning:
         ("model", "founding"),
         [("nekt", "owner"), ("y42", "administrator"), ("onehouse", "admin"), ("datamesh", "owner")],
     )
-    def test_who_founds_an_organization_rules_it_under_whatever_model(self, model: str, founding: str) -> None:
-        world = World(model)
+    def test_the_founder_of_an_organization_has_the_founding_role_of_its_model(self, model: str, founding: str) -> None:
+        world = OrganizationHarness(model)
 
         assert world.roles(FOUNDER, ROOT) == {founding}
         assert world.facts.model_hash == MODELS[model].hash
 
-    def test_a_log_begins_once_and_by_the_deployment(self) -> None:
+    def test_a_log_is_begun_once_and_by_the_deployment(self) -> None:
         commands: tuple[Command, ...] = (CreateOrganization(FOUNDER, "f", "nekt"), CreateDeployment("onehouse"))
         for command in commands:
-            World("nekt").refuse(command, AlreadyExistsError)
-            World("nekt").refuse(command, InvalidError, by=FOUNDER)
+            OrganizationHarness("nekt").refuse(command, AlreadyExistsError)
+            OrganizationHarness("nekt").refuse(command, InvalidError, by=FOUNDER)
 
-    def test_its_model_is_in_force(self) -> None:
+    def test_an_organization_with_an_unknown_model_is_refused(self) -> None:
         control = Control(FakeStore(), MODELS, lambda: 0.0)
 
         for command in (CreateOrganization(FOUNDER, "f", "dream"), CreateOrganization(FOUNDER, "f", "nekt", "dream")):
@@ -39,7 +50,7 @@ class TestBeginning:
                 control.execute(command, None)
 
     def test_the_ownership_tree_has_a_model_beside_the_home_model(self) -> None:
-        world = World("nekt", tree="datamesh")
+        world = OrganizationHarness("nekt", tree="datamesh")
 
         world.do(resource("shop", "team", ROOT), role("founder", "owner", "shop"))
         assert world.facts.assignments[FOUNDER][("owner", ResourceId("shop"), "")].model == "datamesh"
@@ -56,10 +67,10 @@ class TestInTheDeployment:
     def account(self, id: str, domain: str) -> CreateResource:
         return CreateResource(ResourceId(id), "organization", DEPLOYMENT, id, attributes={"domain": (domain,)})
 
-    def test_who_signs_up_there_has_no_role(self) -> None:
+    def test_a_user_that_signs_up_in_the_deployment_has_no_role(self) -> None:
         assert not self.with_people().snapshot.assignments
 
-    def test_somebody_makes_the_first_organization_of_their_domain(self) -> None:
+    def test_a_user_creates_only_the_first_organization_of_their_domain(self) -> None:
         control = self.with_people()
 
         facts = control.execute(self.account("acme", "acme.com"), Caller(ANN)).facts
@@ -71,7 +82,7 @@ class TestInTheDeployment:
 
 
 class TestGoverning:
-    def test_another_model_decides_in_the_project_from_then_on(self) -> None:
+    def test_governing_a_project_with_another_model_changes_its_decisions(self) -> None:
         world = onehouse()
         world.do(role(ANN, "SELECT", "table"))
         assert world.may(ANN, "table.select", "table")
@@ -80,8 +91,8 @@ class TestGoverning:
         assert facts.governing(ResourceId("table"))[0] == "nekt"
         assert not world.may(ANN, "table.select", "table")
 
-    def test_what_that_has_implicitly_is_made_unless_it_is_there(self) -> None:
-        world = World("onehouse")
+    def test_implicit_resources_of_the_new_model_are_created_once(self) -> None:
+        world = OrganizationHarness("onehouse")
         world.do(resource("new", "project", ROOT))
 
         facts = world.do(GovernProject(ResourceId("new"), "nekt"))
@@ -89,12 +100,12 @@ class TestGoverning:
         again = world.do(GovernProject(ResourceId("new"), "nekt"))
         assert set(again.children[ResourceId("new")].values()) == {"new/lake"}
 
-    def test_the_deployment_says_so_for_a_project_and_a_model_in_force(self) -> None:
+    def test_the_deployment_alone_governs_a_project_and_with_a_known_model(self) -> None:
         onehouse().refuse(GovernProject(ResourceId("project"), "nekt"), InvalidError, by=FOUNDER)
         onehouse().refuse(GovernProject(ResourceId("project"), "dream"), InvalidError, "`dream` in force")
         onehouse().refuse(GovernProject(ROOT, "nekt"), NotFoundError)
 
-    def test_nothing_moves_to_where_another_model_decides(self) -> None:
+    def test_a_move_to_a_project_of_another_model_is_refused(self) -> None:
         world = onehouse()
         world.do(resource("other", "project", ROOT), GovernProject(ResourceId("other"), "nekt"))
 
@@ -103,7 +114,7 @@ class TestGoverning:
 
 
 class TestControl:
-    def test_it_returns_the_facts_of_any_revision(self) -> None:
+    def test_control_returns_the_facts_of_any_revision(self) -> None:
         world = onehouse()
         before = world.facts
         world.do(role(ANN, "SELECT", "table"))
@@ -114,7 +125,7 @@ class TestControl:
         with pytest.raises(NotFoundError, match="no revision"):
             world.control.as_of(world.facts.revision + 1)
 
-    def test_an_accepted_command_says_what_allowed_it(self) -> None:
+    def test_an_accepted_command_returns_the_decisions_that_allowed_it(self) -> None:
         world = onehouse()
         world.do(role(ANN, "MANAGE", "one"))
 
@@ -124,7 +135,7 @@ class TestControl:
         ]
         assert world.preview(role(BEN, "SELECT", "table")).decisions == ()
 
-    def test_a_refused_one_says_why_when_asked(self) -> None:
+    def test_a_refused_command_explains_its_denial(self) -> None:
         world = onehouse()
         world.do(role(ANN, "DESCRIBE", "table"))
 

@@ -16,14 +16,27 @@ from headgate.control.kernel.command import PermissionDeniedError
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.organizations.organization_life import EndOrganization, RenameOrganization
 from headgate.facts.ids import PrincipalId, TokenId
-from tests.control.organization_harness import ANN, BOT, EVE, FOUNDER, World, datamesh, nekt, onehouse, role, y42
+from tests.control.organization_harness import (
+    ANN,
+    BOT,
+    EVE,
+    FOUNDER,
+    OrganizationHarness,
+    datamesh,
+    nekt,
+    onehouse,
+    role,
+    y42,
+)
 
 T = TokenId("t")
 
 
 class TestAnotherNameOfTheOrganization:
     @pytest.mark.parametrize("begin", [nekt, y42, onehouse, datamesh])
-    def test_is_given_by_who_rules_it_and_by_no_member(self, begin: Callable[[], World]) -> None:
+    def test_the_founder_renames_the_organization_and_a_member_cannot(
+        self, begin: Callable[[], OrganizationHarness]
+    ) -> None:
         world = begin()
 
         world.refuse(RenameOrganization("other"), PermissionDeniedError, by=ANN)
@@ -32,7 +45,7 @@ class TestAnotherNameOfTheOrganization:
 
 
 class TestItsEnd:
-    def test_leaves_nobody_in_it_and_no_names(self) -> None:
+    def test_ending_an_organization_removes_its_principals_and_their_names(self) -> None:
         world = y42()
         world.do(IssueToken(T, "s", ANN))
 
@@ -45,10 +58,12 @@ class TestItsEnd:
         assert len(world.store.log) == facts.revision
 
     @pytest.mark.parametrize("begin", [nekt, onehouse, datamesh])
-    def test_is_nobodys_where_no_model_says_whose(self, begin: Callable[[], World]) -> None:
+    def test_ending_an_organization_is_refused_under_models_without_that_right(
+        self, begin: Callable[[], OrganizationHarness]
+    ) -> None:
         begin().refuse(EndOrganization(), PermissionDeniedError, by=FOUNDER)
 
-    def test_needs_more_than_owning_it(self) -> None:
+    def test_an_owner_cannot_end_a_y42_organization(self) -> None:
         world = y42()
         world.do(role(ANN, "owner"))
 
@@ -57,7 +72,9 @@ class TestItsEnd:
 
 class TestAProgram:
     @pytest.mark.parametrize("begin", [nekt, y42, datamesh])
-    def test_is_renamed_ended_and_removed_by_who_rules(self, begin: Callable[[], World]) -> None:
+    def test_the_founder_renames_expires_and_deletes_a_service_principal(
+        self, begin: Callable[[], OrganizationHarness]
+    ) -> None:
         world, bot = begin(), PrincipalId("robot")
         world.do(CreateServicePrincipal(bot, "robot"), by=FOUNDER)
         commands = (RenameServicePrincipal(bot, "android"), ExpirePrincipal(bot, 2_000.0), DeleteServicePrincipal(bot))
@@ -67,10 +84,10 @@ class TestAProgram:
             world.do(command, by=FOUNDER)
         assert bot not in world.facts.principals
 
-    def test_is_no_user(self) -> None:
+    def test_a_user_is_not_deleted_as_a_service_principal(self) -> None:
         y42().refuse(DeleteServicePrincipal(ANN), NotFoundError, by=FOUNDER)
 
-    def test_has_tokens_from_who_may_edit_it_and_give_all_it_has(self) -> None:
+    def test_a_service_principal_token_requires_the_right_to_assign_all_its_roles(self) -> None:
         world = y42()
         world.do(role(ANN, "editor"), role(BOT, "owner"))
 
@@ -81,24 +98,26 @@ class TestAProgram:
 
 class TestAUserOfAModelThatKnowsNoManagingOfUsers:
     @pytest.mark.parametrize("begin", [y42, onehouse])
-    def test_leaves_by_who_may_take_every_role_on_the_organization(self, begin: Callable[[], World]) -> None:
+    def test_a_user_is_removed_by_a_caller_that_may_revoke_all_their_roles(
+        self, begin: Callable[[], OrganizationHarness]
+    ) -> None:
         world = begin()
 
         world.refuse(RemovePrincipal(ANN), PermissionDeniedError, by=EVE)
         assert ANN not in world.do(RemovePrincipal(ANN), by=FOUNDER).principals
 
-    def test_who_holds_none_there_is_removed_by_nobody_in_it(self) -> None:
+    def test_a_principal_without_organization_roles_cannot_be_removed_by_the_founder(self) -> None:
         world = y42()
         world.do(RemovePrincipal(ANN))
 
         world.refuse(RemovePrincipal(BOT), PermissionDeniedError, by=FOUNDER)
 
 
-def test_a_token_names_actions_that_a_model_knows() -> None:
+def test_a_token_that_names_an_unknown_action_is_refused() -> None:
     nekt().refuse(IssueToken(T, "s", ANN, actions=("table.fly",)), InvalidError, "no access model", by=ANN)
 
 
-def test_what_nobody_can_be_called_is_said() -> None:
+def test_an_unusable_service_principal_name_is_refused() -> None:
     world = nekt()
     for name in ("", " a", "a  b", "a/b", "x" * 101, "a\nb", "a\u202eb", "\u0430dmin"):
         world.refuse(CreateServicePrincipal(BOT, name), InvalidError, "name", by=FOUNDER)

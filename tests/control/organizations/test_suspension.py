@@ -19,14 +19,14 @@ def test_a_founder_neither_suspends_nor_resumes_the_organization() -> None:
     world.refuse(SuspendOrganization(ResourceId("nosuch")), NotFoundError)
 
 
-def test_a_founder_cannot_resume_by_setting_attributes() -> None:
+def test_a_founder_cannot_resume_the_organization_by_setting_attributes() -> None:
     world = nekt()
     world.do(SuspendOrganization(ROOT))
 
     world.refuse(SetAttributes(ROOT, {"suspended": ()}), SuspendedError, by=FOUNDER)
 
 
-def test_a_write_of_a_member_is_refused_on_the_facts_that_it_lands_on() -> None:
+def test_a_write_in_a_suspended_organization_is_refused() -> None:
     world = nekt()
     world.do(RenameOrganization("one"), by=FOUNDER)
     world.do(SuspendOrganization(ROOT))
@@ -37,7 +37,7 @@ def test_a_write_of_a_member_is_refused_on_the_facts_that_it_lands_on() -> None:
     world.do(RenameOrganization("two"), by=FOUNDER)
 
 
-def test_suspending_twice_and_resuming_once_leaves_it_active() -> None:
+def test_suspending_twice_and_resuming_once_leaves_the_organization_active() -> None:
     world = nekt()
     attributes = world.facts.resources[ROOT].attributes
 
@@ -49,7 +49,7 @@ def test_suspending_twice_and_resuming_once_leaves_it_active() -> None:
     assert (world.facts.is_suspended, world.facts.resources[ROOT].attributes) == (False, attributes)
 
 
-def test_only_members_are_told_that_it_is_suspended() -> None:
+def test_a_suspension_is_reported_to_members_only() -> None:
     organization = opened(lambda: 1_000.0)
     organization.control.execute(SuspendOrganization(organization.id), None)
     member = next(iter(sorted(organization.control.snapshot.principals)))

@@ -33,29 +33,29 @@ def facts() -> Snapshot:
     return fold(Snapshot(), made, 1)
 
 
-def test_what_is_related_to_none_runs_where_its_definition_says(facts: Snapshot) -> None:
+def test_a_pipeline_without_a_cluster_relation_runs_on_the_cluster_of_its_definition(facts: Snapshot) -> None:
     assert (cluster_of(facts, STREAM), cluster_of(facts, STREAM, "nightly")) == ("embedded", "nightly")
 
 
-def test_what_was_moved_runs_there_whatever_its_definition_says(facts: Snapshot) -> None:
+def test_a_cluster_relation_overrides_the_cluster_of_the_definition(facts: Snapshot) -> None:
     moved = fold(facts, (RelationsSet(STREAM, {"cluster": ON_IT}),), 2)
 
     assert cluster_of(moved, STREAM, "elsewhere") == "nightly"
 
 
-def test_a_table_service_runs_where_its_table_says(facts: Snapshot) -> None:
+def test_a_table_service_runs_on_the_services_cluster_of_its_table(facts: Snapshot) -> None:
     moved = fold(facts, (RelationsSet(TABLE, {"services_cluster": ON_IT}),), 2)
 
     assert (cluster_of(moved, SERVICE), cluster_of(moved, STREAM)) == ("nightly", "embedded")
 
 
-def test_a_cluster_that_says_nothing_is_the_embedded_one(facts: Snapshot) -> None:
+def test_a_cluster_without_a_configured_name_is_the_embedded_one(facts: Snapshot) -> None:
     moved = fold(facts, (RelationsSet(STREAM, {"cluster": ON_IT}), AttributesSet(CLUSTER, {})), 2)
 
     assert cluster_of(moved, STREAM) == "embedded"
 
 
-def test_what_is_on_a_cluster_that_is_gone_waits(facts: Snapshot) -> None:
+def test_a_pipeline_of_a_deleted_cluster_has_no_cluster_to_run_on(facts: Snapshot) -> None:
     gone = fold(facts, (RelationsSet(STREAM, {"cluster": ON_IT}), ResourceDeleted(CLUSTER)), 2)
 
     with pytest.raises(NotFoundError, match="move it to another"):

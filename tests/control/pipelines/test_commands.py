@@ -26,7 +26,7 @@ from tests.control.organization_harness import (
     EVE,
     FOUNDER,
     PROJECT,
-    World,
+    OrganizationHarness,
     edges,
     nekt,
     onehouse,
@@ -52,7 +52,7 @@ def missing(database: str, name: str) -> dict[str, Any]:
     return {"output_layers": (edge,), "outputs": (edge,)}
 
 
-def lacks(world: World, who: PrincipalId, pipeline: ResourceId = NEW) -> list[str]:
+def lacks(world: OrganizationHarness, who: PrincipalId, pipeline: ResourceId = NEW) -> list[str]:
     view = CommandContext(world.control.answers, None, world.now)
     return list(missing_privileges(view, world.facts.resources[pipeline], Caller(who)))
 
@@ -71,7 +71,7 @@ class TestUnderNekt:
             ("saved_query", {"inputs": "salaries"}, {"salaries": "viewer"}),
         ],
     )
-    def test_making_one_needs_each_level_that_the_model_names(
+    def test_creating_a_pipeline_requires_each_level_that_nekt_names(
         self, kind: str, relations: dict[str, Any], levels: dict[str, str]
     ) -> None:
         world, new = nekt(), save(kind, **relations)
@@ -85,7 +85,7 @@ class TestUnderNekt:
         assert world.facts.run_as[NEW] == ANN
         assert lacks(world, ANN) == []
 
-    def test_an_edit_is_decided_on_what_it_touches_now_and_then(self) -> None:
+    def test_an_edit_is_decided_on_the_former_and_on_the_new_relations(self) -> None:
         world = nekt()
         world.do(role(ANN, "editor", "raw"), role(BEN, "editor", "raw"), role(BEN, "editor", "salaries"))
         world.do(save(inputs="flights", **missing("raw", "made")), by=ANN)
@@ -99,7 +99,7 @@ class TestUnderNekt:
         assert world.facts.run_as[NEW] == BEN
         world.refuse(save(inputs="flights", **missing("raw", "made")), PermissionDeniedError, "edit", by=ANN)
 
-    def test_it_stays_of_its_kind_and_at_rest(self) -> None:
+    def test_a_saved_pipeline_cannot_change_its_kind_or_be_edited_while_it_runs(self) -> None:
         world = nekt()
         world.do(save("destination", inputs="flights"), by=FOUNDER)
 
@@ -116,11 +116,13 @@ class TestUnderNekt:
             (save(inputs="raw"), "no `raw`"),
         ],
     )
-    def test_it_names_what_such_a_pipeline_can_touch(self, command: SavePipeline, error: str) -> None:
+    def test_a_pipeline_with_an_unknown_kind_relation_or_target_is_refused(
+        self, command: SavePipeline, error: str
+    ) -> None:
         with pytest.raises(CommandError, match=error):
             nekt().do(command, by=FOUNDER)
 
-    def test_its_document_goes_with_it(self) -> None:
+    def test_deleting_a_pipeline_deletes_its_document(self) -> None:
         world = nekt()
         for kind in ("destination", "visualization", "history"):
             world.do(save(kind, inputs="flights", **(missing("raw", "made") if kind == "history" else {})), by=FOUNDER)
@@ -132,7 +134,7 @@ class TestUnderNekt:
 class TestConnections:
     """Design, section 6: who saves a pipeline that declares one, and its run-as, both need to use it."""
 
-    def test_making_and_changing_it_need_the_use(self) -> None:
+    def test_saving_a_pipeline_requires_the_use_of_its_connection(self) -> None:
         world = nekt()
         world.do(CreateConnection(FILES, PROJECT, "files", Folder("/files")), by=FOUNDER)
         world.do(role(ANN, "editor", "raw"))
@@ -146,7 +148,7 @@ class TestConnections:
         assert lacks(world, ANN) == ["`connection.use` on `files`: it does not hold any role that gives it"]
         world.refuse(load, NotFoundError, "files", by=ANN)
 
-    def test_one_that_is_used_by_way_of_a_source_counts(self) -> None:
+    def test_a_connection_of_the_source_counts_for_a_stream_capture(self) -> None:
         world = _capturing()
         world.do(role(ANN, "user", "cluster"), role(ANN, "CREATE_TABLE", "one"), role(ANN, "viewer", "feed"))
         capture = save("stream_capture", "project", **_captured())
@@ -159,7 +161,7 @@ class TestConnections:
         assert [each.partition(":")[0] for each in lacks(world, ANN)] == ["`connection.use` on `files`"]
 
 
-def _capturing() -> World:
+def _capturing() -> OrganizationHarness:
     """Onehouse, with the founder's connection `files` and source `feed`."""
     world = onehouse()
     world.do(role(FOUNDER, "admin", "project"))
@@ -175,7 +177,7 @@ def _captured(**more: str) -> dict[str, Any]:
 class TestUnderOnehouse:
     """3.5: who may make what, and what its runs then need."""
 
-    def test_a_source_is_made_by_any_member_of_the_project(self) -> None:
+    def test_a_source_may_be_created_by_any_member_of_the_project(self) -> None:
         world, source = onehouse(), save("source", "project")
 
         world.refuse(source, PermissionDeniedError, "create_source", by=EVE)
@@ -184,7 +186,7 @@ class TestUnderOnehouse:
         assert world.roles(ANN, NEW) == {"manager"}
         assert lacks(world, ANN) == []
 
-    def test_a_stream_capture_needs_its_cluster_and_its_target(self) -> None:
+    def test_a_stream_capture_requires_rights_on_its_cluster_and_its_target(self) -> None:
         world, capture = _capturing(), save("stream_capture", "project", **_captured())
         world.do(role(ANN, "connection_user", "files"), role(ANN, "viewer", "feed"))
         world.do(role(ANN, "viewer", "cluster"), role(ANN, "DESCRIBE", "one"))
@@ -201,7 +203,7 @@ class TestUnderOnehouse:
             "`project.create_stream_capture` on `project`"
         ]
 
-    def test_with_source_roles_it_needs_its_source_too(self) -> None:
+    def test_a_stream_capture_requires_its_source_if_source_roles_are_on(self) -> None:
         world, capture = _capturing(), save("stream_capture", "project", **_captured())
         world.do(role(ANN, "connection_user", "files"), role(ANN, "viewer", "feed"))
         world.do(role(ANN, "user", "cluster"), role(ANN, "CREATE_TABLE", "one"))
@@ -211,7 +213,7 @@ class TestUnderOnehouse:
         world.do(role(ANN, "user", "feed"))
         world.do(capture, by=ANN)
 
-    def test_what_an_edit_names_anew_needs_what_making_it_so_needs(self) -> None:
+    def test_an_edit_that_names_a_new_cluster_requires_the_rights_of_creating_it(self) -> None:
         world = _capturing()
         world.do(resource("other", "cluster", "project"))
         world.do(save("stream_capture", "project", **_captured()), by=FOUNDER)
@@ -227,7 +229,7 @@ class TestUnderOnehouse:
         world.do(moved, by=ANN)
 
     @pytest.mark.parametrize(("kind", "privilege"), [("compaction", "ALTER"), ("metasync", "SELECT")])
-    def test_a_table_service_needs_the_cluster_of_its_table_and_a_privilege(self, kind: str, privilege: str) -> None:
+    def test_a_table_service_requires_the_cluster_of_its_table_and_a_privilege(self, kind: str, privilege: str) -> None:
         world, service = onehouse(), save("table_service", "table", attributes={"kind": (kind,)})
         world.do(role(ANN, "DESCRIBE", "table"))
 
@@ -243,7 +245,7 @@ class TestUnderOnehouse:
             "`table.create_table_service` on `lake.one.table`"
         ]
 
-    def test_a_table_service_does_not_become_another_without_what_that_needs(self) -> None:
+    def test_a_table_service_changes_its_kind_only_with_the_privilege_of_the_new_kind(self) -> None:
         world = onehouse()
         world.do(role(FOUNDER, "admin", "project"))
         world.do(save("table_service", "table", attributes={"kind": ("metasync",)}), by=FOUNDER)
@@ -258,7 +260,7 @@ class TestUnderOnehouse:
 class TestUnderY42:
     """2.5: making one needs to create a child; what its runs touch is their run-as's to be allowed."""
 
-    def test_an_editor_of_the_module_makes_it(self) -> None:
+    def test_an_editor_of_a_y42_module_may_create_queries_and_integrations(self) -> None:
         world, model = y42(), save("query", "module")
         world.do(role(ANN, "viewer", "module"))
 
@@ -273,12 +275,12 @@ class TestUnderY42:
 
 
 class TestServicePrincipals:
-    def _world(self) -> World:
+    def _world(self) -> OrganizationHarness:
         world = nekt()
         world.do(CreateServicePrincipal(BOT, "the bot", "member"), role(ANN, "editor", "raw"))
         return world
 
-    def test_its_runs_use_the_rights_of_one_that_its_author_may_act_as(self) -> None:
+    def test_an_author_sets_a_run_as_service_principal_that_they_may_act_as(self) -> None:
         world = self._world()
         bots = save(inputs="flights", run_as=BOT, **missing("raw", "made"))
 
@@ -292,7 +294,7 @@ class TestServicePrincipals:
         world.do(save(inputs="flights", **missing("raw", "made")), by=ANN)
         assert world.facts.run_as[NEW] == ANN
 
-    def test_nobody_elses_rights_can_be_used(self) -> None:
+    def test_another_user_cannot_be_the_run_as_principal(self) -> None:
         world = self._world()
         world.do(role(BEN, "editor", "raw"))
 
@@ -305,7 +307,7 @@ class TestServicePrincipals:
             )
         world.do(save(inputs="flights", run_as=FOUNDER, **missing("raw", "made")), by=FOUNDER)
 
-    def test_a_stream_that_is_added_leaves_the_runs_to_it_and_needs_to_act_as_it(self) -> None:
+    def test_adding_a_stream_requires_acting_as_the_run_as_and_leaves_it_unchanged(self) -> None:
         world = self._world()
         world.do(role(BOT, "editor", "raw"))
         world.do(save("source", run_as=BOT, **missing("raw", "made")), by=FOUNDER)
@@ -316,7 +318,7 @@ class TestServicePrincipals:
 
         assert world.facts.run_as[NEW] == BOT
 
-    def test_the_user_of_one_may_let_it_run_under_onehouse(self) -> None:
+    def test_a_user_of_a_service_principal_may_set_it_as_run_as_under_onehouse(self) -> None:
         world = onehouse()
         world.do(role(BOT, "member", "project"), role(ANN, "user", BOT))
         world.do(save("source", "project", run_as=BOT), by=ANN)
@@ -329,7 +331,7 @@ class TestServicePrincipals:
 
 
 class TestANarrowedToken:
-    def test_saves_what_it_may_touch_itself_and_no_more(self) -> None:
+    def test_a_narrowed_token_saves_only_pipelines_on_tables_that_it_may_use(self) -> None:
         """Or whoever has one would have the runs do what it may not."""
         world = onehouse()
         world.do(role(ANN, "user", "cluster"), role(ANN, "ALL", "lake"))
@@ -344,7 +346,7 @@ class TestANarrowedToken:
         world.do(wider, by=ANN)
 
 
-def test_what_is_gone_is_lacked_where_the_model_asks_about_it() -> None:
+def test_a_deleted_cluster_is_reported_as_a_missing_privilege() -> None:
     world = _capturing()
     world.do(save("stream_capture", "project", **_captured()), by=FOUNDER)
     assert lacks(world, FOUNDER) == []

@@ -27,7 +27,7 @@ def organization() -> Organization:
     return Organization(ROOT, world.store, world.control, directory, wording, NameAuthorizer(world.control, wording))
 
 
-def test_what_was_allowed_is_kept_by_resource_and_run() -> None:
+def test_allowed_actions_are_stored_by_run_and_resource() -> None:
     main, touched = organization(), RunAccessLog()
 
     touched.record(
@@ -45,7 +45,7 @@ def test_what_was_allowed_is_kept_by_resource_and_run() -> None:
     assert read_by(main, RunId("none")) == frozenset()
 
 
-def test_what_another_server_kept_is_not_lost() -> None:
+def test_records_of_another_server_are_not_lost() -> None:
     main, asked = organization(), [("table.select", ("lake", "raw", "flights"))]
     RunAccessLog().record(main, RUN, asked)
     RunAccessLog().record(main, RUN, [("table.select", ("lake", "secret", "salaries"))])
@@ -53,7 +53,7 @@ def test_what_another_server_kept_is_not_lost() -> None:
     assert set(allowed_actions(main.store, RUN)) == {FLIGHTS, SALARIES}
 
 
-def test_a_name_of_nothing_is_nothing_and_what_is_gone_has_no_name() -> None:
+def test_an_unknown_name_is_not_recorded() -> None:
     main, touched = organization(), RunAccessLog()
     touched.record(main, RUN, [("table.select", ("lake", "raw", "nothing")), ("lake.describe", ("lake",))])
 

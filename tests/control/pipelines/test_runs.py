@@ -32,7 +32,7 @@ from headgate.facts.changes import (
     RunStarted,
 )
 from headgate.facts.ids import ResourceId, RunId
-from tests.control.organization_harness import ANN, BEN, EVE, World, nekt, onehouse, resource, role, y42
+from tests.control.organization_harness import ANN, BEN, EVE, OrganizationHarness, nekt, onehouse, resource, role, y42
 from tests.fakes.small_organization import ADMIN, DELAYS, FLIGHTS, MEMBER, NOW, OTHER, OWNER, RAW, assigned, controlled
 
 RUN = RunId("run-1")
@@ -76,7 +76,7 @@ def start(row: RunRow, worker: str = "w", at_once: int = 1) -> StartRun:
 
 
 class TestQueueing:
-    def test_is_written_with_who_asked_and_why_they_might(self) -> None:
+    def test_a_queued_run_is_stored_with_its_caller_and_the_grounds(self) -> None:
         queue = Queue()
 
         queue.control.execute(QueueRun(RUN, DELAYS, "backfill", NOW + 1, "1", "9"), Caller(MEMBER))
@@ -85,7 +85,7 @@ class TestQueueing:
         assert [each.action for each in queue.store.log[-1].grounds] == ["query.trigger"]
         assert RUN not in queue.control.snapshot.runs
 
-    def test_takes_a_new_id(self) -> None:
+    def test_queueing_a_run_requires_a_new_id(self) -> None:
         queue = Queue()
         queue.queued()
 
@@ -93,19 +93,19 @@ class TestQueueing:
             queue.control.execute(QueueRun(RUN, DELAYS), None)
         queue.refused(QueueRun(RunId(FLIGHTS), DELAYS), AlreadyExistsError, "taken")
 
-    def test_is_by_a_known_trigger(self) -> None:
+    def test_a_run_with_an_unknown_trigger_is_refused(self) -> None:
         Queue().refused(QueueRun(RUN, DELAYS, "magic"), InvalidError, "not by `magic`")
 
-    def test_is_refused_where_the_pipeline_is_not_active(self) -> None:
+    def test_queueing_a_run_of_an_inactive_pipeline_is_refused(self) -> None:
         queue = Queue()
         queue.control.execute(ChangeState(DELAYS, "deactivate"), None)
 
         queue.refused(QueueRun(RUN, DELAYS), InvalidError, "inactive")
 
-    def test_of_a_pipeline_whose_run_as_principal_is_gone_says_so(self) -> None:
+    def test_a_queued_run_reports_that_its_run_as_principal_was_removed(self) -> None:
         assert "somebody who may edit it has to save it" in Queue((PrincipalRemoved(ADMIN),)).queued().why
 
-    def test_of_several_is_one_write(self) -> None:
+    def test_a_batch_of_queued_runs_is_one_write(self) -> None:
         queue = Queue()
         runs = tuple(QueueRun(RunId(f"run-{number}"), DELAYS, "backfill") for number in range(3))
 
@@ -116,7 +116,7 @@ class TestQueueing:
 
 
 class TestBeginning:
-    def test_makes_the_identity_and_keeps_only_a_hash_of_its_secret(self) -> None:
+    def test_a_started_run_gets_an_identity_and_only_a_hash_of_its_secret_is_stored(self) -> None:
         queue = Queue()
 
         row = queue.begun()
@@ -128,7 +128,7 @@ class TestBeginning:
         assert document["principal"] == ADMIN
         assert "secret" not in document.values()
 
-    def test_is_won_by_one_worker(self) -> None:
+    def test_a_run_is_started_by_one_worker_only(self) -> None:
         queue = Queue()
         waiting = queue.queued()
         queue.do(start(waiting))
@@ -145,23 +145,25 @@ class TestBeginning:
             ((RunStarted(RunId("other"), DELAYS, ADMIN),), "is running"),
         ],
     )
-    def test_waits(self, given: tuple[Change, ...], match: str) -> None:
+    def test_a_run_stays_queued_while_it_has_no_valid_run_as_or_another_run_is_active(
+        self, given: tuple[Change, ...], match: str
+    ) -> None:
         queue = Queue(given)
         queue.refused(start(queue.queued()), RunNotReadyError, match)
 
-    def test_waits_until_it_is_due_and_the_pipeline_is_active(self) -> None:
+    def test_a_run_stays_queued_until_it_is_due_and_its_pipeline_is_active(self) -> None:
         queue = Queue()
         row = queue.queued()
         queue.refused(start(replace(row, due=NOW + 1)), RunNotReadyError, "not due")
         queue.control.execute(ChangeState(DELAYS, "deactivate"), None)
         queue.refused(start(row), RunNotReadyError, "inactive")
 
-    def test_goes_beside_another_where_the_definition_lets_it(self) -> None:
+    def test_a_run_starts_beside_another_if_the_definition_allows_two_at_once(self) -> None:
         queue = Queue((RunStarted(RunId("other"), DELAYS, ADMIN),))
 
         assert queue.do(start(queue.queued(), at_once=2)).state == "running"
 
-    def test_is_refused_with_the_reason_where_the_run_as_principal_has_lost_a_right(self) -> None:
+    def test_a_run_is_refused_with_the_reason_if_its_run_as_principal_lost_a_right(self) -> None:
         queue = Queue((RoleRevoked(ADMIN, "admin", ResourceId("organization")),))
 
         row = queue.do(start(queue.queued()))
@@ -171,21 +173,21 @@ class TestBeginning:
         assert RUN not in queue.control.snapshot.runs
         assert queue.store.document(SECRET, RUN) is None
 
-    def test_ends_with_the_pipeline(self) -> None:
+    def test_a_run_of_a_deleted_pipeline_is_cancelled_at_its_start(self) -> None:
         queue = Queue()
         row = queue.queued()
         queue.control.execute(DeletePipeline(DELAYS), None)
 
         assert queue.do(start(row)).state == "cancelled"
 
-    def test_is_for_what_is_queued(self) -> None:
+    def test_a_running_run_cannot_be_started_again(self) -> None:
         queue = Queue()
         queue.refused(start(queue.begun()), InvalidError, "does not begin")
 
 
 class TestEnding:
     @pytest.mark.parametrize("state", ["succeeded", "failed", "cancelled", "refused"])
-    def test_takes_the_identity_and_its_secret(self, state: str) -> None:
+    def test_ending_a_run_deletes_its_identity_and_its_secret(self, state: str) -> None:
         queue = Queue()
 
         row = queue.do(EndRun(queue.begun(), state, "why", {"metrics": {"rows.a": 1.0}}))
@@ -196,7 +198,7 @@ class TestEnding:
         assert queue.store.document(SECRET, RUN) is None
         queue.refused(EndRun(row, "succeeded"), InvalidError, "ended already")
 
-    def test_can_be_for_another_attempt_later(self) -> None:
+    def test_an_ended_attempt_can_be_queued_again_for_later(self) -> None:
         queue = Queue()
 
         row = queue.do(EndRun(queue.begun(), "queued", "again", due=NOW + 10))
@@ -205,17 +207,17 @@ class TestEnding:
         assert queue.store.log[-1].changes == (RunEnded(RUN, "failed"),)
         assert queue.store.document(SECRET, RUN) is None
 
-    def test_of_what_is_queued_changes_no_facts(self) -> None:
+    def test_ending_a_queued_run_changes_no_facts(self) -> None:
         queue = Queue()
 
         assert queue.do(EndRun(queue.queued(), "cancelled", "enough")).state == "cancelled"
         assert queue.store.log[-1].changes == ()
 
-    def test_is_in_a_known_state(self) -> None:
+    def test_a_run_cannot_end_in_an_unknown_state(self) -> None:
         queue = Queue()
         queue.refused(EndRun(queue.begun(), "bored"), InvalidError, "not as `bored`")
 
-    def test_by_a_worker_that_has_lost_the_run_is_not_written(self) -> None:
+    def test_a_worker_that_lost_its_run_cannot_end_it(self) -> None:
         queue = Queue()
         stale = queue.begun()
         queue.do(CancelRun(stale))
@@ -226,7 +228,7 @@ class TestEnding:
 
 
 class TestTakingOver:
-    def test_ends_the_attempt_and_queues_the_run_again(self) -> None:
+    def test_reclaiming_a_lost_run_ends_its_attempt_and_queues_it_again(self) -> None:
         queue = Queue()
         begun = queue.begun()
         queue.refused(ReclaimRun(begun), InvalidError, "is not lost")
@@ -238,7 +240,7 @@ class TestTakingOver:
         assert queue.store.document(SECRET, RUN) is None
         assert queue.do(start(row, "other")).attempt == 2
 
-    def test_is_won_by_one(self) -> None:
+    def test_a_lost_run_is_reclaimed_once_only(self) -> None:
         queue = Queue()
         lost = replace(queue.begun(), lease=NOW - 1)
         queue.do(ReclaimRun(lost))
@@ -247,7 +249,7 @@ class TestTakingOver:
             queue.control.execute(ReclaimRun(lost), None)
 
 
-def test_an_identity_that_no_run_of_the_queue_has_can_be_ended() -> None:
+def test_an_orphaned_run_can_be_ended() -> None:
     queue = Queue((RunStarted(RUN, DELAYS, ADMIN),))
 
     queue.control.execute(EndOrphanedRun(RUN), None)
@@ -260,7 +262,7 @@ def test_an_identity_that_no_run_of_the_queue_has_can_be_ended() -> None:
     [start, lambda row: EndRun(row, "failed"), ReclaimRun, lambda row: EndOrphanedRun(row.run)],
     ids=["start", "end", "take over", "end a stray"],
 )
-def test_nobody_but_the_deployment_begins_or_ends_a_run(command: Callable[[RunRow], Command]) -> None:
+def test_a_caller_cannot_start_end_or_reclaim_a_run(command: Callable[[RunRow], Command]) -> None:
     queue = Queue()
     row = queue.queued()
 
@@ -270,7 +272,7 @@ def test_nobody_but_the_deployment_begins_or_ends_a_run(command: Callable[[RunRo
 
 class TestCancelling:
     @pytest.mark.parametrize("running", [True, False])
-    def test_ends_a_run_whether_it_has_begun_or_not(self, running: bool) -> None:  # noqa: FBT001
+    def test_cancelling_ends_a_queued_or_a_running_run(self, running: bool) -> None:  # noqa: FBT001
         queue = Queue()
         row = queue.begun() if running else queue.queued()
 
@@ -280,7 +282,7 @@ class TestCancelling:
         assert RUN not in queue.control.snapshot.runs
         queue.refused(CancelRun(queue.row), InvalidError, "was cancelled")
 
-    def test_of_a_hidden_pipelines_run_is_as_of_a_missing_one(self) -> None:
+    def test_a_run_of_a_hidden_pipeline_is_refused_like_one_of_a_missing_pipeline(self) -> None:
         queue = Queue()
         row = queue.queued()
 
@@ -293,12 +295,12 @@ class TestCancelling:
 class TestModels:
     """Who may run and cancel, where the models say it (MODELS 1.2, 2.2, 3.2)."""
 
-    def cancels(self, world: World, run: str) -> CancelRun:
+    def cancels(self, world: OrganizationHarness, run: str) -> CancelRun:
         row = world.store.run(RunId(run))
         assert row
         return CancelRun(row)
 
-    def test_nekt_lets_editors_run_and_so_cancel(self) -> None:
+    def test_nekt_lets_editors_queue_and_cancel_runs(self) -> None:
         world = nekt()
         world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
         world.do(resource("load", "source", "organization/project", outputs="flights", output_layers="raw"))
@@ -311,7 +313,7 @@ class TestModels:
         world.refuse(self.cancels(world, RUN), NotFoundError, by=EVE)
         world.do(self.cancels(world, RUN), by=ANN)
 
-    def test_onehouse_lets_users_of_a_job_run_and_cancel_it(self) -> None:
+    def test_onehouse_lets_users_of_a_job_queue_and_cancel_its_runs(self) -> None:
         world = onehouse()
         world.do(resource("job", "job", "project", cluster="cluster"))
         world.do(role(ANN, "user", "job"), role(BEN, "viewer", "job"))
@@ -322,7 +324,7 @@ class TestModels:
         world.refuse(self.cancels(world, RUN), PermissionDeniedError, "cancel", by=BEN)
         world.do(self.cancels(world, RUN), by=ANN)
 
-    def test_onehouse_lets_who_may_pause_and_resume_a_capture_end_and_begin_its_runs(self) -> None:
+    def test_onehouse_lets_editors_of_a_stream_capture_queue_and_cancel_its_runs(self) -> None:
         world = onehouse()
         world.do(resource("capture", "stream_capture", "project", cluster="cluster", target="one"))
         world.do(role(ANN, "editor", "capture"), role(BEN, "viewer", "capture"))
@@ -333,7 +335,7 @@ class TestModels:
         world.refuse(self.cancels(world, RUN), PermissionDeniedError, "pause", by=BEN)
         world.do(self.cancels(world, RUN), by=ANN)
 
-    def test_y42_lets_editors_run_what_they_could_make_a_run_of(self) -> None:
+    def test_y42_lets_editors_queue_and_cancel_runs_of_a_query_and_of_its_job(self) -> None:
         world = y42()
         world.do(resource("model", "query", "module"), resource("job", "job", "model"))
         world.do(role(ANN, "editor", "model"), role(BEN, "viewer", "model"))
@@ -345,7 +347,7 @@ class TestModels:
             world.refuse(self.cancels(world, f"r{number}"), PermissionDeniedError, by=BEN)
             world.do(self.cancels(world, f"r{number}"), by=ANN)
 
-    def test_the_deployment_needs_no_right(self) -> None:
+    def test_the_deployment_queues_and_cancels_runs_without_a_right(self) -> None:
         world = onehouse()
         world.do(resource("job", "job", "project", cluster="cluster"))
 

@@ -25,7 +25,7 @@ class TestAStreamCapture:
         rows = tuple(queue.store.runs(RunFilter(LATE, (QUEUED, RUNNING))))
         queue.control.execute(ChangeState(LATE, verb, rows, run), None)
 
-    def test_stops_while_it_is_paused_and_goes_on_as_the_same_run(self, queue: Queue) -> None:
+    def test_a_paused_stream_capture_stops_and_resumes_as_the_same_run(self, queue: Queue) -> None:
         queue.do(start(queue.queued(LATE)))
 
         self.change(queue, "pause")
@@ -38,12 +38,12 @@ class TestAStreamCapture:
         assert queue.store.run(RunId("another")) is None
         assert queue.do(start(queue.row)).attempt == 2
 
-    def test_begins_where_no_run_of_it_is_there(self, queue: Queue) -> None:
+    def test_resuming_a_stream_capture_without_a_run_queues_one(self, queue: Queue) -> None:
         self.change(queue, "resume")
 
         assert (queue.row.state, queue.row.pipeline) == ("queued", LATE)
 
-    def test_counts_how_often_it_begins_anew(self, queue: Queue) -> None:
+    def test_a_stream_capture_counts_its_clean_restarts(self, queue: Queue) -> None:
         queue.do(start(queue.queued(LATE)))
 
         for _ in range(2):

@@ -7,13 +7,13 @@ from headgate.control.pipelines.commands import SavePipeline
 from headgate.control.pipelines.streams import AddStream, SwitchStream
 from headgate.facts.changes import Edge, RunStarted
 from headgate.facts.ids import ResourceId, RunId
-from tests.control.organization_harness import ANN, BEN, EVE, FOUNDER, PROJECT, World, nekt, role
+from tests.control.organization_harness import ANN, BEN, EVE, FOUNDER, PROJECT, OrganizationHarness, nekt, role
 
 LOAD, FILES, RAW = ResourceId("load"), ResourceId("files"), ResourceId("raw")
 MORE = {"output_layers": (Edge(RAW, name="more"),), "outputs": (Edge(RAW, name="more"),)}
 
 
-def source() -> World:
+def source() -> OrganizationHarness:
     """The founder's source `load` writes `flights` and, once it is there, `delays`; ann edits `raw`, ben views it."""
     world = nekt()
     world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
@@ -31,12 +31,12 @@ def switch(title: str, *, enabled: bool) -> SwitchStream:
     return SwitchStream(LOAD, RAW, (title,), enabled, {"v": 2})
 
 
-def written(world: World, relation: str) -> dict[str, bool]:
+def written(world: OrganizationHarness, relation: str) -> dict[str, bool]:
     return {edge.name: edge.enabled for edge in world.facts.resources[LOAD].relations[relation]}
 
 
 class TestAdding:
-    def test_needs_the_action_and_the_connection_and_takes_the_runs_over(self) -> None:
+    def test_adding_a_stream_requires_action_and_connection_and_sets_the_run_as(self) -> None:
         world = source()
         add = AddStream(LOAD, MORE, {"v": 2})
 
@@ -50,7 +50,7 @@ class TestAdding:
         assert written(world, "output_layers") == {"flights": True, "delays": True, "more": True}
         assert world.store.document("pipeline", LOAD) == {"v": 2}
 
-    def test_is_refused_while_a_run_is_under_way_and_to_the_deployment(self) -> None:
+    def test_adding_a_stream_is_refused_during_a_run_and_to_the_deployment(self) -> None:
         world = source()
         world.store.write(RunStarted(RunId("run"), LOAD, FOUNDER))
         world.reopen()
@@ -60,7 +60,7 @@ class TestAdding:
 
 
 class TestSwitching:
-    def test_off_leaves_the_runs_to_whose_they_were(self) -> None:
+    def test_disabling_a_stream_leaves_the_run_as_principal_unchanged(self) -> None:
         world = source()
 
         world.refuse(switch("flights", enabled=False), PermissionDeniedError, "disable_stream", by=BEN)
@@ -70,7 +70,7 @@ class TestSwitching:
         assert written(world, "output_layers") == {"flights": False, "delays": True}
         assert world.facts.run_as[LOAD] == FOUNDER
 
-    def test_on_needs_the_connection_and_takes_the_runs_over(self) -> None:
+    def test_enabling_a_stream_requires_the_connection_and_sets_the_run_as(self) -> None:
         world = source()
         world.do(switch("delays", enabled=False), by=ANN)
 
@@ -81,5 +81,5 @@ class TestSwitching:
         assert written(world, "outputs") == {"stream": True, "delays": True}
         assert world.facts.run_as[LOAD] == ANN
 
-    def test_what_it_does_not_write_is_missing(self) -> None:
+    def test_a_stream_that_the_source_does_not_write_is_not_found(self) -> None:
         source().refuse(switch("nothing", enabled=False), NotFoundError)

@@ -63,7 +63,9 @@ class TestAHiddenNameAndAMissingOne:
     @pytest.mark.parametrize("held", [NOBODYS, READER_OF_RAW, READER_OF_ONE], ids=["nothing", "raw", "one"])
     @pytest.mark.parametrize("action", ["table.select", "table.insert", "table.drop", "table.describe", "unheard"])
     @pytest.mark.parametrize("missing", ["lake.secret.nosuch", "lake.nosuch.salaries"])
-    def test_of_a_table_are_refused_alike(self, held: tuple[Change, ...], action: str, missing: str) -> None:
+    def test_a_hidden_and_a_missing_table_name_are_refused_alike(
+        self, held: tuple[Change, ...], action: str, missing: str
+    ) -> None:
         asked_of = gate(*held)
         hidden = "lake.secret.salaries"
 
@@ -75,7 +77,9 @@ class TestAHiddenNameAndAMissingOne:
     @pytest.mark.parametrize("held", [NOBODYS, READER_OF_RAW, READER_OF_ONE], ids=["nothing", "raw", "one"])
     @pytest.mark.parametrize("action", ["database.describe", "database.create_table", "database.drop", "unheard"])
     @pytest.mark.parametrize("missing", ["lake.nosuch", "lake.system"])
-    def test_of_a_database_are_refused_alike(self, held: tuple[Change, ...], action: str, missing: str) -> None:
+    def test_a_hidden_and_a_missing_database_name_are_refused_alike(
+        self, held: tuple[Change, ...], action: str, missing: str
+    ) -> None:
         asked_of = gate(*held)
 
         told = [said(asked_of.check(WHO, action, name.split(".")), name) for name in ("lake.secret", missing)]
@@ -83,7 +87,7 @@ class TestAHiddenNameAndAMissingOne:
         assert told[0] == told[1]
         assert told[0][:2] == (False, False)
 
-    def test_beside_what_is_known_are_refused_alike(self) -> None:
+    def test_a_hidden_and_a_missing_name_beside_a_visible_table_are_refused_alike(self) -> None:
         asked_of = gate(*READER_OF_ONE)
 
         told = [said(asked_of.check(WHO, TABLE, ("lake", "raw", name)), f"lake.raw.{name}") for name in ("planes", "x")]
@@ -92,14 +96,14 @@ class TestAHiddenNameAndAMissingOne:
         assert told[0][:2] == (False, False)
 
     @pytest.mark.parametrize("names", [("other", "raw", "t"), ("other",), ("lake", "raw", "flights", "files")])
-    def test_read_as_what_cannot_be_a_name_at_all(self, names: tuple[str, ...]) -> None:
+    def test_a_hidden_name_and_an_impossible_name_are_refused_alike(self, names: tuple[str, ...]) -> None:
         asked_of = gate()
         hidden = said(asked_of.check(WHO, TABLE, ("lake", "secret", "salaries")), "lake.secret.salaries")
 
         assert said(asked_of.check(WHO, TABLE, names), ".".join(names)) == hidden
 
     @pytest.mark.parametrize("hidden", [("lake", "secret", "salaries"), ("lake", "secret")])
-    def test_are_discovered_alike(self, hidden: tuple[str, ...]) -> None:
+    def test_a_hidden_and_a_missing_name_are_equally_undiscoverable(self, hidden: tuple[str, ...]) -> None:
         asked_of, missing = gate(*READER_OF_RAW), ("lake", "nosuch", "salaries")[: len(hidden)]
 
         told = [said(asked_of.discover(WHO, names), ".".join(names)) for names in (hidden, missing)]
@@ -122,7 +126,7 @@ class TestAMissingNameIsAllowed:
             (ADMIN_OF_ALL, "database.describe", "lake.system"),
         ],
     )
-    def test_to_who_could_do_it_there_and_from_whom_nothing_there_is_hidden(
+    def test_a_missing_name_is_allowed_if_the_caller_sees_and_may_use_all_beside_it(
         self, held: tuple[Change, ...], action: str, name: str
     ) -> None:
         verdict = gate(*held).check(WHO, action, name.split("."))
@@ -131,7 +135,7 @@ class TestAMissingNameIsAllowed:
         assert verdict.resource is None
         assert gate(*held).discover(WHO, name.split(".")).allowed
 
-    def test_not_to_who_may_do_something_else_there(self) -> None:
+    def test_a_missing_name_is_refused_to_a_caller_with_another_right_there(self) -> None:
         asked_of = gate(*READER_OF_RAW)
 
         assert asked_of.check(WHO, TABLE, ("lake", "raw", "nosuch")).allowed
@@ -140,7 +144,7 @@ class TestAMissingNameIsAllowed:
         assert not refused.allowed
         assert "there is no `lake.raw.nosuch` that you may see" in refused.message
 
-    def test_not_where_the_model_hides_a_single_table(self) -> None:
+    def test_a_missing_name_is_refused_if_the_model_hides_a_single_table(self) -> None:
         """Of a database in which something is hidden by what it is, every name that is not seen is a hidden one."""
         hiding = PropagationRule(
             frozenset({"viewer"}), frozenset({"database"}), when=(Condition("self", "kept", ("yes",), negated=True),)
@@ -161,7 +165,7 @@ class TestAMissingNameIsAllowed:
 
 class TestARefusal:
     @pytest.mark.parametrize("name", ["lake.secret.salaries", "lake.nosuch.t", "lake.raw.flights"])
-    def test_ends_with_where_to_ask_for_access(self, name: str) -> None:
+    def test_a_refusal_ends_with_the_link_to_request_access(self, name: str) -> None:
         verdict = gate(*READER_OF_ONE).check(WHO, "table.insert", name.split("."))
 
         text, link = split_request_link(verdict.message)
@@ -169,7 +173,7 @@ class TestARefusal:
         assert link == f"https://headgate.example/api/v1/requests?action=table.insert&resource={name}"
         assert verdict.message == f"{text}. To ask for access: {link}"
 
-    def test_says_what_is_missing_to_who_may_know_it(self) -> None:
+    def test_a_refusal_names_the_missing_role_to_a_caller_that_may_see_the_table(self) -> None:
         text, _ = split_request_link(
             gate(*READER_OF_ONE).check(WHO, "table.insert", ("lake", "raw", "flights")).message
         )
@@ -177,13 +181,13 @@ class TestARefusal:
         assert text.startswith("`table.insert` on `lake.raw.flights` is not allowed: you do not hold `editor`")
         assert "which owner" in text or "admin" in text
 
-    def test_of_a_person_who_is_nobody_here_says_nothing(self) -> None:
+    def test_a_refusal_to_a_stranger_discloses_nothing(self) -> None:
         told = said(gate().check(Caller(STRANGER), TABLE, ("lake", "raw", "flights")), "lake.raw.flights")
 
         assert told[:2] == (False, False)
 
     @pytest.mark.parametrize("text", ["no link. To ask for access: ", "nothing", ""])
-    def test_without_a_link_is_left_as_it_is(self, text: str) -> None:
+    def test_a_refusal_without_a_link_is_returned_unchanged(self, text: str) -> None:
         assert split_request_link(text) == (text, None)
 
 
@@ -195,7 +199,7 @@ class TestARefusal:
     st.sampled_from(("lake.raw.flights", "lake.raw.planes", "lake.secret.salaries", "lake.raw", "lake.secret")),
     st.sampled_from(("table.select", "table.insert", "table.drop", "database.describe", "database.create_table")),
 )
-def test_what_is_hidden_is_never_told_from_what_is_missing(
+def test_a_hidden_name_is_never_distinguishable_from_a_missing_one(
     held: list[tuple[str, ResourceId]], name: str, action: str
 ) -> None:
     """Whatever somebody holds: a name that is hidden from them is answered as one beside it that is missing."""

@@ -32,25 +32,25 @@ def terms(model: Model) -> Iterator[Condition]:
 
 class TestAReason:
     @pytest.mark.parametrize("name", SHIPPED)
-    def test_is_a_sentence_for_each_named_condition_of_a_shipped_model(self, name: str) -> None:
+    def test_each_named_condition_of_a_shipped_model_has_a_sentence(self, name: str) -> None:
         missing = {condition(term).replace("`", "") for term in terms(shipped(name)) if term.root == "named"}
 
         assert [
             what for what in missing if "`" in denial_text(FACTS, DenyReason("condition", FLIGHTS, what=what))
         ] == []
 
-    def test_repeats_any_other_condition_as_the_model_writes_it(self) -> None:
+    def test_a_reason_repeats_any_other_condition_as_the_model_writes_it(self) -> None:
         missing = DenyReason("condition", FLIGHTS, what="self.name is not {x}")
 
         assert denial_text(FACTS, missing) == "the access model asks that `self.name is not {x}`, and that is not so"
 
-    def test_names_the_weakest_role_and_where_it_is_lacking(self) -> None:
+    def test_a_reason_names_the_weakest_missing_role_and_its_resource(self) -> None:
         missing = DenyReason("no-role", FLIGHTS, ("editor", "manager"))
 
         assert denial_text(FACTS, missing) == "you do not hold `editor` on `lake.raw.flights`"
         assert denial_text(FACTS, missing, "vic") == "vic does not hold `editor` on `lake.raw.flights`"
 
-    def test_says_what_it_is_lacking_on_even_if_that_is_nowhere(self) -> None:
+    def test_a_reason_without_a_resource_still_names_the_missing_role(self) -> None:
         assert (
             denial_text(FACTS, DenyReason("no-role", None, ("editor",))) == "you do not hold `editor` on what is named"
         )
@@ -62,7 +62,7 @@ class TestAReason:
             *("no-role", "narrowed", "no-subject", "not-assignable", "not-grantor"),
         ],
     )
-    def test_is_there_for_every_code(self, code: str) -> None:
+    def test_every_deny_code_has_a_reason(self, code: str) -> None:
         text = denial_text(FACTS, DenyReason(code))
 
         assert text == text.strip(" .")
@@ -85,9 +85,7 @@ class TestTheFixOfARefusal:
             ((HYPOTHETICAL_USER,), "an owner or admin"),
         ],
     )
-    def test_names_no_hypothetical_user_as_the_one_who_can_give_a_role(
-        self, approvers: tuple[str, ...], named: str
-    ) -> None:
+    def test_a_fix_names_no_hypothetical_user_as_an_approver(self, approvers: tuple[str, ...], named: str) -> None:
         question = Question(Caller(MEMBER), "table.select", FLIGHTS)
         needed = RequiredAssignment("viewer", FLIGHTS, tuple(map(PrincipalId, approvers)))
         decision = Decision(allowed=False, revision=1, model="nekt", question=question)

@@ -19,7 +19,7 @@ from tests.control.organization_harness import (
     LAKE,
     PROJECT,
     ROOT,
-    World,
+    OrganizationHarness,
     datamesh,
     edges,
     nekt,
@@ -33,13 +33,13 @@ def id(name: str) -> ResourceId:
     return ResourceId(name)
 
 
-def of(world: World, name: str, relation: str) -> list[str]:
+def of(world: OrganizationHarness, name: str, relation: str) -> list[str]:
     """Return what a relation of a resource names."""
     return [edge.target for edge in world.facts.resources[id(name)].relations.get(relation, ())]
 
 
 class TestRenaming:
-    def test_needs_to_edit_it(self) -> None:
+    def test_renaming_a_resource_requires_the_right_to_edit_it(self) -> None:
         world = nekt()
         world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
 
@@ -50,16 +50,16 @@ class TestRenaming:
         assert world.facts.resources[id("raw")].name == "rough"
         assert world.roles(ANN, "raw") == {"editor"}
 
-    def test_gives_only_a_name_that_is_free_and_usable(self) -> None:
+    def test_renaming_to_a_taken_or_invalid_name_is_refused(self) -> None:
         world = nekt()
 
         world.refuse(RenameResource(id("raw"), "secret"), AlreadyExistsError)
         world.refuse(RenameResource(id("raw"), "a.b"), InvalidError)
 
-    def test_is_for_tables_a_matter_of_its_own(self) -> None:
+    def test_the_command_for_resources_does_not_rename_a_table(self) -> None:
         nekt().refuse(RenameResource(id("flights"), "planes"), InvalidError)
 
-    def test_nobody_gains_what_a_name_gives(self) -> None:
+    def test_a_team_cannot_be_renamed_to_gain_rights_of_the_name(self) -> None:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"))
 
@@ -67,13 +67,13 @@ class TestRenaming:
 
 
 class TestRelations:
-    def notebook(self) -> World:
+    def notebook(self) -> OrganizationHarness:
         world = nekt()
         world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
         world.do(resource("book", "notebook", PROJECT, inputs="flights", output_layers="raw"))
         return world
 
-    def test_are_changed_by_who_may_edit_before_and_after(self) -> None:
+    def test_relations_are_changed_by_an_editor_and_not_by_a_viewer(self) -> None:
         world = self.notebook()
         world.do(resource("delays", "table", "raw"))
         change = ChangeRelations(id("book"), {"inputs": edges("delays")})
@@ -84,21 +84,21 @@ class TestRelations:
         assert of(world, "book", "inputs") == ["delays"]
         assert of(world, "book", "output_layers") == ["raw"]
 
-    def test_name_nothing_that_is_hidden(self) -> None:
+    def test_a_relation_to_a_hidden_or_missing_resource_is_refused(self) -> None:
         world = self.notebook()
 
         for hidden in ("salaries", "nothing"):
             world.refuse(ChangeRelations(id("book"), {"inputs": edges(hidden)}), NotFoundError, by=ANN)
 
-    def test_what_was_off_counts_as_new_when_it_is_switched_on(self) -> None:
+    def test_enabling_a_disabled_relation_is_decided_like_adding_it(self) -> None:
         world = self.notebook()
         off = (Edge(id("salaries"), enabled=False),)
         world.do(ChangeRelations(id("book"), {"inputs": off}))
 
         world.refuse(ChangeRelations(id("book"), {"inputs": edges("salaries")}), NotFoundError, by=ANN)
 
-    def test_a_port_opens_only_what_one_may_give(self) -> None:
-        world = World("nekt", tree="datamesh")
+    def test_a_port_serves_only_tables_that_the_caller_may_assign(self) -> None:
+        world = OrganizationHarness("nekt", tree="datamesh")
         world.do(AddPrincipal(ANN, "ann", "member"), AssignRole(ANN, "member", ROOT, reason="tree", model="datamesh"))
         world.do(resource("raw", "database", LAKE), resource("flights", "table", "raw"), role(ANN, "viewer", "raw"))
         world.do(resource("shop", "team", ROOT), role(ANN, "owner", "shop"))
@@ -111,19 +111,19 @@ class TestRelations:
 
         assert of(world, "port", "serves") == ["flights"]
 
-    def test_where_it_belongs_is_changed_by_moving_it(self) -> None:
+    def test_the_owner_relation_is_changed_by_moving_the_resource_only(self) -> None:
         world = datamesh()
 
         world.refuse(ChangeRelations(id("product"), {"owner": edges("web")}), InvalidError, "move it instead")
 
-    def test_a_cluster_is_changed_by_moving_there(self) -> None:
+    def test_the_cluster_relation_is_changed_by_moving_to_the_cluster_only(self) -> None:
         world = onehouse()
 
         world.refuse(ChangeRelations(id("table"), {"services_cluster": edges("cluster")}), InvalidError)
 
 
 class TestDescribing:
-    def test_needs_the_description_s_own_action_where_there_is_one(self) -> None:
+    def test_describing_a_resource_requires_a_right_and_a_deletion_erases_the_text(self) -> None:
         world = nekt()
         world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
 
@@ -134,7 +134,7 @@ class TestDescribing:
         world.do(DeleteResource(id("raw")))
         assert world.store.document("description", "raw") is None
 
-    def test_a_document_is_for_what_has_one(self) -> None:
+    def test_a_document_of_a_type_without_documents_is_refused(self) -> None:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"))
 
@@ -147,7 +147,7 @@ class TestDescribing:
 
 class TestStates:
     @pytest.mark.parametrize(("verb", "state"), [("deactivate", "inactive"), ("activate", "active")])
-    def test_are_changed_by_the_action_of_that_name(self, verb: str, state: str) -> None:
+    def test_a_state_is_changed_by_the_action_of_that_name(self, verb: str, state: str) -> None:
         world = nekt()
         world.do(resource("book", "notebook", PROJECT, inputs="flights", output_layers="raw"))
         world.do(role(ANN, "editor", "raw"), role(BEN, "viewer", "raw"))
@@ -157,7 +157,7 @@ class TestStates:
 
         assert world.facts.resources[id("book")].attributes["state"] == (state,)
 
-    def test_an_unknown_one_and_one_by_editing_are_refused(self) -> None:
+    def test_an_unknown_state_and_a_state_set_by_editing_are_refused(self) -> None:
         world = nekt()
         world.do(resource("book", "notebook", PROJECT, inputs="flights", output_layers="raw"))
         world.do(role(ANN, "editor", "raw"))
@@ -166,7 +166,7 @@ class TestStates:
         world.refuse(ChangeState(id("book"), "pause"), PermissionDeniedError, by=ANN)
         world.refuse(SetAttributes(id("book"), {"state": ("active",)}), InvalidError, by=ANN)
 
-    def test_moving_to_a_cluster_asks_about_the_cluster(self) -> None:
+    def test_moving_to_a_cluster_requires_the_use_of_the_cluster(self) -> None:
         world = onehouse()
         world.do(resource("other", "cluster", "project"), role(ANN, "ALL", "table"))
 

@@ -19,7 +19,7 @@ from tests.control.organization_harness import (
     LAKE,
     PROJECT,
     ROOT,
-    World,
+    OrganizationHarness,
     datamesh,
     edges,
     nekt,
@@ -32,13 +32,13 @@ from tests.control.organization_harness import (
 
 
 class TestCreating:
-    def test_who_may_make_it_there_makes_it(self) -> None:
+    def test_a_project_member_creates_a_source_in_the_project(self) -> None:
         world = onehouse()
 
         found = world.do(resource("loader", "source", "project"), by=ANN).resources[ResourceId("loader")]
         assert (found.type, found.parent, found.creator) == ("source", "project", ANN)
 
-    def test_who_makes_it_is_assigned_what_the_model_gives_to_makers(self) -> None:
+    def test_a_creator_is_assigned_the_role_that_the_model_names(self) -> None:
         world = onehouse()
         world.do(role(ANN, "CREATE_TABLE", "one"))
 
@@ -46,30 +46,30 @@ class TestCreating:
         assert world.roles(ANN, "loader") == {"manager"}
         assert world.roles(ANN, "mine") == {"ALL"}
 
-    def test_the_deployment_is_assigned_nothing(self) -> None:
+    def test_the_deployment_is_assigned_no_role_on_a_resource_that_it_creates(self) -> None:
         assert not onehouse().facts.assignments_on.get(ResourceId("cluster"))
 
-    def test_a_model_without_makers_gives_them_nothing(self) -> None:
+    def test_a_model_without_creator_roles_assigns_nothing_to_a_creator(self) -> None:
         world = nekt()
         world.do(role(ANN, "editor", "raw"))
 
         assert not world.do(resource("mine", "table", "raw"), by=ANN).assignments_on.get(ResourceId("mine"))
 
-    def test_who_may_not_make_it_there_does_not(self) -> None:
+    def test_a_project_member_cannot_create_a_cluster(self) -> None:
         onehouse().refuse(resource("big", "cluster", "project"), PermissionDeniedError, by=ANN)
 
-    def test_a_hidden_parent_is_as_missing(self) -> None:
+    def test_a_hidden_parent_is_refused_like_a_missing_one(self) -> None:
         for parent in ("secret", "nowhere"):
             nekt().refuse(resource("mine", "table", parent), NotFoundError, f"no `{parent}` that you may see", by=ANN)
 
-    def test_what_it_touches_is_part_of_the_question(self) -> None:
+    def test_relations_of_a_new_resource_are_part_of_the_decision(self) -> None:
         world = onehouse()
 
         world.refuse(resource("job", "job", "project", cluster="cluster"), PermissionDeniedError, by=ANN)
         world.do(role(ANN, "user", "cluster"))
         assert world.do(resource("job", "job", "project", cluster="cluster"), by=ANN)
 
-    def test_what_it_is_like_is_part_of_the_question(self) -> None:
+    def test_attributes_of_a_new_resource_are_part_of_the_decision(self) -> None:
         world = onehouse()
         world.do(role(ANN, "user", "cluster"), role(ANN, "SELECT", "table"))
         sync, compaction = (
@@ -80,7 +80,7 @@ class TestCreating:
         world.refuse(compaction, PermissionDeniedError, by=ANN)
         assert world.do(sync, by=ANN)
 
-    def test_it_names_nothing_that_its_maker_may_not_see(self) -> None:
+    def test_a_new_resource_cannot_name_a_resource_that_its_creator_may_not_see(self) -> None:
         world = onehouse()
         world.do(resource("loader", "source", "project"))
 
@@ -88,7 +88,7 @@ class TestCreating:
             new = resource("other", "source", "project", after=target)
             world.refuse(new, NotFoundError, f"no `{target}` that you may see", by=ANN)
 
-    def test_what_belongs_to_a_team_is_asked_of_the_team(self) -> None:
+    def test_creating_a_team_resource_requires_a_role_in_its_owning_team(self) -> None:
         world = datamesh()
         world.do(role(ANN, "editor", "shop"))
 
@@ -96,7 +96,7 @@ class TestCreating:
         world.refuse(resource("p", "data_product", ROOT, owner="ops"), PermissionDeniedError, by=ANN)
         assert world.do(resource("p", "data_product", ROOT, owner="shop"), by=ANN)
 
-    def test_only_the_governance_group_makes_policies(self) -> None:
+    def test_a_policy_is_created_for_the_governance_group_only(self) -> None:
         world = datamesh()
         named = {"name": ("Governance Group",)}
         world.do(CreateResource(ResourceId("gg"), "team", ROOT, "gg", attributes=named))
@@ -105,21 +105,21 @@ class TestCreating:
         world.refuse(resource("p", "policy", ROOT, owner="shop"), PermissionDeniedError, by=ANN)
         assert world.do(resource("p", "policy", ROOT, owner="gg"), by=ANN)
 
-    def test_what_the_model_has_implicitly_comes_with_it(self) -> None:
-        facts = World("nekt").facts
+    def test_implicit_resources_of_the_model_are_created_with_the_organization(self) -> None:
+        facts = OrganizationHarness("nekt").facts
 
         assert [each.type for each in facts.ancestors(LAKE)] == ["project", "organization"]
         assert facts.find(("lake",)) == facts.resources[LAKE]
 
     @pytest.mark.parametrize("type", ["group", "service_principal", "token", "access", "change_request"])
-    def test_what_is_more_than_a_resource_is_made_otherwise(self, type: str) -> None:
+    def test_a_type_with_its_own_commands_is_not_created_as_a_resource(self, type: str) -> None:
         datamesh().refuse(resource("new", type, ROOT), InvalidError, "there are commands for")
 
-    def test_the_type_has_to_be_one_that_the_model_knows_there(self) -> None:
+    def test_a_type_that_the_model_does_not_know_under_the_parent_is_refused(self) -> None:
         nekt().refuse(resource("new", "dream", "raw"), InvalidError, "no access model .* knows the type `dream`")
         nekt().refuse(resource("new", "table", LAKE), InvalidError, "`table` lies under `layer`, not under a `lake`")
 
-    def test_nothing_takes_the_id_of_another_not_even_of_one_that_is_gone_and_still_named(self) -> None:
+    def test_an_id_that_exists_or_is_still_named_cannot_be_reused(self) -> None:
         world = nekt()
         world.do(resource("copy", "destination", PROJECT, inputs="flights"))
 
@@ -130,9 +130,7 @@ class TestCreating:
     @pytest.mark.parametrize(
         ("name", "error"), [("o_" + "0f" * 16, InvalidError), (ROOT, AlreadyExistsError), ("first", AlreadyExistsError)]
     )
-    def test_nothing_at_the_top_is_named_like_the_id_of_something_else(
-        self, name: str, error: type[CommandError]
-    ) -> None:
+    def test_a_top_level_name_that_equals_an_id_is_refused(self, name: str, error: type[CommandError]) -> None:
         world = onehouse()
         for id in ("first", "second"):
             world.do(CreateResource(ResourceId(id), "project", ROOT, f"{id}-project"))
@@ -140,13 +138,13 @@ class TestCreating:
         world.refuse(CreateResource(ResourceId("third"), "project", ROOT, name), error, "an? id|the id")
         world.refuse(RenameResource(ResourceId("second"), name), error, "an? id|the id")
 
-    def test_a_name_is_given_once_and_can_be_written(self) -> None:
+    def test_a_taken_or_invalid_name_is_refused(self) -> None:
         for title, error in (("flights", AlreadyExistsError), ("a.b", InvalidError)):
             nekt().refuse(CreateResource(ResourceId("new"), "table", ResourceId("raw"), title), error)
 
 
 class TestDeleting:
-    def test_everything_below_goes_with_it_and_whatever_is_kept_for_that(self) -> None:
+    def test_deleting_a_database_deletes_its_tables_assignments_and_pointers(self) -> None:
         world = onehouse()
         world.do(role(ANN, "DROP", "one"), role(BEN, "SELECT", "table"))
         pointer = Pointer(ResourceId("more"), "file:///w/more")
@@ -157,32 +155,32 @@ class TestDeleting:
         assert not world.roles(BEN, "table")
         assert world.store.at == {}
 
-    def test_its_document_is_erased(self) -> None:
+    def test_deleting_a_connection_erases_its_document(self) -> None:
         world = nekt()
         world.do(CreateConnection(ResourceId("files"), PROJECT, "files", Folder("/data")))
 
         world.do(DeleteResource(ResourceId("files")), by=FOUNDER)
         assert ("connection", "files") not in world.store.bodies
 
-    def test_who_may_not_drop_it_does_not(self) -> None:
+    def test_a_user_without_drop_cannot_delete_a_table(self) -> None:
         world = onehouse()
         world.do(role(ANN, "DESCRIBE", "table"))
 
         world.refuse(DeleteResource(ResourceId("table")), PermissionDeniedError, by=ANN)
 
-    def test_a_hidden_one_is_as_missing(self) -> None:
+    def test_a_hidden_resource_is_refused_like_a_missing_one(self) -> None:
         for id in ("salaries", "nowhere"):
             nekt().refuse(DeleteResource(ResourceId(id)), NotFoundError, f"no `{id}` that you may see", by=ANN)
 
-    def test_the_organization_stays_though_the_model_lets_administrators_delete_it(self) -> None:
+    def test_the_organization_itself_cannot_be_deleted_as_a_resource(self) -> None:
         y42().refuse(DeleteResource(ROOT), InvalidError, "organization itself", by=FOUNDER)
 
-    def test_a_group_is_deleted_otherwise(self) -> None:
+    def test_a_group_is_not_deleted_by_the_command_for_resources(self) -> None:
         nekt().refuse(DeleteResource(ResourceId("crew")), InvalidError, "commands for groups")
 
 
 class TestMoving:
-    def test_a_team_that_moves_leaves_its_former_domains_people_behind(self) -> None:
+    def test_moving_a_team_ends_the_rights_of_the_former_domain_owner(self) -> None:
         world = datamesh()
         world.do(role(ANN, "owner", "sales"), role(BEN, "owner", "ops"))
 
@@ -190,7 +188,7 @@ class TestMoving:
         assert not world.may(ANN, "data_product.edit", "product")
         assert world.may(BEN, "data_product.edit", "product")
 
-    def test_a_product_that_moves_belongs_to_the_other_team(self) -> None:
+    def test_a_moved_product_belongs_to_the_other_team(self) -> None:
         world = datamesh()
         world.do(role(ANN, "owner", "sales"), role(BEN, "editor", "web"))
 
@@ -198,7 +196,7 @@ class TestMoving:
         assert facts.resources[ResourceId("product")].relations["owner"] == (Edge(ResourceId("web")),)
         assert world.may(BEN, "data_product.edit", "product")
 
-    def test_it_needs_the_right_to_delete_it_here_and_to_make_it_there(self) -> None:
+    def test_a_move_requires_the_right_to_delete_here_and_to_create_there(self) -> None:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"), role(BEN, "owner", "ops"))
 
@@ -207,20 +205,20 @@ class TestMoving:
         world.refuse(move, PermissionDeniedError, by=BEN)
         world.refuse(move, PermissionDeniedError, by=EVE)
 
-    def test_nothing_moves_below_itself(self) -> None:
+    def test_a_resource_cannot_move_below_itself(self) -> None:
         for place in ("sales", "shop"):
             datamesh().refuse(MoveResource(ResourceId("sales"), ResourceId(place)), InvalidError, "below itself")
 
-    def test_it_lies_where_the_model_lets_it_lie(self) -> None:
+    def test_a_move_to_a_parent_that_the_model_does_not_allow_is_refused(self) -> None:
         datamesh().refuse(MoveResource(ResourceId("sales"), ResourceId("ops")), InvalidError, "`domain` lies under")
 
-    def test_its_name_has_to_be_free_there(self) -> None:
+    def test_a_move_to_where_the_name_is_taken_is_refused(self) -> None:
         world = onehouse()
         world.do(CreateResource(ResourceId("twin"), "table", ResourceId("two"), "table"))
 
         world.refuse(MoveResource(ResourceId("table"), ResourceId("two")), AlreadyExistsError)
 
-    def test_a_hidden_place_is_as_missing(self) -> None:
+    def test_a_move_to_a_hidden_parent_is_refused_like_one_to_a_missing_parent(self) -> None:
         world = nekt()
         world.do(role(ANN, "manager", "raw"))
 
@@ -228,7 +226,7 @@ class TestMoving:
             move = MoveResource(ResourceId("flights"), ResourceId(place))
             world.refuse(move, NotFoundError, f"no `{place}` that you may see", by=ANN)
 
-    def test_who_moves_it_gains_nothing_on_it(self) -> None:
+    def test_a_move_by_which_the_caller_would_gain_rights_is_refused(self) -> None:
         world = onehouse()
         for privilege in ("DROP", "ALTER"):
             world.do(role(ANN, privilege, "table"))
@@ -240,7 +238,7 @@ class TestMoving:
         assert world.do(move, by=ANN).resources[ResourceId("table")].parent == "two"
 
     @pytest.mark.parametrize("moved", ["product", "port"])
-    def test_only_a_user_that_may_add_access_gives_a_port_to_another_team(self, moved: str) -> None:
+    def test_moving_a_port_to_another_team_requires_the_right_to_add_access(self, moved: str) -> None:
         world = datamesh()
         world.do(resource("other", "data_product", ROOT, owner="ops"))
         world.do(*(role(ANN, "editor", team) for team in ("shop", "ops")))
@@ -255,7 +253,7 @@ class TestMoving:
 
 
 class TestAttributes:
-    def test_who_may_edit_it_changes_some_and_the_others_stay(self) -> None:
+    def test_an_editor_sets_an_attribute_and_the_others_stay(self) -> None:
         world = datamesh()
         world.do(role(ANN, "editor", "shop"))
 
@@ -263,7 +261,7 @@ class TestAttributes:
         facts = world.do(SetAttributes(ResourceId("port"), {"owner_note": ("daily",)}), by=ANN)
         assert facts.resources[ResourceId("port")].attributes == {"format": ("delta",), "owner_note": ("daily",)}
 
-    def test_only_a_user_that_may_add_access_has_requests_approved_at_once(self) -> None:
+    def test_auto_approval_of_a_port_requires_the_right_to_add_access(self) -> None:
         world = datamesh()
         world.do(role(ANN, "editor", "shop"), role(BEN, "owner", "shop"))
         approving = SetAttributes(ResourceId("port"), {"auto_approve": ("true",)})
@@ -277,10 +275,10 @@ class TestAttributes:
         # The port stays as it is: a change of something else gives nothing.
         world.do(SetAttributes(ResourceId("port"), {"format": ("delta",), "auto_approve": ("true",)}), by=ANN)
 
-    def test_who_may_not_edit_it_does_not(self) -> None:
+    def test_a_user_without_a_role_cannot_set_attributes(self) -> None:
         datamesh().refuse(SetAttributes(ResourceId("port"), {"auto_approve": ("true",)}), PermissionDeniedError, by=ANN)
 
-    def test_it_has_to_be_allowed_on_what_it_would_be_too(self) -> None:
+    def test_an_attribute_change_is_also_decided_on_the_changed_resource(self) -> None:
         world = onehouse()
         sync = {"kind": ("metasync",)}
         world.do(CreateResource(ResourceId("sync"), "table_service", ResourceId("table"), "sync", attributes=sync))
@@ -291,14 +289,14 @@ class TestAttributes:
         world.do(role(ANN, "ALTER", "table"))
         assert world.do(SetAttributes(ResourceId("sync"), {"kind": ("compaction",)}), by=ANN)
 
-    def test_a_team_does_not_become_the_governance_group_by_another_name(self) -> None:
+    def test_a_team_cannot_become_the_governance_group_by_a_new_name(self) -> None:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"))
 
         named = SetAttributes(ResourceId("shop"), {"name": ("Governance Group",)})
         world.refuse(named, InvalidError, "you would gain `team.create_policy`", by=ANN)
 
-    def test_what_a_group_or_the_organization_is_like_the_deployment_says(self) -> None:
+    def test_the_deployment_alone_sets_attributes_of_a_group_or_an_organization(self) -> None:
         world = onehouse()
 
         y42().refuse(SetAttributes(ROOT, {"domain": ("acme.com",)}), InvalidError, "the deployment says", by=FOUNDER)
@@ -308,7 +306,7 @@ class TestAttributes:
             assert world.do(change).resources[ResourceId(id)].attributes["domain"] == ("acme.com",)
 
 
-def test_an_edge_is_named_as_it_is_made() -> None:
+def test_a_created_resource_has_exactly_the_given_relations() -> None:
     world = nekt()
     world.do(role(ANN, "editor", "raw"))
     made = CreateResource(

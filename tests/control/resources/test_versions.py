@@ -52,7 +52,7 @@ def test_a_version_changes_with_every_document_of_the_resource(type: str, kind: 
     ("type", "kind"), [(type, kind) for type in TYPES for kind in document_kinds(type) if kind != "shown"]
 )
 @pytest.mark.parametrize("body", [{"text": "after"}, None])
-def test_a_version_is_known_before_the_documents_of_a_command_are_written(
+def test_the_version_after_a_command_is_computed_before_its_documents_are_written(
     type: str, kind: str, body: dict[str, str] | None
 ) -> None:
     facts, store = one_of(type), FakeStore()

@@ -29,7 +29,7 @@ def by_spark(message: str, sqlstate: str | None) -> Exception:
     [by_spark(INSIDE, None), by_spark(INSIDE, "XX000"), OSError(INSIDE), ValueError(INSIDE)],
     ids=["no state", "internal", "the machine", "python"],
 )
-def test_an_error_that_was_not_written_for_users_loses_its_places(error: Exception) -> None:
+def test_an_internal_error_is_shown_without_paths_and_hosts(error: Exception) -> None:
     assert visible_words(error) == SEEN
     assert failure(error).words == SEEN
     assert (
@@ -44,12 +44,12 @@ def test_an_error_that_was_written_for_users_keeps_its_words(error: Exception) -
     assert visible_words(error) == raw_words(error)
 
 
-def test_no_error_has_a_stack_trace() -> None:
+def test_visible_words_contain_no_stack_trace() -> None:
     assert visible_words(by_spark("no\n\nJVM stacktrace:\nat a.b", "42703")) == "no"
     assert visible_words(ValueError()) == "ValueError"
 
 
-def test_a_mask_is_for_one_line_or_for_all() -> None:
+def test_a_mask_covers_the_first_line_or_every_line() -> None:
     assert mask(INSIDE) == SEEN
     assert mask_places(INSIDE) == f"{SEEN}\n+- Scan <path>"
 
@@ -71,7 +71,7 @@ def test_a_mask_is_for_one_line_or_for_all() -> None:
         ("cannot open /data/my own lake/keys/x", "cannot open <path>"),
     ],
 )
-def test_a_mask_hides_every_form_of_a_place(text: str, shown: str) -> None:
+def test_a_mask_hides_every_form_of_a_path_or_host(text: str, shown: str) -> None:
     assert mask(text) == shown
 
 
@@ -84,7 +84,7 @@ def test_a_mask_hides_every_form_of_a_place(text: str, shown: str) -> None:
         "[FIELD_NOT_FOUND] no such field",
     ],
 )
-def test_a_mask_leaves_what_is_no_place(text: str) -> None:
+def test_a_mask_leaves_text_that_is_no_path_or_host(text: str) -> None:
     assert mask(text) == text
 
 
@@ -100,7 +100,7 @@ def test_a_mask_takes_time_in_proportion_to_the_text(part: str) -> None:
 @pytest.mark.parametrize(
     "sqlstate", ["KD001", "KD006", "58030", "HV000", "38000", "56K00", "82003", "42K03", "42710", "QQ000"]
 )
-def test_an_error_about_files_tasks_and_connections_loses_its_places(sqlstate: str) -> None:
+def test_an_error_about_files_tasks_or_connections_is_shown_without_places(sqlstate: str) -> None:
     assert visible_words(by_spark(INSIDE, sqlstate)) == SEEN
 
 
@@ -131,7 +131,7 @@ QUOTED = frozenset(
 _PLACE = re.compile(r"<(\w*(?:path|file|url|uri|host|address|location|folder|directory|endpoint)\w*)>", re.IGNORECASE)
 
 
-def test_no_condition_of_spark_that_names_a_place_of_the_machine_keeps_it() -> None:
+def test_every_spark_condition_that_names_a_place_is_masked_or_reviewed() -> None:
     kept = {
         name
         for name, condition in _conditions().items()

@@ -123,12 +123,12 @@ def test_no_letter_of_another_script_stands_beside_a_latin_one(letter: str, lati
 
 
 @given(st.text(st.sampled_from(LETTERS), min_size=1, max_size=8))
-def test_what_is_accepted_is_usable_and_stays_so_in_normal_form(name: str) -> None:
+def test_an_accepted_name_is_valid_and_in_normal_form(name: str) -> None:
     if describe_new_name_fault(name) is None:
         assert is_valid_name(name)
         assert unicodedata.normalize("NFKC", name) == name
 
 
-def test_a_fault_says_what_to_do() -> None:
+def test_a_name_fault_says_how_to_correct_the_name() -> None:
     assert describe_letter_fault("s\u0435cret") == "it mixes letters of Cyrillic and Latin; use letters of one script"
     assert describe_letter_fault("lo\u0261") == "U+0261 is not a letter of a script in common use; replace the letter"

@@ -73,7 +73,7 @@ def said(adapter: TypeAdapter[Any], form: object) -> list[tuple[str, str]]:
         (7, [("", "the value must be an object with named fields")]),
     ],
 )
-def test_a_fault_is_told_where_the_caller_wrote_it(form: object, expected: list[tuple[str, str]]) -> None:
+def test_a_fault_is_reported_at_the_place_that_the_caller_wrote(form: object, expected: list[tuple[str, str]]) -> None:
     assert said(FORM, form) == expected
 
 
@@ -89,18 +89,18 @@ def test_a_fault_is_told_where_the_caller_wrote_it(form: object, expected: list[
         ([{}], [("0", "the field 'kind' is missing; add it")]),
     ],
 )
-def test_a_tag_that_is_also_a_field_is_no_place(form: object, expected: list[tuple[str, str]]) -> None:
+def test_a_union_tag_is_not_part_of_the_place_of_a_fault(form: object, expected: list[tuple[str, str]]) -> None:
     assert said(STEPS, form) == expected
 
 
-def test_a_fault_of_a_form_as_json_is_told_at_the_same_place() -> None:
+def test_a_fault_of_a_json_form_is_reported_at_the_same_place() -> None:
     with pytest.raises(ValidationError) as raised:
         FORM.validate_json(b'{"either": {"a": [7]}}')
 
     assert first_fault(raised.value.errors(), {"either": {"a": [7]}}).at == "either.a"
 
 
-def test_json_that_cannot_be_read_is_a_fault_of_the_whole() -> None:
+def test_unreadable_json_is_a_fault_of_the_whole_form() -> None:
     with pytest.raises(ValidationError) as raised:
         FORM.validate_json(b"{")
 
@@ -116,14 +116,14 @@ def test_the_place_in_a_parameter_is_its_name_and_the_number_of_the_entry(part: 
     assert first_fault([error], None).at == f"{part}.limit.3"
 
 
-def test_a_body_without_its_content_type_is_told_to_have_one() -> None:
+def test_a_body_without_a_content_type_is_answered_with_the_one_to_send() -> None:
     error = {"type": "model_attributes_type", "loc": ("body",), "input": b"{}"}
 
     assert "Content-Type: application/json" in first_fault([error], b"{}").sentence
 
 
 @pytest.mark.parametrize("kind", get_args(ErrorType))
-def test_no_type_of_error_tells_of_types_of_the_program(kind: str) -> None:
+def test_no_error_type_shows_types_of_the_implementation(kind: str) -> None:
     error = {"type": kind, "loc": ("body", "dict[str,int]", "a", "int"), "input": 1, "msg": "Input", "ctx": {}}
 
     found = first_fault([error], {"a": 1})
@@ -132,11 +132,11 @@ def test_no_type_of_error_tells_of_types_of_the_program(kind: str) -> None:
     assert not INTERNAL.search(f"{found.at} {found.sentence}")
 
 
-def test_every_sentence_is_for_a_type_of_error_that_there_is() -> None:
+def test_every_sentence_belongs_to_an_existing_error_type() -> None:
     assert set(get_args(ErrorType)) >= SENTENCES.keys()
 
 
-def test_a_form_of_very_many_faults_tells_the_first_ones() -> None:
+def test_a_form_with_many_faults_reports_the_first_ones() -> None:
     form = {f"field{number}": 0 for number in range(20_000)}
 
     assert [at for at, _ in said(FORM, form)] == [f"field{number}" for number in range(MOST)]

@@ -104,7 +104,7 @@ def state(batches: Sequence[Sequence[Change]]) -> Snapshot:
 @pytest.mark.timeout(600)
 @several
 @given(model_sets(), histories(), st.sampled_from(TIMES))
-def test_what_would_follow_is_what_differs_when_everything_is_asked(
+def test_the_impact_equals_the_difference_of_all_decisions(
     models: Mapping[str, Model], batches: list[list[Change]], now: float
 ) -> None:
     facts, changes = state(batches[:-1]), batches[-1]
@@ -116,7 +116,7 @@ def test_what_would_follow_is_what_differs_when_everything_is_asked(
 @pytest.mark.timeout(600)
 @several
 @given(model_sets(), histories(), st.sampled_from(TIMES), st.sampled_from(("engine", "reference")))
-def test_asking_who_may_finds_what_asking_about_each_finds(
+def test_comparing_by_lists_finds_the_same_as_comparing_each_decision(
     models: Mapping[str, Model], batches: list[list[Change]], now: float, which: str
 ) -> None:
     facts, changes = state(batches[:-1]), batches[-1]
@@ -126,7 +126,7 @@ def test_asking_who_may_finds_what_asking_about_each_finds(
     assert compare(*sides, (impact.WHOLE_SCOPE,), few=0) == compare(*sides, (impact.WHOLE_SCOPE,), few=1000)
 
 
-def test_every_change_says_what_it_can_concern() -> None:
+def test_every_type_of_change_has_a_scope() -> None:
     assert impact._SCOPES.keys() == set(get_args(Change))
 
 
@@ -145,7 +145,7 @@ class Counting:
         return Counting(self.models, facts, self.asked)
 
 
-def test_nobody_and_nothing_else_is_asked_about() -> None:
+def test_a_what_if_checks_only_affected_principals_and_resources() -> None:
     answers = Counting(MODELS, snapshot())
 
     what_if(answers, (assigned(MEMBER, "editor", FLIGHTS),), NOW)  # type: ignore[arg-type]
@@ -166,7 +166,7 @@ def on(consequences: Impact, who: PrincipalId, place: ResourceId) -> SubjectImpa
 
 
 class TestWhatSomebodyGains:
-    def test_is_said_in_actions_and_by_the_roles_before_and_after(self) -> None:
+    def test_a_gain_lists_actions_and_the_roles_before_and_after(self) -> None:
         facts = snapshot(assigned(MEMBER, "viewer", FLIGHTS))
 
         found = on(foreseen(facts, assigned(MEMBER, "editor", FLIGHTS)), MEMBER, FLIGHTS)
@@ -176,13 +176,13 @@ class TestWhatSomebodyGains:
         assert Ability("table.insert") in found.gained
         assert Ability("table.select") not in found.gained
 
-    def test_may_be_what_they_can_assign(self) -> None:
+    def test_a_gain_includes_the_roles_that_a_user_may_assign(self) -> None:
         found = on(foreseen(snapshot(), assigned(MEMBER, "manager", FLIGHTS)), MEMBER, FLIGHTS)
 
         assert Ability("assignment.add", "editor") in found.gained
         assert Ability("assignment.add", "manager") not in found.gained
 
-    def test_comes_through_a_group_too(self) -> None:
+    def test_a_gain_through_a_group_is_found(self) -> None:
         facts = snapshot(assigned(CREW, "viewer", RAW))
 
         found = foreseen(facts, MemberAdded(CREW, OTHER))
@@ -198,12 +198,12 @@ class TestWhatSomebodyGains:
             DELAYS,
         }
 
-    def test_is_nothing_where_nothing_changes(self) -> None:
+    def test_an_assignment_without_effect_has_no_impact(self) -> None:
         facts = snapshot(assigned(MEMBER, "manager", RAW))
 
         assert foreseen(facts, assigned(MEMBER, "viewer", FLIGHTS)) == Impact((), ())
 
-    def test_is_lost_again_when_it_is_taken_back(self) -> None:
+    def test_a_revoke_loses_exactly_what_the_assignment_gained(self) -> None:
         change = assigned(MEMBER, "editor", RAW)
         gained = {replace(flip, allowed=False) for flip in foreseen(snapshot(), change).flips()}
 
@@ -213,7 +213,7 @@ class TestWhatSomebodyGains:
 
 
 class TestAPipeline:
-    def test_breaks_when_its_run_as_principal_loses_what_it_declares(self) -> None:
+    def test_a_pipeline_breaks_when_its_run_as_principal_loses_a_declared_right(self) -> None:
         facts = snapshot(assigned(OTHER, "editor", RAW), RunAsSet(DELAYS, OTHER))
 
         [effect] = foreseen(facts, RoleRevoked(OTHER, "editor", RAW), assigned(OTHER, "editor", PLANES)).pipelines
@@ -223,12 +223,12 @@ class TestAPipeline:
         assert DecisionChange(OTHER, Ability("table.select"), FLIGHTS, allowed=False) in effect.lost
         assert {flip.resource for flip in effect.lost} == {FLIGHTS, RAW}
 
-    def test_does_not_break_when_somebody_else_loses_it(self) -> None:
+    def test_a_pipeline_does_not_break_when_another_user_loses_a_right(self) -> None:
         facts = snapshot(assigned(OTHER, "editor", RAW))
 
         assert foreseen(facts, RoleRevoked(OTHER, "editor", RAW)).pipelines == ()
 
-    def test_without_a_run_as_principal_breaks_for_whoever_could_use_it(self) -> None:
+    def test_a_pipeline_without_a_run_as_principal_breaks_for_its_former_users(self) -> None:
         query = ResourceCreated(ResourceId("q"), "query", ResourceId("project"), "q", None, {"inputs": edges(SALARIES)})
         facts = snapshot(query, assigned(OTHER, "viewer", SALARIES))
 
@@ -237,17 +237,17 @@ class TestAPipeline:
         assert (effect.pipeline, effect.run_as, effect.breaks) == (query.resource, None, True)
         assert DecisionChange(OTHER, Ability("query.describe"), query.resource, allowed=False) in effect.lost
 
-    def test_breaks_when_what_it_touches_goes(self) -> None:
+    def test_a_pipeline_breaks_when_a_declared_table_is_deleted(self) -> None:
         effects = foreseen(snapshot(), ResourceDeleted(FLIGHTS)).pipelines
 
         assert {effect.pipeline for effect in effects if effect.breaks} == {LOAD, DELAYS}
 
-    def test_breaks_when_its_run_as_principal_leaves(self) -> None:
+    def test_a_pipeline_breaks_when_its_run_as_principal_is_removed(self) -> None:
         effects = foreseen(snapshot(), PrincipalRemoved(ADMIN)).pipelines
 
         assert {effect.pipeline for effect in effects if effect.breaks} == {LOAD, DELAYS}
 
-    def test_breaks_when_it_is_to_touch_what_its_run_as_principal_may_not(self) -> None:
+    def test_a_pipeline_breaks_when_it_declares_a_table_denied_to_its_run_as_principal(self) -> None:
         facts = snapshot(assigned(OTHER, "editor", RAW), RunAsSet(DELAYS, OTHER))
         wider = {**facts.resources[DELAYS].relations, "inputs": edges(FLIGHTS, SALARIES)}
 
@@ -255,7 +255,7 @@ class TestAPipeline:
 
         assert [{flip.resource for flip in effect.lost} for effect in effects if effect.breaks] == [{SALARIES}]
 
-    def test_opens_when_a_stream_that_closed_it_is_switched_off(self) -> None:
+    def test_a_pipeline_opens_when_the_stream_that_closed_it_is_disabled(self) -> None:
         facts = snapshot(assigned(MEMBER, "viewer", PLANES))
         off = {**facts.resources[LOAD].relations, "outputs": (Edge(FLIGHTS, enabled=False), *edges(PLANES))}
 
@@ -265,12 +265,12 @@ class TestAPipeline:
         assert not effect.breaks
         assert DecisionChange(MEMBER, Ability("source.describe"), LOAD, allowed=True) in effect.gained
 
-    def test_is_left_alone_by_a_change_that_decides_nothing(self) -> None:
+    def test_a_change_that_decides_nothing_has_no_impact_on_pipelines(self) -> None:
         assert foreseen(snapshot(), AttributesSet(FLIGHTS, {"color": ("red",)})) == Impact((), ())
 
 
 class TestTheDifference:
-    def test_of_two_revisions_is_what_followed_from_the_changes_between(self) -> None:
+    def test_the_difference_of_two_revisions_is_the_impact_of_the_changes_between_them(self) -> None:
         facts, changes = snapshot(assigned(MEMBER, "viewer", RAW)), (assigned(MEMBER, "editor", FLIGHTS),)
         later = Engine(MODELS, fold(facts, changes, 2))
 
@@ -278,7 +278,7 @@ class TestTheDifference:
 
         assert found == foreseen(facts, *changes)
 
-    def test_of_two_models_is_what_they_decide_otherwise(self) -> None:
+    def test_the_difference_of_two_models_is_the_set_of_changed_decisions(self) -> None:
         facts = snapshot(assigned(MEMBER, "viewer", RAW))
         viewer = replace(NEKT.roles["viewer"], actions=NEKT.roles["viewer"].actions - {"volume.read"})
         stricter = {NEKT.name: replace(NEKT, roles={**NEKT.roles, "viewer": viewer})}
@@ -289,7 +289,7 @@ class TestTheDifference:
             DecisionChange(MEMBER, Ability("volume.read"), ResourceId("files"), allowed=False)
         }
 
-    def test_of_two_times_is_what_has_ended_between_them(self) -> None:
+    def test_the_difference_of_two_times_shows_the_assignments_that_ended_between_them(self) -> None:
         answers = Engine(MODELS, snapshot(assigned(MEMBER, "viewer", SALARIES, ends=NOW + 5)))
 
         found = difference(EvaluatedSide(answers, NOW), EvaluatedSide(answers, NOW + 5))

@@ -41,7 +41,7 @@ def _after(history: list[list[Change]]) -> Snapshot:
 
 @many
 @given(model_sets(), histories(), st.lists(questions(), min_size=1, max_size=8), st.sampled_from(NOW))
-def test_it_decides_as_the_reference_does(
+def test_the_engine_decides_as_the_reference_does(
     models: Models, history: list[list[Change]], asked: list[Question], now: float
 ) -> None:
     facts = _after(history)
@@ -54,7 +54,7 @@ def test_it_decides_as_the_reference_does(
 
 @many
 @given(model_sets(), histories(), callers(), st.sampled_from(NOW))
-def test_which_resources_are_those_that_the_reference_allows(
+def test_listed_resources_are_those_that_the_reference_allows(
     models: Models, history: list[list[Change]], caller: Caller, now: float
 ) -> None:
     facts = _after(history)
@@ -69,7 +69,9 @@ def test_which_resources_are_those_that_the_reference_allows(
 
 @many
 @given(model_sets(), histories(), st.sampled_from(NOW))
-def test_who_can_are_those_whom_the_reference_allows(models: Models, history: list[list[Change]], now: float) -> None:
+def test_listed_principals_are_those_that_the_reference_allows(
+    models: Models, history: list[list[Change]], now: float
+) -> None:
     facts = _after(history)
     engine = Engine(models, facts)
 
@@ -82,7 +84,7 @@ def test_who_can_are_those_whom_the_reference_allows(models: Models, history: li
 
 @many
 @given(model_sets(), histories(), callers(), st.sampled_from(NOW))
-def test_what_is_discoverable_is_what_the_reference_says(
+def test_discoverable_resources_are_those_of_the_reference(
     models: Models, history: list[list[Change]], caller: Caller, now: float
 ) -> None:
     facts = _after(history)
@@ -99,7 +101,7 @@ def test_what_is_discoverable_is_what_the_reference_says(
     st.lists(questions(), max_size=4),
     st.lists(st.sampled_from(NOW), min_size=7, max_size=7),
 )
-def test_it_advances_to_what_a_fresh_one_says(
+def test_an_advanced_engine_answers_as_a_fresh_one(
     models: Models, history: list[list[Change]], asked: list[Question], times: list[float]
 ) -> None:
     _advances(models, history, asked, times)
@@ -107,7 +109,7 @@ def test_it_advances_to_what_a_fresh_one_says(
 
 @many
 @given(histories(15), st.lists(questions(), max_size=4), st.lists(st.sampled_from(NOW), min_size=16, max_size=16))
-def test_it_advances_where_every_change_shows(
+def test_an_advanced_engine_answers_as_a_fresh_one_under_a_dense_model(
     history: list[list[Change]], asked: list[Question], times: list[float]
 ) -> None:
     _advances(DENSE, history, asked, times)
@@ -115,7 +117,7 @@ def test_it_advances_where_every_change_shows(
 
 @many
 @given(model_sets(), histories(), st.sampled_from(NOW))
-def test_a_suspended_organization_allows_nothing_and_a_resumed_one_what_it_did(
+def test_a_suspended_organization_allows_nothing_until_it_is_resumed(
     models: Models, history: list[list[Change]], now: float
 ) -> None:
     facts = _after(history)
@@ -149,7 +151,7 @@ def test_a_suspended_organization_allows_nothing_and_a_resumed_one_what_it_did(
     asked=st.lists(questions(), max_size=8),
     times=st.lists(st.sampled_from(NOW)),
 )
-def test_it_advances_over_many_more_histories(
+def test_an_advanced_engine_answers_as_a_fresh_one_over_many_histories(
     _piece: int, models: Models, history: list[list[Change]], asked: list[Question], times: list[float]
 ) -> None:
     _advances(models, history, asked, [*times, *NOW * 3])

@@ -46,7 +46,7 @@ class TestAConditionOnWhichItRestsWhatSomebodyHolds:
     )
 
     @pytest.mark.parametrize("where", ["spread", "role", "custom role"])
-    def test_may_be_any(self, where: str) -> None:
+    def test_a_condition_on_held_roles_is_decided_as_by_the_reference(self, where: str) -> None:
         home, author = DENSE[HOME], (Condition("named", "author"),)
         spread = (PropagationRule(frozenset(("r0",)), frozenset(("organization",)), when=author),)
         role: Role = replace(home.roles["r0"], when=author)
@@ -68,17 +68,17 @@ class TestAConditionOnWhichItRestsWhatSomebodyHolds:
 
 
 class TestWhatIsTakenOver:
-    def test_is_all_of_it_after_what_is_looked_at_when_a_question_is_asked(self) -> None:
+    def test_a_change_that_only_questions_read_invalidates_nothing(self) -> None:
         for change in (c.RunStarted, c.RunEnded, c.RunAsSet, c.AccessApproved, c.ChangeDecided, c.RequestFiled):
             touched = Invalidation(compile_models(DENSE), BEGUN, BEGUN, [_of(change)])
             assert not touched.everything, change
             assert not touched.people | touched.places | touched.positions, change
 
-    def test_is_nothing_after_what_holds_for_all_resources(self) -> None:
+    def test_a_change_that_holds_for_all_resources_invalidates_everything(self) -> None:
         for change in (c.SettingChanged, c.GovernedBy, c.CustomRoleDefined, c.CustomRoleDeleted, c.OrganizationCreated):
             assert Invalidation(compile_models(DENSE), BEGUN, BEGUN, [_of(change)]).everything, change
 
-    def test_is_known_of_every_kind_of_change(self) -> None:
+    def test_every_type_of_change_has_an_invalidation(self) -> None:
         unknown = {
             kind
             for kind in get_args(c.Change)
@@ -87,7 +87,7 @@ class TestWhatIsTakenOver:
         whole = {c.SettingChanged, c.GovernedBy, c.CustomRoleDefined, c.CustomRoleDeleted, c.OrganizationCreated}
         assert unknown == whole
 
-    def test_is_nobodys_holdings_after_a_change_for_very_many(self) -> None:
+    def test_a_change_for_many_principals_invalidates_all_holdings(self) -> None:
         crowd = [PrincipalId(f"p{number}") for number in range(1_500)]
         joined = [
             change for who in crowd for change in (c.PrincipalAdded(who, "user"), c.MemberAdded(GroupId("g"), who))
@@ -104,7 +104,7 @@ class TestWhatIsTakenOver:
         assert not engine.check(question, 0.0).allowed
         assert engine.advance([given], fold(facts, [given], 2)).check(question, 0.0).allowed
 
-    def test_is_somebody_elses_holdings(self) -> None:
+    def test_an_assignment_invalidates_the_holdings_of_its_subject_only(self) -> None:
         given = _assigned(AUTHOR, "r0", DATABASE)
         touched = Invalidation(compile_models(DENSE), BEGUN, fold(BEGUN, [given], 1), [given])
 
@@ -114,7 +114,7 @@ class TestWhatIsTakenOver:
 
 
 class TestAnEngine:
-    def test_of_no_facts_allows_nothing(self) -> None:
+    def test_an_engine_without_facts_allows_nothing(self) -> None:
         engine = Engine(DENSE, Snapshot())
 
         assert not engine.check(Question(Caller(AUTHOR), "table.see", TABLE), 0.0).allowed
@@ -122,7 +122,7 @@ class TestAnEngine:
         assert engine.list_principals("table.see", TABLE, 0.0) == frozenset()
         assert not engine.is_discoverable(Caller(AUTHOR), TABLE, 0.0)
 
-    def test_says_what_it_decided_and_under_what(self) -> None:
+    def test_an_engine_returns_the_question_model_and_revision_of_a_decision(self) -> None:
         question = Question(Caller(AUTHOR, TokenId("none")), "table.see", TABLE)
 
         assert Engine(DENSE, BEGUN).check(question, 0.0) == (False, BEGUN.revision, "home 1", question, (), None)

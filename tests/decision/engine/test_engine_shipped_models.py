@@ -35,7 +35,9 @@ def _assignable(*models: Model) -> tuple[str, ...]:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(st.data(), st.sampled_from(NOW))
-def test_it_answers_as_the_reference_does(home: Model, data: st.DataObject, now: float) -> None:
+def test_the_engine_answers_as_the_reference_does_under_shipped_models(
+    home: Model, data: st.DataObject, now: float
+) -> None:
     models = {HOME: replace(home, name=HOME), OTHER: replace(DATAMESH, name=OTHER)}
     tree = [GovernedBy(ROOT, OTHER, "")]
     history: list[list[Change]] = data.draw(histories(2, _assignable(home, home, DATAMESH), PERMISSIONS))

@@ -64,24 +64,24 @@ def pairs(fix: Fix) -> set[tuple[str, ResourceId]]:
 
 
 class TestTheSmallestFix:
-    def test_is_on_the_table_and_not_on_its_layer(self) -> None:
+    def test_the_smallest_fix_is_on_the_table_and_not_on_its_layer(self) -> None:
         assert fixes("table.insert", FLIGHTS, ("viewer", RAW)) == [{("editor", FLIGHTS)}]
 
-    def test_of_a_pipeline_is_on_everything_it_touches(self) -> None:
+    def test_the_smallest_fix_of_a_pipeline_is_on_every_declared_table(self) -> None:
         assert fixes("query.trigger", DELAYS, ("viewer", RAW)) == [{("editor", FLIGHTS), ("editor", PLANES)}]
 
-    def test_leaves_out_what_is_held(self) -> None:
+    def test_the_smallest_fix_omits_roles_that_the_caller_holds(self) -> None:
         held = ("viewer", RAW), ("editor", FLIGHTS)
 
         assert fixes("query.trigger", DELAYS, *held) == [{("editor", PLANES)}]
 
-    def test_is_not_told_to_who_may_not_know(self) -> None:
+    def test_a_caller_that_may_not_see_the_resource_gets_no_fix(self) -> None:
         assert fixes("table.select", SALARIES) == []
 
-    def test_is_told_to_who_sees_only_the_layer(self) -> None:
+    def test_a_caller_that_only_sees_the_layer_gets_a_fix(self) -> None:
         assert fixes("database.create_table", SECRET, ("viewer", SALARIES)) == [{("editor", SECRET)}]
 
-    def test_begins_with_the_role_that_the_others_stand_on(self) -> None:
+    def test_the_smallest_fix_begins_with_the_role_that_the_others_depend_on(self) -> None:
         question = Question(Caller(STRANGER), "table.select", FLIGHTS)
 
         [fix] = smallest_fixes(MODELS, snapshot(), question, NOW)
@@ -89,14 +89,14 @@ class TestTheSmallestFix:
         assert [(each.role, each.resource) for each in fix.assignments] == [("member", ROOT), ("viewer", FLIGHTS)]
         assert all(each.approvers == (ADMIN, OWNER) for each in fix.assignments)
 
-    def test_is_only_what_others_stand_on_where_they_are_held_already(self) -> None:
+    def test_the_smallest_fix_is_the_membership_alone_if_the_other_role_is_held(self) -> None:
         facts = snapshot(assigned(STRANGER, "viewer", FLIGHTS))
 
         [fix] = smallest_fixes(MODELS, facts, Question(Caller(STRANGER), "table.select", FLIGHTS), NOW)
 
         assert pairs(fix) == {("member", ROOT)}
 
-    def test_covers_what_the_question_names_too(self) -> None:
+    def test_the_smallest_fix_covers_the_resources_that_the_question_names(self) -> None:
         facts = snapshot(assigned(MEMBER, "viewer", RAW), assigned(MEMBER, "viewer", SECRET))
         on = {"inputs": (FLIGHTS, SALARIES), "output_layers": (RAW,)}
         question = Question(Caller(MEMBER), "project.create_query", ResourceId("project"), on)
@@ -106,14 +106,14 @@ class TestTheSmallestFix:
         # The role on the layer is the one that also covers its table.
         assert pairs(fix) == {("editor", RAW), ("editor", SALARIES)}
 
-    def test_of_an_assignment_is_for_whom_it_is_meant_if_they_are_not_in_the_organization(self) -> None:
+    def test_the_fix_of_an_assignment_to_a_stranger_makes_the_stranger_a_member(self) -> None:
         question = Question(Caller(ADMIN), "assignment.add", FLIGHTS, role="viewer", subject=STRANGER)
 
         [fix] = explain(MODELS, snapshot(), question, NOW).fixes
 
         assert (fix.subject, pairs(fix)) == (STRANGER, {("member", ROOT)})
 
-    def test_of_an_assignment_is_what_lets_one_assign(self) -> None:
+    def test_the_fix_of_an_assignment_is_a_role_that_may_assign(self) -> None:
         facts = snapshot(assigned(MEMBER, "viewer", FLIGHTS))
         question = Question(Caller(MEMBER), "assignment.add", FLIGHTS, role="viewer", subject=OTHER)
 
@@ -121,20 +121,20 @@ class TestTheSmallestFix:
 
         assert pairs(fix) == {("manager", FLIGHTS)}
 
-    def test_is_none_for_what_is_allowed(self) -> None:
+    def test_an_allowed_question_has_no_fix(self) -> None:
         facts = snapshot(assigned(MEMBER, "viewer", FLIGHTS))
 
         assert smallest_fixes(MODELS, facts, Question(Caller(MEMBER), "table.select", FLIGHTS), NOW) == ()
 
     @pytest.mark.parametrize(("action", "code"), [("group.delete", "condition"), ("group.unheard", "unknown-action")])
-    def test_is_none_where_no_assignment_helps(self, action: str, code: str) -> None:
+    def test_a_deny_that_no_assignment_changes_has_no_fix(self, action: str, code: str) -> None:
         found = explain(MODELS, snapshot(), Question(Caller(OWNER), action, ResourceId("All")), NOW)
 
         assert found.fixes == ()
         assert found.decision.missing is not None
         assert found.decision.missing.code == code
 
-    def test_is_none_for_a_token_that_is_narrowed(self) -> None:
+    def test_a_deny_of_a_narrowed_token_has_no_fix(self) -> None:
         token = TokenIssued(TokenId("t"), MEMBER, None, (PLANES,))
         facts = snapshot(token, assigned(MEMBER, "viewer", RAW))
 
@@ -142,7 +142,7 @@ class TestTheSmallestFix:
 
 
 class TestAnAllow:
-    def test_names_every_way_that_leads_to_it(self) -> None:
+    def test_an_allow_names_every_path_that_leads_to_it(self) -> None:
         grants = (assigned(CREW, "viewer", RAW), assigned(MEMBER, "viewer", FLIGHTS))
         facts = snapshot(MemberAdded(CREW, MEMBER), *grants)
 
@@ -150,14 +150,14 @@ class TestAnAllow:
 
         assert set(paths) == {GrantPath("viewer", CREW, "viewer", RAW), GrantPath("viewer", MEMBER, "viewer", FLIGHTS)}
 
-    def test_of_a_pipeline_names_each_of_the_weakest(self) -> None:
+    def test_an_allow_of_a_pipeline_names_each_of_the_weakest_tables(self) -> None:
         facts = snapshot(assigned(MEMBER, "viewer", RAW))
 
         paths = explain(MODELS, facts, Question(Caller(MEMBER), "query.describe", DELAYS), NOW).decision.paths
 
         assert {path.weakest for path in paths} == {FLIGHTS, PLANES}
 
-    def test_of_a_pipeline_names_no_stronger_one(self) -> None:
+    def test_an_allow_of_a_pipeline_names_no_stronger_table(self) -> None:
         facts = snapshot(assigned(MEMBER, "viewer", RAW), assigned(MEMBER, "editor", FLIGHTS))
 
         paths = explain(MODELS, facts, Question(Caller(MEMBER), "query.describe", DELAYS), NOW).decision.paths
@@ -166,13 +166,13 @@ class TestAnAllow:
 
 
 class TestToSomebodyWhoMayNotKnow:
-    def test_it_says_what_it_says_of_what_does_not_exist(self) -> None:
+    def test_a_hidden_resource_is_explained_like_a_missing_one(self) -> None:
         hidden = explain(MODELS, snapshot(), Question(Caller(MEMBER), "table.select", SALARIES), NOW)
 
         assert hidden.decision.missing == DenyReason("no-resource", SALARIES)
         assert not hidden.discoverable
 
-    def test_it_gives_the_reason_where_everybody_knows_the_place(self) -> None:
+    def test_a_deny_on_a_publicly_known_resource_gives_the_reason_without_a_fix(self) -> None:
         for place, action in (
             (ROOT, "organization.see_settings"),
             (ResourceId("project"), "project.create_connection"),
@@ -222,7 +222,7 @@ class TestUnderOnehouse:
         role(ANN, "admin", "p", "onehouse"),
     )
 
-    def test_who_is_not_in_the_project_needs_a_role_on_it_besides(self) -> None:
+    def test_a_user_outside_the_project_needs_a_role_on_it_first(self) -> None:
         facts = organization("onehouse", *self.THINGS)
         question = Question(Caller(BEN), "table.select", ResourceId("t"))
 
@@ -230,14 +230,14 @@ class TestUnderOnehouse:
 
         assert [(each.role, each.resource) for each in fix.assignments] == [("member", "p"), ("SELECT", "t")]
 
-    def test_a_role_that_sleeps_for_want_of_one_on_the_project_is_only_woken(self) -> None:
+    def test_a_held_role_without_project_membership_needs_only_the_membership(self) -> None:
         facts = organization("onehouse", *self.THINGS, role(BEN, "SELECT", "d", "onehouse"))
 
         [fix] = smallest_fixes(self.MODELS, facts, Question(Caller(BEN), "table.select", ResourceId("t")), NOW)
 
         assert pairs(fix) == {("member", "p")}
 
-    def test_each_place_gets_the_role_that_is_needed_there(self) -> None:
+    def test_each_resource_of_a_fix_gets_the_role_that_is_needed_there(self) -> None:
         grants = (role(BEN, "member", "p", "onehouse"), role(BEN, "DESCRIBE", "l", "onehouse"))
         facts = organization("onehouse", *self.THINGS, *grants, role(BEN, "viewer", "c", "onehouse"))
         given = {"kind": ("compaction",)}
@@ -247,7 +247,7 @@ class TestUnderOnehouse:
 
         assert pairs(fix) == {("ALTER", "t"), ("user", "c")}
 
-    def test_privileges_that_reach_the_row_are_told_apart_by_what_else_they_give(self) -> None:
+    def test_the_smallest_fix_is_the_privilege_that_gives_the_least_besides(self) -> None:
         facts = organization(
             "onehouse", *self.THINGS, role(BEN, "member", "p", "onehouse"), role(BEN, "DESCRIBE", "t", "onehouse")
         )
@@ -256,7 +256,7 @@ class TestUnderOnehouse:
 
         assert pairs(fix) == {("SELECT", "t")}
 
-    def test_a_grant_to_a_group_takes_a_right_on_the_group_too(self) -> None:
+    def test_a_grant_to_a_group_requires_a_right_on_the_group(self) -> None:
         crew = GroupId("crew")
         grants = (role(BEN, "member", "p", "onehouse"), role(BEN, "manager", "c", "onehouse"))
         in_project = role(crew, "member", "p", "onehouse")
@@ -282,7 +282,7 @@ class TestUnderDataMeshManager:
         role(CAT, "owner", "team", "datamesh"),
     )
 
-    def test_it_is_a_role_in_the_team_that_owns_the_thing(self) -> None:
+    def test_the_smallest_fix_is_a_role_in_the_team_that_owns_the_resource(self) -> None:
         facts = organization("datamesh", *self.THINGS)
 
         [fix] = told(self.MODELS, facts, BEN, "data_product.edit", "product").fixes
@@ -290,7 +290,7 @@ class TestUnderDataMeshManager:
         assert pairs(fix) == {("editor", "team")}
         assert fix.assignments[0].approvers == (ANN, CAT)
 
-    def test_a_custom_role_can_be_the_smallest(self) -> None:
+    def test_a_custom_role_can_be_the_smallest_fix(self) -> None:
         custom = (
             CustomRoleDefined("scribe", ("RESOURCES_EDIT",)),
             SettingChanged(ORG, "role_mode", "custom"),
@@ -302,7 +302,7 @@ class TestUnderDataMeshManager:
 
         assert pairs(fix) == {("scribe", "team")}
 
-    def test_an_access_that_is_decided_already_is_not_approved_by_any_role(self) -> None:
+    def test_no_role_approves_an_access_that_is_already_decided(self) -> None:
         filed = AccessRequested(ResourceId("access"), ResourceId("port"), BEN, BEN)
         facts = organization("datamesh", *self.THINGS, filed)
         approved = fold(facts, (AccessApproved(filed.access, NOW, None),), 2)
@@ -314,7 +314,7 @@ class TestUnderDataMeshManager:
 class TestUnderY42:
     MODELS = {"y42": shipped("y42")}  # noqa: RUF012 (a model in force, not a default)
 
-    def test_it_is_on_the_asset_and_not_on_its_space(self) -> None:
+    def test_the_smallest_fix_is_on_the_asset_and_not_on_its_space(self) -> None:
         things = (
             made("space", "project", "org"),
             made("m", "module", "space"),

@@ -116,7 +116,7 @@ GENERATED = given(
 @pytest.mark.timeout(600)
 @several
 @GENERATED
-def test_every_fix_works_and_less_of_it_does_not_and_exactly_those_are_named_who_could_make_it(
+def test_every_fix_is_sufficient_minimal_and_names_exactly_its_approvers(
     models: Mapping[str, Model], batches: list[list[Change]], several_questions: list[Question], now: float
 ) -> None:
     answers = Reference(models, state(batches, models))
@@ -134,7 +134,7 @@ def test_every_fix_works_and_less_of_it_does_not_and_exactly_those_are_named_who
 @pytest.mark.timeout(600)
 @several
 @GENERATED
-def test_where_one_assignment_would_do_there_is_a_fix_that_is_no_stronger(
+def test_the_weakest_fix_is_no_stronger_than_any_single_sufficient_assignment(
     models: Mapping[str, Model], batches: list[list[Change]], several_questions: list[Question], now: float
 ) -> None:
     # What comes up from below, and what somebody gets by joining a team, is no fix: it would give more than is asked for.
@@ -155,7 +155,7 @@ def test_where_one_assignment_would_do_there_is_a_fix_that_is_no_stronger(
 
 @several
 @GENERATED
-def test_of_what_is_hidden_nothing_more_is_said_than_of_what_is_missing(
+def test_a_hidden_resource_is_explained_exactly_like_a_missing_one(
     models: Mapping[str, Model], batches: list[list[Change]], several_questions: list[Question], now: float
 ) -> None:
     facts = state(batches, models)

@@ -9,7 +9,7 @@ from headgate.endpoints.api import openapi
 from tests.endpoints.http.asgi_client import ask
 
 
-def test_the_document_is_made_once_and_outside_of_the_event_loop() -> None:
+def test_the_openapi_document_is_built_once_and_outside_the_event_loop() -> None:
     app, makers = FastAPI(openapi_url=None), list[threading.Thread]()
     made = app.openapi
 

@@ -48,7 +48,7 @@ class NoSpark:
         raise NotImplementedError
 
 
-class World:
+class AuthHarness:
     """The endpoints, and what is behind them; `now` is the time, which stands until it is set."""
 
     def __init__(self, **settings: Any) -> None:
@@ -118,7 +118,7 @@ class Front:
 
     def __init__(self) -> None:
         self.url = ""
-        self.world: World | None = None
+        self.world: AuthHarness | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -126,7 +126,7 @@ class Front:
             await self.world.app(scope, receive, send)
 
     @contextmanager
-    def serving(self, world: World) -> Iterator[httpx.Client]:
+    def serving(self, world: AuthHarness) -> Iterator[httpx.Client]:
         """Serve the endpoints of a world, and give a client of them."""
         self.world, world.url = world, self.url
         with httpx.Client(base_url=self.url, trust_env=False, timeout=30) as http:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.endpoints.auth.auth_harness import Front, World
+from tests.endpoints.auth.auth_harness import AuthHarness, Front
 from tests.endpoints.auth.provider import Doorway, doorway
 from tests.threads import served
 
@@ -19,7 +19,7 @@ def front() -> Iterator[Front]:
 
 
 @pytest.fixture
-def http(front: Front, world: World) -> Iterator[httpx.Client]:
+def http(front: Front, world: AuthHarness) -> Iterator[httpx.Client]:
     with front.serving(world) as client:
         yield client
 

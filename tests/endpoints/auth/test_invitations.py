@@ -9,18 +9,18 @@ from headgate.control.kernel.errors import NotFoundError
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from tests.control.authentication.auth_services_harness import PASSWORD
-from tests.endpoints.auth.auth_harness import ACME, World
+from tests.endpoints.auth.auth_harness import ACME, AuthHarness
 from tests.threads import call_at_once
 
 OWN = "a password of my own"
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world() -> AuthHarness:
+    return AuthHarness()
 
 
-def invite(world: World, http: httpx.Client, role: str = "member") -> str:
+def invite(world: AuthHarness, http: httpx.Client, role: str = "member") -> str:
     """Invite somebody as ann, and log her out again."""
     world.login(http)
     answer = http.post("/api/v1/invitations", json={"role": role})
@@ -30,7 +30,7 @@ def invite(world: World, http: httpx.Client, role: str = "member") -> str:
 
 
 class TestAnInvitation:
-    def test_makes_a_newcomer_a_user_and_a_member(self, world: World, http: httpx.Client) -> None:
+    def test_an_invitation_makes_a_newcomer_a_user_and_a_member(self, world: AuthHarness, http: httpx.Client) -> None:
         secret = invite(world, http)
         shown = http.get(f"/api/v1/invitations/{secret}/accept").json()
         assert (shown["organization"], shown["role"], shown["by"]) == (ACME, "member", world.ann)
@@ -44,7 +44,7 @@ class TestAnInvitation:
         (given,) = world.acme.control.snapshot.assignments[me.json()["principal"]].values()
         assert (given.role, given.grantor) == ("member", world.ann)
 
-    def test_makes_somebody_who_is_a_user_a_member(self, world: World, http: httpx.Client) -> None:
+    def test_an_invitation_makes_an_existing_user_a_member(self, world: AuthHarness, http: httpx.Client) -> None:
         secret = invite(world, http)
         ben = world.entrance.authentication.register("ben", password=PASSWORD)
         world.login(http, "ben")
@@ -53,7 +53,7 @@ class TestAnInvitation:
         assert http.post(f"/api/v1/invitations/{secret}/accept").json()["principal"] == ben
         assert http.get("/api/v1/me").json()["principal"] == ben
 
-    def test_is_good_once(self, world: World, http: httpx.Client) -> None:
+    def test_an_invitation_can_be_accepted_once(self, world: AuthHarness, http: httpx.Client) -> None:
         secret = invite(world, http)
         new = {"login": "zoe", "password": OWN}
         assert http.post(f"/api/v1/invitations/{secret}/accept", json=new).status_code == 201
@@ -65,7 +65,7 @@ class TestAnInvitation:
             assert answer.status_code == 404
         assert {each.login for each in world.entrance.authentication.users()} == {"ann", "zoe"}
 
-    def test_is_good_for_a_time(self, world: World, http: httpx.Client) -> None:
+    def test_an_invitation_expires(self, world: AuthHarness, http: httpx.Client) -> None:
         secret = invite(world, http)
         world.now += world.settings.invitation
 
@@ -73,7 +73,9 @@ class TestAnInvitation:
         world.entrance.tidy()
         assert not world.acme.store.documents("invitation")
 
-    def test_registers_one_user_at_most(self, world: World, http: httpx.Client) -> None:
+    def test_concurrent_acceptances_of_an_invitation_register_one_user(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         secret = invite(world, http)
 
         def accept(number: int) -> int:
@@ -86,14 +88,18 @@ class TestAnInvitation:
         assert len(world.entrance.authentication.users()) == 2
 
     @pytest.mark.parametrize("secret", ["x", "hgi.i.x", "hgi..", "hgi.%00.x"])
-    def test_is_known_by_its_secret_only(self, http: httpx.Client, secret: str) -> None:
+    def test_an_invitation_with_an_invalid_secret_is_missing(self, http: httpx.Client, secret: str) -> None:
         assert http.get(f"/api/v1/invitations/{secret}/accept").status_code == 404
 
-    def test_needs_a_session_or_a_name(self, world: World, http: httpx.Client) -> None:
+    def test_accepting_an_invitation_needs_a_session_or_a_login_name(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         secret = invite(world, http)
         assert http.post(f"/api/v1/invitations/{secret}/accept").status_code == 401
 
-    def test_takes_no_name_that_is_taken(self, world: World, http: httpx.Client) -> None:
+    def test_accepting_an_invitation_with_a_taken_login_name_is_a_conflict(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         secret = invite(world, http)
         answer = http.post(f"/api/v1/invitations/{secret}/accept", json={"login": "ANN", "password": OWN})
 
@@ -101,7 +107,9 @@ class TestAnInvitation:
         assert http.get(f"/api/v1/invitations/{secret}/accept").status_code == 200
 
     @pytest.mark.parametrize("login", ["ben@acme.com", "ben\uff20acme.com"])
-    def test_lets_nobody_take_an_address_for_a_name(self, world: World, http: httpx.Client, login: str) -> None:
+    def test_a_newcomer_cannot_use_an_email_address_as_login_name(
+        self, world: AuthHarness, http: httpx.Client, login: str
+    ) -> None:
         """Or whoever adds the one whose address it is, adds somebody else."""
         secret = invite(world, http)
         answer = http.post(f"/api/v1/invitations/{secret}/accept", json={"login": login, "password": OWN})
@@ -109,14 +117,16 @@ class TestAnInvitation:
         assert answer.status_code == 422
         assert len(world.entrance.authentication.users()) == 1
 
-    def test_does_not_make_somebody_a_member_twice(self, world: World, http: httpx.Client) -> None:
+    def test_a_member_cannot_accept_an_invitation(self, world: AuthHarness, http: httpx.Client) -> None:
         secret = invite(world, http)
         world.login(http)
         assert http.post(f"/api/v1/invitations/{secret}/accept").status_code == 409
 
 
 class TestWhoInvited:
-    def test_can_still_add_somebody_when_it_is_taken(self, world: World, http: httpx.Client) -> None:
+    def test_an_invitation_is_void_once_its_inviter_may_no_longer_add_users(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         secret = invite(world, http)
         control = world.acme.control
         control.execute(AssignRole(world.member("ben"), "owner", ACME), None)
@@ -127,7 +137,7 @@ class TestWhoInvited:
         assert http.post(f"/api/v1/invitations/{secret}/accept").status_code == 404
         assert http.get("/api/v1/me").status_code == 401
 
-    def test_is_still_there(self, world: World, http: httpx.Client) -> None:
+    def test_an_invitation_is_void_once_its_inviter_is_removed(self, world: AuthHarness, http: httpx.Client) -> None:
         secret = invite(world, http)
         world.acme.control.execute(AssignRole(world.member("ben"), "owner", ACME), None)
         world.acme.control.execute(RemovePrincipal(world.ann), None)
@@ -137,7 +147,7 @@ class TestWhoInvited:
         assert http.get(f"/api/v1/invitations/{secret}/accept").status_code == 404
         assert http.post(f"/api/v1/invitations/{secret}/accept").status_code == 404
 
-    def test_is_still_there_before_a_user_is_registered(self, world: World, http: httpx.Client) -> None:
+    def test_an_invitation_of_a_removed_inviter_registers_no_user(self, world: AuthHarness, http: httpx.Client) -> None:
         secret = invite(world, http)
         world.acme.control.execute(AssignRole(world.member("ben"), "owner", ACME), None)
         world.acme.control.execute(RemovePrincipal(world.ann), None)
@@ -148,7 +158,9 @@ class TestWhoInvited:
 
         assert world.entrance.authentication.users() == before
 
-    def test_could_have_added_them(self, world: World, http: httpx.Client) -> None:
+    def test_an_inviter_cannot_offer_a_role_that_they_may_not_assign(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         world.member("ben")
         world.login(http, "ben")
 
@@ -158,7 +170,9 @@ class TestWhoInvited:
 
 
 class TestTheList:
-    def test_shows_ones_own_and_everybodys_to_who_manages_users(self, world: World, http: httpx.Client) -> None:
+    def test_invitations_are_listed_to_a_user_manager_only_and_without_secrets(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         secret = invite(world, http)
         world.member("ben")
 
@@ -171,7 +185,7 @@ class TestTheList:
         assert http.delete(f"/api/v1/invitations/{shown['id']}").status_code == 200
         assert http.get(f"/api/v1/invitations/{secret}/accept").status_code == 404
 
-    def test_holds_nothing_for_who_may_not_see_it(self, world: World, http: httpx.Client) -> None:
+    def test_a_hidden_invitation_is_answered_like_a_missing_one(self, world: AuthHarness, http: httpx.Client) -> None:
         invite(world, http)
         (id,) = world.acme.store.documents("invitation")
         world.member("ben")
@@ -182,9 +196,9 @@ class TestTheList:
         assert there.json() == nowhere.json()
 
 
-def test_a_place_is_where_users_come_into() -> None:
+def test_an_invitation_into_a_missing_resource_is_refused() -> None:
     """The organization, unless the model says otherwise; what is not there is missing."""
-    world = World()
+    world = AuthHarness()
     ann = Caller(world.ann)
     command, _ = world.entrance.invitations.draft(world.acme, ann, "member", ResourceId("nowhere"))
     with pytest.raises(NotFoundError, match="nowhere"):

@@ -9,15 +9,15 @@ from headgate.control.identity.principals import DeleteServicePrincipal
 from headgate.control.identity.tokens import RevokeToken
 from headgate.facts.ids import TokenId
 from tests.control.authentication.auth_services_harness import PASSWORD
-from tests.endpoints.auth.auth_harness import BOT, Front, World
+from tests.endpoints.auth.auth_harness import BOT, AuthHarness, Front
 
 CREDENTIALS = {"grant_type": "client_credentials", "client_id": BOT}
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 
 
 @pytest.fixture
-def world() -> World:
-    return World(codes_of_address=AttemptLimit(5, 60.0), tries_of_code=AttemptLimit(3, 60.0))
+def world() -> AuthHarness:
+    return AuthHarness(codes_of_address=AttemptLimit(5, 60.0), tries_of_code=AttemptLimit(3, 60.0))
 
 
 def fault(answer: httpx.Response) -> tuple[int, str]:
@@ -35,7 +35,9 @@ class TestAServicePrincipal:
         assert answer.status_code == 200, answer.text
         return str(answer.json()["access_token"])
 
-    def test_gets_a_short_lived_token_for_one_of_its_own(self, world: World, http: httpx.Client) -> None:
+    def test_a_service_principal_exchanges_its_token_for_an_access_token_that_expires(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         access = self.grant(http, world.bot("t"))
 
         assert me(http, access).json()["principal"] == BOT
@@ -44,30 +46,36 @@ class TestAServicePrincipal:
         world.entrance.tidy()
         assert not world.acme.store.documents("access_token")
 
-    def test_may_say_so_in_http_basic(self, world: World, http: httpx.Client) -> None:
+    def test_a_service_principal_may_authenticate_with_http_basic(self, world: AuthHarness, http: httpx.Client) -> None:
         form = {"grant_type": "client_credentials"}
         assert http.post("/oauth2/token", data=form, auth=(BOT, world.bot("t"))).status_code == 200
 
-    def test_can_do_no_more_with_it_and_not_longer(self, world: World, http: httpx.Client) -> None:
+    def test_an_access_token_ends_when_the_token_behind_it_is_revoked(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         access = self.grant(http, world.bot("t", only=("table.select",)))
 
         assert me(http, access).json()["token"] == TokenId("t")
         world.acme.control.execute(RevokeToken(TokenId("t")), None)
         assert me(http, access).status_code == 401
 
-    def test_that_is_deleted_is_nobody(self, world: World, http: httpx.Client) -> None:
+    def test_an_access_token_of_a_deleted_service_principal_is_refused(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         access = self.grant(http, world.bot("t"))
 
         world.acme.control.execute(DeleteServicePrincipal(BOT), None)
         assert me(http, access).status_code == 401
 
-    def test_cannot_renew_one_for_ever(self, world: World, http: httpx.Client) -> None:
+    def test_an_access_token_cannot_be_exchanged_for_another(self, world: AuthHarness, http: httpx.Client) -> None:
         access = self.grant(http, world.bot("t"))
 
         answer = http.post("/oauth2/token", data={**CREDENTIALS, "client_secret": access})
         assert fault(answer) == (401, "invalid_client")
 
-    def test_is_no_person(self, world: World, http: httpx.Client) -> None:
+    def test_a_user_session_cannot_be_exchanged_as_client_credentials(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         session = world.login(http)["session"]
         del http.headers["authorization"]
 
@@ -87,8 +95,8 @@ class TestAServicePrincipal:
             ({"grant_type": DEVICE, "device_code": "hgd.\x00.code"}, 400, "expired_token"),
         ],
     )
-    def test_hears_what_is_wrong_in_the_words_of_oauth(
-        self, world: World, http: httpx.Client, form: dict[str, str], status: int, word: str
+    def test_a_refused_token_request_is_answered_with_an_oauth_error_code(
+        self, world: AuthHarness, http: httpx.Client, form: dict[str, str], status: int, word: str
     ) -> None:
         world.bot("t")
         answer = http.post("/oauth2/token", data=form)
@@ -96,7 +104,9 @@ class TestAServicePrincipal:
         assert fault(answer) == (status, word)
         assert ("www-authenticate" in answer.headers) == (status == 401)
 
-    def test_proves_itself_in_one_way_and_says_each_thing_once(self, world: World, http: httpx.Client) -> None:
+    def test_a_token_request_that_is_malformed_or_repeats_itself_is_invalid(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         secret = world.bot("t")
         twice = http.post("/oauth2/token", data={**CREDENTIALS, "client_secret": secret}, auth=(BOT, secret))
         body = "grant_type=client_credentials&grant_type=client_credentials"
@@ -108,7 +118,9 @@ class TestAServicePrincipal:
         assert {fault(each) for each in (twice, doubled, as_json, *odd)} == {(400, "invalid_request")}
 
     @pytest.mark.parametrize("value", ["!", base64.b64encode(b"\xff:x").decode(), "Ym90"])
-    def test_is_not_known_by_odd_basic(self, world: World, http: httpx.Client, value: str) -> None:
+    def test_a_malformed_http_basic_credential_is_refused(
+        self, world: AuthHarness, http: httpx.Client, value: str
+    ) -> None:
         form = {"grant_type": "client_credentials"}
         answer = http.post("/oauth2/token", data=form, headers={"authorization": f"Basic {value}"})
         assert fault(answer) == (401, "invalid_client")
@@ -123,7 +135,7 @@ class TestADevice:
     def poll(self, http: httpx.Client, asked: dict[str, str]) -> httpx.Response:
         return http.post("/oauth2/token", data={"grant_type": DEVICE, "device_code": asked["device_code"]})
 
-    def test_is_logged_in_when_somebody_lets_it_in(self, world: World, http: httpx.Client) -> None:
+    def test_a_device_is_logged_in_once_a_user_allows_it(self, world: AuthHarness, http: httpx.Client) -> None:
         asked = self.ask(http)
         assert re.fullmatch(r"[B-Z]{4}-[B-Z]{4}", asked["user_code"])
         assert asked["verification_uri"] == f"{world.url}/oauth2/device"
@@ -138,7 +150,7 @@ class TestADevice:
         (session,) = (each for each in http.get("/api/v1/sessions").json() if each["how"] == "device")
         assert session["agent"] == "headgate-cli"
 
-    def test_stays_out_when_somebody_says_so(self, world: World, http: httpx.Client) -> None:
+    def test_a_device_is_denied_once_a_user_rejects_it(self, world: AuthHarness, http: httpx.Client) -> None:
         asked = self.ask(http)
         world.login(http)
 
@@ -147,7 +159,9 @@ class TestADevice:
         assert again.status_code == 404
         assert fault(self.poll(http, asked)) == (400, "access_denied")
 
-    def test_stays_out_when_who_let_it_in_is_logged_out_meanwhile(self, world: World, http: httpx.Client) -> None:
+    def test_a_device_is_denied_when_the_user_has_logged_out_since(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         asked = self.ask(http)
         world.login(http)
         http.post(f"/api/v1/devices/{asked['user_code']}", json={"allow": True})
@@ -155,7 +169,7 @@ class TestADevice:
 
         assert fault(self.poll(http, asked)) == (400, "access_denied")
 
-    def test_waits_only_so_long(self, world: World, http: httpx.Client) -> None:
+    def test_a_device_code_expires(self, world: AuthHarness, http: httpx.Client) -> None:
         asked = self.ask(http)
         world.now += world.settings.device
 
@@ -165,8 +179,8 @@ class TestADevice:
         world.entrance.tidy()
         assert not world.organizations.deployment.store.documents("device")
 
-    def test_polls_no_faster_than_it_was_told(self, front: Front) -> None:
-        world = World(device_interval=5.0)
+    def test_a_device_that_polls_too_fast_is_slowed_down(self, front: Front) -> None:
+        world = AuthHarness(device_interval=5.0)
         with front.serving(world) as http:
             asked = self.ask(http)
             assert asked["interval"] == 5
@@ -175,7 +189,7 @@ class TestADevice:
             world.now += 5.0
             assert fault(self.poll(http, asked)) == (400, "authorization_pending")
 
-    def test_is_let_in_by_its_code_and_not_by_trying_them(self, world: World, http: httpx.Client) -> None:
+    def test_a_user_that_guesses_user_codes_is_rate_limited(self, world: AuthHarness, http: httpx.Client) -> None:
         asked = self.ask(http)
         world.login(http)
         for _ in range(3):
@@ -184,19 +198,19 @@ class TestADevice:
         answer = http.post(f"/api/v1/devices/{asked['user_code']}", json={"allow": True})
         assert answer.status_code == 429
 
-    def test_cannot_ask_for_codes_without_end(self, http: httpx.Client) -> None:
+    def test_a_client_that_requests_too_many_device_codes_is_rate_limited(self, http: httpx.Client) -> None:
         for _ in range(5):
             self.ask(http)
         answer = http.post("/oauth2/device_authorization", data={})
         assert fault(answer) == (429, "slow_down")
 
-    def test_is_not_let_in_by_nobody(self, http: httpx.Client) -> None:
+    def test_a_device_cannot_be_allowed_without_a_session(self, http: httpx.Client) -> None:
         asked = self.ask(http)
         assert http.post(f"/api/v1/devices/{asked['user_code']}", json={"allow": True}).status_code == 401
 
 
 class TestThePageForDevices:
-    def test_logs_somebody_in_and_lets_the_device_in(self, world: World, http: httpx.Client) -> None:
+    def test_the_device_page_logs_a_user_in_and_allows_the_device(self, world: AuthHarness, http: httpx.Client) -> None:
         asked = TestADevice().ask(http)
         assert 'name="password"' in http.get("/oauth2/device", params={"user_code": asked["user_code"]}).text
 
@@ -212,14 +226,16 @@ class TestThePageForDevices:
         assert "It is in" in http.post("/oauth2/device", data={**answer, "csrf": token}).text
         assert TestADevice().poll(http, asked).status_code == 200
 
-    def test_has_the_browser_say_that_its_forms_come_from_there(self, http: httpx.Client) -> None:
+    def test_the_device_page_refuses_forms_from_other_origins(self, http: httpx.Client) -> None:
         """Else it sends `Origin: null`, which is what other sites' pages can send too."""
         assert '<meta name="referrer" content="same-origin">' in http.get("/oauth2/device").text
         form = {"login": "ann", "password": PASSWORD}
         for origin in ("null", "http://[", "http://other"):
             assert http.post("/oauth2/device", data=form, headers={"origin": origin}).status_code == 403
 
-    def test_says_what_is_wrong_and_shows_text_as_text(self, world: World, http: httpx.Client) -> None:
+    def test_the_device_page_explains_errors_and_escapes_user_input(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         form = {"login": "ann", "password": "a wrong one", "user_code": '"><script>'}
         answer = http.post("/oauth2/device", data=form)
 
@@ -233,15 +249,15 @@ class TestThePageForDevices:
         assert "no device waits" in missing.text
 
 
-def test_what_is_served_of_oauth_is_published(world: World, http: httpx.Client) -> None:
+def test_the_oauth_metadata_document_names_the_token_endpoint(world: AuthHarness, http: httpx.Client) -> None:
     said = http.get("/.well-known/oauth-authorization-server").json()
 
     assert said["issuer"] == world.url
     assert said["token_endpoint"] == f"{world.url}/oauth2/token"
 
 
-def test_people_find_it_where_the_settings_say(front: Front) -> None:
-    with front.serving(World(address="https://headgate.acme.com/")) as client:
+def test_the_verification_uri_has_the_configured_public_address(front: Front) -> None:
+    with front.serving(AuthHarness(address="https://headgate.acme.com/")) as client:
         asked = client.post("/oauth2/device_authorization").json()
 
     assert asked["verification_uri"] == "https://headgate.acme.com/oauth2/device"

@@ -4,14 +4,14 @@ import pytest
 from headgate.control.authentication.settings import AttemptLimit
 from headgate.control.organizations.commands import DEPLOYMENT
 from tests.control.authentication.auth_services_harness import PASSWORD
-from tests.endpoints.auth.auth_harness import World
+from tests.endpoints.auth.auth_harness import AuthHarness
 
 WRONG = "a wrong password"
 
 
 @pytest.fixture
-def world() -> World:
-    return World(tries_of_name=AttemptLimit(3, 60.0))
+def world() -> AuthHarness:
+    return AuthHarness(tries_of_name=AttemptLimit(3, 60.0))
 
 
 def problem(answer: httpx.Response) -> tuple[int, str]:
@@ -20,8 +20,8 @@ def problem(answer: httpx.Response) -> tuple[int, str]:
 
 
 class TestLoggingIn:
-    def test_gives_a_session_that_is_good_in_the_organizations_one_belongs_to(
-        self, world: World, http: httpx.Client
+    def test_a_login_returns_a_session_for_the_organizations_of_the_user(
+        self, world: AuthHarness, http: httpx.Client
     ) -> None:
         body = world.login(http)
 
@@ -30,7 +30,9 @@ class TestLoggingIn:
         assert http.get("/api/v1/me").json() == {"principal": world.ann, "token": None, "adds_users": True}
         assert http.get("/o/acme/api/v1/me").json()["principal"] == world.ann
 
-    def test_is_told_apart_from_nothing_when_it_fails(self, world: World, http: httpx.Client) -> None:
+    def test_a_failed_login_is_answered_alike_for_known_and_unknown_names(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         answers = [
             http.post("/api/v1/login", json={"login": name, "password": WRONG}) for name in ("ann", "nobody", "../etc")
         ]
@@ -38,7 +40,9 @@ class TestLoggingIn:
         assert {(each.status_code, each.text) for each in answers} == {(401, answers[0].text)}
         assert problem(answers[0]) == (401, "login-failed")
 
-    def test_is_refused_for_a_while_after_too_many_wrong_passwords(self, world: World, http: httpx.Client) -> None:
+    def test_a_login_after_too_many_wrong_passwords_is_refused_for_a_while(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         for _ in range(3):
             http.post("/api/v1/login", json={"login": "ann", "password": WRONG})
 
@@ -46,8 +50,8 @@ class TestLoggingIn:
         assert problem(answer) == (429, "too-often")
         assert answer.headers["retry-after"] == "60"
 
-    def test_leaves_its_failures_in_the_audit_of_the_deployment_without_what_was_typed(
-        self, world: World, http: httpx.Client
+    def test_a_failed_login_is_audited_without_the_typed_login_name_and_password(
+        self, world: AuthHarness, http: httpx.Client
     ) -> None:
         http.post("/api/v1/login", json={"login": PASSWORD, "password": WRONG})
 
@@ -68,10 +72,10 @@ class TestLoggingIn:
             {"login": 1},
         ],
     )
-    def test_takes_its_own_form_only(self, http: httpx.Client, body: object) -> None:
+    def test_a_login_with_a_malformed_body_is_invalid(self, http: httpx.Client, body: object) -> None:
         assert problem(http.post("/api/v1/login", json=body)) == (422, "invalid")
 
-    def test_is_not_for_other_sites_pages(self, world: World, http: httpx.Client) -> None:
+    def test_a_login_from_another_origin_is_refused(self, world: AuthHarness, http: httpx.Client) -> None:
         """Or they log somebody in as somebody else, whose data the next upload then is."""
         body = {"login": "ann", "password": PASSWORD, "cookie": True}
 
@@ -81,9 +85,7 @@ class TestLoggingIn:
 
 
 class TestACookie:
-    def test_holds_the_session_where_no_script_and_no_other_site_reaches_it(
-        self, world: World, http: httpx.Client
-    ) -> None:
+    def test_a_session_cookie_is_http_only_and_same_site(self, world: AuthHarness, http: httpx.Client) -> None:
         answer = http.post("/api/v1/login", json={"login": "ann", "password": PASSWORD, "cookie": True})
 
         kept = answer.headers["set-cookie"].lower()
@@ -91,7 +93,9 @@ class TestACookie:
         assert all(each in kept for each in ("headgate=hgs.", "httponly", "samesite=lax", "path=/"))
         assert http.get("/api/v1/sessions").status_code == 200
 
-    def test_changes_something_only_with_the_token_of_the_session(self, world: World, http: httpx.Client) -> None:
+    def test_a_write_with_a_cookie_needs_the_csrf_token_and_the_own_origin(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         world.login(http, cookie=True)
         token = http.headers.pop("x-csrf-token")
 
@@ -101,7 +105,9 @@ class TestACookie:
         assert http.post("/api/v1/logout", headers={"x-csrf-token": token, "origin": world.url}).status_code == 204
         assert "headgate" not in http.cookies
 
-    def test_is_kept_to_tls_where_there_is_tls(self, world: World, http: httpx.Client) -> None:
+    def test_a_cookie_set_under_tls_is_secure_and_bound_to_its_host(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         told = {"x-forwarded-proto": "https"}
         body = {"login": "ann", "password": PASSWORD, "cookie": True}
         kept = http.post("/api/v1/login", json=body, headers=told).headers["set-cookie"]
@@ -109,13 +115,13 @@ class TestACookie:
         assert kept.startswith("__Host-headgate=hgs.")
         assert "; Secure" in kept
 
-    def test_that_is_plain_is_no_session_under_tls(self, world: World, http: httpx.Client) -> None:
+    def test_a_cookie_set_without_tls_is_no_session_under_tls(self, world: AuthHarness, http: httpx.Client) -> None:
         """Whoever can set plain cookies for a host must not choose whose session its people have."""
         world.login(http, cookie=True)
 
         assert problem(http.get("/api/v1/session", headers={"x-forwarded-proto": "https"})) == (401, "unauthenticated")
 
-    def test_counts_for_nothing_beside_a_bearer(self, world: World, http: httpx.Client) -> None:
+    def test_a_cookie_is_ignored_when_a_bearer_token_is_sent(self, world: AuthHarness, http: httpx.Client) -> None:
         world.login(http, cookie=True)
 
         answer = http.get("/api/v1/session", headers={"authorization": "Bearer hgs.no.session"})
@@ -123,7 +129,9 @@ class TestACookie:
 
 
 class TestOnesOwnSessions:
-    def test_are_listed_without_secrets_and_ended_one_by_one(self, world: World, http: httpx.Client) -> None:
+    def test_a_user_lists_their_sessions_without_secrets_and_ends_one(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         first = world.login(http)
         second = world.login(http)
 
@@ -134,7 +142,9 @@ class TestOnesOwnSessions:
         old = {"authorization": f"Bearer {first['session']}"}
         assert problem(http.get("/api/v1/session", headers=old)) == (401, "unauthenticated")
 
-    def test_are_nobody_elses(self, world: World, http: httpx.Client) -> None:
+    def test_a_session_of_another_user_is_answered_like_a_missing_one(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         world.member("ben")
         anns = world.login(http)
         world.login(http, "ben")
@@ -145,18 +155,20 @@ class TestOnesOwnSessions:
         assert there.text == missing.text.replace("nowhere", anns["id"])
         assert len(http.get("/api/v1/sessions").json()) == 1
 
-    def test_end_with_a_logout(self, world: World, http: httpx.Client) -> None:
+    def test_a_logout_ends_the_session(self, world: AuthHarness, http: httpx.Client) -> None:
         world.login(http)
 
         assert http.post("/api/v1/logout").status_code == 204
         assert problem(http.get("/api/v1/me")) == (401, "unauthenticated")
 
-    def test_are_not_for_tokens(self, world: World, http: httpx.Client) -> None:
+    def test_a_token_cannot_list_sessions(self, world: AuthHarness, http: httpx.Client) -> None:
         known = {"authorization": f"Bearer {world.bot('t')}"}
         assert http.get("/api/v1/me", headers=known).status_code == 200
         assert problem(http.get("/api/v1/sessions", headers=known)) == (401, "session-needed")
 
-    def test_other_ones_end_with_a_new_password(self, world: World, http: httpx.Client) -> None:
+    def test_a_password_change_ends_the_other_sessions_of_the_user(
+        self, world: AuthHarness, http: httpx.Client
+    ) -> None:
         before = world.login(http)
         world.login(http)
 

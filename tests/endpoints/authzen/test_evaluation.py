@@ -31,13 +31,13 @@ def elsewhere(place: Organization, *changes: Change) -> None:
 
 
 class TestTheSubject:
-    def test_is_whoever_asks_or_somebody_else_for_who_may_ask_about_others(self) -> None:
+    def test_an_owner_may_evaluate_another_subject(self) -> None:
         assert decision(asked("member", "table.select", "flights"))
         assert decision(asked("member", "table.select", "flights"), w.OWNER)
         assert not decision(asked("other", "table.select", "flights"), w.OWNER)
 
     @pytest.mark.parametrize("other", ["owner", "nobody"])
-    def test_that_is_somebody_else_is_forbidden_to_others_whether_there_is_such_a_one_or_not(self, other: str) -> None:
+    def test_another_subject_is_forbidden_to_a_member_whether_it_exists_or_not(self, other: str) -> None:
         refused = sent(small(), w.MEMBER, "evaluation", asked(other, "table.select", "flights"))
 
         assert (refused.status, refused.decisions) == (403, ())
@@ -52,26 +52,26 @@ class TestTheSubject:
             {"type": "user", "id": "nobody"},
         ],
     )
-    def test_of_a_type_that_it_is_not_is_nobody(self, subject: dict[str, str]) -> None:
+    def test_a_subject_with_a_wrong_type_or_id_is_denied(self, subject: dict[str, str]) -> None:
         body = {**asked("", "table.select", "flights"), "subject": subject}
 
         assert not decision(body, w.OWNER)
 
-    def test_that_is_whoever_asks_is_asked_about_with_the_token_that_it_asks_with(self) -> None:
+    def test_an_evaluation_of_the_caller_respects_the_scope_of_their_token(self) -> None:
         token = TokenId("narrow")
         issued = TokenIssued(token, w.MEMBER, only=(w.PLANES,))
 
         assert not decision(asked("member", "table.select", "flights"), Caller(w.MEMBER, token), issued)
         assert decision(asked("member", "table.select", "planes"), Caller(w.MEMBER, token), issued)
 
-    def test_can_be_a_token(self) -> None:
+    def test_a_token_can_be_the_subject(self) -> None:
         issued = TokenIssued(TokenId("narrow"), w.MEMBER, only=(w.PLANES,))
         body = {**asked("", "table.select", "flights"), "subject": {"type": "token", "id": "narrow"}}
 
         assert not decision(body, w.OWNER, issued)
         assert decision({**body, "resource": {"type": "table", "id": "planes"}}, w.OWNER, issued)
 
-    def test_is_anybody_to_a_token_that_does_nothing_but_ask(self) -> None:
+    def test_a_token_with_only_the_ask_action_may_evaluate_another_subject(self) -> None:
         token = TokenId("asks")
         issued = TokenIssued(token, w.OWNER, actions=("organization.ask",))
         asks = Caller(w.OWNER, token)
@@ -79,7 +79,7 @@ class TestTheSubject:
         assert decision(asked("member", "table.select", "flights"), asks, issued)
         assert not decision(asked("owner", "table.select", "flights"), asks, issued)
 
-    def test_can_be_a_program(self) -> None:
+    def test_a_service_principal_can_be_the_subject(self) -> None:
         bot = PrincipalId("bot")
         added = (
             PrincipalAdded(bot, "service_principal"),
@@ -92,21 +92,21 @@ class TestTheSubject:
 
 
 class TestTheResource:
-    def test_goes_by_its_id_or_its_full_name(self) -> None:
+    def test_a_resource_is_found_by_its_id_or_its_full_name(self) -> None:
         assert decision(asked("member", "table.select", "flights"))
         assert decision(asked("member", "table.select", "lake.raw.flights"))
 
     @pytest.mark.parametrize(
         "named", ["database:flights", "table:raw", "table:lake.raw", "table:", "table:..", "table:raw.flights"]
     )
-    def test_of_another_type_or_name_is_not_there(self, named: str) -> None:
+    def test_a_resource_with_a_wrong_type_or_name_is_denied(self, named: str) -> None:
         body = asked("owner", "table.select", named)
         body["resource"]["id"] = body["resource"]["id"] or "."
 
         assert not decision(body, w.OWNER)
 
     @pytest.mark.parametrize("context", [{}, EXPLAIN])
-    def test_that_is_hidden_and_one_that_is_missing_are_answered_alike(self, context: dict[str, bool]) -> None:
+    def test_a_hidden_resource_is_answered_like_a_missing_one(self, context: dict[str, bool]) -> None:
         texts = set()
         for name in ("salaries", "no-such-table", "lake.secret.salaries", "lake.secret.nothing", "lake.nothing.x"):
             body = asked("member", "table.select", name, context=context)
@@ -117,14 +117,14 @@ class TestTheResource:
 
 
 class TestWhatIsSaidOfTheCall:
-    def test_is_read_as_the_suites_with(self) -> None:
+    def test_action_properties_are_considered_in_the_decision(self) -> None:
         give = asked("admin", "assignment.add", "table:flights")
         give["action"]["properties"] = {"role": "viewer", "to": "other"}
 
         assert decision(give, w.ADMIN)
         assert not decision({**give, "subject": {"type": "user", "id": "member"}}, w.OWNER)
 
-    def test_that_names_nothing_there_where_the_model_reads_a_place_is_denied(self) -> None:
+    def test_an_action_property_that_names_a_missing_resource_is_denied(self) -> None:
         make = asked("owner", "project.create_query", "project")
         make["action"]["properties"] = {"inputs": ["no-such-table"], "outputs": [{"new_table_in": "raw"}]}
 
@@ -135,7 +135,7 @@ class TestWhatIsSaidOfTheCall:
     @pytest.mark.parametrize(
         "said", [{"role": 3}, {"to": ["a"]}, {"outputs": [{"somewhere": "else"}]}, {"stream": {"a": 1}}]
     )
-    def test_in_no_known_form_is_a_bad_request(self, said: dict[str, Any]) -> None:
+    def test_an_action_property_of_unknown_form_is_a_bad_request(self, said: dict[str, Any]) -> None:
         body = asked("owner", "assignment.add", "table:flights")
         body["action"]["properties"] = said
 
@@ -154,7 +154,9 @@ class TestASize:
         ],
     )
     @pytest.mark.parametrize("properties", [{}, {"properties": {"kind": "a"}}], ids=["bare", "with properties"])
-    def test_of_a_text_is_bounded(self, part: str, key: str, most: int, properties: dict[str, Any]) -> None:
+    def test_the_length_of_a_type_id_or_name_is_bounded(
+        self, part: str, key: str, most: int, properties: dict[str, Any]
+    ) -> None:
         body = asked("member", "table.select", "flights")
         place = small(VIEWER)
 
@@ -179,7 +181,7 @@ class TestASize:
         ],
         ids=["list", "objects", "lists", "text", "key", "keys"],
     )
-    def test_of_properties_is_bounded(self, part: str, properties: dict[str, Any], values: int) -> None:
+    def test_the_number_of_property_values_is_bounded(self, part: str, properties: dict[str, Any], values: int) -> None:
         body = asked("member", "table.select", "flights")
         body[part]["properties"] = properties
 
@@ -188,13 +190,13 @@ class TestASize:
         text = f"`{part}.properties` has {values:,} values; 1,000 is the most"
         assert (refused.status, refused.body.decode()) == (400, text)
 
-    def test_of_properties_can_be_the_most(self) -> None:
+    def test_the_largest_allowed_number_of_property_values_is_accepted(self) -> None:
         body = asked("member", "table.select", "flights")
         body["action"]["properties"] = {"k": [1] * 999}
 
         assert decision(body)
 
-    def test_of_the_default_action_is_bounded_for_all_evaluations_together(self) -> None:
+    def test_the_properties_of_a_default_action_are_bounded_across_evaluations(self) -> None:
         body = asked("member", "table.select", "flights", evaluations=[{}] * MOST)
         body["action"]["properties"] = {"k": [1] * 19}
         place = small(VIEWER)
@@ -206,7 +208,7 @@ class TestASize:
         assert refused.status == 400
         assert refused.body.startswith(b"`action.properties` has 21 values for 1,000 evaluations")
 
-    def test_that_is_too_large_in_one_evaluation_of_several_is_an_error_of_that_one(self) -> None:
+    def test_an_oversized_id_in_one_of_several_evaluations_is_an_error_of_that_one(self) -> None:
         body = asked("member", "table.select", "flights")
         body["evaluations"] = [{"resource": {"type": "table", "id": "x" * 1001}}, {}]
 
@@ -215,7 +217,7 @@ class TestASize:
         assert [each["decision"] for each in found] == [False, True]
         assert found[0]["context"]["error"]["status"] == 400
 
-    def test_of_a_search_is_bounded_too(self) -> None:
+    def test_the_length_of_a_searched_type_is_bounded(self) -> None:
         body = asked("member", "table.select", "flights")
 
         assert sent(small(), w.OWNER, "search/resource", {**body, "resource": {"type": "x" * 1001}}).status == 400
@@ -225,7 +227,7 @@ class TestASize:
 
 
 class TestTheAnswer:
-    def test_says_revision_model_and_reason(self) -> None:
+    def test_an_answer_has_revision_model_and_reason(self) -> None:
         found = answer(small(VIEWER), w.MEMBER, "evaluation", asked("member", "table.select", "flights"))
 
         assert found == {
@@ -238,7 +240,7 @@ class TestTheAnswer:
             },
         }
 
-    def test_says_every_way_that_allows_where_that_is_asked_for(self) -> None:
+    def test_an_explained_allow_lists_every_path_that_allows_it(self) -> None:
         body = asked("member", "table.select", "flights", context=EXPLAIN)
 
         told = answer(small(VIEWER), w.MEMBER, "evaluation", body)["context"]
@@ -247,7 +249,7 @@ class TestTheAnswer:
             {"role": "viewer", "subject": "member", "assigned_role": "viewer", "assigned_on": "raw"}
         ]
 
-    def test_says_what_is_missing_and_who_could_give_it_where_that_is_asked_for(self) -> None:
+    def test_an_explained_denial_names_the_missing_role_and_its_fixes(self) -> None:
         body = asked("member", "table.insert", "lake.raw.flights", context=EXPLAIN)
 
         told = answer(small(VIEWER), w.MEMBER, "evaluation", body)["context"]
@@ -256,14 +258,14 @@ class TestTheAnswer:
         assert "`editor` on `lake.raw.flights`" in told["reason"]["text"]
         assert told["fixes"][0]["assignments"][0]["role"] == "editor"
 
-    def test_tells_the_audit_what_was_decided(self) -> None:
+    def test_an_answer_carries_its_decision_for_the_audit(self) -> None:
         answered = sent(small(VIEWER), w.MEMBER, "evaluation", asked("member", "table.insert", "flights"))
 
         assert [(each.allowed, each.question.action) for each in answered.decisions] == [(False, "table.insert")]
 
 
 class TestTheFacts:
-    def test_are_the_newest_and_at_least_those_of_the_revision_that_is_asked_for(self) -> None:
+    def test_an_evaluation_uses_at_least_the_requested_revision(self) -> None:
         place = small(VIEWER)
         assert decision(asked("member", "table.select", "flights", context={"at_least": 1}))
 
@@ -274,7 +276,7 @@ class TestTheFacts:
         late = sent(place, w.MEMBER, "evaluation", {**body, "context": {"at_least": 3}})
         assert (late.status, late.body) == (400, b"there is no revision 3 yet; the newest is 2")
 
-    def test_of_the_past_are_for_who_may_read_the_audit(self) -> None:
+    def test_an_evaluation_as_of_the_past_needs_the_right_to_read_the_audit(self) -> None:
         place = small(VIEWER)
         elsewhere(place, RoleRevoked(w.MEMBER, "viewer", w.RAW))
         place.control.catch_up()
@@ -290,7 +292,7 @@ class TestTheFacts:
     @pytest.mark.parametrize(
         "then", [99, -1, True, 1.5, "yesterday", "2026-01-01T00:00:00", "1960-01-01T00:00:00Z", {}]
     )
-    def test_of_a_past_that_never_was_are_a_bad_request(self, then: object) -> None:
+    def test_an_evaluation_as_of_an_invalid_time_is_a_bad_request(self, then: object) -> None:
         body = asked("owner", "table.select", "flights", context={"as_of": then})
 
         assert sent(small(), w.OWNER, "evaluation", body).status == 400
@@ -315,7 +317,7 @@ class TestSeveral:
             ("permit_on_first_permit", [True]),
         ],
     )
-    def test_are_done_as_the_semantic_says(self, semantic: str, decisions: list[bool]) -> None:
+    def test_several_evaluations_stop_as_their_semantic_requires(self, semantic: str, decisions: list[bool]) -> None:
         body = {**self.BODY, "options": {"evaluations_semantic": semantic, "another": 1}}
 
         found = answer(small(VIEWER), w.MEMBER, "evaluations", body)["evaluations"]
@@ -334,10 +336,10 @@ class TestSeveral:
             {"subject": "member"},
         ],
     )
-    def test_that_are_asked_for_in_no_known_form_are_a_bad_request(self, change: dict[str, Any]) -> None:
+    def test_malformed_evaluations_are_a_bad_request(self, change: dict[str, Any]) -> None:
         assert sent(small(), w.MEMBER, "evaluations", {**self.BODY, **change}).status == 400
 
-    def test_that_may_not_be_asked_are_denied_one_by_one(self) -> None:
+    def test_a_forbidden_evaluation_among_several_is_denied_alone(self) -> None:
         other = {"subject": {"type": "user", "id": "owner"}, "resource": {"type": "table", "id": "flights"}}
         body = {**self.BODY, "evaluations": [*self.BODY["evaluations"][:1], other]}
 
@@ -346,7 +348,7 @@ class TestSeveral:
         assert [each["decision"] for each in found] == [True, False]
         assert found[1]["context"]["error"]["status"] == 403
 
-    def test_look_a_name_up_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_several_evaluations_look_a_name_up_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         place, looked = small(VIEWER), list[str]()
         monkeypatch.setattr(place.directory, "find", looked.append)
         body = asked("unknown", "table.select", "flights", evaluations=[{}] * 3)
@@ -356,7 +358,7 @@ class TestSeveral:
         assert [each["decision"] for each in found] == [False] * 3
         assert looked == ["unknown"]
 
-    def test_are_explained_only_so_many_at_a_time(self) -> None:
+    def test_the_number_of_explained_evaluations_is_bounded(self) -> None:
         flights = {"resource": {"type": "table", "id": "flights"}}
         body = {**self.BODY, "evaluations": [flights] * (MOST_EXPLAINED + 1), "context": EXPLAIN}
 

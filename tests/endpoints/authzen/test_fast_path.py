@@ -10,7 +10,7 @@ from headgate.control.identity.tokens import RevokeToken
 from headgate.control.kernel.audit_records import AuditFilter
 from headgate.endpoints.authzen.fast_path import AtOnce
 from headgate.facts.ids import TokenId
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.app.server_process import until
 from tests.endpoints.authzen.authzen_client import JSON, asked
 
@@ -18,14 +18,14 @@ ONE, MANY = "/access/v1/evaluation", "/access/v1/evaluations"
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("at-once")) as opened:
         opened.add("ann")
         yield opened
 
 
 def at_once(
-    world: World, path: str, body: object, who: str = "owner", secret: str | None = None
+    world: DeploymentHarness, path: str, body: object, who: str = "owner", secret: str | None = None
 ) -> dict[str, Any] | None:
     """Return what is answered at once, or None."""
     door: AtOnce = world.app.state.at_once
@@ -34,7 +34,7 @@ def at_once(
     return None if ready is None else json.loads(ready.body)
 
 
-def usual(world: World, path: str, body: object, who: str = "owner") -> Any:
+def usual(world: DeploymentHarness, path: str, body: object, who: str = "owner") -> Any:
     """Return what is answered over HTTP."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     headers = {"authorization": f"Bearer {world.tokens[who]}", "content-type": JSON}
@@ -44,21 +44,23 @@ def usual(world: World, path: str, body: object, who: str = "owner") -> Any:
 UNKNOWN = "hgt.t_1.unknown"
 
 
-def own(world: World, action: str, resource: str, who: str = "owner", **more: Any) -> dict[str, Any]:
+def own(world: DeploymentHarness, action: str, resource: str, who: str = "owner", **more: Any) -> dict[str, Any]:
     return asked(world.caller(who).principal, action, resource, **more)
 
 
 class TestWhatIsAnsweredAtOnce:
     @pytest.mark.parametrize("who", ["owner", "ann"])
     @pytest.mark.parametrize("resource", ["lake.raw", "lake.nowhere"])
-    def test_is_what_is_answered_the_usual_way(self, world: World, who: str, resource: str) -> None:
+    def test_the_fast_path_gives_the_same_answer_as_the_normal_path(
+        self, world: DeploymentHarness, who: str, resource: str
+    ) -> None:
         questions = [own(world, action, resource, who) for action in ("database.describe", "database.edit", "no.such")]
 
         for path, body in ((ONE, questions[0]), (MANY, {"evaluations": questions})):
             expected = usual(world, path, body, who)
             assert at_once(world, path, body, who) == expected
 
-    def test_is_in_the_audit_where_it_is_a_deny(self, world: World) -> None:
+    def test_a_denial_by_the_fast_path_is_recorded_in_the_audit(self, world: DeploymentHarness) -> None:
         usual(world, ONE, own(world, "database.describe", "lake.raw"))
 
         at_once(world, ONE, own(world, "database.edit", "lake.audited-here"))
@@ -81,14 +83,16 @@ class TestWhatIsNotAnsweredAtOnce:
         ],
         ids=str,
     )
-    def test_is_an_error_or_takes_long(self, world: World, body: Any) -> None:
+    def test_an_invalid_or_costly_evaluation_skips_the_fast_path(self, world: DeploymentHarness, body: Any) -> None:
         whole = {**own(world, "database.describe", "lake.raw"), **body} if isinstance(body, dict) else body
         usual(world, ONE, own(world, "database.describe", "lake.raw"))
 
         assert at_once(world, ONE, whole) is None
 
     @pytest.mark.parametrize("word", [b'"explain": true', b'"as_of": 1', b'"at_least": 1'], ids=str)
-    def test_is_what_takes_long_however_its_words_are_written(self, world: World, word: bytes) -> None:
+    def test_a_costly_context_with_an_escaped_key_skips_the_fast_path(
+        self, world: DeploymentHarness, word: bytes
+    ) -> None:
         usual(world, ONE, own(world, "database.describe", "lake.raw"))
         escaped = word.replace(b"a", b"\\u0061")
         body = json.dumps(own(world, "database.describe", "lake.raw", context={})).encode()
@@ -96,7 +100,7 @@ class TestWhatIsNotAnsweredAtOnce:
         assert at_once(world, ONE, body) is not None
         assert at_once(world, ONE, body.replace(b"{}", b"{%s}" % escaped)) is None
 
-    def test_is_what_many_evaluations_ask(self, world: World) -> None:
+    def test_a_large_number_of_evaluations_skips_the_fast_path(self, world: DeploymentHarness) -> None:
         question = own(world, "database.describe", "lake.raw")
         usual(world, ONE, question)
 
@@ -104,20 +108,20 @@ class TestWhatIsNotAnsweredAtOnce:
         assert at_once(world, MANY, {"evaluations": [question] * 51}) is None
         assert at_once(world, MANY, {**question, "evaluations": [{}] * 201}) is None
 
-    def test_is_a_large_body(self, world: World) -> None:
+    def test_a_large_body_skips_the_fast_path(self, world: DeploymentHarness) -> None:
         usual(world, ONE, own(world, "database.describe", "lake.raw"))
 
         assert at_once(world, ONE, own(world, "database.describe", "lake.raw", other="x" * 20_000)) is None
 
-    def test_is_a_question_of_somebody_unknown(self, world: World) -> None:
+    def test_a_request_of_an_unknown_caller_skips_the_fast_path(self, world: DeploymentHarness) -> None:
         assert at_once(world, ONE, own(world, "database.describe", "lake.raw"), secret=UNKNOWN) is None
 
-    def test_is_a_question_about_others_without_the_right_to_ask(self, world: World) -> None:
+    def test_a_forbidden_question_about_another_user_skips_the_fast_path(self, world: DeploymentHarness) -> None:
         usual(world, ONE, own(world, "database.describe", "lake.raw", "ann"), "ann")
 
         assert at_once(world, ONE, own(world, "database.describe", "lake.raw"), "ann") is None
 
-    def test_is_a_question_with_a_token_that_has_ended_since(self, world: World) -> None:
+    def test_a_revoked_token_skips_the_fast_path(self, world: DeploymentHarness) -> None:
         principal = world.caller("owner").principal
         world.tokens["short"] = world.token(principal)
         body = own(world, "database.describe", "lake.raw")

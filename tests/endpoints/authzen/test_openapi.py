@@ -26,7 +26,7 @@ def references(value: Any) -> set[str]:
     return own.union(*(references(each) for each in value.values()))
 
 
-def test_every_endpoint_is_documented_and_says_what_it_needs() -> None:
+def test_every_endpoint_is_documented_with_its_required_credential() -> None:
     paths = told()["paths"]
 
     assert {each.path for each in ENDPOINTS} | {WELL_KNOWN} == set(paths)
@@ -34,7 +34,7 @@ def test_every_endpoint_is_documented_and_says_what_it_needs() -> None:
     assert PUBLIC in paths[WELL_KNOWN]["get"]
 
 
-def test_what_it_points_to_is_there() -> None:
+def test_every_reference_in_the_document_resolves() -> None:
     found = told()
 
     for reference in references(found):
@@ -43,7 +43,7 @@ def test_what_it_points_to_is_there() -> None:
             at = at[part]
 
 
-def test_every_error_that_can_be_answered_is_declared() -> None:
+def test_every_possible_error_is_declared() -> None:
     for each in ENDPOINTS:
         declared = told()["paths"][each.path]["post"]["responses"]
 

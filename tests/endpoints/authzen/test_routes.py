@@ -11,7 +11,7 @@ from headgate.control.deployment.bootstrap import OrganizationSpec, create_organ
 from headgate.control.kernel.audit_records import AuditFilter
 from headgate.endpoints.authzen.endpoints import ENDPOINTS, WELL_KNOWN
 from headgate.facts.ids import ResourceId
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.endpoints.authzen.authzen_client import asked
 from tests.threads import served
 
@@ -19,13 +19,13 @@ PATH = "/access/v1/evaluation"
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("authzen")) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def front(world: World) -> Iterator[httpx.Client]:
+def front(world: DeploymentHarness) -> Iterator[httpx.Client]:
     """The endpoints as the network has them, with what stands around them."""
     with (
         served(build_front(world.app, world.deployment).app) as address,
@@ -34,17 +34,19 @@ def front(world: World) -> Iterator[httpx.Client]:
         yield client
 
 
-def own(world: World, action: str, resource: str, **more: Any) -> dict[str, Any]:
+def own(world: DeploymentHarness, action: str, resource: str, **more: Any) -> dict[str, Any]:
     """What the owner asks about themselves."""
     return asked(world.caller("owner").principal, action, resource, **more)
 
 
-def headers(world: World, who: str = "owner", **more: str) -> dict[str, str]:
+def headers(world: DeploymentHarness, who: str = "owner", **more: str) -> dict[str, str]:
     return {"authorization": f"Bearer {world.tokens[who]}", **more}
 
 
 class TestAnAnswer:
-    def test_is_json_and_has_the_id_of_the_request(self, world: World, front: httpx.Client) -> None:
+    def test_an_answer_is_json_and_has_the_id_of_the_request(
+        self, world: DeploymentHarness, front: httpx.Client
+    ) -> None:
         told = front.post(
             PATH,
             json=own(world, "database.describe", "lake.raw"),
@@ -58,7 +60,9 @@ class TestAnAnswer:
         )
         assert told.json()["decision"] is True
 
-    def test_is_about_the_organization_that_the_address_names(self, world: World, front: httpx.Client) -> None:
+    def test_an_answer_is_about_the_organization_in_the_request_path(
+        self, world: DeploymentHarness, front: httpx.Client
+    ) -> None:
         owner = world.caller("owner").principal
         other = create_organization(
             world.deployment.organizations, OrganizationSpec(ResourceId("o-2"), "second", owner, "owner", "nekt")
@@ -75,7 +79,9 @@ class TestAnAnswer:
         assert (mine.json()["decision"], named.json()["decision"], theirs.status_code) == (True, True, 401)
         assert other.id == "o-2"
 
-    def test_to_many_things_at_once_and_to_searches_comes_the_same_way(self, world: World, front: httpx.Client) -> None:
+    def test_evaluations_and_searches_are_answered_over_http(
+        self, world: DeploymentHarness, front: httpx.Client
+    ) -> None:
         body = {**own(world, "database.describe", "lake.raw"), "evaluations": [{}, {}]}
         several = front.post("/access/v1/evaluations", json=body, headers=headers(world))
         search = front.post(
@@ -85,7 +91,7 @@ class TestAnAnswer:
         assert [each["decision"] for each in several.json()["evaluations"]] == [True, True]
         assert len(search.json()["results"]) == 2
 
-    def test_that_explains_is_as_long_in_coming_as_it_takes(self, world: World, front: httpx.Client) -> None:
+    def test_an_explained_evaluation_is_answered_over_http(self, world: DeploymentHarness, front: httpx.Client) -> None:
         body = own(world, "database.describe", "lake.raw", context={"explain": True})
 
         assert front.post(PATH, json=body, headers=headers(world)).json()["context"]["paths"]
@@ -93,19 +99,23 @@ class TestAnAnswer:
 
 class TestARefusal:
     @pytest.mark.parametrize("secret", ["", "Bearer", "Bearer hgt.a.b", "Basic b3duZXI6eA==", "Bearer x"])
-    def test_of_nobody_says_so_in_a_sentence(self, front: httpx.Client, secret: str) -> None:
+    def test_a_request_without_a_valid_token_is_unauthorized_in_plain_text(
+        self, front: httpx.Client, secret: str
+    ) -> None:
         told = front.post(PATH, json={}, headers={"authorization": secret} if secret else {})
 
         assert (told.status_code, told.headers["www-authenticate"]) == (401, "Bearer")
         assert told.headers["content-type"].startswith("text/plain")
 
-    def test_of_a_body_that_is_none_does_too(self, world: World, front: httpx.Client) -> None:
+    def test_a_request_with_an_invalid_body_is_a_bad_request(
+        self, world: DeploymentHarness, front: httpx.Client
+    ) -> None:
         for body, type in ((b"{", "application/json"), (b"", "application/json"), (b"{}", "text/plain")):
             told = front.post(PATH, content=body, headers=headers(world, **{"content-type": type}))
 
             assert told.status_code == 400
 
-    def test_is_kept_by_the_audit(self, world: World, front: httpx.Client) -> None:
+    def test_a_denial_is_recorded_in_the_audit(self, world: DeploymentHarness, front: httpx.Client) -> None:
         world.add("vic")
         vic = world.caller("vic").principal
         body = asked(vic, "database.alter", "lake.secret")
@@ -122,7 +132,9 @@ class TestARefusal:
 
 class TestDiscovery:
     @pytest.mark.parametrize("organization", ["", "/o/acme", "/o/a%20b"])
-    def test_names_the_decision_point_that_it_was_asked_about(self, front: httpx.Client, organization: str) -> None:
+    def test_the_discovery_document_names_the_decision_point_of_its_path(
+        self, front: httpx.Client, organization: str
+    ) -> None:
         told = front.get(f"{WELL_KNOWN}{organization}")
 
         point = f"{str(front.base_url).rstrip('/')}{organization}"
@@ -132,9 +144,9 @@ class TestDiscovery:
         }
 
     @pytest.mark.parametrize("path", ["x", "/", "/x", "/o/", "/o/a/b"])
-    def test_of_anything_else_is_not_there(self, front: httpx.Client, path: str) -> None:
+    def test_a_discovery_document_for_an_invalid_path_is_missing(self, front: httpx.Client, path: str) -> None:
         assert front.get(f"{WELL_KNOWN}{path}").status_code == 404
 
 
-def test_another_method_is_not_served(front: httpx.Client) -> None:
+def test_a_method_other_than_post_is_not_served(front: httpx.Client) -> None:
     assert front.get(PATH).status_code == 404

@@ -115,7 +115,7 @@ class TestBasicCertification:
             ),
         ],
     )
-    def test_each_rule_is_decided_as_it_says_again_and_again(self, body: dict[str, Any], expected: bool) -> None:  # noqa: FBT001
+    def test_each_rule_gives_the_expected_decision_repeatedly(self, body: dict[str, Any], expected: bool) -> None:  # noqa: FBT001
         assert [decided(body) for _ in range(3)] == [expected] * 3
         assert decided({**body, "context": CONTEXT}) is expected
 
@@ -159,7 +159,7 @@ class TestBatchCertification:
             {"subject": BOB, "resource": FIRST, "evaluations": [{"action": READ}, {"action": WRITE}]}
         ) == [True, False]
 
-    def test_without_defaults_each_stands_alone(self) -> None:
+    def test_evaluations_without_defaults_are_decided_independently(self) -> None:
         assert each_decided({"evaluations": [EVALUATION, {"subject": BOB, "action": WRITE, "resource": FIRST}]}) == [
             True,
             False,
@@ -170,7 +170,7 @@ class TestBatchCertification:
 
         assert each_decided(body) == [True, False]
 
-    def test_a_subject_does_too(self) -> None:
+    def test_a_subject_in_an_evaluation_is_used_as_a_whole(self) -> None:
         body = {"action": WRITE, "resource": ARCHIVED, "evaluations": [{"subject": ALICE}, {"subject": ADMIN}]}
 
         assert each_decided(body) == [False, True]
@@ -180,7 +180,7 @@ class TestBatchCertification:
 
         assert each_decided({"subject": ALICE, "action": READ, "context": CONTEXT, "evaluations": evaluations})[0]
 
-    def test_one_that_lacks_something_is_a_deny_and_the_others_are_answered(self) -> None:
+    def test_an_incomplete_evaluation_is_denied_and_the_others_are_answered(self) -> None:
         body = {
             "subject": ALICE,
             "action": READ,
@@ -191,7 +191,7 @@ class TestBatchCertification:
         assert each_decided(body) == [True, False]
 
     @pytest.mark.parametrize("more", [{}, {"evaluations": []}])
-    def test_without_evaluations_it_is_a_single_one(self, more: dict[str, Any]) -> None:
+    def test_a_batch_without_evaluations_is_a_single_evaluation(self, more: dict[str, Any]) -> None:
         assert answer(COMPANY, GUARD, "evaluations", canonical({**EVALUATION, **more}))["decision"] is True
 
 
@@ -205,23 +205,23 @@ SEARCHES: dict[str, dict[str, Any]] = {
 
 
 class TestSearchCertification:
-    def test_who_can(self) -> None:
+    def test_a_subject_search_returns_the_allowed_subjects(self) -> None:
         assert results("subject", SUBJECTS) == ["alice", "bob"]
         assert results("subject", {**SUBJECTS, "action": WRITE, "resource": ARCHIVED}) == ["bob"]
 
-    def test_where(self) -> None:
+    def test_a_resource_search_returns_the_allowed_resources(self) -> None:
         assert results("resource", RESOURCES) == ["record-1", "record-2"]
         assert results("resource", {"subject": ADMIN, "action": WRITE, "resource": {"type": "record"}}) == ["record-2"]
 
-    def test_what(self) -> None:
+    def test_an_action_search_returns_the_allowed_actions(self) -> None:
         assert {"read", "write"} <= set(results("action", SEARCHES["action"]))
         assert "write" in results("action", {"subject": ADMIN, "resource": ARCHIVED})
 
     @pytest.mark.parametrize("path", SEARCHES)
-    def test_the_context_changes_nothing(self, path: str) -> None:
+    def test_the_context_does_not_change_a_search_result(self, path: str) -> None:
         assert results(path, {**SEARCHES[path], "context": CONTEXT}) == results(path, SEARCHES[path])
 
-    def test_the_id_of_what_is_searched_for_is_ignored(self) -> None:
+    def test_the_id_of_the_searched_entity_is_ignored(self) -> None:
         assert results("subject", {**SUBJECTS, "subject": ALICE}) == results("subject", SUBJECTS)
         assert results("resource", {**RESOURCES, "resource": FIRST}) == results("resource", RESOURCES)
 
@@ -234,7 +234,7 @@ class TestSearchCertification:
             {"subject": {"type": "user", "id": "nobody"}, "resource": {"type": "record", "id": "nothing"}},
         ],
     )
-    def test_what_is_unknown_finds_nothing(self, path: str, change: dict[str, Any]) -> None:
+    def test_a_search_with_unknown_types_or_ids_returns_nothing(self, path: str, change: dict[str, Any]) -> None:
         found = results(path, {**SEARCHES[path], **change})
 
         assert found == []
@@ -250,10 +250,10 @@ class TestSearchCertification:
             ("action", ("subject", "id")),
         ],
     )
-    def test_what_is_not_searched_for_has_to_be_there_in_full(self, path: str, keys: tuple[str, ...]) -> None:
+    def test_a_search_with_an_incomplete_other_entity_is_a_bad_request(self, path: str, keys: tuple[str, ...]) -> None:
         assert status(f"search/{path}", without(SEARCHES[path], *keys)) == 400
 
-    def test_a_page_leads_to_the_next_until_there_is_none(self) -> None:
+    def test_a_search_page_links_to_the_next_until_the_last_one(self) -> None:
         first = answer(COMPANY, GUARD, "search/subject", canonical({**SUBJECTS, "page": {"limit": 1}}))
         token = first["page"]["next_token"]
         second = answer(COMPANY, GUARD, "search/subject", canonical({**SUBJECTS, "page": {"token": token}}))

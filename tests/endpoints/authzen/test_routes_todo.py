@@ -49,7 +49,7 @@ def request(who: str, call: str, owner: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_each_published_decision_is_ours(call: str) -> None:
+def test_headgate_gives_each_published_decision(call: str) -> None:
     wrong = [
         key
         for key, expected in MAY.items()
@@ -62,7 +62,7 @@ def test_each_published_decision_is_ours(call: str) -> None:
 @pytest.mark.parametrize(
     ("who", "expected"), [("rick", [True, True]), ("morty", [False, True]), ("jerry", [False, False])]
 )
-def test_two_todos_in_one_request(who: str, expected: list[bool]) -> None:
+def test_two_todos_in_one_request_are_decided_separately(who: str, expected: list[bool]) -> None:
     own = "jerry" if who == "rick" else who
     each = [{"resource": {"type": "table", "id": f"of-{owner}"}} for owner in ("rick", own)]
     body = {**request(who, "can_update_todo", "rick"), "evaluations": each}

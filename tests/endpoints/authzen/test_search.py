@@ -62,14 +62,16 @@ def body(subject: tuple[str, str], action: str, said: dict[str, Any], resource: 
 
 class TestASearchAgreesWithEvaluation:
     @given(st.sampled_from(ACTIONS), st.sampled_from(sorted(FACTS.resources)), st.sampled_from(SAID))
-    def test_about_who(self, action: str, resource: str, said: dict[str, Any]) -> None:
+    def test_a_subject_search_agrees_with_evaluation(self, action: str, resource: str, said: dict[str, Any]) -> None:
         for type in ("user", "service_principal", "token", "team", "group"):
             each = [(id, body((kind, id), action, said, resource)) for kind, id in SUBJECTS if kind == type]
 
             assert ids("subject", body((type, "ignored"), action, said, resource)) == allowed(each)
 
     @given(st.sampled_from(ACTIONS), st.sampled_from(SUBJECTS), st.sampled_from(SAID))
-    def test_about_where(self, action: str, subject: tuple[str, str], said: dict[str, Any]) -> None:
+    def test_a_resource_search_agrees_with_evaluation(
+        self, action: str, subject: tuple[str, str], said: dict[str, Any]
+    ) -> None:
         for type in ("table", "database", "source"):
             there = [id for id, each in FACTS.resources.items() if each.type == type]
             each = [(id, body(subject, action, said, id)) for id in there]
@@ -77,7 +79,7 @@ class TestASearchAgreesWithEvaluation:
             assert ids("resource", body(subject, action, said, there[0])) == allowed(each)
 
     @given(st.sampled_from(SUBJECTS), st.sampled_from(sorted(FACTS.resources)))
-    def test_about_what(self, subject: tuple[str, str], resource: str) -> None:
+    def test_an_action_search_agrees_with_evaluation(self, subject: tuple[str, str], resource: str) -> None:
         actions = w.NEKT.actions_on(FACTS.resources[ResourceId(resource)].type)
         each = [(action, body(subject, action, {}, resource)) for action in actions]
 
@@ -85,12 +87,12 @@ class TestASearchAgreesWithEvaluation:
 
 
 class TestWhoMaySearch:
-    def test_for_oneself_everybody(self) -> None:
+    def test_a_member_may_search_for_their_own_resources(self) -> None:
         found = answer(PLACE, w.MEMBER, "search/resource", asked("member", "table.select", "x"))["results"]
 
         assert [each["id"] for each in found] == ["flights", "planes"]
 
-    def test_with_a_narrow_token_what_it_is_for(self) -> None:
+    def test_a_search_with_a_restricted_token_returns_only_its_resources(self) -> None:
         narrow = Caller(w.MEMBER, TokenId("narrow"))
 
         found = answer(PLACE, narrow, "search/resource", asked("member", "table.select", "x"))["results"]
@@ -98,7 +100,7 @@ class TestWhoMaySearch:
         assert [each["id"] for each in found] == ["planes"]
 
     @pytest.mark.parametrize("path", ["subject", "resource", "action"])
-    def test_for_others_who_may_ask_about_others(self, path: str) -> None:
+    def test_a_member_may_not_search_for_another_user(self, path: str) -> None:
         assert sent(PLACE, w.MEMBER, f"search/{path}", asked("owner", "table.select", "flights")).status == 403
 
 
@@ -119,17 +121,17 @@ class TestAPage:
             [],
         ],
     )
-    def test_that_is_none_is_a_bad_request(self, page: object) -> None:
+    def test_a_malformed_page_is_a_bad_request(self, page: object) -> None:
         assert sent(PLACE, w.OWNER, "search/resource", self.BODY(page)).status == 400
 
-    def test_of_another_search_is_a_bad_request(self) -> None:
+    def test_a_page_token_of_another_search_is_a_bad_request(self) -> None:
         token = answer(PLACE, w.OWNER, "search/resource", self.BODY({"limit": 1}))["page"]["next_token"]
 
         assert sent(PLACE, w.OWNER, "search/resource", self.BODY({"token": token, "limit": 2})).status == 400
         other = asked("owner", "table.insert", "x", page={"token": token})
         assert sent(PLACE, w.OWNER, "search/resource", other).status == 400
 
-    def test_can_be_as_small_as_nothing_and_is_never_larger_than_the_most(self) -> None:
+    def test_the_size_of_a_page_may_be_zero_and_is_capped(self) -> None:
         nothing = answer(PLACE, w.OWNER, "search/resource", self.BODY({"limit": 0}))
         assert (nothing["results"], nothing["page"]["total"]) == ([], 3)
         assert nothing["page"]["next_token"]

@@ -46,16 +46,16 @@ def test_the_secret_of_a_session_is_found_among_other_cookies(cookies: tuple[str
         (f"Headgate={SECRET}",),
     ],
 )
-def test_a_cookie_that_is_not_exactly_one_of_ours_is_no_session(cookies: tuple[str, ...]) -> None:
+def test_a_malformed_or_repeated_session_cookie_is_no_session(cookies: tuple[str, ...]) -> None:
     assert in_cookie(request(*cookies)) is None
 
 
-def test_under_tls_only_the_cookie_that_no_other_host_can_set_is_read() -> None:
+def test_the_cookie_bound_to_the_host_is_the_only_one_read_under_tls() -> None:
     assert in_cookie(request(f"headgate={SECRET}", scheme="https")) is None
     assert in_cookie(request(f"__Host-headgate={SECRET}", scheme="https")) == SECRET
 
 
-def test_no_module_has_the_standard_library_read_cookies() -> None:
+def test_no_module_reads_cookies_with_the_standard_library() -> None:
     """It undoes escapes in time that grows with the square of their number, on the event loop."""
     readers = [
         file

@@ -8,7 +8,7 @@ import pytest
 
 from headgate.control.identity.principals import AddPrincipal
 from headgate.facts.ids import PrincipalId
-from tests.app.deployment_harness import Place, World
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient
 from tests.endpoints.api.resources.test_organizations import asked, login
 from tests.endpoints.conftest import Make
 from tests.threads import call_at_once
@@ -20,19 +20,19 @@ SCHEMA = {"type": "struct", "fields": [{"id": 1, "name": "n", "type": "long", "r
 COMMIT = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"x": "1"}}]}
 
 
-def send_at_once(place: Place, path: str, body: Any, key: str) -> list[Any]:
+def send_at_once(place: OrganizationClient, path: str, body: Any, key: str) -> list[Any]:
     """Send a request several times at the same moment; return the answers."""
     one = partial(place.send, "owner", "POST", path, body, {"idempotency-key": key})
     return call_at_once([one] * AT_ONCE)
 
 
-def to_the_catalog(place: Place, method: str, path: str, body: Any = None, key: str = "") -> Any:
+def to_the_catalog(place: OrganizationClient, method: str, path: str, body: Any = None, key: str = "") -> Any:
     """Return the answer of the Iceberg catalog to the owner."""
     headers = {"authorization": f"Bearer {place.tokens['owner']}", **({"idempotency-key": key} if key else {})}
     return place.http.request(method, f"{place.address}/iceberg/v1{path}", json=body, headers=headers)
 
 
-def to_the_catalog_at_once(place: Place, method: str, path: str, body: Any = None) -> list[Any]:
+def to_the_catalog_at_once(place: OrganizationClient, method: str, path: str, body: Any = None) -> list[Any]:
     """Send a request to the catalog several times at the same moment under one key; return the answers."""
     return call_at_once([partial(to_the_catalog, place, method, path, body, str(uuid.uuid4()))] * AT_ONCE)
 
@@ -47,7 +47,7 @@ def to_the_catalog_at_once(place: Place, method: str, path: str, body: Any = Non
     ],
     ids=["groups", "databases", "service principals", "users"],
 )
-def test_requests_at_once_under_one_key_get_the_one_answer(make: Make, path: str, named: Any) -> None:
+def test_concurrent_requests_under_one_key_get_the_same_answer(make: Make, path: str, named: Any) -> None:
     acme = make()
     for number in range(ROUNDS):
         answers = send_at_once(acme, path, named(number), f"key{number}")
@@ -56,14 +56,14 @@ def test_requests_at_once_under_one_key_get_the_one_answer(make: Make, path: str
         assert len({(each.json()["id"], each.json()["revision"]) for each in answers}) == 1
 
 
-def test_requests_at_once_under_different_keys_are_two_requests(make: Make) -> None:
+def test_equal_requests_under_different_keys_are_separate_requests(make: Make) -> None:
     acme = make()
     answers = [acme.send("owner", "POST", "/groups", {"name": "crew"}, {"idempotency-key": key}) for key in ("a", "b")]
 
     assert [each.status_code for each in answers] == [201, 409]
 
 
-def test_one_key_in_two_organizations_makes_two_users(make: Make, world: World) -> None:
+def test_the_same_key_in_two_organizations_creates_two_users(make: Make, world: DeploymentHarness) -> None:
     places, secret = (make(), make()), login(world, "una")
     una, logins = (
         world.deployment.entrance.authentication.user_of("una").principal,
@@ -80,7 +80,7 @@ def test_one_key_in_two_organizations_makes_two_users(make: Make, world: World) 
     assert [user.name for each in made if (user := logins.user(PrincipalId(each)))] == ["bob", "eve"]
 
 
-def test_requests_to_the_catalog_at_once_under_one_key_get_the_one_answer(make: Make) -> None:
+def test_concurrent_catalog_requests_under_one_key_get_the_same_answer(make: Make) -> None:
     acme = make()
     for number in range(ROUNDS):
         named = {"namespace": [f"db{number}"]}

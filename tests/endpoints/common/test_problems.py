@@ -59,7 +59,9 @@ class TestEveryError:
             ("GET", "/number/one", 422, "invalid"),
         ],
     )
-    def test_is_a_problem(self, client: httpx.Client, method: str, path: str, status: int, code: str) -> None:
+    def test_every_error_is_a_problem_document(
+        self, client: httpx.Client, method: str, path: str, status: int, code: str
+    ) -> None:
         answer = client.request(method, path)
 
         assert answer.status_code == status
@@ -77,7 +79,9 @@ class TestEveryError:
             (b"{", "body"),
         ],
     )
-    def test_of_a_form_names_the_field_and_no_type(self, client: httpx.Client, content: bytes, at: str) -> None:
+    def test_a_fault_of_a_body_names_the_field_in_plain_words(
+        self, client: httpx.Client, content: bytes, at: str
+    ) -> None:
         answer = client.post("/named", content=content, headers={"content-type": "application/json"})
 
         assert answer.status_code == 422
@@ -85,13 +89,13 @@ class TestEveryError:
         assert fault["at"] == at
         assert fault["fault"][0].islower()
 
-    def test_a_form_of_many_faults_has_twenty_listed_and_the_rest_counted(self, client: httpx.Client) -> None:
+    def test_a_body_with_many_faults_has_twenty_listed_and_the_rest_counted(self, client: httpx.Client) -> None:
         answer = client.post("/strict", json={f"a{each}": 1 for each in range(300)}).json()
 
         assert len(answer["faults"]) == 20
         assert answer["detail"].endswith("; 20 faults are listed, and there are up to 280 more")
 
-    def test_of_a_body_without_its_type_names_the_header_to_send(self, client: httpx.Client) -> None:
+    def test_a_body_without_its_content_type_is_refused_with_the_header_to_send(self, client: httpx.Client) -> None:
         (fault,) = client.post("/named", content=b"{}").json()["faults"]
 
         assert fault == {
@@ -99,7 +103,7 @@ class TestEveryError:
             "fault": "the body must be JSON; send it with `Content-Type: application/json`",
         }
 
-    def test_of_the_store_is_told_to_the_operator_and_not_to_the_caller(
+    def test_an_error_of_the_store_is_logged_and_hidden_from_the_caller(
         self, client: httpx.Client, caplog: pytest.LogCaptureFixture
     ) -> None:
         with caplog.at_level(logging.ERROR):
@@ -110,7 +114,7 @@ class TestEveryError:
         assert "disk full" in caplog.text
 
 
-def test_a_statement_that_a_driver_lost_is_not_answered_as_one_to_repeat() -> None:
+def test_a_statement_lost_by_its_driver_is_not_reported_as_retryable() -> None:
     lost = problems.statement_problem(StatementError(STATEMENT_LOST, DRIVER_LOST, LOST))
 
     assert (lost["status"], lost["sqlstate"]) == (502, "08006")

@@ -2,18 +2,18 @@
 
 import pytest
 
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
 
 @pytest.fixture
-def acme(make: Make) -> Place:
+def acme(make: Make) -> OrganizationClient:
     place = make()
     assert place.call("owner", "POST", "/databases", {"name": "raw"}).status_code == 201
     return place
 
 
-def test_a_dry_run_tells_of_nobody_and_nothing_that_is_hidden_from_the_caller(acme: Place) -> None:
+def test_a_dry_run_reports_no_effects_on_users_hidden_from_the_caller(acme: OrganizationClient) -> None:
     for name in ("mia", "vic", "sam"):
         acme.add(name)
     assert acme.call("owner", "POST", "/groups", {"name": "readers"}).status_code == 201
@@ -31,7 +31,7 @@ def test_a_dry_run_tells_of_nobody_and_nothing_that_is_hidden_from_the_caller(ac
     assert by_manager["more_effects"] == 0
 
 
-def test_whom_the_write_names_is_told_of(acme: Place) -> None:
+def test_a_dry_run_reports_the_effects_on_the_user_that_it_names(acme: OrganizationClient) -> None:
     for name in ("mia", "vic"):
         acme.add(name)
     assert acme.give("mia", "manager", "lake.raw").status_code == 201

@@ -23,7 +23,7 @@ def pages() -> FastAPI:
 
 class TestEveryAnswer:
     @pytest.mark.parametrize("path", ["/things/a", "/nothing", "/healthz", "/broken"])
-    def test_is_not_guessed_at_framed_or_told_of_elsewhere(self, path: str) -> None:
+    def test_every_answer_forbids_sniffing_framing_and_referrers(self, path: str) -> None:
         headers = ask(guarded(), "GET", path).headers
 
         assert headers["x-content-type-options"] == "nosniff"
@@ -32,7 +32,7 @@ class TestEveryAnswer:
         assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
         assert "server" not in headers
 
-    def test_that_is_a_page_loads_what_is_served_here(self) -> None:
+    def test_a_page_may_load_resources_of_its_own_origin_only(self) -> None:
         here = asks(guarded(pages()))
 
         assert here("GET", "/page").headers["content-security-policy"].startswith("default-src 'self';")
@@ -40,7 +40,7 @@ class TestEveryAnswer:
             "default-src 'none'; style-src 'self'"
         ]
 
-    def test_asks_for_tls_only_where_there_is_some(self) -> None:
+    def test_an_answer_requires_tls_only_when_it_is_served_over_tls(self) -> None:
         plain, secure = asks(guarded()), asks(guarded(), base="https://here")
 
         assert "strict-transport-security" not in plain("GET", "/things/a").headers
@@ -50,12 +50,12 @@ class TestEveryAnswer:
 class TestPagesOfOtherOrigins:
     ASKED = {"origin": "https://app.example.com", "access-control-request-method": "POST"}  # noqa: RUF012 (not changed)
 
-    def test_may_not_call_this_one(self) -> None:
+    def test_a_page_of_another_origin_may_not_call_the_server(self) -> None:
         answer = ask(guarded(), "OPTIONS", "/things/a", headers=self.ASKED)
 
         assert "access-control-allow-origin" not in answer.headers
 
-    def test_may_if_they_are_named_and_without_cookies(self) -> None:
+    def test_a_page_of_a_configured_origin_may_call_the_server_without_cookies(self) -> None:
         here = asks(guarded(origins=("https://app.example.com",)))
 
         asked = here("OPTIONS", "/things/a", headers=self.ASKED)

@@ -97,13 +97,13 @@ LAST = b"GET /things/last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 
 
 class TestOneConnection:
-    def test_carries_one_request_after_the_other(self, address: Address) -> None:
+    def test_a_connection_carries_several_requests_in_sequence(self, address: Address) -> None:
         answers = exchange(address, HEAD + b"Content-Length: 2\r\n\r\nhi", LAST)
 
         assert statuses(answers) == [200, 200]
         assert b"server:" not in answers.lower()
 
-    def test_takes_a_body_in_chunks(self, address: Address) -> None:
+    def test_a_body_in_chunks_is_accepted(self, address: Address) -> None:
         chunks = b"2\r\nab\r\n3;note=x\r\ncde\r\n0\r\n\r\n"
 
         answers = exchange(address, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", chunks, LAST)
@@ -153,13 +153,15 @@ class TestOneConnection:
             b"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n",
         ],
     )
-    def test_ends_with_a_problem_where_it_could_be_read_in_two_ways(self, address: Address, rest: bytes) -> None:
+    def test_a_request_with_ambiguous_framing_is_refused_and_ends_the_connection(
+        self, address: Address, rest: bytes
+    ) -> None:
         answers = exchange(address, HEAD + rest + LAST)
 
         assert statuses(answers) == [400]
         assert b"application/problem+json" in answers
 
-    def test_takes_no_header_from_behind_the_body(self, address: Address) -> None:
+    def test_a_header_in_the_trailer_is_ignored(self, address: Address) -> None:
         trailer = b"0\r\nX-Request-Id: from-the-trailer\r\nAuthorization: Bearer root\r\n\r\n"
 
         answers = exchange(address, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", trailer, LAST)
@@ -167,16 +169,16 @@ class TestOneConnection:
         assert statuses(answers) == [200, 200]
         assert b"from-the-trailer" not in answers
 
-    def test_wants_to_know_whom_it_is_for(self, address: Address) -> None:
+    def test_a_request_without_a_host_is_refused(self, address: Address) -> None:
         assert statuses(exchange(address, b"GET /things/a HTTP/1.1\r\n\r\n")) == [400]
 
-    def test_does_not_become_another_protocol(self, address: Address) -> None:
+    def test_a_connection_is_not_upgraded_to_another_protocol(self, address: Address) -> None:
         upgrade = b"GET /things/a HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 
         assert 101 not in statuses(exchange(address, upgrade + LAST))
 
     @pytest.mark.parametrize("piece", [b"X-A: " + b"a" * 1000, b"X-B: b\r\n" * 200])
-    def test_does_not_gather_a_head_without_end(self, address: Address, piece: bytes) -> None:
+    def test_a_head_without_an_end_is_refused(self, address: Address, piece: bytes) -> None:
         def sent(plain: socket.socket) -> socket.socket:
             plain.sendall(HEAD)
             for _ in range(50):
@@ -192,19 +194,21 @@ class TestOneConnection:
         assert statuses(answers) in ([431], [])
 
     @pytest.mark.parametrize("begun", [b"", b"GET /thi", HEAD + b"X-A: "])
-    def test_is_not_kept_for_a_head_that_does_not_come(self, address: Address, begun: bytes) -> None:
+    def test_a_connection_is_closed_when_the_head_does_not_arrive(self, address: Address, begun: bytes) -> None:
         assert exchange(address, begun) == b""
 
-    def test_is_not_kept_for_a_body_that_does_not_come(self, address: Address) -> None:
+    def test_a_request_is_timed_out_when_its_body_does_not_arrive(self, address: Address) -> None:
         assert statuses(exchange(address, HEAD + b"Content-Length: 9\r\n\r\nhi")) == [408]
 
-    def test_is_told_before_the_body_that_it_is_too_large(self, address: Address) -> None:
+    def test_a_body_that_is_announced_too_large_is_refused_before_it_is_sent(self, address: Address) -> None:
         answers = exchange(address, HEAD + b"Expect: 100-continue\r\nContent-Length: 1001\r\n\r\n")
 
         assert statuses(answers) == [413]
 
     @pytest.mark.parametrize("request_line", [b"POST /things/%00", b"POST /things/%ff", b"GET /healthz"])
-    def test_a_connection_ends_where_a_body_was_not_asked_for(self, address: Address, request_line: bytes) -> None:
+    def test_a_connection_ends_after_an_answer_that_did_not_wait_for_the_body(
+        self, address: Address, request_line: bytes
+    ) -> None:
         # A client that leaves the body out sends its next request, a header of which would be read as a request.
         note = b"GET /things/a HTTP/1.1\r\nHost: h\r\nX-Note: "
         head = b"%b HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
@@ -228,20 +232,22 @@ class TestOneConnection:
         assert statuses(answers) == [400]
 
     @pytest.mark.parametrize("pause", [0.0, 0.1])
-    def test_requests_for_another_protocol_are_answered_as_any_other(self, address: Address, pause: float) -> None:
+    def test_a_request_for_another_protocol_is_answered_like_any_other(self, address: Address, pause: float) -> None:
         asking = b"GET /things/a HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: TLS/1.2\r\n\r\n"
 
         assert statuses(exchange(address, asking, asking, LAST, pause=pause)) == [200, 200, 200]
         assert statuses(exchange(address, asking + asking + LAST)) == [200, 200, 200]
 
     @pytest.mark.parametrize("request_line", [b"GET /healthz HTTP/1.1\r\n", b"GET /things/a HTTP/1.1\r\n"])
-    def test_lets_few_requests_wait_for_their_answers(self, address: Address, request_line: bytes) -> None:
+    def test_a_connection_with_too_many_pipelined_requests_is_refused(
+        self, address: Address, request_line: bytes
+    ) -> None:
         answers = statuses(exchange(address, (request_line + b"Host: h\r\n\r\n") * 1000))
 
         assert answers[-1] == 429
         assert len(answers) <= MAX_PIPELINED + 2
 
-    def test_that_is_lost_is_told_to_the_request_that_is_under_way_though_others_came_after_it(self) -> None:
+    def test_a_running_request_learns_of_a_disconnect_with_others_queued_behind_it(self) -> None:
         told = threading.Event()
 
         async def slow(_scope: Any, receive: Any, _send: Any) -> None:
@@ -254,7 +260,7 @@ class TestOneConnection:
             assert statuses(exchange(address, kept * 10)) == [429]
             assert told.wait(10)
 
-    def test_answers_requests_that_do_not_wait_as_long_as_they_are_few(self, address: Address) -> None:
+    def test_a_connection_answers_a_limited_number_of_pipelined_requests(self, address: Address) -> None:
         kept = b"GET /things/a HTTP/1.1\r\nHost: h\r\n\r\n"
 
         assert statuses(exchange(address, kept * MAX_PIPELINED + LAST)) == [200] * (MAX_PIPELINED + 1)
@@ -269,7 +275,7 @@ class TestOneConnection:
         ],
     )
     @pytest.mark.parametrize("rest", [b"\r\n", b"x"])
-    def test_is_not_kept_after_an_answer_for_bytes_that_are_no_request(
+    def test_a_connection_is_closed_when_bytes_after_an_answer_are_no_request(
         self, address: Address, sent: bytes, rest: bytes
     ) -> None:
         with socket.create_connection(address, timeout=4) as opened:
@@ -300,7 +306,7 @@ async def streamed(_scope: Any, _receive: Any, send: Any) -> None:
 
 @pytest.mark.parametrize("app", [large, streamed])
 class TestALargeAnswer:
-    def test_is_not_kept_for_a_client_that_does_not_take_it(self, app: Any) -> None:
+    def test_a_large_answer_is_dropped_when_the_client_does_not_read_it(self, app: Any) -> None:
         with listening(app, LIMITS) as address, socket.create_connection(address, timeout=10) as opened:
             opened.sendall(LAST)
             time.sleep(3 * LIMITS.header_seconds + 0.5)
@@ -311,7 +317,7 @@ class TestALargeAnswer:
 
         assert taken < LARGE
 
-    def test_is_sent_to_a_client_that_takes_it_slowly(self, app: Any) -> None:
+    def test_a_large_answer_is_sent_to_a_client_that_reads_slowly(self, app: Any) -> None:
         with listening(app, LIMITS) as address, socket.create_connection(address, timeout=10) as opened:
             opened.sendall(LAST)
             taken = 0
@@ -323,7 +329,7 @@ class TestALargeAnswer:
 
 
 class TestManyConnections:
-    def test_of_one_network_are_served_up_to_a_number(self) -> None:
+    def test_the_connections_of_one_network_are_limited(self) -> None:
         few = replace(LIMITS, network_connections=1, header_seconds=30)
         with listening(guarded(), few) as address, socket.create_connection(address, timeout=10) as held:
             held.sendall(b"GET /")
@@ -332,7 +338,7 @@ class TestManyConnections:
         assert statuses(refused) == [503]
         assert b"your network has too many connections" in refused
 
-    def test_of_a_proxy_are_not_counted_apart(self) -> None:
+    def test_the_connections_of_a_proxy_have_no_network_limit(self) -> None:
         few = replace(LIMITS, network_connections=1)
         with (
             listening(guarded(), few, behind_proxies=True) as address,
@@ -341,7 +347,7 @@ class TestManyConnections:
             held.sendall(b"GET /")
             assert statuses(exchange(address, LAST)) == [200]
 
-    def test_are_served_up_to_a_number_and_again_when_one_has_gone(self) -> None:
+    def test_the_connections_are_limited_until_one_is_closed(self) -> None:
         with listening(guarded(), replace(LIMITS, connections=1, header_seconds=30)) as address:
             with socket.create_connection(address, timeout=10) as held:
                 held.sendall(b"GET /")
@@ -365,9 +371,7 @@ PARTS = st.sampled_from(
 class TestWhateverIsSent:
     @settings(max_examples=150, deadline=None)
     @given(st.lists(PARTS, max_size=25))
-    def test_is_answered_as_a_request_refused_or_left_and_never_fails_inside(
-        self, address: Address, parts: list[bytes]
-    ) -> None:
+    def test_arbitrary_bytes_never_cause_a_server_error(self, address: Address, parts: list[bytes]) -> None:
         """Promise: no bytes make the server fail, and the next client is served as ever."""
         answers = exchange(address, b"".join(parts) + b"\r\n\r\n" + LAST, end=True)
 

@@ -61,7 +61,7 @@ def heads(answers: bytes) -> list[dict[str, str]]:
 
 
 class TestTheShortWay:
-    def test_answers_with_the_headers_of_the_usual_way(self, served: Served) -> None:
+    def test_the_fast_path_answers_with_the_same_headers_as_the_normal_path(self, served: Served) -> None:
         answers = exchange(served.address, post(more=b"X-Request-Id: caller-0001\r\n"), post(b'"slow"'), LAST)
 
         short, usual, _ = heads(answers)
@@ -71,13 +71,13 @@ class TestTheShortWay:
         same = set(short) - {"x-request-id", "content-length", "date"}
         assert {name: short[name] for name in same} == {name: usual[name] for name in same}
 
-    def test_is_told_of(self, served: Served) -> None:
+    def test_the_fast_path_reports_each_request_to_its_observers(self, served: Served) -> None:
         exchange(served.address, post(), LAST)
 
         (told,) = served.told
         assert (told.route, told.status, told.principal, told.organization) == ("/things/{name}", 200, "p-ann", "o-1")
 
-    def test_keeps_the_order_of_requests_that_are_sent_at_once(self, served: Served) -> None:
+    def test_the_fast_path_answers_pipelined_requests_in_order(self, served: Served) -> None:
         sent = ["1", '"slow 2"', "3", '"slow 4"', "5"]
 
         answers = exchange(served.address, b"".join(post(each.encode()) for each in sent) + LAST)
@@ -100,14 +100,14 @@ class TestTheShortWay:
             (post(more=b"".join(b"X-%d: a\r\n" % each for each in range(70))), 431),
         ],
     )
-    def test_is_not_taken_by_what_is_odd(self, served: Served, sent: bytes, status: int) -> None:
+    def test_an_unusual_request_does_not_take_the_fast_path(self, served: Served, sent: bytes, status: int) -> None:
         answers = exchange(served.address, sent, LAST)
 
         assert AT_ONCE not in answers
         assert statuses(answers)[-2 if status == 200 else 0] == status
         assert b"secret" not in answers
 
-    def test_takes_no_harm_from_a_body_that_comes_in_pieces(self, served: Served) -> None:
+    def test_the_fast_path_answers_a_request_with_a_body_that_arrives_in_pieces(self, served: Served) -> None:
         whole = post(b'{"a": 1}')
 
         for cut in range(len(whole) - 9, len(whole)):
@@ -115,7 +115,7 @@ class TestTheShortWay:
             assert statuses(answers) == [200, 200]
 
 
-def test_a_principals_rate_is_one_for_both_ways() -> None:
+def test_the_rate_limit_of_a_principal_also_holds_on_the_fast_path() -> None:
     limits = Limits(principal_rate=0.001, burst_seconds=2000)
     express = FastPath(Door(), of_principals(limits), (), limits)
     headers = [(b"host", b"h"), (b"authorization", b"Bearer ann"), (b"content-length", b"2")]

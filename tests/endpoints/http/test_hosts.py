@@ -36,16 +36,16 @@ class TestWithoutAPublicUrl:
         assert not Hosts().accepts(host.encode(), "192.0.2.9")
 
     @pytest.mark.parametrize("host", FOREIGN)
-    def test_any_other_host_is_refused(self, host: str) -> None:
+    def test_a_foreign_host_is_refused(self, host: str) -> None:
         assert not Hosts().accepts(host.encode(), LISTENER)
 
-    def test_a_listener_that_has_a_name_is_no_address(self) -> None:
+    def test_the_name_of_a_listener_is_not_accepted_as_a_host(self) -> None:
         assert not Hosts().accepts(b"evil.example", "evil.example")
 
 
 class TestAPublicUrl:
     @pytest.mark.parametrize("host", [*OWN, *FOREIGN])
-    def test_replaces_every_host(self, host: str) -> None:
+    def test_a_public_url_replaces_every_host(self, host: str) -> None:
         hosts = Hosts("https://headgate.example/")
         headers = [(b"host", host.encode()), (b"x-forwarded-host", b"evil.example"), (b"accept", b"*/*")]
         scope = {"type": "http", "scheme": "http", "path": "/a", "query_string": b"", "headers": headers}

@@ -10,7 +10,7 @@ FAR = ("192.0.2.7", 5)
 
 
 class TestAlive:
-    def test_is_said_whatever_else_is_wrong(self) -> None:
+    def test_the_liveness_probe_succeeds_although_the_server_is_not_ready(self) -> None:
         readiness = Readiness(lambda: "the store cannot be read")
         readiness.draining = True
 
@@ -18,29 +18,29 @@ class TestAlive:
 
         assert (answer.status_code, answer.json()) == (200, {"status": "alive"})
 
-    def test_is_read_and_nothing_else(self) -> None:
+    def test_the_liveness_probe_allows_only_get_and_head(self) -> None:
         answer = ask(guarded(), "POST", "/healthz")
 
         assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
 
 
 class TestReady:
-    def test_is_said_while_nothing_is_wrong(self) -> None:
+    def test_the_readiness_probe_succeeds_while_the_server_is_ready(self) -> None:
         assert ask(guarded(), "GET", "/readyz").json() == {"status": "ready"}
 
-    def test_is_ready_without_spark_too_and_says_how_that_is(self) -> None:
+    def test_the_readiness_probe_succeeds_without_spark_and_reports_its_state(self) -> None:
         readiness = Readiness(lambda: None)
         readiness.details = lambda: {"spark": "down"}
 
         assert ask(guarded(readiness=readiness), "GET", "/readyz").json() == {"status": "ready", "spark": "down"}
 
-    def test_is_not_said_while_something_is(self) -> None:
+    def test_the_readiness_probe_fails_with_the_fault(self) -> None:
         answer = ask(guarded(readiness=Readiness(lambda: "the store cannot be read")), "GET", "/readyz")
 
         assert (answer.status_code, answer.json()["detail"]) == (503, "the store cannot be read")
         assert answer.headers["retry-after"] == "2"
 
-    def test_is_not_said_from_the_moment_that_it_is_about_to_end(self) -> None:
+    def test_the_readiness_probe_fails_while_the_server_is_draining(self) -> None:
         readiness = Readiness(lambda: None)
         app = guarded(readiness=readiness)
 
@@ -50,7 +50,7 @@ class TestReady:
         assert (before, ask(app, "GET", "/readyz").status_code) == (200, 503)
         assert ask(app, "GET", "/things/a").status_code == 200
 
-    def test_asks_the_store_once_a_second_however_often_it_is_asked(self) -> None:
+    def test_the_readiness_probe_checks_the_store_at_most_once_a_second(self) -> None:
         asked: list[float] = []
         now = [0.0]
         readiness = Readiness(lambda: asked.append(now[0]), clock=lambda: now[0])
@@ -64,7 +64,7 @@ class TestReady:
 
 
 class TestMetrics:
-    def test_count_requests_by_the_template_of_their_route(self) -> None:
+    def test_the_metrics_count_requests_by_route_template(self) -> None:
         here = asks(guarded())
 
         for name in ("a", "b"):
@@ -79,7 +79,7 @@ class TestMetrics:
         assert "BREW" not in text
         assert 'headgate_request_seconds_bucket{le="+Inf",route="/things/{name}"}' in text
 
-    def test_show_the_figures_of_the_core_as_they_are_then(self) -> None:
+    def test_the_metrics_show_the_current_figures_of_the_core(self) -> None:
         figures = [Figures()]
         here = asks(guarded(metrics=Metrics(lambda: figures[0])))
         figures[0] = Figures(7, 3, 5, 1, 9, 2, {"o-1": 41, "o-2": 1})
@@ -110,7 +110,7 @@ class TestMetrics:
             (MetricsAccess("token", ""), FAR, "Bearer ", 401),
         ],
     )
-    def test_are_shown_to_whom_the_settings_say(
+    def test_the_metrics_are_shown_only_to_callers_that_the_settings_allow(
         self, access: MetricsAccess, client: tuple[str, int], token: str, status: int
     ) -> None:
         app = guarded(metrics_access=access)

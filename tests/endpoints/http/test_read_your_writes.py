@@ -44,19 +44,19 @@ def opened(stores: Stores) -> tuple[Organizations, FreshnessBarrier]:
 
 
 class TestAFile:
-    def test_that_nobody_else_has_written_to_is_here(self, stores: tuple[Stores, Stores]) -> None:
+    def test_a_store_file_without_foreign_writes_is_fresh(self, stores: tuple[Stores, Stores]) -> None:
         _, freshness = opened(stores[0])
 
         assert freshness.is_here()
 
-    def test_that_only_the_audit_was_written_to_is_here(self, stores: tuple[Stores, Stores]) -> None:
+    def test_a_store_file_with_new_audit_records_only_is_fresh(self, stores: tuple[Stores, Stores]) -> None:
         _, freshness = opened(stores[0])
 
         stores[1].audit([(small_organization.ROOT, DENIED)])
 
         assert freshness.is_here()
 
-    def test_in_which_a_log_has_moved_on_is_waited_for_and_then_here(self, stores: tuple[Stores, Stores]) -> None:
+    def test_a_store_file_with_a_new_revision_is_fresh_only_after_a_wait(self, stores: tuple[Stores, Stores]) -> None:
         organizations, freshness = opened(stores[0])
 
         revision = written(
@@ -70,7 +70,7 @@ class TestAFile:
         assert organizations.open(small_organization.ROOT).control.snapshot.revision == revision
 
 
-def test_a_store_that_cannot_tell_is_always_waited_for() -> None:
+def test_a_store_that_cannot_detect_writes_is_never_fresh() -> None:
     stores = FakeStores(shared=True)
     stores.log(small_organization.ROOT).write(*small_organization.PEOPLE)
     organizations = Organizations(stores, small_organization.MODELS, lambda: small_organization.NOW)

@@ -10,24 +10,24 @@ from tests.endpoints.http.asgi_client import ask, behind, guarded
 
 
 class TestTheRequestId:
-    def test_is_taken_over_when_it_is_a_sane_word(self) -> None:
+    def test_a_valid_request_id_of_the_caller_is_used(self) -> None:
         answer = ask(guarded(), "GET", "/things/a", headers={"x-request-id": "caller-0001.x"})
 
         assert answer.headers["x-request-id"] == answer.json()["request"] == "caller-0001.x"
 
     @pytest.mark.parametrize("given", ["", "short", "a" * 65, "two words", "line\tbreak!", "q=1;drop table"])
-    def test_is_made_otherwise(self, given: str) -> None:
+    def test_an_invalid_request_id_is_replaced_by_a_generated_one(self, given: str) -> None:
         answer = ask(guarded(), "GET", "/things/a", headers={"x-request-id": given})
 
         assert re.fullmatch("[0-9a-f]{32}", answer.headers["x-request-id"])
         assert answer.headers["x-request-id"] == answer.json()["request"]
 
-    def test_stands_on_refusals_too(self) -> None:
+    def test_a_refusal_has_a_request_id_too(self) -> None:
         assert ask(guarded(), "GET", "/nothing").headers["x-request-id"]
 
 
 class TestAnError:
-    def test_is_a_problem_that_names_the_request_and_nothing_of_the_inside(
+    def test_an_unexpected_error_is_a_problem_with_the_request_id_and_no_internals(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         async def broken(*_: object) -> None:
@@ -41,7 +41,7 @@ class TestAnError:
         assert "secret" not in answer.text
         assert "a secret of the inside" in caplog.text
 
-    def test_of_the_framework_ends_there_too(self) -> None:
+    def test_an_unexpected_error_in_a_route_reveals_no_internals(self) -> None:
         answer = ask(guarded(), "GET", "/broken")
 
         assert answer.status_code == 500
@@ -49,7 +49,9 @@ class TestAnError:
 
 
 class TestTheLog:
-    def test_has_one_line_for_each_request_without_query_body_or_secret(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_the_request_log_has_one_line_per_request_without_query_body_or_secret(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
         with caplog.at_level(logging.INFO, "headgate.requests"):
             ask(
                 guarded(OrganizationPathMiddleware(behind())),
@@ -70,13 +72,13 @@ class TestTheLog:
             "organization": "o-1",
         }
 
-    def test_names_no_path_that_no_route_has(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_the_request_log_omits_a_path_that_matches_no_route(self, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.INFO, "headgate.requests"):
             ask(guarded(), "GET", "/somebody@example.com")
 
         assert [each.__dict__["fields"]["route"] for each in caplog.records] == ["unmatched"]
 
-    def test_is_silent_about_probes(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_the_request_log_omits_probes(self, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.INFO, "headgate.requests"):
             ask(guarded(), "GET", "/healthz")
 

@@ -66,14 +66,14 @@ def shown(address: Address, name: str | None = None) -> str:
 
 
 class TestTls:
-    def test_carries_requests_and_asks_browsers_to_stay(self, tmp_path: Path) -> None:
+    def test_a_request_over_tls_is_answered_with_strict_transport_security(self, tmp_path: Path) -> None:
         with served(Certificate(*issue(tmp_path, "one"))) as address:
             answer = exchange(address, LAST, wrap=trusting())
 
         assert statuses(answer) == [200]
         assert b"strict-transport-security: max-age" in answer
 
-    def test_is_not_older_than_1_2(self, tmp_path: Path) -> None:
+    def test_the_oldest_accepted_tls_version_is_1_2(self, tmp_path: Path) -> None:
         old = trusting(maximum_version=ssl.TLSVersion.TLSv1_2)
         certificate = Certificate(*issue(tmp_path, "one"))
 
@@ -83,7 +83,7 @@ class TestTls:
         assert certificate.context.minimum_version == ssl.TLSVersion.TLSv1_2
 
     @pytest.mark.parametrize("name", [None, "headgate.example.com"])
-    def test_shows_new_connections_the_new_certificate_and_leaves_open_ones(
+    def test_new_connections_get_a_renewed_certificate_and_open_ones_continue(
         self, tmp_path: Path, name: str | None
     ) -> None:
         certificate = Certificate(*issue(tmp_path, "one"))
@@ -105,7 +105,9 @@ class TestTls:
 
 
 class TestACertificate:
-    def test_that_cannot_be_used_leaves_the_one_in_use(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def test_an_unusable_certificate_does_not_replace_the_one_in_use(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
         certificate = Certificate(*issue(tmp_path, "one"))
         kept = (tmp_path / "tls.key").read_bytes()
         issue(tmp_path, "two")
@@ -117,7 +119,7 @@ class TestACertificate:
         assert (renewed, now) == (False, "one")
         assert "the certificate in use stays" in caplog.text
 
-    def test_is_read_again_when_its_files_change(self, tmp_path: Path) -> None:
+    def test_a_certificate_is_read_again_when_its_files_change(self, tmp_path: Path) -> None:
         certificate = Certificate(*issue(tmp_path, "one"))
         issue(tmp_path, "second")
 
@@ -131,7 +133,7 @@ class TestACertificate:
         with served(certificate) as address:
             assert shown(address) == "second"
 
-    def test_that_is_missing_or_needs_a_password_is_refused_with_its_files(self, tmp_path: Path) -> None:
+    def test_a_certificate_that_is_missing_or_needs_a_password_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(TlsError, match=r"`.*tls\.crt` with the key `.*tls\.key` cannot be used"):
             Certificate(tmp_path / "tls.crt", tmp_path / "tls.key")
         with pytest.raises(TlsError, match="needs a password; use one that does not"):

@@ -26,7 +26,7 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType
 
-from tests.lake.catalog_harness import LAKE, World, served
+from tests.lake.catalog_harness import LAKE, CatalogHarness, served
 
 ROWS = pa.table({"name": ["a", "b"], "amount": [1, 2]})
 SCHEMA = Schema(NestedField(1, "name", StringType()), NestedField(2, "amount", LongType()))
@@ -38,7 +38,7 @@ RULE = r"a file of a table must (lie inside the table's location|not lead out)"
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def world(tmp_path: Path) -> Iterator[CatalogHarness]:
     """`mallory` may do everything with `raw.mine` and `raw`, and nothing with `secret.salaries`."""
     with served(tmp_path) as made:
         admin = made.iceberg()
@@ -51,11 +51,11 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield made
 
 
-def _mine(world: World) -> Table:
+def _mine(world: CatalogHarness) -> Table:
     return world.iceberg("mallory").load_table("raw.mine")
 
 
-def _secret_file(world: World) -> str:
+def _secret_file(world: CatalogHarness) -> str:
     table = world.iceberg().load_table("secret.salaries")
     return next(iter(table.scan().plan_files())).file.file_path
 
@@ -85,7 +85,7 @@ def _manifest(table: Table, entries: Sequence[ManifestEntry], folder: str | None
 
 
 def _commit(
-    world: World,
+    world: CatalogHarness,
     table: Table,
     manifests: Sequence[ManifestFile],
     token: str = MALLORY,
@@ -112,7 +112,7 @@ def _commit(
     return _update(world, [{"action": "add-snapshot", "snapshot": snapshot}, moved], token)
 
 
-def _update(world: World, updates: list[dict[str, Any]], token: str = MALLORY) -> httpx.Response:
+def _update(world: CatalogHarness, updates: list[dict[str, Any]], token: str = MALLORY) -> httpx.Response:
     body = {"requirements": [], "updates": updates}
     return world.call("POST", "/namespaces/raw/tables/mine", body, token)
 
@@ -126,20 +126,22 @@ def _kept(table: Table) -> list[ManifestFile]:
 class TestFiles:
     """Every file of a table lies inside its own location."""
 
-    def test_add_files_of_another_tables_parquet(self, world: World) -> None:
+    def test_a_data_file_of_another_table_cannot_be_added(self, world: CatalogHarness) -> None:
         with pytest.raises(ForbiddenError, match=RULE):
             _mine(world).add_files([_secret_file(world)])
 
         assert _mine(world).scan().to_arrow().num_rows == 2
 
-    def test_an_honest_hand_made_commit_is_accepted(self, world: World) -> None:
+    def test_a_hand_made_commit_of_files_inside_the_table_is_accepted(self, world: CatalogHarness) -> None:
         table = _mine(world)
         manifest = _manifest(table, [_entry(f"{table.location()}/data/new.parquet")])
 
         assert _commit(world, table, [*_kept(table), manifest]).status_code == 200
 
     @pytest.mark.parametrize("status", list(ManifestEntryStatus))
-    def test_a_manifest_entry_elsewhere(self, world: World, status: ManifestEntryStatus) -> None:
+    def test_a_manifest_entry_for_a_file_of_another_table_is_refused(
+        self, world: CatalogHarness, status: ManifestEntryStatus
+    ) -> None:
         table = _mine(world)
         manifest = _manifest(table, [_entry(_secret_file(world), status)])
 
@@ -158,12 +160,12 @@ class TestFiles:
             "http://127.0.0.1/a.parquet",
         ],
     )
-    def test_a_data_file_path_that_is_not_inside(self, world: World, path: str) -> None:
+    def test_a_data_file_path_outside_the_table_is_refused(self, world: CatalogHarness, path: str) -> None:
         table = _mine(world)
         named = path.format(mine=table.location(), secret=_secret_file(world).rpartition("/")[2])
         _forbidden(_commit(world, table, [*_kept(table), _manifest(table, [_entry(named)])]))
 
-    def test_a_manifest_elsewhere(self, world: World) -> None:
+    def test_a_manifest_outside_the_table_is_refused(self, world: CatalogHarness) -> None:
         table = _mine(world)
         theirs = world.iceberg().load_table("secret.salaries")
         folder = theirs.location() + "/metadata"
@@ -172,12 +174,12 @@ class TestFiles:
         _forbidden(_commit(world, table, [*_kept(table), *_kept(theirs)]))
         _forbidden(_commit(world, table, [*_kept(table), _manifest(table, [_entry(inside)], folder)]))
 
-    def test_a_manifest_list_elsewhere(self, world: World) -> None:
+    def test_a_manifest_list_outside_the_table_is_refused(self, world: CatalogHarness) -> None:
         theirs = world.iceberg().load_table("secret.salaries").location()
 
         _forbidden(_commit(world, _mine(world), _kept(_mine(world)), folder=theirs + "/metadata"))
 
-    def test_a_link_out_of_the_table(self, world: World) -> None:
+    def test_a_symbolic_link_out_of_the_table_is_refused(self, world: CatalogHarness) -> None:
         table = _mine(world)
         folder = Path(table.location().removeprefix("file://"))
         (folder / "data" / "link.parquet").symlink_to(_secret_file(world).removeprefix("file://"))
@@ -188,7 +190,7 @@ class TestFiles:
             _forbidden(_commit(world, table, [*_kept(table), manifest]))
 
     @pytest.mark.parametrize("name", ["statistics", "partition-statistics"])
-    def test_statistics_elsewhere(self, world: World, name: str) -> None:
+    def test_a_statistics_file_outside_the_table_is_refused(self, world: CatalogHarness, name: str) -> None:
         table = _mine(world)
         snapshot = table.current_snapshot()
         assert snapshot is not None
@@ -203,7 +205,7 @@ class TestFiles:
         _forbidden(_update(world, [{"action": f"set-{name}", name: file}]))
 
     @pytest.mark.parametrize("content", [b"", b"Obj\x01", b"nonsense" * 99])
-    def test_a_file_that_is_no_manifest_list_is_a_bad_request(self, world: World, content: bytes) -> None:
+    def test_a_file_that_is_no_manifest_list_is_a_bad_request(self, world: CatalogHarness, content: bytes) -> None:
         table = _mine(world)
         path = f"{table.location()}/metadata/bad.avro"
         Path(path.removeprefix("file://")).write_bytes(content)
@@ -214,7 +216,7 @@ class TestFiles:
         assert answer.status_code == 400
         assert answer.json()["error"]["message"].startswith("a manifest list cannot be read: the file ")
 
-    def test_a_refusal_says_no_more_than_the_rule(self, world: World) -> None:
+    def test_a_refusal_reveals_neither_name_nor_id_of_the_other_table(self, world: CatalogHarness) -> None:
         table = _mine(world)
         answer = _commit(world, table, [*_kept(table), _manifest(table, [_entry(_secret_file(world))])])
 
@@ -239,7 +241,7 @@ class TestIdentityAndPlace:
             "something.new.path",
         ],
     )
-    def test_properties_that_move_files(self, world: World, key: str) -> None:
+    def test_a_property_that_moves_files_is_refused(self, world: CatalogHarness, key: str) -> None:
         there = world.iceberg().load_table("secret.salaries").location()
 
         _forbidden(_update(world, [{"action": "set-properties", "updates": {key: there}}]))
@@ -260,14 +262,18 @@ class TestIdentityAndPlace:
             ("write.format.default", "text"),
         ],
     )
-    def test_properties_that_are_not_listed_or_out_of_bounds(self, world: World, key: str, value: str) -> None:
+    def test_a_property_that_is_unlisted_or_out_of_bounds_is_refused(
+        self, world: CatalogHarness, key: str, value: str
+    ) -> None:
         _forbidden(_update(world, [{"action": "set-properties", "updates": {key: value}}]))
         for staged in (False, True):
             _forbidden(_create(world, properties={key: value}, **{"stage-create": staged}))
 
     @pytest.mark.parametrize("default", DEFAULTS)
     @pytest.mark.parametrize("nested", [False, True])
-    def test_defaults_of_columns(self, world: World, default: dict[str, Any], *, nested: bool) -> None:
+    def test_a_default_value_of_a_column_is_refused(
+        self, world: CatalogHarness, default: dict[str, Any], *, nested: bool
+    ) -> None:
         schema = _with_default(default, nested=nested)
         added = {"action": "add-schema", "schema": schema, "last-column-id": 4}
 
@@ -276,7 +282,7 @@ class TestIdentityAndPlace:
         _forbidden(_update(world, [added, {"action": "set-current-schema", "schema-id": -1}]))
         assert "told" not in world.call("GET", "/namespaces/raw/tables/mine").text
 
-    def test_a_location_of_the_clients_choice(self, world: World) -> None:
+    def test_a_table_location_that_the_client_chooses_is_refused(self, world: CatalogHarness) -> None:
         there = world.iceberg().load_table("secret.salaries").location()
 
         _forbidden(_update(world, [{"action": "set-location", "location": there}]))
@@ -286,17 +292,17 @@ class TestIdentityAndPlace:
         same = [{"action": "set-location", "location": _mine(world).location()}]
         assert _update(world, same).status_code == 200
 
-    def test_another_uuid(self, world: World) -> None:
+    def test_a_table_uuid_that_the_client_chooses_is_refused(self, world: CatalogHarness) -> None:
         theirs = str(world.rights.find((*LAKE, "secret", "salaries")))
 
         for other in (theirs, str(uuid.uuid4())):
             _forbidden(_update(world, [{"action": "assign-uuid", "uuid": other}]))
 
     @pytest.mark.parametrize("version", ["1", "3"])
-    def test_other_format_versions(self, world: World, version: str) -> None:
+    def test_a_format_version_other_than_2_is_refused(self, world: CatalogHarness, version: str) -> None:
         _forbidden(_create(world, properties={"format-version": version}))
 
-    def test_a_sequence_number_that_goes_back(self, world: World) -> None:
+    def test_a_sequence_number_that_goes_back_is_a_conflict(self, world: CatalogHarness) -> None:
         table = _mine(world)
         snapshot = {
             "snapshot-id": 7,
@@ -325,11 +331,13 @@ class TestStagedCreates:
             {"action": "set-properties", "updates": other.get("properties", {})},
         ]
 
-    def _commit(self, world: World, name: str, updates: list[dict[str, Any]], token: str = MALLORY) -> httpx.Response:
+    def _commit(
+        self, world: CatalogHarness, name: str, updates: list[dict[str, Any]], token: str = MALLORY
+    ) -> httpx.Response:
         body = {"requirements": [{"type": "assert-create"}], "updates": updates}
         return world.call("POST", f"/namespaces/raw/tables/{name}", body, token)
 
-    def test_a_staged_table_is_not_there_until_it_is_committed_as_it_was_staged(self, world: World) -> None:
+    def test_a_staged_table_does_not_exist_until_its_commit_matches_the_staging(self, world: CatalogHarness) -> None:
         metadata = _create(world, **{"stage-create": True}).json()["metadata"]
         theirs = world.iceberg().load_table("secret.salaries")
         world.rights.allow("eve", MINE[:-1], "*")
@@ -361,7 +369,7 @@ class TestStagedCreates:
         )
         assert world.rights.store.head().revision == before[0].revision + 2
 
-    def test_the_name_may_be_taken_meanwhile(self, world: World) -> None:
+    def test_a_staged_create_of_a_name_taken_meanwhile_is_a_conflict(self, world: CatalogHarness) -> None:
         first = _create(world, **{"stage-create": True}).json()["metadata"]
         assert _create(world).status_code == 200
         before = world.metadata_files()
@@ -375,7 +383,7 @@ class TestStagedCreates:
 class TestWhatACommitReallyDoes:
     """Somebody who may only insert cannot remove rows by calling it an append."""
 
-    def _refused(self, world: World, make: Callable[[Table], Sequence[ManifestFile]]) -> None:
+    def _refused(self, world: CatalogHarness, make: Callable[[Table], Sequence[ManifestFile]]) -> None:
         world.rights.allow("ina", MINE, "table.select", "table.insert")
         table = world.iceberg("ina").load_table("raw.mine")
         answer = _commit(world, table, make(table), "ina")
@@ -383,10 +391,10 @@ class TestWhatACommitReallyDoes:
         assert "table.delete_rows" in answer.text
         assert _commit(world, table, make(table), "mallory").status_code == 200
 
-    def test_leaving_out_a_manifest(self, world: World) -> None:
+    def test_an_append_that_leaves_out_a_manifest_needs_delete_rows(self, world: CatalogHarness) -> None:
         self._refused(world, lambda _: [])
 
-    def test_adding_a_delete_file(self, world: World) -> None:
+    def test_an_append_that_adds_a_delete_file_needs_delete_rows(self, world: CatalogHarness) -> None:
         def make(table: Table) -> list[ManifestFile]:
             path = f"{table.location()}/data/deletes.parquet"
             manifest = _manifest(table, [_entry(path, content=DataFileContent.POSITION_DELETES)])
@@ -395,10 +403,10 @@ class TestWhatACommitReallyDoes:
 
         self._refused(world, make)
 
-    def test_rewriting_a_manifest_without_one_of_its_files(self, world: World) -> None:
+    def test_an_append_that_rewrites_a_manifest_without_a_file_needs_delete_rows(self, world: CatalogHarness) -> None:
         self._refused(world, lambda table: [_manifest(table, [_entry(f"{table.location()}/data/other.parquet")])])
 
-    def test_rewriting_an_entry_with_other_statistics(self, world: World) -> None:
+    def test_an_append_that_rewrites_the_statistics_of_an_entry_needs_delete_rows(self, world: CatalogHarness) -> None:
         def make(table: Table) -> list[ManifestFile]:
             file = next(iter(table.scan().plan_files())).file
             entry = _entry(file.file_path, ManifestEntryStatus.EXISTING, size=file.file_size_in_bytes)
@@ -406,7 +414,7 @@ class TestWhatACommitReallyDoes:
 
         self._refused(world, make)
 
-    def test_changing_what_the_manifest_list_says_about_a_manifest(self, world: World) -> None:
+    def test_an_append_that_changes_counts_in_the_manifest_list_needs_delete_rows(self, world: CatalogHarness) -> None:
         def make(table: Table) -> list[ManifestFile]:
             manifest = _kept(table)[0]
             manifest[7] = manifest[8] = 0
@@ -414,7 +422,7 @@ class TestWhatACommitReallyDoes:
 
         self._refused(world, make)
 
-    def test_a_snapshot_that_does_not_build_on_the_head(self, world: World) -> None:
+    def test_moving_a_branch_or_removing_a_snapshot_needs_more_than_insert(self, world: CatalogHarness) -> None:
         _mine(world).append(ROWS)
         world.rights.allow("ina", MINE, "table.select", "table.insert")
         old = _mine(world).metadata.snapshots[0]
@@ -426,7 +434,7 @@ class TestWhatACommitReallyDoes:
         assert _update(world, [expired], "ina").status_code == 403
         assert _mine(world).scan().to_arrow().num_rows == 4
 
-    def test_an_append_that_is_not_called_so_needs_everything(self, world: World) -> None:
+    def test_an_append_with_another_operation_name_needs_more_than_insert(self, world: CatalogHarness) -> None:
         world.rights.allow("ina", MINE, "table.select", "table.insert")
         table = world.iceberg("ina").load_table("raw.mine")
         manifest = _manifest(table, [_entry(f"{table.location()}/data/new.parquet")])
@@ -435,7 +443,7 @@ class TestWhatACommitReallyDoes:
         assert _commit(world, table, [*_kept(table), manifest], "ina").status_code == 200
 
 
-def _create(world: World, **more: Any) -> httpx.Response:
+def _create(world: CatalogHarness, **more: Any) -> httpx.Response:
     body = {"name": "new", "schema": SCHEMA.model_dump(by_alias=True), **more}
     return world.call("POST", "/namespaces/raw/tables", body, "mallory")
 

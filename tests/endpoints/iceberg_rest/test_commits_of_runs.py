@@ -9,7 +9,7 @@ import pytest
 
 from headgate.control.pipelines.commits import committed_figures
 from headgate.facts.ids import RunId
-from tests.lake.catalog_harness import LAKE, World, served
+from tests.lake.catalog_harness import LAKE, CatalogHarness, served
 
 RUN, OTHER = RunId("r1"), RunId("r2")
 BY_RUN = "spark:admin@r1"
@@ -18,19 +18,19 @@ ROWS = pa.table({"carrier": ["UA", "AA"]})
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def world(tmp_path: Path) -> Iterator[CatalogHarness]:
     with served(tmp_path) as made:
         made.iceberg().create_namespace("raw")
         yield made
 
 
-def noted(world: World, name: str, run: RunId = RUN) -> dict[str, Any] | None:
+def noted(world: CatalogHarness, name: str, run: RunId = RUN) -> dict[str, Any] | None:
     there = committed_figures(world.rights.store, run, world.rights.find((*LAKE, "raw", name)))
     return None if there is None else dict(there)
 
 
 class TestACommitOfARun:
-    def test_that_adds_rows_is_noted_for_that_run_and_table_alone(self, world: World) -> None:
+    def test_an_append_by_a_run_is_recorded_for_that_run_and_table_alone(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.other", ROWS.schema)
         world.iceberg().create_table("raw.flights", ROWS.schema)
         world.rights.start_run(RUN, FLIGHTS)
@@ -45,7 +45,7 @@ class TestACommitOfARun:
         assert noted(world, "other") is None
         assert noted(world, "flights", OTHER) is None
 
-    def test_adds_to_what_the_run_had_committed_before(self, world: World) -> None:
+    def test_a_second_append_by_a_run_adds_to_its_recorded_figures(self, world: CatalogHarness) -> None:
         world.rights.start_run(RUN, FLIGHTS)
         table = world.iceberg(BY_RUN).create_table("raw.flights", ROWS.schema)
         table.append(ROWS)
@@ -55,7 +55,7 @@ class TestACommitOfARun:
         assert written is not None
         assert (written["snapshots"], written["rows"]) == (2, 4)
 
-    def test_that_makes_its_table_with_rows_is_noted_with_the_table(self, world: World) -> None:
+    def test_a_run_that_creates_its_table_with_rows_is_recorded_with_the_table(self, world: CatalogHarness) -> None:
         world.rights.start_run(RUN, FLIGHTS)
 
         with world.iceberg(BY_RUN).create_table_transaction("raw.flights", ROWS.schema) as making:
@@ -65,7 +65,7 @@ class TestACommitOfARun:
         assert written is not None
         assert (written["snapshots"], written["rows"]) == (1, 2)
 
-    def test_that_only_makes_or_changes_a_table_is_not_noted(self, world: World) -> None:
+    def test_a_commit_that_adds_no_rows_is_not_recorded(self, world: CatalogHarness) -> None:
         world.rights.start_run(RUN, FLIGHTS)
         table = world.iceberg(BY_RUN).create_table("raw.flights", ROWS.schema)
         with table.update_schema() as schema:
@@ -75,7 +75,7 @@ class TestACommitOfARun:
 
         assert noted(world, "flights") is None
 
-    def test_that_loses_a_race_and_tries_again_is_noted_once(self, world: World) -> None:
+    def test_a_commit_that_loses_a_race_and_is_retried_is_recorded_once(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.flights", ROWS.schema)
         world.rights.start_run(RUN, FLIGHTS)
         stale = world.iceberg(BY_RUN).load_table("raw.flights")
@@ -88,13 +88,13 @@ class TestACommitOfARun:
         assert (written["snapshots"], written["rows"]) == (1, 2)
 
 
-def test_a_commit_of_nobodys_run_is_not_noted(world: World) -> None:
+def test_a_commit_outside_any_run_is_not_recorded(world: CatalogHarness) -> None:
     world.iceberg("spark:admin").create_table("raw.flights", ROWS.schema).append(ROWS)
 
     assert world.rights.store.documents("run_commit") == {}
 
 
-def test_what_is_noted_names_its_table_by_id_so_that_another_of_the_name_is_another(world: World) -> None:
+def test_a_recreated_table_does_not_inherit_the_recorded_figures_of_its_name(world: CatalogHarness) -> None:
     world.rights.start_run(RUN, FLIGHTS)
     world.iceberg(BY_RUN).create_table("raw.flights", ROWS.schema).append(ROWS)
     former = world.rights.find(FLIGHTS)

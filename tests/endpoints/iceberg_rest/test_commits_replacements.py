@@ -6,28 +6,28 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.lake.catalog_harness import World, served
+from tests.lake.catalog_harness import CatalogHarness, served
 
 TABLE = "/namespaces/raw/tables/t"
 FORMER, NEW, BESIDE = (pa.table({"id": [each]}) for each in ("former", "new", "beside"))
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def world(tmp_path: Path) -> Iterator[CatalogHarness]:
     with served(tmp_path) as made:
         made.iceberg().create_namespace("raw")
         made.iceberg().create_table("raw.t", FORMER.schema)
         yield made
 
 
-def begun_append(world: World) -> list[dict[str, object]]:
+def begun_append(world: CatalogHarness) -> list[dict[str, object]]:
     """Write the files of a commit, and return its updates, which are not sent yet."""
     begun = world.iceberg().load_table("raw.t").transaction()
     begun.append(NEW)
     return [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in begun._updates]  # pyright: ignore[reportPrivateUsage]
 
 
-def test_a_table_is_replaced_although_another_client_committed_meanwhile(world: World) -> None:
+def test_a_table_is_replaced_although_another_client_committed_meanwhile(world: CatalogHarness) -> None:
     updates = [{"action": "remove-snapshot-ref", "ref-name": "main"}, *begun_append(world)]
     world.iceberg().load_table("raw.t").append(BESIDE)
     uuid = world.call("GET", TABLE).json()["metadata"]["table-uuid"]
@@ -44,7 +44,7 @@ def test_a_table_is_replaced_although_another_client_committed_meanwhile(world: 
     assert world.iceberg().load_table("raw.t").scan().to_arrow().num_rows == 2
 
 
-def test_a_commit_upon_a_former_snapshot_is_a_conflict(world: World) -> None:
+def test_a_commit_on_top_of_a_former_snapshot_is_a_conflict(world: CatalogHarness) -> None:
     world.iceberg().load_table("raw.t").append(FORMER)
     updates = begun_append(world)
     world.iceberg().load_table("raw.t").append(BESIDE)

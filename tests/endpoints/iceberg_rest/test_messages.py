@@ -22,7 +22,7 @@ from headgate.endpoints.iceberg_rest.messages import CommitTable, CreateNamespac
         ),
     ],
 )
-def test_a_fault_names_the_field_and_no_type(kind: type, body: bytes, said: str) -> None:
+def test_a_refusal_of_a_malformed_body_names_the_field_in_plain_words(kind: type, body: bytes, said: str) -> None:
     with pytest.raises(SpecError) as raised:
         parsed(kind, body)
 

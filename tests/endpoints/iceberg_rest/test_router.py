@@ -27,7 +27,7 @@ from pyiceberg.types import LongType, NestedField, StringType
 from headgate.control.control import WriteResult
 from headgate.control.kernel.command import Command
 from headgate.facts.ids import ResourceId
-from tests.lake.catalog_harness import ADMIN, LAKE, World, WriteChanges, served
+from tests.lake.catalog_harness import ADMIN, LAKE, CatalogHarness, WriteChanges, served
 
 ROWS = pa.table({"carrier": ["AA", "B/6"], "flight": [1, 2]})
 SCHEMA = Schema(NestedField(1, "carrier", StringType()), NestedField(2, "flight", LongType()))
@@ -37,14 +37,14 @@ SEEING = ("lake.describe", "database.describe", "table.describe")
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def world(tmp_path: Path) -> Iterator[CatalogHarness]:
     with served(tmp_path) as made:
         made.iceberg().create_namespace("raw")
         yield made
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]:
     """A world with one table, for tests that change nothing."""
     with served(tmp_path_factory.mktemp("world")) as made:
         made.iceberg().create_namespace("raw")
@@ -55,7 +55,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 class TestWorkingWithTables:
     """What a client does all day."""
 
-    def test_append_and_read_back(self, world: World) -> None:
+    def test_a_client_appends_rows_and_reads_them_back(self, world: CatalogHarness) -> None:
         table = world.iceberg().create_table("raw.flights", SCHEMA)
         table.append(ROWS)
         table.append(ROWS)
@@ -68,7 +68,7 @@ class TestWorkingWithTables:
         assert read.metadata_location.rpartition("/")[2].startswith("00002-")
         assert len(read.metadata.metadata_log) == 2
 
-    def test_a_partitioned_table_with_values_that_need_escaping(self, world: World) -> None:
+    def test_a_partition_value_that_needs_escaping_is_found_by_a_filter(self, world: CatalogHarness) -> None:
         spec = PartitionSpec(PartitionField(1, 1000, IdentityTransform(), "carrier"))
         table = world.iceberg().create_table("raw.flights", SCHEMA, partition_spec=spec)
 
@@ -76,7 +76,7 @@ class TestWorkingWithTables:
 
         assert table.scan(row_filter="carrier = 'B/6'").to_arrow().num_rows == 1
 
-    def test_overwrite_and_delete(self, world: World) -> None:
+    def test_a_client_deletes_and_overwrites_rows(self, world: CatalogHarness) -> None:
         table = world.iceberg().create_table("raw.flights", SCHEMA)
         table.append(ROWS)
         table.delete("flight = 1")
@@ -84,7 +84,7 @@ class TestWorkingWithTables:
         table.overwrite(ROWS)
         assert table.scan().to_arrow().num_rows == 2
 
-    def test_evolve_schema_and_properties(self, world: World) -> None:
+    def test_a_client_changes_the_schema_and_the_properties_of_a_table(self, world: CatalogHarness) -> None:
         table = world.iceberg().create_table("raw.flights", SCHEMA, properties={"owner": "me"})
         with table.update_schema() as update:
             update.add_column("dest", StringType())
@@ -97,7 +97,7 @@ class TestWorkingWithTables:
         assert again.schema().column_names == ["carrier", "flight", "dest"]
         assert again.properties == {"a": "1"}
 
-    def test_a_create_in_a_transaction_appears_with_its_data(self, world: World) -> None:
+    def test_a_table_created_in_a_transaction_appears_with_its_rows(self, world: CatalogHarness) -> None:
         with world.iceberg().create_table_transaction("raw.flights", SCHEMA, properties={"a": "1"}) as transaction:
             assert not world.iceberg().table_exists("raw.flights")
             transaction.append(ROWS)
@@ -107,7 +107,7 @@ class TestWorkingWithTables:
         assert str(table.metadata.table_uuid) == world.rights.find(FLIGHTS)
         assert table.properties == {"a": "1"}
 
-    def test_rename_list_and_drop(self, world: World) -> None:
+    def test_a_client_renames_lists_and_drops_a_table(self, world: CatalogHarness) -> None:
         catalog = world.iceberg()
         catalog.create_namespace("trusted")
         table = catalog.create_table("raw.flights", SCHEMA)
@@ -126,7 +126,7 @@ class TestWorkingWithTables:
         assert world.rights.store.pointer(ResourceId(str(table.metadata.table_uuid))) is None
         assert world.data_files()
 
-    def test_a_purge_removes_the_tables_files_and_no_other(self, world: World) -> None:
+    def test_a_purge_deletes_the_files_of_its_table_and_no_others(self, world: CatalogHarness) -> None:
         catalog = world.iceberg()
         kept = catalog.create_table("raw.kept", SCHEMA)
         kept.append(ROWS)
@@ -142,7 +142,7 @@ class TestWorkingWithTables:
         assert len(world.data_files()) == 1
         assert kept.scan().to_arrow().num_rows == 2
 
-    def test_namespaces_end_when_they_are_empty(self, world: World) -> None:
+    def test_a_namespace_can_be_dropped_only_when_it_is_empty(self, world: CatalogHarness) -> None:
         catalog = world.iceberg()
         catalog.create_table("raw.flights", SCHEMA)
         with pytest.raises(NamespaceNotEmptyError):
@@ -151,7 +151,7 @@ class TestWorkingWithTables:
         catalog.drop_namespace("raw")
         assert not catalog.namespace_exists("raw")
 
-    def test_taken_names(self, world: World) -> None:
+    def test_a_create_or_rename_to_a_taken_name_is_refused(self, world: CatalogHarness) -> None:
         catalog = world.iceberg()
         catalog.create_table("raw.flights", SCHEMA)
         catalog.create_table("raw.other", SCHEMA)
@@ -165,7 +165,7 @@ class TestWorkingWithTables:
             catalog.create_namespace("raw")
         assert world.metadata_files() == before
 
-    def test_a_requirement_that_does_not_hold_is_a_conflict(self, world: World) -> None:
+    def test_a_commit_with_a_requirement_that_does_not_hold_is_a_conflict(self, world: CatalogHarness) -> None:
         table = world.iceberg().create_table("raw.flights", SCHEMA)
         table.append(ROWS)
         before = world.metadata_files()
@@ -181,7 +181,7 @@ class TestWorkingWithTables:
             assert (answer.status_code, answer.json()["error"]["type"]) == (409, "CommitFailedException")
         assert world.metadata_files() == before
 
-    def test_writers_that_race_lose_nothing_that_was_acknowledged(self, world: World) -> None:
+    def test_concurrent_writers_lose_no_acknowledged_commit(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.flights", SCHEMA, properties={"commit.retry.num-retries": "0"})
         acknowledged: list[int] = []
 
@@ -206,15 +206,15 @@ class TestWhoMayDoWhat:
     """Decisions come from the organization; the endpoint only turns them into answers."""
 
     @pytest.fixture(autouse=True)
-    def _table(self, world: World) -> None:
+    def _table(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.flights", SCHEMA).append(ROWS)
 
-    def test_nobody_is_not_served(self, world: World) -> None:
+    def test_a_request_without_a_token_is_unauthorized(self, world: CatalogHarness) -> None:
         for path in ("/config", "/namespaces", "/namespaces/raw/tables/flights", "/nonsense"):
             answer = world.call("GET", path, by="")
             assert (answer.status_code, answer.json()["error"]["type"]) == (401, "NotAuthorizedException")
 
-    def test_a_reader_reads_and_does_not_write(self, world: World) -> None:
+    def test_a_caller_with_select_reads_a_table_and_cannot_append_to_it(self, world: CatalogHarness) -> None:
         world.rights.allow("rita", FLIGHTS, "table.select")
         table = world.iceberg("rita").load_table("raw.flights")
 
@@ -222,7 +222,7 @@ class TestWhoMayDoWhat:
         with pytest.raises(ForbiddenError, match=r"`table\.insert` on `lake\.raw\.flights` is not allowed"):
             table.append(ROWS)
 
-    def test_seeing_is_not_reading(self, world: World) -> None:
+    def test_a_caller_with_describe_sees_that_a_table_exists_and_cannot_load_it(self, world: CatalogHarness) -> None:
         world.rights.allow("dora", FLIGHTS, "table.describe")
 
         assert world.iceberg("dora").table_exists("raw.flights")
@@ -242,7 +242,9 @@ class TestWhoMayDoWhat:
             ("tag", {"table.select", "table.alter"}),
         ],
     )
-    def test_a_commit_needs_exactly_what_it_does(self, world: World, verb: str, needed: set[str]) -> None:
+    def test_a_commit_needs_exactly_the_privileges_for_its_changes(
+        self, world: CatalogHarness, verb: str, needed: set[str]
+    ) -> None:
         world.iceberg().load_table("raw.flights").append(ROWS)
         for missing in needed:
             person = f"no-{missing}"
@@ -252,7 +254,7 @@ class TestWhoMayDoWhat:
         world.rights.allow("able", FLIGHTS, *needed)
         _do(world, "able", verb)
 
-    def test_hidden_and_missing_are_the_same(self, world: World) -> None:
+    def test_a_hidden_namespace_or_table_is_answered_like_a_missing_one(self, world: CatalogHarness) -> None:
         world.iceberg().create_namespace("secret")
         world.iceberg().create_table("secret.salaries", SCHEMA)
         world.rights.allow("vera", RAW, "database.describe", "database.create_table", "table.select")
@@ -281,7 +283,7 @@ class TestWhoMayDoWhat:
                 assert hidden.status_code == missing.status_code == 404, (method, path, hidden.text)
                 assert hidden.text.replace("secret", "absent").replace("salaries", "nothings") == missing.text
 
-    def test_a_hidden_table_cannot_be_renamed_and_a_hidden_target_is_missing(self, world: World) -> None:
+    def test_a_rename_from_or_into_a_hidden_place_is_answered_like_a_missing_one(self, world: CatalogHarness) -> None:
         world.iceberg().create_namespace("secret")
         world.iceberg().create_table("secret.salaries", SCHEMA)
         world.rights.allow("rena", FLIGHTS, "table.alter", "table.drop", "table.select")
@@ -294,7 +296,7 @@ class TestWhoMayDoWhat:
         assert rename(["secret", "salaries"], ["raw", "x"]) == rename(["absent", "nothings"], ["raw", "x"])
         assert rename(["raw", "flights"], ["secret", "x"]) == rename(["raw", "flights"], ["absent", "x"])
 
-    def test_lists_show_what_may_be_known(self, world: World) -> None:
+    def test_a_list_shows_only_resources_that_the_caller_may_see(self, world: CatalogHarness) -> None:
         world.iceberg().create_namespace("secret")
         world.iceberg().create_table("raw.other", SCHEMA)
         world.rights.allow("vera", RAW, "database.describe")
@@ -304,7 +306,7 @@ class TestWhoMayDoWhat:
         assert world.iceberg("vera").list_tables("raw") == [("raw", "flights")]
         assert world.iceberg("stranger").list_namespaces() == []
 
-    def test_visible_but_not_allowed_says_why(self, world: World) -> None:
+    def test_a_refusal_on_a_visible_resource_names_the_missing_action(self, world: CatalogHarness) -> None:
         world.rights.allow("vera", RAW, "database.describe")
         world.rights.allow("vera", FLIGHTS, "table.select")
         world.rights.allow("vera", LAKE, "lake.describe")
@@ -322,8 +324,8 @@ class TestWhoMayDoWhat:
             catalog.create_namespace("mine")
 
     @pytest.mark.parametrize(("kept", "status"), [(SEEING, 403), ((), 404)], ids=["known", "hidden"])
-    def test_a_command_that_is_refused_after_the_check_leaves_nothing(
-        self, world: World, monkeypatch: pytest.MonkeyPatch, kept: tuple[str, ...], status: int
+    def test_a_command_refused_after_the_check_changes_nothing(
+        self, world: CatalogHarness, monkeypatch: pytest.MonkeyPatch, kept: tuple[str, ...], status: int
     ) -> None:
         rights, execute = world.rights, world.rights.control.execute
 
@@ -350,7 +352,7 @@ class TestWhoMayDoWhat:
             assert (answer.status_code, action in answer.text) == (status, status == 403), answer.text
             assert (rights.control.snapshot.resources, world.metadata_files()) == before
 
-    def test_a_guarded_session_needs_the_parts_of_what_it_commits(self, world: World) -> None:
+    def test_a_guarded_session_needs_the_privilege_for_each_part_of_its_commit(self, world: CatalogHarness) -> None:
         world.rights.allow("ina", FLIGHTS, "table.insert")
         world.rights.allow("dela", FLIGHTS, "table.delete_rows")
         world.rights.allow("both", FLIGHTS, "table.insert", "table.delete_rows")
@@ -370,7 +372,7 @@ def _renaming(source: list[str], target: list[str]) -> dict[str, Any]:
     return {end: {"namespace": name[:1], "name": name[1]} for end, name in ends.items()}
 
 
-def _do(world: World, token: str, verb: str) -> None:
+def _do(world: CatalogHarness, token: str, verb: str) -> None:
     table = world.iceberg(token).load_table("raw.flights")
     if verb == "append":
         table.append(ROWS)
@@ -394,10 +396,10 @@ class TestByHand:
     """Requests that no well-behaved client sends. None of them changes anything."""
 
     @pytest.fixture
-    def world(self, shared: World) -> World:
+    def world(self, shared: CatalogHarness) -> CatalogHarness:
         return shared
 
-    def test_config_lists_what_is_served_and_no_more(self, world: World) -> None:
+    def test_the_config_lists_the_served_endpoints_and_no_others(self, world: CatalogHarness) -> None:
         answer = world.call("GET", "/config?warehouse=lake").json()
 
         assert answer["overrides"] == answer["defaults"] == {}
@@ -417,14 +419,14 @@ class TestByHand:
             "/namespaces/raw%2Ftables%2Fflights",
         ],
     )
-    def test_other_addresses_are_answered_in_shape(self, world: World, path: str) -> None:
+    def test_an_unknown_path_is_answered_with_an_iceberg_error(self, world: CatalogHarness, path: str) -> None:
         for method in ("GET", "POST", "DELETE", "PUT"):
             answer = world.call(method, path)
             assert answer.status_code == 404
             assert answer.json()["error"]["code"] == 404
 
     @pytest.mark.parametrize("name", ["", ".", "a.b", "a/b", "a*", "a\\b", "a\nb", "a\x1fb", " a", "x" * 256, "a`"])
-    def test_names_that_cannot_be(self, world: World, name: str) -> None:
+    def test_an_invalid_name_of_a_namespace_or_table_is_a_bad_request(self, world: CatalogHarness, name: str) -> None:
         schema = SCHEMA.model_dump(by_alias=True)
         assert world.call("POST", "/namespaces", {"namespace": [name]}).status_code == 400
         assert world.call("POST", "/namespaces/raw/tables", {"name": name, "schema": schema}).status_code == 400
@@ -459,17 +461,19 @@ class TestByHand:
             ("/namespaces/raw/tables/flights", {"updates": [], "identifier": {"namespace": ["raw"], "name": "x"}}),
         ],
     )
-    def test_what_makes_no_sense_is_a_bad_request(self, world: World, path: str, body: object) -> None:
+    def test_a_malformed_or_contradictory_body_is_a_bad_request(
+        self, world: CatalogHarness, path: str, body: object
+    ) -> None:
         answer = world.call("POST", path, body)
 
         assert (answer.status_code, answer.json()["error"]["type"]) == (400, "BadRequestException")
 
-    def test_metadata_tables_and_deeper_namespaces_are_missing_tables(self, world: World) -> None:
+    def test_a_metadata_table_in_a_nested_namespace_is_a_missing_table(self, world: CatalogHarness) -> None:
         answer = world.call("GET", "/namespaces/raw%1Fflights/tables/files")
 
         assert answer.json()["error"]["type"] == "NoSuchTableException"
 
-    def test_an_unknown_table_is_missing_for_an_admin_too(self, world: World) -> None:
+    def test_an_unknown_table_or_namespace_is_missing_for_an_admin_too(self, world: CatalogHarness) -> None:
         with pytest.raises(NoSuchTableError):
             world.iceberg().load_table("raw.absent")
         with pytest.raises(NoSuchNamespaceError):

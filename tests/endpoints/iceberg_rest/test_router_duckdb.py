@@ -9,7 +9,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
 from tests.conftest import IN_CI
-from tests.lake.catalog_harness import ADMIN, LAKE, World, served
+from tests.lake.catalog_harness import ADMIN, LAKE, CatalogHarness, served
 
 FOLDER = os.environ.get("DUCKDB_EXTENSIONS", "")
 """A folder that extensions are installed from instead of DuckDB's own network; `none` leaves this out."""
@@ -38,7 +38,7 @@ def duck() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]:
     with served(tmp_path_factory.mktemp("world")) as made:
         for database in ("raw", "secret"):
             made.iceberg().create_namespace(database)
@@ -48,13 +48,15 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield made
 
 
-def _attached(duck: duckdb.DuckDBPyConnection, world: World, who: str) -> str:
+def _attached(duck: duckdb.DuckDBPyConnection, world: CatalogHarness, who: str) -> str:
     duck.execute(f"CREATE OR REPLACE SECRET {who} (TYPE iceberg, TOKEN '{who}')")
     duck.execute(f"ATTACH 'lake' AS lake_{who} (TYPE iceberg, SECRET {who}, ENDPOINT '{world.url}')")
     return f"lake_{who}"
 
 
-def test_it_reads_and_writes_what_the_caller_may(duck: duckdb.DuckDBPyConnection, world: World) -> None:
+def test_duckdb_reads_and_writes_only_tables_that_its_caller_may_use(
+    duck: duckdb.DuckDBPyConnection, world: CatalogHarness
+) -> None:
     admin, ina = (_attached(duck, world, who) for who in (ADMIN, "ina"))
 
     assert duck.execute(f"SELECT sum(n) FROM {admin}.secret.t").fetchall() == [(3,)]

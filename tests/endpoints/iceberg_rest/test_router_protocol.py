@@ -13,31 +13,31 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField
 
-from tests.lake.catalog_harness import ADMIN, LAKE, World, served
+from tests.lake.catalog_harness import ADMIN, LAKE, CatalogHarness, served
 
 SCHEMA = Schema(NestedField(1, "n", LongType()))
 ROWS = pa.table({"n": [1, 2]})
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]:
     """One world; each test has a database of its own in it."""
     with served(tmp_path_factory.mktemp("world")) as made:
         yield made
 
 
 @pytest.fixture
-def database(world: World, request: pytest.FixtureRequest) -> str:
+def database(world: CatalogHarness, request: pytest.FixtureRequest) -> str:
     name = f"d{abs(hash(request.node.name))}"
     world.iceberg().create_namespace(name)
     return name
 
 
-def _table(world: World, database: str, name: str = "t") -> Table:
+def _table(world: CatalogHarness, database: str, name: str = "t") -> Table:
     return world.iceberg().create_table((database, name), SCHEMA)
 
 
-def _paged(world: World, path: str, size: int) -> list[list[Any]]:
+def _paged(world: CatalogHarness, path: str, size: int) -> list[list[Any]]:
     pages, token = [], ""
     while True:
         answer = world.call("GET", f"{path}?pageSize={size}&pageToken={token}").json()
@@ -48,7 +48,7 @@ def _paged(world: World, path: str, size: int) -> list[list[Any]]:
 
 
 class TestPages:
-    def test_of_tables_tell_each_once(self, world: World, database: str) -> None:
+    def test_the_pages_of_a_table_list_hold_each_table_once(self, world: CatalogHarness, database: str) -> None:
         for number in range(5):
             _table(world, database, f"t{number}")
 
@@ -61,7 +61,9 @@ class TestPages:
         small = RestCatalog("lake", uri=world.url, token=ADMIN, **{"rest-page-size": "2"})
         assert len(small.list_tables(database)) == 5
 
-    def test_go_on_where_they_ended_though_something_went(self, world: World, database: str) -> None:
+    def test_a_next_page_continues_after_a_table_of_the_last_page_was_dropped(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         for number in range(4):
             _table(world, database, f"t{number}")
         first = world.call("GET", f"/namespaces/{database}/tables?pageSize=2").json()
@@ -71,21 +73,25 @@ class TestPages:
 
         assert [each["name"] for each in rest["identifiers"]] == ["t2", "t3"]
 
-    def test_of_namespaces_hold_what_the_caller_may_know(self, world: World, database: str) -> None:
+    def test_a_page_of_namespaces_holds_only_those_that_the_caller_may_see(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         world.rights.allow("ina", (*LAKE, database), "database.describe")
         answer = world.call("GET", "/namespaces?pageSize=5", by="ina").json()
 
         assert answer == {"namespaces": [[database]]}
 
     @pytest.mark.parametrize("query", ["pageSize=0", "pageSize=-1", "pageSize=x", "pageToken=%25", "pageToken=w6k"])
-    def test_that_make_no_sense_are_bad_requests(self, world: World, database: str, query: str) -> None:
+    def test_a_page_with_an_invalid_size_or_token_is_a_bad_request(
+        self, world: CatalogHarness, database: str, query: str
+    ) -> None:
         answer = world.call("GET", f"/namespaces/{database}/tables?{query}")
 
         assert answer.status_code == 400 or query == "pageToken=w6k"
 
 
 class TestVersions:
-    def test_what_has_not_changed_is_not_sent_again(self, world: World, database: str) -> None:
+    def test_a_table_that_has_not_changed_is_answered_with_304(self, world: CatalogHarness, database: str) -> None:
         table = _table(world, database)
         path = f"/namespaces/{database}/tables/t"
         first = world.call("GET", path)
@@ -100,7 +106,9 @@ class TestVersions:
         assert changed.status_code == 200
         assert changed.headers["etag"] != first.headers["etag"]
 
-    def test_refs_alone_are_sent_where_they_are_enough(self, world: World, database: str) -> None:
+    def test_a_client_that_asks_for_refs_gets_only_referenced_snapshots(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         table = _table(world, database)
         for _ in range(3):
             table.append(ROWS)
@@ -113,7 +121,9 @@ class TestVersions:
         assert len(world.call("GET", f"{path}?snapshots=all").json()["metadata"]["snapshots"]) == 3
         assert world.call("GET", f"{path}?snapshots=some").status_code == 400
 
-    def test_only_a_guarded_session_is_told_where_its_reader_is_confined_to(self, world: World, database: str) -> None:
+    def test_a_guarded_session_alone_is_given_the_table_location_as_config(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         location = _table(world, database).location()
         path = f"/namespaces/{database}/tables"
 
@@ -126,7 +136,7 @@ class TestVersions:
 
 
 class TestProperties:
-    def test_come_and_go(self, world: World, database: str) -> None:
+    def test_the_properties_of_a_namespace_are_set_and_removed(self, world: CatalogHarness, database: str) -> None:
         catalog = world.iceberg()
         catalog.update_namespace_properties(database, updates={"a": "1", "b": "2,3"})
         summary = catalog.update_namespace_properties(database, removals={"a", "c"}, updates={"comment": "x"})
@@ -134,12 +144,14 @@ class TestProperties:
         assert (summary.removed, summary.missing, summary.updated) == (["a"], ["c"], ["comment"])
         assert catalog.load_namespace_properties(database) == {"b": "2,3", "comment": "x"}
 
-    def test_of_a_new_one_are_kept(self, world: World, database: str) -> None:
+    def test_the_properties_of_a_new_namespace_are_stored_except_the_owner(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         world.iceberg().create_namespace(f"{database}x", {"comment": "y", "owner": "spark says so"})
 
         assert world.iceberg().load_namespace_properties(f"{database}x") == {"comment": "y"}
 
-    def test_need_alter(self, world: World, database: str) -> None:
+    def test_a_change_of_namespace_properties_needs_database_alter(self, world: CatalogHarness, database: str) -> None:
         body = {"updates": {"a": "1"}}
         path = f"/namespaces/{database}/properties"
         world.rights.allow("ina", (*LAKE, database), "database.describe")
@@ -149,20 +161,22 @@ class TestProperties:
         world.rights.allow("ina", (*LAKE, database), "database.alter")
         assert world.call("POST", path, body, by="ina").status_code == 200
 
-    def test_never_move_files(self, world: World, database: str) -> None:
+    def test_a_namespace_property_that_sets_a_location_is_refused(self, world: CatalogHarness, database: str) -> None:
         there = {"location": "file:///etc"}
 
         assert world.call("POST", f"/namespaces/{database}/properties", {"updates": there}).status_code == 403
         assert world.call("POST", "/namespaces", {"namespace": ["new"], "properties": there}).status_code == 403
 
-    def test_cannot_be_set_and_removed_at_once(self, world: World, database: str) -> None:
+    def test_a_property_cannot_be_set_and_removed_in_one_request(self, world: CatalogHarness, database: str) -> None:
         body = {"updates": {"a": "1"}, "removals": ["a"]}
 
         assert world.call("POST", f"/namespaces/{database}/properties", body).status_code == 422
 
 
 class TestBesides:
-    def test_metrics_are_taken_from_who_may_know_of_the_table(self, world: World, database: str) -> None:
+    def test_a_metrics_report_is_accepted_only_from_a_caller_that_sees_the_table(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         _table(world, database)
         report = {"report-type": "scan-report", "table-name": "t", "metrics": {"total": {"unit": "count", "value": 1}}}
         path = f"/namespaces/{database}/tables/t/metrics"
@@ -170,14 +184,14 @@ class TestBesides:
         assert world.call("POST", path, report).status_code == 204
         assert world.call("POST", path, report, by="nobody").status_code == 404
 
-    def test_there_are_no_credentials_to_give(self, world: World, database: str) -> None:
+    def test_a_table_has_no_storage_credentials(self, world: CatalogHarness, database: str) -> None:
         _table(world, database)
         path = f"/namespaces/{database}/tables/t/credentials"
 
         assert world.call("GET", path).json() == {"storage-credentials": []}
         assert world.call("GET", path, by="nobody").status_code == 404
 
-    def test_bodies_that_are_too_deep_or_no_json_are_bad_requests(self, world: World, database: str) -> None:
+    def test_a_body_that_is_too_deep_or_no_json_is_a_bad_request(self, world: CatalogHarness, database: str) -> None:
         _table(world, database)
         deep = "[" * 100_000
         types = '{"type":"list","element-id":1,"element-required":false,"element":' * 2000 + '"int"' + "}" * 2000
@@ -202,7 +216,7 @@ def _set(**properties: str) -> dict[str, Any]:
 class TestSeveralTablesAtOnce:
     PATH = "/transactions/commit"
 
-    def test_all_change_or_none_does(self, world: World, database: str) -> None:
+    def test_a_transaction_changes_all_its_tables_or_none(self, world: CatalogHarness, database: str) -> None:
         tables = [_table(world, database, name) for name in ("a", "b")]
         wrong = {"type": "assert-table-uuid", "uuid": str(uuid.uuid4())}
         good = [_commit(each, _set(x="1")) for each in tables]
@@ -214,7 +228,9 @@ class TestSeveralTablesAtOnce:
 
         assert [world.iceberg().load_table(each.name()).properties for each in tables] == [{"x": "1"}] * 2
 
-    def test_each_needs_what_it_would_need_alone(self, world: World, database: str) -> None:
+    def test_a_transaction_needs_for_each_table_the_privileges_of_a_single_commit(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         tables = [_table(world, database, name) for name in ("a", "b")]
         body = {"table-changes": [_commit(each, _set(x="1")) for each in tables]}
         for each in tables:
@@ -226,7 +242,9 @@ class TestSeveralTablesAtOnce:
         world.rights.allow("ina", (*LAKE, *tables[1].name()), "table.alter")
         assert world.call("POST", self.PATH, body, by="ina").status_code == 204
 
-    def test_no_table_twice_and_no_new_one(self, world: World, database: str) -> None:
+    def test_a_transaction_with_a_repeated_or_new_table_is_a_bad_request(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         table = _table(world, database)
         once = _commit(table, _set(x="1"))
         new = {**once, "requirements": [{"type": "assert-create"}]}
@@ -234,7 +252,9 @@ class TestSeveralTablesAtOnce:
         for changes in ([once, once], [new], [{"updates": []}]):
             assert world.call("POST", self.PATH, {"table-changes": changes}).status_code == 400
 
-    def test_a_repeated_one_is_done_once(self, world: World, database: str) -> None:
+    def test_a_transaction_repeated_with_its_idempotency_key_is_applied_once(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         table = _table(world, database)
         body, key = {"table-changes": [_commit(table, _set(x="1"))]}, {"idempotency_key": str(uuid.uuid4())}
         assert world.call("POST", self.PATH, body, **key).status_code == 204
@@ -248,7 +268,7 @@ class TestSeveralTablesAtOnce:
 class TestAgain:
     """Somebody whose answer was lost sends the same again."""
 
-    def test_an_append_is_in_the_table_once(self, world: World, database: str) -> None:
+    def test_a_retried_append_is_in_the_table_once(self, world: CatalogHarness, database: str) -> None:
         table = _table(world, database)
         body = _appended(table)
         path = f"/namespaces/{database}/tables/t"
@@ -261,7 +281,9 @@ class TestAgain:
         assert world.iceberg().load_table(table.name()).scan().to_arrow().num_rows == 4
         assert world.call("POST", path, body, by="nobody").status_code == 404
 
-    def test_the_last_change_of_the_schema_is_recognised(self, world: World, database: str) -> None:
+    def test_a_retried_schema_change_is_recognized_while_it_is_the_last_commit(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         table = _table(world, database)
         wider = Schema(*SCHEMA.fields, NestedField(2, "m", LongType()))
         body = _commit(
@@ -281,7 +303,9 @@ class TestAgain:
             other.set_properties({"x": "2"})
         assert world.call("POST", path, body).status_code == 409
 
-    def test_a_create_a_rename_and_a_drop_have_happened(self, world: World, database: str) -> None:
+    def test_a_retried_create_rename_or_drop_is_answered_like_the_first(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         keys = [{"idempotency_key": str(uuid.uuid4())} for _ in range(3)]
         tables = f"/namespaces/{database}/tables"
         new = {"name": "t", "schema": SCHEMA.model_dump()}
@@ -301,7 +325,9 @@ class TestAgain:
         assert world.call("POST", tables, new, **keys[0]).status_code == 404
         assert world.call("POST", tables, new, by="nobody", **keys[0]).status_code == 404
 
-    def test_a_staged_create_has_happened_though_the_table_went_on(self, world: World, database: str) -> None:
+    def test_a_retried_staged_create_succeeds_although_the_table_has_new_commits(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         new = {"name": "t", "schema": SCHEMA.model_dump(), "stage-create": True}
         metadata = world.call("POST", f"/namespaces/{database}/tables", new).json()["metadata"]
         updates = [
@@ -327,7 +353,7 @@ class TestAgain:
         again = world.call("POST", path, body, **key)
         assert (again.status_code, len(again.json()["metadata"]["snapshots"])) == (200, 1)
 
-    def test_a_database_was_made_and_dropped_once(self, world: World, database: str) -> None:
+    def test_a_retried_create_or_drop_of_a_namespace_succeeds(self, world: CatalogHarness, database: str) -> None:
         made, dropped = ({"idempotency_key": str(uuid.uuid4())} for _ in range(2))
         for _ in range(2):
             assert world.call("POST", "/namespaces", {"namespace": [f"{database}y"]}, **made).status_code == 200
@@ -350,14 +376,14 @@ def _appended(table: Table) -> dict[str, Any]:
 
 
 class TestRegistering:
-    def _dropped(self, world: World, database: str) -> str:
+    def _dropped(self, world: CatalogHarness, database: str) -> str:
         table = _table(world, database)
         table.append(ROWS)
         path = world.iceberg().load_table(table.name()).metadata_location
         world.iceberg().drop_table(table.name())
         return path
 
-    def test_brings_back_what_was_dropped(self, world: World, database: str) -> None:
+    def test_a_dropped_table_can_be_registered_again_once(self, world: CatalogHarness, database: str) -> None:
         path = self._dropped(world, database)
 
         back = world.iceberg().register_table((database, "back"), path)
@@ -367,7 +393,9 @@ class TestRegistering:
         again = world.call("POST", f"/namespaces/{database}/register", {"name": "more", "metadata-location": path})
         assert again.status_code == 403
 
-    def test_takes_a_right_of_its_own_besides_that_to_make_tables(self, world: World, database: str) -> None:
+    def test_registering_a_table_needs_register_table_and_create_table(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         body = {"name": "back", "metadata-location": self._dropped(world, database)}
         path = f"/namespaces/{database}/register"
         world.rights.allow("ina", (*LAKE, database), "*")
@@ -389,14 +417,18 @@ class TestRegistering:
             "{table}/metadata/absent.metadata.json",
         ],
     )
-    def test_refuses_any_other_file(self, world: World, database: str, path: str) -> None:
+    def test_registering_a_file_that_is_no_metadata_of_a_dropped_table_is_refused(
+        self, world: CatalogHarness, database: str, path: str
+    ) -> None:
         table = self._dropped(world, database).rpartition("/metadata/")[0]
         body = {"name": "back", "metadata-location": path.format(table=table)}
 
         assert world.call("POST", f"/namespaces/{database}/register", body).status_code in (400, 403, 404)
         assert not world.iceberg().table_exists((database, "back"))
 
-    def test_refuses_metadata_that_names_another_tables_files(self, world: World, database: str) -> None:
+    def test_registering_metadata_that_names_files_of_another_table_is_refused(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         mine = Path(self._dropped(world, database).removeprefix("file://"))
         other = _table(world, database, "other")
         other.append(ROWS)
@@ -421,7 +453,9 @@ class TestReplacing:
             {"action": "set-properties", "updates": {"new": "1"}},
         )
 
-    def test_takes_what_dropping_and_making_it_takes(self, world: World, database: str) -> None:
+    def test_replacing_a_table_needs_the_privileges_to_drop_and_create_it(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         table = _table(world, database)
         table.append(ROWS)
         name, path = (*LAKE, database, "t"), f"/namespaces/{database}/tables/t"
@@ -432,7 +466,9 @@ class TestReplacing:
         assert world.call("POST", path, self._replacing(table), by="ina").status_code == 403
         assert world.call("POST", path, self._replacing(table), by="spark:ina").status_code == 200
 
-    def test_what_leaves_rows_takes_what_it_does(self, world: World, database: str) -> None:
+    def test_a_commit_that_replaces_nothing_is_not_allowed_by_drop_and_create(
+        self, world: CatalogHarness, database: str
+    ) -> None:
         table = _table(world, database)
         table.append(ROWS)
         world.rights.allow("ina", (*LAKE, database, "t"), "table.drop")
@@ -444,7 +480,7 @@ class TestReplacing:
 
 
 @pytest.mark.parametrize("key", ["current-snapshot-id", "cherry-pick-snapshot-id", "Current-Snapshot-Id ", "uuid"])
-def test_a_property_is_no_way_to_change_rows(world: World, database: str, key: str) -> None:
+def test_a_property_that_names_a_snapshot_or_uuid_is_refused(world: CatalogHarness, database: str, key: str) -> None:
     table = _table(world, database)
 
     answer = world.call("POST", f"/namespaces/{database}/tables/t", _commit(table, _set(**{key: "1"})))

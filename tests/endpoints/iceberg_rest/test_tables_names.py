@@ -7,20 +7,20 @@ from pyiceberg.exceptions import BadRequestError
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from tests.lake.catalog_harness import World, served
+from tests.lake.catalog_harness import CatalogHarness, served
 
 SCHEMA = Schema(NestedField(1, "n", LongType()))
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]:
     with served(tmp_path_factory.mktemp("world")) as made:
         made.iceberg().create_namespace("raw")
         yield made
 
 
 class TestNames:
-    def test_of_other_letters_are_names(self, world: World) -> None:
+    def test_a_table_name_with_letters_outside_ascii_is_accepted(self, world: CatalogHarness) -> None:
         catalog = world.iceberg()
         catalog.create_table(("raw", "né_1-ß"), SCHEMA)
 
@@ -28,6 +28,6 @@ class TestNames:
         assert world.call("HEAD", "/namespaces/raw/tables/n%C3%A9_1-%C3%9F").status_code == 204
 
     @pytest.mark.parametrize("name", ["a b", "a+b", "a%", "a:b", "a#b", "a\u200bb"])
-    def test_that_no_engine_could_use_are_refused(self, world: World, name: str) -> None:
+    def test_a_table_name_that_engines_cannot_use_is_refused(self, world: CatalogHarness, name: str) -> None:
         with pytest.raises(BadRequestError):
             world.iceberg().create_table(("raw", name), SCHEMA)

@@ -8,7 +8,7 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
-from tests.lake.catalog_harness import World, served
+from tests.lake.catalog_harness import CatalogHarness, served
 
 SCHEMA = Schema(NestedField(1, "n", LongType()), NestedField(2, "s", StringType()))
 LARGE = 2**64
@@ -17,7 +17,7 @@ RANGE = "out of range"
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]:
     """One world, with a table of one snapshot and a view in it."""
     with served(tmp_path_factory.mktemp("world")) as made:
         made.iceberg().create_namespace("raw")
@@ -26,13 +26,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield made
 
 
-def called(world: World, path: str, body: dict[str, Any]) -> tuple[int, str]:
+def called(world: CatalogHarness, path: str, body: dict[str, Any]) -> tuple[int, str]:
     """Return the status of an answer, and its message."""
     answer = world.call("POST", path, body)
     return answer.status_code, answer.json().get("error", {}).get("message", "")
 
 
-def view(world: World, name: str, schema: dict[str, Any], timestamp: int) -> tuple[int, str]:
+def view(world: CatalogHarness, name: str, schema: dict[str, Any], timestamp: int) -> tuple[int, str]:
     """Create a view."""
     return called(world, "/namespaces/raw/views", {"name": name, "schema": schema, "view-version": version(timestamp)})
 
@@ -78,8 +78,8 @@ def sorted_by(source: int, transform: str) -> dict[str, Any]:
     ],
     ids=["day of a text", "width 0", "wide", "a name twice", "no name", "order of a text", "order of width 0", "fixed"],
 )
-def test_a_create_that_java_could_not_open_is_a_bad_request(
-    world: World, asked: dict[str, Any], words: str, *, is_staged: bool
+def test_a_new_table_that_java_could_not_open_is_a_bad_request(
+    world: CatalogHarness, asked: dict[str, Any], words: str, *, is_staged: bool
 ) -> None:
     body = {"name": "new", "schema": SCHEMA.model_dump(), "stage-create": is_staged, **asked}
 
@@ -89,7 +89,7 @@ def test_a_create_that_java_could_not_open_is_a_bad_request(
     assert not world.iceberg().table_exists("raw.new")
 
 
-def snapshot(world: World, **said: Any) -> list[dict[str, Any]]:
+def snapshot(world: CatalogHarness, **said: Any) -> list[dict[str, Any]]:
     """Return the updates that add a snapshot of the rows that are there, and make it the current one."""
     current = world.call("GET", "/namespaces/raw/tables/t").json()["metadata"]["snapshots"][0]
     made = {**current, "snapshot-id": 7, "sequence-number": 2, **said}
@@ -112,7 +112,9 @@ def main(snapshot: int, **kept: int) -> dict[str, Any]:
     ],
     ids=["the id of none", "id", "sequence", "time", "schema", "summary"],
 )
-def test_a_snapshot_that_java_could_not_read_is_a_bad_request(world: World, said: dict[str, Any], words: str) -> None:
+def test_a_snapshot_that_java_could_not_read_is_a_bad_request(
+    world: CatalogHarness, said: dict[str, Any], words: str
+) -> None:
     _refused(world, snapshot(world, **said), words)
 
 
@@ -127,7 +129,7 @@ def test_a_snapshot_that_java_could_not_read_is_a_bad_request(world: World, said
     ids=["column id", "fixed", "partition id", "bucket"],
 )
 def test_a_schema_or_spec_that_java_could_not_read_is_a_bad_request(
-    world: World, update: dict[str, Any], words: str
+    world: CatalogHarness, update: dict[str, Any], words: str
 ) -> None:
     _refused(world, [update], words)
 
@@ -135,11 +137,11 @@ def test_a_schema_or_spec_that_java_could_not_read_is_a_bad_request(
 @pytest.mark.parametrize(
     "kept", [{"max-ref-age-ms": LARGE}, {"max-snapshot-age-ms": LARGE}, {"min-snapshots-to-keep": WIDE}], ids=str
 )
-def test_a_ref_with_a_number_out_of_range_is_a_bad_request(world: World, kept: dict[str, int]) -> None:
+def test_a_ref_with_a_number_out_of_range_is_a_bad_request(world: CatalogHarness, kept: dict[str, int]) -> None:
     _refused(world, [main(_current(world), **kept)], RANGE)
 
 
-def test_statistics_with_a_number_out_of_range_are_a_bad_request(world: World) -> None:
+def test_statistics_with_a_number_out_of_range_are_a_bad_request(world: CatalogHarness) -> None:
     id, location = _current(world), world.iceberg().load_table("raw.t").location()
     file = {"snapshot-id": id, "statistics-path": f"{location}/metadata/s", "file-size-in-bytes": LARGE}
     whole = {**file, "file-footer-size-in-bytes": 1, "blob-metadata": []}
@@ -154,7 +156,7 @@ def test_statistics_with_a_number_out_of_range_are_a_bad_request(world: World) -
     ids=["ids", "time"],
 )
 def test_a_view_that_java_could_not_open_is_a_bad_request(
-    world: World, schema: dict[str, Any], timestamp: int, words: str
+    world: CatalogHarness, schema: dict[str, Any], timestamp: int, words: str
 ) -> None:
     updates = [
         {"action": "add-schema", "schema": schema, "last-column-id": 2},
@@ -168,11 +170,11 @@ def test_a_view_that_java_could_not_open_is_a_bad_request(
     assert [(status, words in message) for status, message in (made, replaced)] == [(400, True)] * 2, (made, replaced)
 
 
-def _current(world: World) -> int:
+def _current(world: CatalogHarness) -> int:
     return int(world.call("GET", "/namespaces/raw/tables/t").json()["metadata"]["current-snapshot-id"])
 
 
-def _refused(world: World, updates: list[dict[str, Any]], words: str) -> None:
+def _refused(world: CatalogHarness, updates: list[dict[str, Any]], words: str) -> None:
     before = world.call("GET", "/namespaces/raw/tables/t").json()
 
     status, message = called(world, "/namespaces/raw/tables/t", {"requirements": [], "updates": updates})

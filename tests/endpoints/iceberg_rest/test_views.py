@@ -10,7 +10,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 from pyiceberg.view.metadata import ViewVersion
 
-from tests.lake.catalog_harness import LAKE, World, served
+from tests.lake.catalog_harness import LAKE, CatalogHarness, served
 
 SCHEMA = Schema(NestedField(1, "carrier", StringType()), NestedField(2, "flight", LongType()))
 RAW = (*LAKE, "raw")
@@ -30,14 +30,14 @@ def version(sql: str = "SELECT carrier FROM raw.flights", **more: Any) -> dict[s
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogHarness]:
     with served(tmp_path_factory.mktemp("world")) as made:
         made.iceberg().create_namespace("raw")
         yield made
 
 
 @pytest.fixture
-def world(shared: World) -> Iterator[World]:
+def world(shared: CatalogHarness) -> Iterator[CatalogHarness]:
     """A world with one new view, in which nobody but the admin has any right."""
     assert _create(shared).status_code == 200
     yield shared
@@ -50,12 +50,12 @@ def world(shared: World) -> Iterator[World]:
             catalog.drop_table(table)
 
 
-def _create(world: World, name: str = "v", by: str = "admin", **more: Any) -> httpx.Response:
+def _create(world: CatalogHarness, name: str = "v", by: str = "admin", **more: Any) -> httpx.Response:
     body = {"name": name, "schema": SCHEMA.model_dump(), "view-version": version(), "properties": {}, **more}
     return world.call("POST", "/namespaces/raw/views", body, by)
 
 
-def _commit(world: World, updates: list[dict[str, Any]], by: str = "admin", **headers: str) -> httpx.Response:
+def _commit(world: CatalogHarness, updates: list[dict[str, Any]], by: str = "admin", **headers: str) -> httpx.Response:
     uuid = str(world.rights.find(VIEW))
     body = {"requirements": [{"type": "assert-view-uuid", "uuid": uuid}], "updates": updates}
     return world.call("POST", "/namespaces/raw/views/v", body, by, **headers)
@@ -71,7 +71,7 @@ def _replaced(sql: str) -> list[dict[str, Any]]:
 
 
 class TestWorkingWithViews:
-    def test_a_real_client_makes_lists_loads_and_drops_them(self, world: World) -> None:
+    def test_a_real_client_creates_lists_loads_and_drops_views(self, world: CatalogHarness) -> None:
         catalog = world.iceberg()
         catalog.create_table("raw.flights", SCHEMA)
 
@@ -91,7 +91,7 @@ class TestWorkingWithViews:
         with pytest.raises(NoSuchViewError):
             catalog.drop_view("raw.w")
 
-    def test_a_table_is_no_view_and_a_view_no_table(self, world: World) -> None:
+    def test_a_view_cannot_be_used_as_a_table_nor_a_table_as_a_view(self, world: CatalogHarness) -> None:
         world.iceberg().create_table("raw.flights", SCHEMA)
 
         with pytest.raises(NoSuchTableError):
@@ -103,7 +103,7 @@ class TestWorkingWithViews:
         assert _create(world, "flights").status_code == 409
         assert world.call("DELETE", "/namespaces/raw/views/flights").status_code == 404
 
-    def test_a_replaced_one_keeps_its_uuid_and_its_history(self, world: World) -> None:
+    def test_a_replaced_view_retains_its_uuid_and_its_history(self, world: CatalogHarness) -> None:
         metadata = _commit(world, _replaced("SELECT 1")).json()["metadata"]
 
         assert metadata["view-uuid"] == world.rights.find(VIEW)
@@ -113,7 +113,7 @@ class TestWorkingWithViews:
         again = _commit(world, _replaced("SELECT carrier FROM raw.flights")).json()["metadata"]
         assert again["current-version-id"] == 1
 
-    def test_only_the_last_versions_are_kept(self, world: World) -> None:
+    def test_a_view_retains_its_last_10_versions(self, world: CatalogHarness) -> None:
         for number in range(12):
             assert _commit(world, _replaced(f"SELECT {number}")).status_code == 200
 
@@ -121,13 +121,13 @@ class TestWorkingWithViews:
         assert len(metadata["versions"]) == 10
         assert metadata["current-version-id"] == 13
 
-    def test_properties_come_and_go(self, world: World) -> None:
+    def test_the_properties_of_a_view_are_set_and_removed(self, world: CatalogHarness) -> None:
         _commit(world, [{"action": "set-properties", "updates": {"comment": "x", "a": "1"}}])
         metadata = _commit(world, [{"action": "remove-properties", "removals": ["a"]}]).json()["metadata"]
 
         assert metadata["properties"] == {"comment": "x"}
 
-    def test_renamed_it_stays_the_same_view(self, world: World) -> None:
+    def test_a_renamed_view_retains_its_uuid(self, world: CatalogHarness) -> None:
         world.iceberg().create_namespace("trusted")
         view = world.rights.find(VIEW)
         body = {
@@ -143,7 +143,7 @@ class TestWorkingWithViews:
 
 class TestRules:
     @pytest.mark.parametrize("key", ["initial-default", "write-default"])
-    def test_its_columns_have_no_default(self, world: World, key: str) -> None:
+    def test_a_view_column_with_a_default_is_refused(self, world: CatalogHarness, key: str) -> None:
         field = {"id": 1, "name": "told", "type": "string", "required": False, key: "session_user()"}
         schema = {"type": "struct", "schema-id": 1, "fields": [field]}
 
@@ -159,7 +159,9 @@ class TestRules:
             {"action": "set-properties", "updates": {"write.metadata.path": "/etc"}},
         ],
     )
-    def test_its_identity_and_place_are_headgates(self, world: World, update: dict[str, Any]) -> None:
+    def test_a_client_cannot_change_the_identity_or_the_location_of_a_view(
+        self, world: CatalogHarness, update: dict[str, Any]
+    ) -> None:
         assert _commit(world, [update]).status_code == 403
 
     @pytest.mark.parametrize(
@@ -172,13 +174,15 @@ class TestRules:
             {"action": "add-snapshot"},
         ],
     )
-    def test_what_makes_no_sense_is_a_bad_request(self, world: World, update: dict[str, Any]) -> None:
+    def test_a_view_update_that_is_invalid_is_a_bad_request(
+        self, world: CatalogHarness, update: dict[str, Any]
+    ) -> None:
         assert _commit(world, [update]).status_code == 400
 
-    def test_a_location_of_the_clients_choice(self, world: World) -> None:
+    def test_a_view_location_that_the_client_chooses_is_refused(self, world: CatalogHarness) -> None:
         assert _create(world, "w", location="file:///etc").status_code == 403
 
-    def test_a_commit_made_on_another_view_is_a_conflict(self, world: World) -> None:
+    def test_a_commit_based_on_a_dropped_view_of_the_same_name_is_a_conflict(self, world: CatalogHarness) -> None:
         old = world.rights.find(VIEW)
         world.iceberg().drop_view("raw.v")
         _create(world)
@@ -192,24 +196,24 @@ class TestRights:
     """What each call needs, and that who lacks it learns no more than that, or nothing."""
 
     @pytest.mark.parametrize("action", ["table.describe", "table.select"])
-    def test_to_load_one_takes_describe_or_select(self, world: World, action: str) -> None:
+    def test_loading_a_view_needs_describe_or_select(self, world: CatalogHarness, action: str) -> None:
         assert world.call("GET", "/namespaces/raw/views/v", by="ina").status_code == 404
         world.rights.allow("ina", VIEW, "table.drop")
         assert world.call("GET", "/namespaces/raw/views/v", by="ina").status_code == 403
         world.rights.allow("ina", VIEW, action)
         assert world.call("GET", "/namespaces/raw/views/v", by="ina").status_code == 200
 
-    def test_a_guarded_session_loads_what_it_may_know_of(self, world: World) -> None:
+    def test_a_guarded_session_loads_any_view_that_its_user_sees(self, world: CatalogHarness) -> None:
         world.rights.allow("ina", VIEW, "table.drop")
         assert world.call("GET", "/namespaces/raw/views/v", by="spark:ina").status_code == 200
 
-    def test_to_make_one_takes_create_view(self, world: World) -> None:
+    def test_creating_a_view_needs_create_view(self, world: CatalogHarness) -> None:
         world.rights.allow("ina", RAW, "database.create_table")
         assert _create(world, "w", "ina").status_code == 403
         world.rights.allow("ina", RAW, "database.create_view")
         assert _create(world, "w", "ina").status_code == 200
 
-    def test_to_change_one_takes_alter_or_what_dropping_and_making_it_takes(self, world: World) -> None:
+    def test_changing_a_view_needs_alter_or_the_privileges_to_drop_and_create_it(self, world: CatalogHarness) -> None:
         world.rights.allow("ina", VIEW, "table.describe", "table.select", "table.drop")
         assert _commit(world, _replaced("SELECT 1"), "ina").status_code == 403
         world.rights.allow("ina", RAW, "database.create_view")
@@ -217,7 +221,7 @@ class TestRights:
         world.rights.allow("bob", VIEW, "table.alter")
         assert _commit(world, _replaced("SELECT 2"), "bob").status_code == 200
 
-    def test_a_retried_commit_is_done_once(self, world: World) -> None:
+    def test_a_view_commit_retried_with_its_idempotency_key_is_applied_once(self, world: CatalogHarness) -> None:
         key = {"idempotency_key": "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"}
         first = _commit(world, _replaced("SELECT 1"), **key)
         _commit(world, _replaced("SELECT 2"))

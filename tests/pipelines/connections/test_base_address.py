@@ -52,7 +52,7 @@ def test_a_reference_below_the_base_is_followed(reference: str, found: str) -> N
         "file:///v1/tenant/rows",
     ],
 )
-def test_a_reference_to_elsewhere_is_refused(reference: str) -> None:
+def test_a_reference_outside_the_base_is_refused(reference: str) -> None:
     with pytest.raises(LoadError, match="not the connection's own address"):
         is_below(BASE, reference)
 
@@ -70,23 +70,23 @@ def test_a_reference_to_elsewhere_is_refused(reference: str) -> None:
     ],
     ids=["bracket", "address", "port", "half host", "half path", "control", "long"],
 )  # fmt: skip
-def test_an_address_that_cannot_be_read_is_refused_as_every_other(reference: str) -> None:
+def test_an_address_that_cannot_be_parsed_is_refused(reference: str) -> None:
     with pytest.raises(LoadError):
         is_below(BASE, reference)
 
 
 @pytest.mark.parametrize("host", ["[", "xn--a.example", "a..example", "127.0.0.1:99999999"])
-def test_a_host_that_cannot_be_read_is_no_other_error(host: str) -> None:
+def test_a_host_that_cannot_be_parsed_is_refused_with_the_same_error(host: str) -> None:
     with pytest.raises(LoadError):
         is_below(BASE, f"https://{host}/v1/tenant/rows")
 
 
-def test_a_base_that_leads_up_has_nothing_below_it() -> None:
+def test_a_base_address_with_parent_segments_allows_no_reference() -> None:
     base = "https://api.example.org/v1/%2e%2e/admin"
 
     with pytest.raises(LoadError):
         is_below(base, f"{base}/rows")
 
 
-def test_a_base_without_a_path_has_everything_of_its_host_below_it() -> None:
+def test_a_base_address_without_a_path_allows_every_path_of_its_host() -> None:
     assert str(is_below("http://[::1]:8080", "/rows")) == "http://[::1]:8080/rows"

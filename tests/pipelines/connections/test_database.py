@@ -55,21 +55,25 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("home")
 class TestAPassword:
-    def test_of_the_servers_password_file_is_not_sent(self) -> None:
+    def test_the_password_in_the_home_of_the_servers_user_is_not_sent(self) -> None:
         with postgres_that_asks(CLEARTEXT) as received:
             try_to_connect(received)
 
         assert received.startup
         assert received.answers == []
 
-    def test_of_a_named_password_file_is_not_sent(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_password_in_a_file_named_by_the_environment_is_not_sent(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("PGPASSFILE", str(home / ".pgpass"))
         with postgres_that_asks(CLEARTEXT) as received:
             try_to_connect(received)
 
         assert received.answers == []
 
-    def test_of_the_environment_or_a_service_is_not_sent(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_password_of_the_environment_or_a_service_file_is_not_sent(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (home / "services").write_text(f"[own]\npassword={OPERATORS}\noptions=-c search_path={OPERATORS}\n")
         for name, value in {"PGPASSWORD": OPERATORS, "PGSERVICE": "own", "PGSERVICEFILE": home / "services"}.items():
             monkeypatch.setenv(name, str(value))
@@ -80,7 +84,7 @@ class TestAPassword:
         assert "options" not in received.startup
         assert received.answers == []
 
-    def test_of_the_connection_is_sent_and_no_other(self) -> None:
+    def test_the_connections_own_password_is_sent(self) -> None:
         with postgres_that_asks(CLEARTEXT) as received:
             try_to_connect(received, "open sesame")
 
@@ -88,7 +92,7 @@ class TestAPassword:
 
 
 class TestASession:
-    def test_takes_nothing_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_session_takes_no_parameter_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name, value in FROM_ENVIRONMENT.items():
             monkeypatch.setenv(name, value)
         with postgres_that_asks(CLEARTEXT) as received:
@@ -104,14 +108,18 @@ class TestASession:
 
     @pytest.mark.parametrize("demand", [GSSAPI, SSPI])
     @pytest.mark.parametrize("password", ["", "open sesame"])
-    def test_is_not_authenticated_by_a_ticket_of_the_servers_user(self, demand: int, password: str) -> None:
+    def test_a_session_is_not_authenticated_by_a_kerberos_ticket_of_the_servers_user(
+        self, demand: int, password: str
+    ) -> None:
         with postgres_that_asks(demand) as received:
             try_to_connect(received, password)
 
         assert GSS not in received.requests
         assert received.answers == []
 
-    def test_that_a_service_would_give_a_key_is_not_begun(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_session_with_a_key_from_a_service_file_is_not_started(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (home / "services").write_text("[own]\nscram_client_key=AAAA\n")
         monkeypatch.setenv("PGSERVICE", "own")
         monkeypatch.setenv("PGSERVICEFILE", str(home / "services"))
@@ -123,7 +131,7 @@ class TestASession:
 
 class TestACertificate:
     @pytest.mark.parametrize("mode", [None, "require"])
-    def test_of_the_servers_user_is_not_shown(
+    def test_a_client_certificate_of_the_servers_user_is_not_presented(
         self, home: Path, monkeypatch: pytest.MonkeyPatch, mode: str | None
     ) -> None:
         (home / ".postgresql").mkdir()
@@ -141,7 +149,9 @@ class TestACertificate:
         assert received.answers == [b"popen sesame\0"]
         assert not received.has_certificate
 
-    def test_of_a_host_is_held_against_the_documented_file(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_host_certificate_is_verified_with_the_documented_root_file_only(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (home / ".postgresql").mkdir()
         certificate, key = issue(home, "other")
         monkeypatch.setenv("PGSSLROOTCERT", str(certificate))
@@ -161,14 +171,14 @@ def asks_for_certificate(certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 class TestEveryKeywordOfLibpq:
-    def test_is_said_or_has_a_reason(self) -> None:
+    def test_every_libpq_keyword_is_set_or_listed_with_a_reason(self) -> None:
         of_libpq = {each.keyword.decode() for each in Conninfo.get_defaults()}
         said = set(database_parameters(place()))
 
         assert of_libpq - said == set(UNSAID)
         assert not said & set(UNSAID)
 
-    def test_has_a_value_with_which_libpq_connects(self, empty_postgres_url: str) -> None:
+    def test_libpq_connects_with_the_values_of_the_keywords(self, empty_postgres_url: str) -> None:
         parts = conninfo_to_dict(empty_postgres_url)
         database = DatabasePlace(
             "127.0.0.1", int(str(parts["port"])), str(parts["dbname"]), str(parts["user"]), "", "prefer", LOCAL
@@ -177,7 +187,7 @@ class TestEveryKeywordOfLibpq:
         with connect_database(database) as connection:
             assert connection.execute("SELECT current_setting('application_name')").fetchone() == ("headgate",)
 
-    def test_that_names_a_credential_names_none(self) -> None:
+    def test_credential_keywords_name_no_existing_file(self) -> None:
         files = {name: SETTINGS[name] for name in ("passfile", "sslcert", "sslkey")}
 
         assert not any(Path(each).exists() for each in files.values())
@@ -185,7 +195,7 @@ class TestEveryKeywordOfLibpq:
         assert database_parameters(place())["require_auth"] == "none"
 
 
-def test_one_function_alone_connects_to_databases_of_connections() -> None:
+def test_one_function_opens_all_database_connections_of_pipelines() -> None:
     sources = Path(database.__file__).parents[2]
     connecting = {
         str(each.relative_to(sources))

@@ -33,7 +33,7 @@ def egress(names: Names, *hosts: str, store: StoreServer | None = None) -> Egres
 
 
 class TestAName:
-    def test_that_becomes_private_is_refused_from_then_on(self) -> None:
+    def test_a_name_that_resolves_to_a_private_address_later_is_refused(self) -> None:
         found = egress(Names(api_example_org=(PUBLIC, "127.0.0.1")), "api.example.org:443")
 
         assert [str(each) for each in found.addresses("api.example.org", 443)] == [PUBLIC]
@@ -43,7 +43,7 @@ class TestAName:
     @pytest.mark.parametrize(
         "host", ["evil.example.com", "2130706433", "0x7f.1", "127.0.0.1", "[::1]", "169.254.169.254"]
     )
-    def test_that_is_not_listed_is_refused_before_it_is_resolved(self, host: str) -> None:
+    def test_a_name_that_is_not_listed_is_refused_before_it_is_resolved(self, host: str) -> None:
         names = Names()
 
         with pytest.raises(EgressError, match=r"HEADGATE_EGRESS|usual form"):
@@ -51,7 +51,7 @@ class TestAName:
 
         assert names.asked == []
 
-    def test_is_refused_at_creation_with_what_the_operator_has_to_change(self) -> None:
+    def test_a_refusal_of_a_private_host_names_the_setting_to_change(self) -> None:
         found = egress(Names(inside_example_org=("10.1.2.3",)), "*.example.org:5432")
 
         fault = found.fault({"kind": "postgresql", "host": "inside.example.org", "port": 5432})
@@ -59,7 +59,7 @@ class TestAName:
         assert fault is not None
         assert "HEADGATE_EGRESS" in fault
 
-    def test_without_an_address_may_be_declared_and_not_connected(self) -> None:
+    def test_a_name_without_an_address_can_be_declared_but_not_connected(self) -> None:
         def fails(*_: object) -> Sequence[Address]:
             raise OSError("no address")
 
@@ -72,7 +72,7 @@ class TestAName:
 
 
 class TestTheStore:
-    def test_is_closed_although_its_network_is_listed(self) -> None:
+    def test_the_stores_address_is_refused_although_its_network_is_listed(self) -> None:
         names = Names(db_internal=("10.0.0.5",), alias_internal=("10.0.0.5",))
         found = egress(names, "10.0.0.0/8:5432", store=StoreServer((("db.internal", 5432),)))
 
@@ -81,7 +81,7 @@ class TestTheStore:
                 found.addresses(host, 5432)
 
     @pytest.mark.parametrize("store", ["127.0.0.1", "", "::1"])
-    def test_on_this_machine_is_closed_at_every_address_of_it(self, store: str) -> None:
+    def test_a_store_on_this_machine_is_refused_under_every_local_address(self, store: str) -> None:
         names = Names(**{"127_0_0_1": ("127.0.0.1",), "::1": ("::1",)})
         found = egress(names, "127.0.0.0/8:*", "[::1]:*", store=StoreServer(((store, 5432),)))
 
@@ -92,7 +92,7 @@ class TestTheStore:
 
 
 class TestAFolder:
-    def test_of_the_servers_own_is_refused(self, tmp_path: Path) -> None:
+    def test_a_folder_of_the_server_is_refused(self, tmp_path: Path) -> None:
         own = tmp_path / "data"
         own.mkdir()
         (tmp_path / "link").symlink_to(own)
@@ -103,7 +103,7 @@ class TestAFolder:
         assert found.fault({"kind": "folder", "folder": str(tmp_path)}) is None
 
 
-def test_an_address_of_this_machine_is_known_by_its_sockets() -> None:
+def test_an_address_of_this_machine_is_recognized() -> None:
     assert is_own(ip_address("127.9.9.9"))
     assert is_own(ip_address("0.0.0.0"))  # noqa: S104 (nothing listens there)
     assert not is_own(ip_address(PUBLIC))

@@ -60,7 +60,7 @@ def places(scene: Scene, *more: object, behind: Any = None, egress: Egress | Non
 
 
 @pytest.mark.parametrize("id", ["../../../warehouse/acme", "/etc", "..", "", "a/b", "a\0"])
-def test_an_id_that_is_a_path_names_no_folder(scene: Scene, id: str) -> None:
+def test_an_id_that_is_no_folder_name_is_refused(scene: Scene, id: str) -> None:
     with pytest.raises(PlaceError):
         places(scene).staging(RunId(id))
     with pytest.raises(PlaceError):
@@ -75,14 +75,14 @@ class TestARun:
         ["{folder}", "{folder}/a.csv", "file:{folder}/a.csv", "{other}/a.csv", "{own}/a.csv", "file:{folder}/%2e%2e/data/a.csv",
          "{folder}/*.csv", "s3a://bucket/a.csv", "a.csv", "", "file://elsewhere{folder}/a.csv", "/etc/passwd", "{folder}/a.csv\0"],
     )  # fmt: skip
-    def test_opens_no_path_outside_its_own_folders_on_spark(self, scene: Scene, path: str) -> None:
+    def test_a_run_may_not_open_a_path_outside_its_own_folders(self, scene: Scene, path: str) -> None:
         asked = places(scene)
         named = path.format(folder=scene.folder, other=scene.other, own=scene.own)
 
         assert not asked.may_read(AS_RUN, named)
         assert not asked.may_write(AS_RUN, named)
 
-    def test_reads_and_writes_in_its_own_folder_alone(self, scene: Scene) -> None:
+    def test_a_run_may_read_and_write_in_its_own_staging_folder_only(self, scene: Scene) -> None:
         other = Caller(ADMIN, run=RunId("other"))
         asked = places(scene, RunStarted(RunId("other"), DELAYS, ADMIN))
         staged = f"{asked.staging(RUN)}/page.json"
@@ -94,19 +94,19 @@ class TestARun:
         assert not asked.may_write(other, staged)
         assert not asked.may_read(Caller(ADMIN), staged)
 
-    def test_reads_the_copies_of_what_came_for_its_own_pipeline_and_writes_none(self, scene: Scene) -> None:
+    def test_a_run_may_read_but_not_write_the_incoming_copies_of_its_own_pipeline(self, scene: Scene) -> None:
         asked = places(scene)
 
         assert asked.may_read(AS_RUN, f"{asked.incoming(LOAD)}/a.csv")
         assert not asked.may_write(AS_RUN, f"{asked.incoming(LOAD)}/a.csv")
         assert not asked.may_read(AS_RUN, f"{asked.incoming(DELAYS)}/a.csv")
 
-    def test_reads_no_copies_once_its_run_as_may_not_use_the_connection(self, scene: Scene) -> None:
+    def test_a_run_may_not_read_copies_after_its_run_as_loses_the_connection(self, scene: Scene) -> None:
         asked = places(scene, RoleRevoked(ADMIN, "admin", ROOT))
 
         assert not asked.may_read(AS_RUN, f"{asked.incoming(LOAD)}/a.csv")
 
-    def test_reads_and_writes_nothing_after_its_end(self, scene: Scene) -> None:
+    def test_a_run_may_not_read_or_write_after_its_end(self, scene: Scene) -> None:
         asked = places(scene, RunEnded(RUN, "failed"))
 
         assert not asked.may_read(AS_RUN, f"{asked.staging(RUN)}/page.json")
@@ -114,7 +114,7 @@ class TestARun:
         assert not asked.may_write(AS_RUN, f"{asked.staging(RUN)}/page.json")
         assert not asked.may_checkpoint(AS_RUN, f"{asked.checkpoints(LOAD)}/flights")
 
-    def test_follows_no_link_out_of_its_own_folder(self, scene: Scene) -> None:
+    def test_a_run_may_not_follow_a_link_out_of_its_own_folder(self, scene: Scene) -> None:
         asked = places(scene)
         asked.staging(RUN).mkdir(parents=True)
         (asked.staging(RUN) / "link").symlink_to(scene.own)
@@ -124,7 +124,9 @@ class TestARun:
         assert not asked.may_write(AS_RUN, f"{asked.staging(RUN)}/link/a.csv")
         assert not asked.may_write(AS_RUN, f"{asked.staging(RUN)}/../{RUN}")
 
-    def test_reads_no_folder_that_cannot_be_looked_through(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_run_may_not_read_a_folder_that_cannot_be_listed(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def fails(_: object) -> None:
             raise PermissionError
 
@@ -134,7 +136,7 @@ class TestARun:
 
         assert not asked.may_read(AS_RUN, str(asked.staging(RUN)))
 
-    def test_keeps_the_progress_of_its_own_pipeline_only(self, scene: Scene) -> None:
+    def test_a_run_may_checkpoint_the_streams_of_its_own_pipeline_only(self, scene: Scene) -> None:
         asked = places(scene)
 
         assert asked.may_checkpoint(AS_RUN, f"{asked.checkpoints(LOAD)}/flights")
@@ -145,7 +147,7 @@ class TestARun:
 
 
 @pytest.mark.parametrize("who", [ADMIN, MEMBER, PrincipalId("nobody")])
-def test_a_caller_outside_a_run_reads_and_writes_no_path(scene: Scene, who: PrincipalId) -> None:
+def test_a_caller_outside_a_run_may_not_read_or_write_a_path(scene: Scene, who: PrincipalId) -> None:
     asked = places(scene)
 
     for path in (f"{scene.folder}/a.csv", f"{asked.staging(RUN)}/a.csv", f"{asked.incoming(LOAD)}/a.csv"):
@@ -154,21 +156,21 @@ def test_a_caller_outside_a_run_reads_and_writes_no_path(scene: Scene, who: Prin
 
 
 class TestAConnection:
-    def test_is_used_by_its_name_while_the_run_as_may_use_it(self, scene: Scene) -> None:
+    def test_a_connection_can_be_used_by_name_while_the_run_as_may_use_it(self, scene: Scene) -> None:
         name = next(edge.name for edge in places(scene)._declared(AS_RUN))
 
         assert places(scene).may_use(AS_RUN, name)
         assert not places(scene, RoleRevoked(ADMIN, "admin", ROOT)).may_use(AS_RUN, name)
         assert not places(scene).may_use(Caller(ADMIN), name)
 
-    def test_to_a_folder_has_the_root_that_allows_it(self, scene: Scene) -> None:
+    def test_a_folder_connection_has_the_root_that_allows_it(self, scene: Scene) -> None:
         rules = EgressRules((PurePosixPath(scene.folder.parent),))
 
         found = places(scene, egress=Egress(rules)).place(PLACE)
 
         assert found == FolderPlace(AllowedFolder(scene.folder.parent, PurePosixPath("declared")))
 
-    def test_to_a_database_has_the_addresses_that_were_decided_on(self, scene: Scene) -> None:
+    def test_a_database_connection_has_the_allowed_addresses_only(self, scene: Scene) -> None:
         egress = listed("db.example.org:5432", PUBLIC, ip_address("10.0.0.1"))
 
         found = places(scene, behind=SHOP, egress=egress).place(PLACE)
@@ -176,7 +178,7 @@ class TestAConnection:
         assert isinstance(found, DatabasePlace)
         assert found.addresses == (PUBLIC,)
 
-    def test_to_an_api_is_decided_on_at_every_request(self, scene: Scene) -> None:
+    def test_an_api_connection_is_checked_at_every_request(self, scene: Scene) -> None:
         answers = [[PUBLIC], [PUBLIC], [ip_address("127.0.0.1")]]
         rules = EgressRules(hosts=(parse_host_rule("api.example.org:443"),))
         egress = Egress(rules, resolve=lambda *_: answers.pop(0))
@@ -195,7 +197,9 @@ class TestAConnection:
         [SHOP, {"kind": "http", "base_url": "http://169.254.169.254/latest"}, {"kind": "folder", "folder": "/etc"}],
         ids=lambda each: each["kind"],
     )
-    def test_outside_the_operators_list_is_refused_without_its_place(self, scene: Scene, behind: Any) -> None:
+    def test_a_connection_that_is_not_listed_is_refused_without_naming_its_target(
+        self, scene: Scene, behind: Any
+    ) -> None:
         with pytest.raises(EgressError) as raised:
             places(scene, behind=behind, egress=Egress()).place(PLACE)
 
@@ -203,14 +207,14 @@ class TestAConnection:
         assert not any(word in str(raised.value) for word in ("example", "169.254", "/etc"))
         assert failure(raised.value).refused
 
-    def test_outside_the_list_is_entered_by_no_driver(self, scene: Scene) -> None:
+    def test_a_driver_gets_no_access_to_a_connection_that_is_not_listed(self, scene: Scene) -> None:
         asked = places(scene, behind=SHOP, egress=listed("db.example.org:5432", ip_address("127.0.0.1")))
         name = next(edge.name for edge in asked._declared(AS_RUN))
 
         with pytest.raises(JdbcAccessError, match="HEADGATE_EGRESS"):
             asked.jdbc_access(AS_RUN, name)
 
-    def test_is_entered_at_its_decided_addresses_under_its_name(self, scene: Scene) -> None:
+    def test_a_driver_connects_to_the_allowed_addresses_under_the_hosts_name(self, scene: Scene) -> None:
         asked = places(scene, behind=SHOP, egress=listed("db.example.org:5432", PUBLIC, ip_address("1.1.1.1")))
         name = next(edge.name for edge in asked._declared(AS_RUN))
 
@@ -219,7 +223,7 @@ class TestAConnection:
         assert found.url == "jdbc:postgresql://db.example.org:5432/shop"
         assert found.properties["socketFactoryArg"] == f"5432 {PUBLIC} 1.1.1.1"
 
-    def test_whose_name_has_no_address_is_tried_again(self, scene: Scene) -> None:
+    def test_a_connection_with_an_unresolved_name_fails_without_a_refusal(self, scene: Scene) -> None:
         def fails(*_: object) -> tuple[Address, ...]:
             raise OSError
 
@@ -230,7 +234,7 @@ class TestAConnection:
 
         assert not failure(raised.value).refused
 
-    def test_that_is_gone_is_said(self, scene: Scene) -> None:
+    def test_a_deleted_connection_is_reported(self, scene: Scene) -> None:
         with pytest.raises(PlaceError, match="gone"):
             places(scene).place(LOAD)
 

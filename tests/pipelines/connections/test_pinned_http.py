@@ -29,7 +29,7 @@ def client(wire: Wire, *addresses: str) -> httpx.Client:
     return httpx.Client(transport=PinnedTransport(lambda *_: [ip_address(each) for each in addresses], wire))
 
 
-def test_a_request_goes_to_the_decided_address_under_its_name() -> None:
+def test_a_request_goes_to_the_allowed_address_under_its_host_name() -> None:
     wire = Wire()
 
     answer = client(wire, "93.184.215.14").get("https://api.example.org/rows?a=b")
@@ -41,7 +41,7 @@ def test_a_request_goes_to_the_decided_address_under_its_name() -> None:
     assert answer.url.host == "api.example.org"
 
 
-def test_an_address_in_the_url_is_its_own_name_in_tls() -> None:
+def test_a_request_to_an_ip_address_sends_no_server_name_in_tls() -> None:
     wire = Wire()
 
     client(wire, "::1").get("https://[::1]:8443/")
@@ -50,7 +50,7 @@ def test_an_address_in_the_url_is_its_own_name_in_tls() -> None:
     assert wire.sent[0].headers["host"] == "[::1]:8443"
 
 
-def test_the_next_address_is_tried_where_one_takes_no_connection() -> None:
+def test_the_next_address_is_tried_after_a_failed_connection() -> None:
     wire = Wire("1.1.1.1")
 
     assert client(wire, "1.1.1.1", "1.0.0.1").get("http://api.example.org/").status_code == 200
@@ -68,7 +68,7 @@ def test_a_refused_host_is_never_connected() -> None:
     assert wire.sent == []
 
 
-def test_each_redirect_is_decided_on() -> None:
+def test_each_redirect_is_checked() -> None:
     class Leads(Wire):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             super().handle_request(request)
@@ -86,7 +86,7 @@ def test_each_redirect_is_decided_on() -> None:
     assert len(wire.sent) == 1
 
 
-def test_a_name_without_an_address_is_a_connection_that_failed() -> None:
+def test_a_name_without_an_address_raises_a_connection_error() -> None:
     def fails(*_: object) -> Sequence[Address]:
         raise OSError("no address")
 
@@ -94,7 +94,7 @@ def test_a_name_without_an_address_is_a_connection_that_failed() -> None:
         httpx.Client(transport=PinnedTransport(fails, Wire())).get("http://api.example.org/")
 
 
-def test_a_name_in_other_letters_is_decided_on_as_it_is_sent() -> None:
+def test_an_internationalized_name_is_checked_in_the_form_that_is_sent() -> None:
     wire, decided = Wire(), list[str]()
 
     def decide(host: str, _: int) -> Sequence[Address]:

@@ -23,21 +23,23 @@ def files(tmp_path: Path) -> ServerFiles:
     "name",
     ["data", "data/keys/log.pem", "data/new", "tls.key", "named.key", "real.key", "link/keys", "hard", "missing"],
 )
-def test_a_file_of_the_server_is_its_own(files: ServerFiles, tmp_path: Path, name: str) -> None:
+def test_a_file_of_the_server_is_recognized_under_every_name(files: ServerFiles, tmp_path: Path, name: str) -> None:
     assert files.is_own(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", [".", "other", "data2", "tls.key2"])
-def test_another_file_is_not_the_servers(files: ServerFiles, tmp_path: Path, name: str) -> None:
+def test_another_file_is_not_taken_for_one_of_the_server(files: ServerFiles, tmp_path: Path, name: str) -> None:
     assert not files.is_own(tmp_path / name)
 
 
-def test_an_open_file_is_known_by_what_it_is(files: ServerFiles, tmp_path: Path) -> None:
+def test_an_open_file_of_the_server_is_recognized_by_its_identity(files: ServerFiles, tmp_path: Path) -> None:
     with (tmp_path / "hard").open() as own, (tmp_path / "other").open() as other:
         assert files.is_own_open(own.fileno())
         assert not files.is_own_open(other.fileno())
 
 
 @pytest.mark.parametrize(("name", "lie"), [(".", True), ("data", True), ("link", True), ("other", False)])
-def test_a_folder_is_known_to_hold_them(files: ServerFiles, tmp_path: Path, name: str, *, lie: bool) -> None:
+def test_a_folder_that_contains_files_of_the_server_is_recognized(
+    files: ServerFiles, tmp_path: Path, name: str, *, lie: bool
+) -> None:
     assert files.has_own_below(tmp_path / name) is lie

@@ -98,7 +98,7 @@ def test_a_large_request_under_tls_is_sent_whole_to_a_slow_host(tmp_path: Path) 
     assert came.endswith(b"\r\n\r\n" + sent)
 
 
-def test_a_handshake_that_does_not_go_on_ends_at_the_deadline() -> None:
+def test_a_stalled_handshake_ends_at_the_deadline() -> None:
     with listening(stay_silent) as port, pytest.raises(DeadlineError):
         ask(f"https://127.0.0.1:{port}/", watched(0.5))
 
@@ -111,22 +111,22 @@ def test_a_handshake_ends_when_the_run_has_to_end() -> None:
         ask(f"https://127.0.0.1:{port}/", watched(60, ends.is_set))
 
 
-def test_a_request_that_is_not_taken_ends_at_the_deadline() -> None:
+def test_a_request_that_the_host_does_not_read_ends_at_the_deadline() -> None:
     with listening(stay_silent) as port, pytest.raises(DeadlineError):
         ask(f"http://127.0.0.1:{port}/", watched(0.5), bytes(64 << 20))
 
 
-def test_a_connection_that_is_not_taken_ends_at_the_deadline() -> None:
+def test_a_connection_that_is_not_accepted_ends_at_the_deadline() -> None:
     with full_listener() as port, pytest.raises(DeadlineError):
         ask(f"http://127.0.0.1:{port}/", watched(0.5))
 
 
-def test_a_connection_that_is_not_taken_is_given_up_after_a_pause() -> None:
+def test_a_connection_that_is_not_accepted_ends_at_the_connect_timeout() -> None:
     with full_listener() as port, pytest.raises(httpx.ConnectTimeout):
         ask(f"http://127.0.0.1:{port}/", watched(60), connect=0.1)
 
 
-def test_a_refused_connection_is_one_that_failed() -> None:
+def test_a_refused_connection_raises_a_connection_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
 
@@ -144,7 +144,7 @@ def test_a_host_without_the_right_certificate_is_refused(tmp_path: Path) -> None
         ask(f"https://127.0.0.1:{port}/", watched(30))
 
 
-def test_no_name_is_resolved_to_connect() -> None:
+def test_the_transport_resolves_no_names() -> None:
     with pytest.raises(httpx.ConnectError):
         ask("http://localhost:9/", watched(30))
 

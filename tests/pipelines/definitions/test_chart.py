@@ -50,7 +50,7 @@ def test_a_specification_has_no_character_that_xml_cannot_hold() -> None:
     assert specification["data"]["values"] == [{"x": "a\ufffd", "y": 1}]
 
 
-def test_as_many_rows_as_are_drawn_have_a_specification_and_one_more_has_none() -> None:
+def test_a_chart_with_more_rows_than_can_be_drawn_is_refused() -> None:
     drawn = json.loads(specify_chart(CHART, rows(*range(MOST_DRAWN_ROWS))))
 
     assert len(drawn["data"]["values"]) == MOST_DRAWN_ROWS
@@ -58,12 +58,12 @@ def test_as_many_rows_as_are_drawn_have_a_specification_and_one_more_has_none() 
         specify_chart(CHART, rows(*range(MOST_DRAWN_ROWS + 1)))
 
 
-def test_a_specification_larger_than_what_is_drawn_is_refused() -> None:
+def test_a_specification_above_the_size_limit_is_refused() -> None:
     with pytest.raises(ChartError, match="at most 128 KiB are drawn, although 4,096 KiB are kept: select fewer rows"):
         specify_chart(CHART, rows("W" * MOST_DRAWN_BYTES))
 
 
-def test_a_title_is_refused_with_the_character_that_a_picture_cannot_hold() -> None:
+def test_a_refusal_of_a_title_names_the_character_that_cannot_be_drawn() -> None:
     require_writable_title(Chart(type="bar", x="x", y="y", title="two\nlines"))
 
     with pytest.raises(ChartError, match=r"U\+FFFE, which a picture cannot hold; remove that character"):

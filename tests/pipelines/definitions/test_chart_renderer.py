@@ -36,7 +36,7 @@ class Answering(BlockingPool):
         return self.future
 
 
-def test_a_picture_is_what_the_process_has_drawn() -> None:
+def test_the_renderer_returns_the_picture_of_the_process() -> None:
     assert asyncio.run(render_chart(Answering(b"<svg/>"), "ann", SPECIFICATION)) == b"<svg/>"
 
 
@@ -49,14 +49,12 @@ def test_a_picture_is_what_the_process_has_drawn() -> None:
         (ParsersBusyError(CHARTS.down), ChartsBusyError),
     ],
 )
-def test_a_chart_that_is_not_drawn_has_an_error_with_the_words_of_the_pool(
-    error: Exception, raised: type[Exception]
-) -> None:
+def test_a_chart_that_is_not_drawn_raises_the_error_of_the_pool(error: Exception, raised: type[Exception]) -> None:
     with pytest.raises(raised, match=str(error)):
         asyncio.run(render_chart(Answering(error), "ann", SPECIFICATION))
 
 
-def test_a_request_that_ends_takes_its_chart_along() -> None:
+def test_a_cancelled_request_cancels_its_chart() -> None:
     pool = Answering(None)
 
     async def leave() -> None:

@@ -30,21 +30,21 @@ def following(cron: str, since: str, count: int) -> list[str]:
 
 
 class TestWhenClocksGoForward:
-    def test_a_daily_time_that_is_skipped_comes_right_after(self) -> None:
+    def test_a_daily_time_that_the_clock_skips_is_due_right_after(self) -> None:
         assert following("30 2 * * *", "2026-03-28T12:00", 2) == ["29 03:00 +0200", "30 02:30 +0200"]
 
-    def test_two_that_are_skipped_come_as_one(self) -> None:
+    def test_two_times_that_the_clock_skips_are_due_once(self) -> None:
         assert following("0,30 2 * * *", "2026-03-28T12:00", 2) == ["29 03:00 +0200", "30 02:00 +0200"]
 
 
 class TestWhenClocksGoBack:
-    def test_a_daily_time_that_is_shown_twice_comes_once(self) -> None:
+    def test_a_daily_time_that_the_clock_repeats_is_due_once(self) -> None:
         assert following("30 2 * * *", "2026-10-24T12:00", 2) == ["25 02:30 +0200", "26 02:30 +0100"]
 
-    def test_one_that_comes_every_hour_comes_in_both(self) -> None:
+    def test_an_hourly_schedule_is_due_in_both_repeated_hours(self) -> None:
         assert following("0 * * * *", "2026-10-25T01:30", 3) == ["25 02:00 +0200", "25 02:00 +0100", "25 03:00 +0100"]
 
-    def test_what_came_the_first_time_is_the_newest_in_the_second_too(self) -> None:
+    def test_the_last_due_time_in_a_repeated_hour_is_the_one_of_the_first_pass(self) -> None:
         assert last_until("30 2 * * *", BERLIN, at("2026-10-25T02:10", fold=1)) == at("2026-10-25T02:30")
 
 
@@ -53,7 +53,7 @@ class TestWhenClocksGoBack:
     st.sampled_from([BERLIN, "UTC", "America/Sao_Paulo", "Australia/Lord_Howe", "Asia/Kathmandu"]),
     st.floats(1.75e9, 1.85e9),
 )
-def test_looking_back_finds_what_looking_ahead_came_by(cron: str, timezone: str, now: float) -> None:
+def test_the_last_due_time_is_the_inverse_of_the_next_one(cron: str, timezone: str, now: float) -> None:
     found = next_after(cron, timezone, now)
     assert found is not None
     assert found > now
@@ -64,7 +64,7 @@ def test_looking_back_finds_what_looking_ahead_came_by(cron: str, timezone: str,
     assert next_after(cron, timezone, before) == found
 
 
-def test_times_only_grow() -> None:
+def test_each_next_time_is_later_than_the_one_before() -> None:
     found = [at("2026-03-28T00:00")]
     while len(found) < 500:
         following = next_after("*/7 1-3 * * *", BERLIN, found[-1])
@@ -79,7 +79,7 @@ def test_times_only_grow() -> None:
     [("* * * *", "UTC"), ("* * * * * *", "UTC"), ("61 * * * *", "UTC"), ("0 0 31 2 *", "UTC"), ("@daily", "UTC")]
     + [("0 0 * * *", each) for each in ("Berlin", "../../etc/passwd", "")],
 )
-def test_what_says_nothing_is_an_error(cron: str, timezone: str) -> None:
+def test_an_invalid_cron_expression_or_time_zone_is_refused(cron: str, timezone: str) -> None:
     with pytest.raises(ScheduleError):
         next_after(cron, timezone, 0.0)
     with pytest.raises(ValueError, match=r"is not|has not"):
@@ -87,6 +87,6 @@ def test_what_says_nothing_is_an_error(cron: str, timezone: str) -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"cron": "0 * * * *", "after": "load"}])
-def test_a_schedule_is_by_the_clock_or_by_a_pipeline(fields: dict[str, str]) -> None:
+def test_a_schedule_needs_either_a_cron_expression_or_a_pipeline(fields: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="either"):
         Schedule(**fields)

@@ -39,7 +39,7 @@ LISTS: dict[str, Callable[[int], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("document", LISTS.values(), ids=LISTS)
-def test_a_list_has_as_many_entries_as_are_allowed_and_no_more(document: Callable[[int], dict[str, Any]]) -> None:
+def test_a_list_with_more_entries_than_the_limit_is_refused(document: Callable[[int], dict[str, Any]]) -> None:
     assert defined(document(MAX_ENTRIES)).name
 
     with pytest.raises(ValidationError, match=f"at most {MAX_ENTRIES}") as refused:

@@ -20,7 +20,7 @@ _SHOWN = [
 
 
 @pytest.mark.parametrize("text", _SHOWN)
-def test_what_is_shown_is_a_definition(text: str) -> None:
+def test_each_definition_in_the_documentation_is_valid(text: str) -> None:
     assert defined(yaml.safe_load(text)).name
 
 
@@ -28,7 +28,7 @@ def test_every_kind_of_the_vocabulary_has_a_definition() -> None:
     assert set(KINDS) == set(shipped_vocabulary().pipeline_kinds)
 
 
-def test_every_kind_has_its_place_in_the_documents() -> None:
+def test_the_documentation_names_every_kind_of_pipeline() -> None:
     page = (_DOCS / "pipelines.md").read_text(encoding="utf-8")
 
     assert all(f"`{kind}`" in page for kind in KINDS)

@@ -30,18 +30,18 @@ SubqueryAlias lake.raw.optimized
 
 
 class TestWhatASelectReads:
-    def test_is_every_table_and_view_and_no_alias(self) -> None:
+    def test_the_inputs_of_a_select_are_its_tables_and_views_without_aliases(self) -> None:
         assert reads(EXPLAINED) == {"lake.raw.odd-name", "lake.trusted.v", "lake.raw.t"}
 
-    def test_has_to_be_declared(self) -> None:
+    def test_a_select_that_reads_an_undeclared_table_is_refused(self) -> None:
         with pytest.raises(InputsError, match=r"reads `lake\.a\.b` and `lake\.a\.c`: add it to `inputs`"):
             require_same(["lake.a.a"], {"lake.a.a", "lake.a.b", "lake.a.c"})
 
-    def test_is_all_that_may_be_declared(self) -> None:
+    def test_a_declared_input_that_the_select_does_not_read_is_refused(self) -> None:
         with pytest.raises(InputsError, match=r"does not read `lake\.a\.b`: take it out"):
             require_same(["lake.a.a", "lake.a.b"], {"lake.a.a"})
 
 
-def test_a_comment_at_the_end_and_a_semicolon_leave_a_query_a_query() -> None:
+def test_a_query_with_a_trailing_comment_or_semicolon_can_be_wrapped() -> None:
     assert wrapped("SELECT 1 -- one") == "SELECT * FROM (\nSELECT 1 -- one\n)"
     assert wrapped("SELECT 1;\n") == "SELECT * FROM (\nSELECT 1\n)"

@@ -102,7 +102,7 @@ def copy_one(execution: RunExecution, seen: list[Path]) -> None:
 
 
 class TestAnAttempt:
-    def test_has_a_folder_of_its_own_and_one_that_stays(
+    def test_an_attempt_has_a_staging_folder_that_is_deleted_and_checkpoints_that_stay(
         self, carry_out: Any, session: FakeSession, tmp_path: Path
     ) -> None:
         seen = list[RunExecution]()
@@ -122,7 +122,9 @@ class TestAnAttempt:
         assert session.stopped == 1
 
     @pytest.mark.parametrize("fails", [False, True])
-    def test_leaves_no_copies_of_files_that_came(self, carry_out: Any, *, fails: bool) -> None:
+    def test_the_copies_of_incoming_files_are_deleted_when_an_attempt_ends(
+        self, carry_out: Any, *, fails: bool
+    ) -> None:
         seen = list[Path]()
 
         def work(execution: RunExecution) -> None:
@@ -135,7 +137,7 @@ class TestAnAttempt:
 
         assert not seen[0].exists()
 
-    def test_leaves_the_copies_to_the_attempt_after_it(self, carry_out: Any, session: FakeSession) -> None:
+    def test_a_lost_attempt_leaves_its_copies_to_the_next_attempt(self, carry_out: Any, session: FakeSession) -> None:
         seen = list[Path]()
 
         def work(execution: RunExecution) -> None:
@@ -146,7 +148,7 @@ class TestAnAttempt:
 
         assert seen[0].exists()
 
-    def test_of_a_pipeline_that_is_gone_leaves_no_copies_however_late_it_ends(
+    def test_an_attempt_of_a_deleted_pipeline_leaves_no_copies_however_late_it_ends(
         self, carry_out: Any, session: FakeSession
     ) -> None:
         seen = list[Path]()
@@ -160,7 +162,7 @@ class TestAnAttempt:
 
         assert not seen[0].exists()
 
-    def test_lets_go_of_its_session_however_it_ends(self, carry_out: Any, session: FakeSession) -> None:
+    def test_an_attempt_that_fails_closes_its_session(self, carry_out: Any, session: FakeSession) -> None:
         def work(execution: RunExecution) -> None:
             execution.place("elsewhere")
 
@@ -169,7 +171,9 @@ class TestAnAttempt:
 
         assert session.stopped == 1
 
-    def test_reaches_no_connection_once_its_run_as_has_lost_a_right(self, carry_out: Any, session: FakeSession) -> None:
+    def test_an_attempt_cannot_use_a_connection_after_its_run_as_loses_a_privilege(
+        self, carry_out: Any, session: FakeSession
+    ) -> None:
         def work(execution: RunExecution) -> None:
             change(session.attempt.organization, RoleRevoked(ADMIN, "admin", ROOT))
             execution.place("elsewhere")
@@ -180,13 +184,15 @@ class TestAnAttempt:
         assert session.attempt.stop_reason is StopReason.REFUSED
         assert "its run-as principal may not do" in session.attempt.refusal
 
-    def test_that_was_told_to_end_does_not_begin(self, carry_out: Any, session: FakeSession) -> None:
+    def test_a_stopped_attempt_does_not_start(self, carry_out: Any, session: FakeSession) -> None:
         with pytest.raises(InterruptedError):
             carry_out(lambda _: pytest.fail("it began"), stopped=True)
 
         assert session.stopped == 1
 
-    def test_is_interrupted_on_spark_when_it_is_told_to_end(self, carry_out: Any, session: FakeSession) -> None:
+    def test_a_running_attempt_is_interrupted_on_spark_when_it_is_stopped(
+        self, carry_out: Any, session: FakeSession
+    ) -> None:
         def work(execution: RunExecution) -> None:
             session.attempt.stop(StopReason.TIMEOUT)
             assert execution.wait(10)

@@ -76,7 +76,7 @@ class RefusedByGuardError(Exception):
 
 
 class TestARun:
-    def test_is_carried_out_with_what_it_said(self, clock: Clock) -> None:
+    def test_a_run_succeeds_with_its_log_metrics_and_progress(self, clock: Clock) -> None:
         organization = opened(clock)
 
         def perform(attempt: Attempt) -> None:
@@ -94,7 +94,7 @@ class TestARun:
         assert found.figures["progress"] == {"tasks": 2, "tasks_done": 1, "rows": 3}
         assert log(organization, "r") == "hello"
 
-    def test_has_an_identity_as_long_as_it_is_under_way(self, clock: Clock) -> None:
+    def test_a_run_has_an_identity_and_a_secret_only_while_it_is_active(self, clock: Clock) -> None:
         organization, known = opened(clock), list[bool]()
 
         def perform(attempt: Attempt) -> None:
@@ -109,7 +109,7 @@ class TestARun:
         assert not organization.control.snapshot.runs
         assert organization.store.document("run_secret", "r") is None
 
-    def test_that_fails_says_why_and_keeps_nothing_of_the_machine_behind_it(self, clock: Clock) -> None:
+    def test_a_failed_run_reports_its_reason_without_a_jvm_stack_trace(self, clock: Clock) -> None:
         organization = opened(clock)
         queued(organization, "r")
         with working(organization, Work({"r": [raising(ValueError("no such file\n\nJVM stacktrace:\nat x.y"))]})):
@@ -117,7 +117,7 @@ class TestARun:
 
         assert row(organization, "r").why == log(organization, "r") == "no such file"
 
-    def test_that_the_guard_refuses_is_refused_and_not_tried_again(self, clock: Clock) -> None:
+    def test_a_run_that_the_guard_refuses_is_not_retried(self, clock: Clock) -> None:
         organization = opened(clock)
         organization.store.put_document(defined(DELAYS, retries={"at_most": 3}))
         queued(organization, "r")
@@ -126,7 +126,7 @@ class TestARun:
 
         assert row(organization, "r").why == "you may not"
 
-    def test_begins_no_second_one_of_its_pipeline(self, clock: Clock) -> None:
+    def test_a_second_run_of_a_pipeline_waits_while_the_first_is_running(self, clock: Clock) -> None:
         organization, work = opened(clock), Work({"a": [lasting]})
         queued(organization, "a", "b")
         queued(organization, "c", pipeline=LOAD)
@@ -136,7 +136,7 @@ class TestARun:
 
         assert [run for run, _ in work.done] == ["a", "c"]
 
-    def test_begins_soon_when_its_pipeline_lets_more_run_at_once(
+    def test_a_waiting_run_starts_soon_after_its_pipeline_allows_more_runs_at_once(
         self, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A definition is no part of a revision, so only time tells that a pipeline can be tried again."""
@@ -149,7 +149,7 @@ class TestARun:
 
             until(lambda: one.under_way == 2)
 
-    def test_waits_for_a_slot_and_for_room_on_its_cluster(self, clock: Clock) -> None:
+    def test_a_run_waits_for_a_slot_and_for_capacity_on_its_cluster(self, clock: Clock) -> None:
         organization = opened(clock)
         organization.store.put_document(defined(DELAYS, at_once=9))
         queued(organization, "a", "b", "c")
@@ -162,14 +162,14 @@ class TestARun:
             time.sleep(0.1)
             assert one.under_way == 1
 
-    def test_on_a_cluster_that_is_not_there_waits_and_says_so(self, clock: Clock) -> None:
+    def test_a_run_on_a_missing_cluster_waits_and_reports_it(self, clock: Clock) -> None:
         organization = opened(clock)
         organization.store.put_document(defined(DELAYS, cluster="big"))
         queued(organization, "r")
         with working(organization, Work(), room=lambda name: 4 * (name == "embedded")):
             until(lambda: row(organization, "r").why == "there is no cluster `big` here")
 
-    def test_waits_for_spark(self, clock: Clock) -> None:
+    def test_a_run_waits_until_spark_is_ready(self, clock: Clock) -> None:
         organization, ready = opened(clock), threading.Event()
         queued(organization, "r")
         with working(organization, Work(), ready=ready.is_set):
@@ -178,7 +178,7 @@ class TestARun:
             ready.set()
             ended(organization, "r", SUCCEEDED)
 
-    def test_whose_definition_cannot_be_read_fails(self, clock: Clock) -> None:
+    def test_a_run_with_an_invalid_definition_fails(self, clock: Clock) -> None:
         organization = opened(clock)
         organization.store.put_document(replace(defined(DELAYS), body={"kind": "unheard"}))
         queued(organization, "r")
@@ -189,7 +189,7 @@ class TestARun:
 
 
 class TestRetries:
-    def test_come_after_waits_that_double_and_end(self, clock: Clock) -> None:
+    def test_retries_wait_twice_as_long_each_time_up_to_their_limit(self, clock: Clock) -> None:
         organization = opened(clock)
         organization.store.put_document(defined(DELAYS, retries={"at_most": 2, "wait": 10}))
         queued(organization, "r")
@@ -203,7 +203,7 @@ class TestRetries:
         assert work.done == [("r", 1), ("r", 2), ("r", 3)]
         assert row(organization, "r").figures[FAILURES] == 3
 
-    def test_are_not_used_up_by_a_spark_that_goes_away(self, clock: Clock) -> None:
+    def test_an_interruption_of_spark_does_not_count_as_a_retry(self, clock: Clock) -> None:
         organization = opened(clock)
         queued(organization, "r")
         work = Work({"r": [raising(ConnectionError("gone"))] * 2})
@@ -213,7 +213,7 @@ class TestRetries:
                 clock.now += 60
             ended(organization, "r", SUCCEEDED)
 
-    def test_end_where_spark_stays_away(self, clock: Clock) -> None:
+    def test_a_run_fails_after_too_many_interruptions_of_spark(self, clock: Clock) -> None:
         organization = opened(clock)
         queued(organization, "r")
         found = row(organization, "r")
@@ -225,7 +225,7 @@ class TestRetries:
 
 
 class TestAnAttemptThatHasToEnd:
-    def test_is_told_so_when_it_is_cancelled(self, clock: Clock) -> None:
+    def test_an_attempt_ends_when_its_run_is_cancelled(self, clock: Clock) -> None:
         organization, work = opened(clock), Work({"r": [lasting]})
         queued(organization, "r")
         with working(organization, work) as one:
@@ -235,7 +235,7 @@ class TestAnAttemptThatHasToEnd:
 
         assert row(organization, "r").state == CANCELLED
 
-    def test_fails_when_it_takes_too_long(self, clock: Clock) -> None:
+    def test_an_attempt_fails_at_its_timeout(self, clock: Clock) -> None:
         organization = opened(clock)
         organization.store.put_document(defined(DELAYS, timeout=0.1))
         queued(organization, "r")
@@ -244,7 +244,7 @@ class TestAnAttemptThatHasToEnd:
 
         assert "longer than 0.1 seconds" in row(organization, "r").why
 
-    def test_is_interrupted_until_it_ends(self, clock: Clock) -> None:
+    def test_an_attempt_past_its_timeout_is_interrupted(self, clock: Clock) -> None:
         organization, interrupted = opened(clock), threading.Event()
         organization.store.put_document(defined(DELAYS, timeout=0.1))
 
@@ -259,7 +259,7 @@ class TestAnAttemptThatHasToEnd:
 
         assert interrupted.is_set()
 
-    def test_that_does_not_end_is_left_behind(self, clock: Clock) -> None:
+    def test_an_attempt_that_ignores_its_timeout_is_abandoned(self, clock: Clock) -> None:
         organization, over = opened(clock), threading.Event()
         organization.store.put_document(defined(DELAYS, timeout=0.1))
 
@@ -275,7 +275,7 @@ class TestAnAttemptThatHasToEnd:
         assert "too late" not in log(organization, "r")
         assert row(organization, "r").state == FAILED
 
-    def test_is_queued_again_when_its_worker_ends(self, clock: Clock) -> None:
+    def test_a_run_is_queued_again_when_its_worker_stops(self, clock: Clock) -> None:
         organization = opened(clock)
         queued(organization, "r")
         with working(organization, Work({"r": [lasting]})):
@@ -288,7 +288,7 @@ class TestAnAttemptThatHasToEnd:
 
 
 class TestAWorkerThatIsLost:
-    def test_leaves_its_runs_to_others_when_its_lease_has_ended(self, clock: Clock) -> None:
+    def test_a_run_of_a_lost_worker_is_queued_again_when_its_lease_expires(self, clock: Clock) -> None:
         organization = opened(clock)
         queued(organization, "r")
         organization.control.execute(StartRun(row(organization, "r"), "lost", NOW + 20, "secret"), None)
@@ -318,7 +318,7 @@ class TestAWorkerThatIsLost:
             assert row(organization, "r").state == RUNNING
             store.entries = entries
 
-    def test_and_comes_back_writes_nothing_more(self, clock: Clock) -> None:
+    def test_a_worker_that_lost_its_lease_writes_nothing_when_it_returns(self, clock: Clock) -> None:
         organization, back = opened(clock), threading.Event()
 
         def zombie(attempt: Attempt) -> None:
@@ -343,7 +343,7 @@ class TestAWorkerThatIsLost:
 
 
 class TestRights:
-    def test_that_are_gone_when_a_run_begins_refuse_it_with_the_reason(self, clock: Clock) -> None:
+    def test_a_run_that_misses_a_privilege_at_its_start_is_refused_with_the_reason(self, clock: Clock) -> None:
         organization = opened(clock)
         change(organization, RoleRevoked(ADMIN, "admin", ROOT))
         queued(organization, "r")
@@ -352,7 +352,7 @@ class TestRights:
 
         assert FLIGHTS in row(organization, "r").why or "flights" in row(organization, "r").why
 
-    def test_that_go_while_it_runs_end_it_with_the_reason(self, clock: Clock) -> None:
+    def test_a_run_that_loses_a_privilege_ends_as_refused_with_the_reason(self, clock: Clock) -> None:
         organization = opened(clock)
         queued(organization, "r")
         with working(organization, Work({"r": [lasting]})) as one:
@@ -363,7 +363,7 @@ class TestRights:
 
         assert "its run-as principal may not do" in row(organization, "r").why
 
-    def test_of_nobody_let_a_run_wait_until_somebody_has_them(self, clock: Clock) -> None:
+    def test_a_run_with_a_deleted_run_as_principal_waits(self, clock: Clock) -> None:
         organization = opened(clock)
         change(organization, PrincipalRemoved(ADMIN))
         queued(organization, "r")
@@ -372,7 +372,7 @@ class TestRights:
             assert row(organization, "r").state == QUEUED
             assert "is gone" in row(organization, "r").why
 
-    def test_a_pipeline_that_is_paused_lets_its_runs_wait(self, clock: Clock) -> None:
+    def test_a_run_of_a_paused_pipeline_waits(self, clock: Clock) -> None:
         organization = opened(clock)
         queued(organization, "r")
         change(organization, AttributesSet(DELAYS, {STATE: ("paused",)}))
@@ -381,7 +381,7 @@ class TestRights:
 
 
 class TestAStoreThatIsAway:
-    def test_is_waited_for_with_what_an_attempt_has_done(self, clock: Clock) -> None:
+    def test_the_result_of_an_attempt_is_stored_when_the_store_is_available_again(self, clock: Clock) -> None:
         organization, work = opened(clock), Work()
 
         def perform(_: Attempt) -> None:
@@ -394,7 +394,7 @@ class TestAStoreThatIsAway:
 
         assert work.done == [("r", 1)]
 
-    def test_ends_no_worker(self, clock: Clock) -> None:
+    def test_a_worker_survives_errors_of_the_store(self, clock: Clock) -> None:
         organization, asked = opened(clock), list[int]()
 
         def refresh() -> None:
@@ -414,7 +414,7 @@ def _away() -> None:
     raise StoreError("the store is away")
 
 
-def test_runs_of_many_pipelines_go_on_beside_one_that_waits(clock: Clock) -> None:
+def test_a_waiting_pipeline_does_not_block_runs_of_other_pipelines(clock: Clock) -> None:
     organization = opened(clock)
     queued(organization, *(f"d{number}" for number in range(5)))
     queued(organization, "l", pipeline=LOAD)
@@ -424,7 +424,7 @@ def test_runs_of_many_pipelines_go_on_beside_one_that_waits(clock: Clock) -> Non
     assert len(runs(organization, SUCCEEDED)) == 1
 
 
-def test_runs_of_one_organization_that_do_not_end_leave_a_slot_to_each_other_one(clock: Clock) -> None:
+def test_endless_runs_of_one_organization_leave_a_slot_to_each_other_organization(clock: Clock) -> None:
     acme, beta = opened(clock), replace(opened(clock), id=ResourceId("beta"))
     queued(acme, "d")
     queued(acme, "l", pipeline=LOAD)
@@ -438,7 +438,7 @@ def test_runs_of_one_organization_that_do_not_end_leave_a_slot_to_each_other_one
         two.stop()
 
 
-def test_what_a_headgate_without_a_queue_left_under_way_does_not_keep_its_pipeline_from_running(clock: Clock) -> None:
+def test_a_run_left_by_a_version_without_a_queue_does_not_block_its_pipeline(clock: Clock) -> None:
     organization = opened(clock)
     change(organization, RunStarted(RunId("left"), DELAYS, ADMIN))
     queued(organization, "r")
@@ -449,7 +449,7 @@ def test_what_a_headgate_without_a_queue_left_under_way_does_not_keep_its_pipeli
 
 
 class TestASuspendedOrganization:
-    def test_a_queued_run_begins_after_it_is_resumed(self, clock: Clock) -> None:
+    def test_a_queued_run_starts_after_its_suspended_organization_is_resumed(self, clock: Clock) -> None:
         organization, work = opened(clock), Work()
         queued(organization, "r")
         organization.control.execute(SuspendOrganization(ROOT), None)
@@ -460,7 +460,7 @@ class TestASuspendedOrganization:
             organization.control.execute(ResumeOrganization(ROOT), None)
             ended(organization, "r", SUCCEEDED)
 
-    def test_a_run_that_was_about_to_begin_waits(self, clock: Clock) -> None:
+    def test_a_run_cannot_start_after_its_organization_is_suspended(self, clock: Clock) -> None:
         """The worker looked before the organization was suspended: the facts that the command lands on decide."""
         organization = opened(clock)
         queued(organization, "r")
@@ -469,7 +469,7 @@ class TestASuspendedOrganization:
         with pytest.raises(RunNotReadyError, match="the organization is suspended"):
             organization.control.execute(StartRun(row(organization, "r"), "w", clock() + 30, "s"), None)
 
-    def test_a_running_attempt_ends_as_refused(self, clock: Clock) -> None:
+    def test_a_running_attempt_of_a_suspended_organization_ends_as_refused(self, clock: Clock) -> None:
         organization, work = opened(clock), Work({"r": [lasting]})
         queued(organization, "r")
 

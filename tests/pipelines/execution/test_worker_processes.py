@@ -103,20 +103,20 @@ class _Passing:
         return not rows
 
 
-def test_of_several_workers_one_has_each_attempt_and_none_has_two_of_a_pipeline(postgres_url: str) -> None:
+def test_concurrent_workers_run_each_attempt_once_and_each_pipeline_one_at_a_time(postgres_url: str) -> None:
     raced(postgres_url, RUNS, seed=7)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_of_several_workers_one_has_each_attempt_for_long(postgres_url: str) -> None:
+def test_concurrent_workers_run_each_attempt_once_over_many_runs(postgres_url: str) -> None:
     seconds = raced(postgres_url, SOAK_RUNS, seed=11)
 
     count(f"{SOAK_RUNS} queued runs with 3 workers: {seconds:.0f} s (at most {_MOST_SECONDS:.0f})")
     assert seconds <= _MOST_SECONDS
 
 
-def test_of_several_schedulers_one_queues_what_comes_round(postgres_url: str) -> None:
+def test_concurrent_schedulers_queue_each_due_run_once(postgres_url: str) -> None:
     clock = Clock(NOW - 1)
     with places(postgres_url, clock, 3) as organizations:
         schedulers = [Scheduler(each.control, each.store) for each in organizations]

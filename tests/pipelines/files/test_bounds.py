@@ -26,7 +26,7 @@ def never() -> bool:
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
 @pytest.mark.parametrize("piece", [1, 2, 3, 5])
-def test_lines_up_to_the_bound_pass_and_longer_ones_do_not(
+def test_lines_longer_than_the_limit_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes, piece: int
 ) -> None:
     monkeypatch.setattr(bounds, "_PIECE", piece)
@@ -57,14 +57,14 @@ def test_a_piece_is_not_longer_than_a_line_may_be() -> None:
     assert bounds._PIECE <= MAX_LINE_BYTES
 
 
-def test_the_look_at_lines_ends_with_the_run(tmp_path: Path) -> None:
+def test_the_check_of_lines_ends_with_the_run(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("n\n")
 
     with pytest.raises(EndedError):
         require_short_lines(tmp_path / "a.csv", lambda: True)
 
 
-def test_a_document_is_bounded_as_a_whole(tmp_path: Path) -> None:
+def test_a_document_above_the_size_limit_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     with file.open("wb") as opened:
         opened.truncate(MAX_DOCUMENT_BYTES)

@@ -33,7 +33,7 @@ def test_all_bytes_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, w
 
 
 @pytest.mark.parametrize(("size", "most"), [(5, 4), (4, 5), (1 << 40, PIECE), (1, 0)])
-def test_a_file_with_another_size_than_it_had_is_no_copy(tmp_path: Path, size: int, most: int) -> None:
+def test_a_copy_of_a_file_that_changed_its_size_is_refused(tmp_path: Path, size: int, most: int) -> None:
     with (tmp_path / "a").open("wb") as file:
         file.truncate(size)
 
@@ -50,7 +50,7 @@ def test_a_copy_ends_with_its_run(tmp_path: Path) -> None:
         copy_bytes(source.fileno(), goal.fileno(), lambda: True, most=1)
 
 
-def test_a_disk_that_fills_meanwhile_ends_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_ends_when_the_disk_fills_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_bytes(bytes(3 * PIECE))
     monkeypatch.setattr(copies, "PIECE", PIECE)
     free, looks = disk_space.os.fstatvfs, list[int]()

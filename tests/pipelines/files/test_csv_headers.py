@@ -31,7 +31,7 @@ def test_files_with_the_same_columns_pass(tmp_path: Path, contents: list[bytes])
     require_one_header(written(tmp_path, *contents))
 
 
-def test_files_with_other_columns_are_named(tmp_path: Path) -> None:
+def test_files_with_different_columns_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match=r"`1\.csv` and `3\.csv` have different columns"):
         require_one_header(written(tmp_path, b"a,b\n", b"", b"b,a\n"))
 
@@ -57,7 +57,7 @@ def test_a_header_that_is_too_large_is_refused_with_its_file(tmp_path: Path, con
         require_one_header(written(tmp_path, content))
 
 
-def test_a_file_of_one_endless_line_is_read_no_further_than_a_header_may_be_long(
+def test_a_file_of_one_endless_line_is_read_up_to_the_header_limit_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (file,) = written(tmp_path, b"")

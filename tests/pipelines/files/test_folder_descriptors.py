@@ -34,7 +34,7 @@ def read(folder: int, path: str) -> str:
 
 
 @pytest.mark.parametrize(("path", "text"), [("a", "a"), ("deep/b", "b"), ("./deep/./b", "b")])
-def test_a_file_below_is_opened(folder: int, path: str, text: str) -> None:
+def test_a_file_below_the_folder_is_opened(folder: int, path: str, text: str) -> None:
     assert read(folder, path) == text
 
 
@@ -42,12 +42,12 @@ def test_a_file_below_is_opened(folder: int, path: str, text: str) -> None:
     "path",
     ["link", "out/secret", "out", "magic/etc/passwd", "../secret", "deep/../../secret", "/etc/passwd", "missing"],
 )
-def test_a_link_or_a_way_out_is_not_opened(folder: int, path: str) -> None:
+def test_a_link_or_a_path_out_of_the_folder_is_not_opened(folder: int, path: str) -> None:
     with pytest.raises(OSError, match=r"symbolic link|Not a directory|out of its folder|No such file"):
         read(folder, path)
 
 
-def test_a_new_file_is_made_beneath_and_over_no_link(folder: int) -> None:
+def test_a_new_file_is_created_below_the_folder_and_replaces_no_link(folder: int) -> None:
     os.close(open_beneath(folder, PurePosixPath("deep/new"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
     assert read(folder, "deep/new") == ""

@@ -14,7 +14,7 @@ SECOND = 1_000_000_000
 A, B, C = (FoundFile(name, at * SECOND) for name, at in (("a", 30), ("b", 20), ("c", 10)))
 
 
-def test_files_are_new_oldest_first_until_their_listing_was_taken_in(tmp_path: Path) -> None:
+def test_files_are_new_until_their_listing_is_stored_and_are_sorted_oldest_first(tmp_path: Path) -> None:
     marks = ListingMarks(tmp_path, 0)
     assert marks.select_new([A, B], 0.0) == [B, A]
     assert marks.select_new([A, B], 0.0) == [B, A]
@@ -25,20 +25,20 @@ def test_files_are_new_oldest_first_until_their_listing_was_taken_in(tmp_path: P
     assert ListingMarks(tmp_path, 1).select_new([A, B], 0.0) == [B, A]
 
 
-def test_a_file_that_came_by_an_older_clock_is_new(tmp_path: Path) -> None:
+def test_a_file_with_an_older_time_than_the_last_listing_is_new(tmp_path: Path) -> None:
     ListingMarks(tmp_path, 0).keep([A, B])
 
     assert ListingMarks(tmp_path, 0).select_new([A, B, C], 1e12) == [C]
 
 
-def test_a_file_that_was_changed_is_new(tmp_path: Path) -> None:
+def test_a_changed_file_is_new(tmp_path: Path) -> None:
     changed = FoundFile("a", A.came + 1)
     ListingMarks(tmp_path, 0).keep([A, B])
 
     assert ListingMarks(tmp_path, 0).select_new([changed, B], 0.0) == [changed]
 
 
-def test_a_file_that_is_no_listing_is_not_read(tmp_path: Path) -> None:
+def test_an_invalid_listing_file_is_refused(tmp_path: Path) -> None:
     """As code in the driver could leave one: it would take all memory of the server, or keep it waiting."""
     for number, make in enumerate((lambda path: path.touch() or os.truncate(path, 1 << 40), os.mkfifo, Path.mkdir)):
         make(tmp_path / f"{number}.listed")
@@ -48,7 +48,7 @@ def test_a_file_that_is_no_listing_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("of_earlier_version", [False, True])
-def test_files_before_the_first_listing_are_new_by_their_time(tmp_path: Path, *, of_earlier_version: bool) -> None:
+def test_files_are_new_by_their_time_while_there_is_no_listing(tmp_path: Path, *, of_earlier_version: bool) -> None:
     if of_earlier_version:
         mark = tmp_path / "0.listed"
         mark.touch()
@@ -57,7 +57,7 @@ def test_files_before_the_first_listing_are_new_by_their_time(tmp_path: Path, *,
     assert ListingMarks(tmp_path, 0).select_new([A, B, C], 0.0 if of_earlier_version else 20.0) == [B, A]
 
 
-def test_a_listing_that_the_disk_cannot_hold_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listing_is_not_stored_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_space, "_LEFT_FREE", 1 << 62)
 
     with pytest.raises(LoadError, match="the disk has no room"):

@@ -19,14 +19,14 @@ from headgate.pipelines.load_errors import LoadError
         "a#b'c\"d&e+f=g@h!i~.csv",
     ],
 )
-def test_a_plain_name_passes(name: str) -> None:
+def test_a_plain_name_is_accepted(name: str) -> None:
     require_plain_name(name)
 
 
 @pytest.mark.parametrize(
     "name", ["a\x1b]0;x\x07\n.csv", "\udcff\udcfe.csv", "a\u2028.csv", "a\x7f", "%2e%2E%2f", *r"*?[]{}\:"]
 )
-def test_a_name_that_spark_takes_for_another_is_refused(name: str) -> None:
+def test_a_name_that_spark_would_interpret_is_refused(name: str) -> None:
     with pytest.raises(LoadError, match="rename the file") as raised:
         require_plain_name(name)
 

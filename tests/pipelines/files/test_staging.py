@@ -42,40 +42,40 @@ def connected(tmp_path: Path) -> Connected:
 
 
 class TestAStream:
-    def test_gets_its_file(self, connected: Connected) -> None:
+    def test_a_stream_gets_the_files_of_its_name_or_prefix(self, connected: Connected) -> None:
         (connected.folder / "a.csv").write_text("a")
         (connected.folder / "b.csv").write_text("b")
 
         assert connected.stage({"file": "a.csv"}) == {"a.csv": "a"}
         assert connected.stage({"prefix": "b"}) == {"b.csv": "b"}
 
-    def test_gets_the_files_of_a_folder_that_are_whole(self, connected: Connected) -> None:
+    def test_a_stream_skips_hidden_and_temporary_files_of_its_folder(self, connected: Connected) -> None:
         (connected.folder / "d").mkdir()
         for name in ("a.csv", "b.csv", "_c.csv", ".d.csv"):
             (connected.folder / "d" / name).write_text(name)
 
         assert connected.stage({"file": "d"}) == {"a.csv": "a.csv", "b.csv": "b.csv"}
 
-    def test_is_not_concerned_by_a_link_of_another_name(self, connected: Connected) -> None:
+    def test_a_stream_ignores_a_link_with_another_name(self, connected: Connected) -> None:
         (connected.folder / "a.csv").write_text("a")
         (connected.folder / "b.csv").symlink_to(connected.secret)
 
         assert connected.stage({"prefix": "a"}) == {"a.csv": "a"}
 
     @pytest.mark.parametrize("where", [{"file": "none.csv"}, {"prefix": "none"}])
-    def test_without_a_file_says_so(self, connected: Connected, where: dict[str, str]) -> None:
+    def test_a_stream_without_a_file_is_refused(self, connected: Connected, where: dict[str, str]) -> None:
         with pytest.raises(LoadError, match="there is no file"):
             connected.stage(where)
 
     @pytest.mark.parametrize("where", [{"file": "a.csv"}, {"prefix": "a"}, {"file": "d"}], ids=str)
-    def test_gets_no_link(self, connected: Connected, where: dict[str, str]) -> None:
+    def test_a_stream_does_not_follow_a_link(self, connected: Connected, where: dict[str, str]) -> None:
         (connected.folder / "a.csv").symlink_to(connected.secret)
         (connected.folder / "d").symlink_to(connected.secret.parent)
 
         with pytest.raises(LoadError, match="link"):
             connected.stage(where)
 
-    def test_gets_no_file_that_is_exchanged_for_a_link_after_the_listing(
+    def test_a_file_that_is_replaced_by_a_link_after_the_listing_is_not_staged(
         self, connected: Connected, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         file = connected.folder / "a.csv"
@@ -94,7 +94,7 @@ class TestAStream:
             connected.stage({"prefix": "a"})
         assert not any(each.read_text() == "secret" for each in connected.goal.iterdir())
 
-    def test_whose_folder_is_exchanged_for_a_link_gets_nothing(self, connected: Connected) -> None:
+    def test_a_stream_with_a_folder_that_was_replaced_by_a_link_gets_no_file(self, connected: Connected) -> None:
         connected.folder.rmdir()
         connected.folder.symlink_to(connected.secret.parent)
 
@@ -102,7 +102,7 @@ class TestAStream:
             connected.stage({"file": "secret.csv"})
 
     @pytest.mark.parametrize("way", ["itself", "hard link", "in a folder"])
-    def test_gets_no_file_of_the_servers_own(self, connected: Connected, way: str) -> None:
+    def test_a_stream_gets_no_file_of_the_server(self, connected: Connected, way: str) -> None:
         file = connected.folder / "a.csv"
         if way == "hard link":
             file.hardlink_to(connected.secret)
@@ -114,13 +114,13 @@ class TestAStream:
             connected.stage({"file": "a.csv"})
         assert not list(connected.goal.iterdir())
 
-    def test_gets_nothing_of_a_named_pipe_and_does_not_wait_for_it(self, connected: Connected) -> None:
+    def test_a_named_pipe_is_refused_without_waiting_for_it(self, connected: Connected) -> None:
         os.mkfifo(connected.folder / "a.csv")
 
         with pytest.raises(LoadError, match="no file"):
             connected.stage({"file": "a.csv"})
 
-    def test_does_without_a_file_that_is_removed_after_the_listing(
+    def test_a_stream_skips_a_file_that_is_deleted_after_the_listing(
         self, connected: Connected, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for name in ("a.csv", "b.csv"):
@@ -140,7 +140,7 @@ class TestAStream:
             connected.stage({"prefix": "a"})
 
     @pytest.mark.parametrize("name", [b"a\xff.csv", b"a:b.csv", b"a\n.csv", b"a%2e.csv", b"a{b}*.csv", b"a.csv.gz"])
-    def test_gets_nothing_while_a_file_has_a_name_that_spark_does_not_open(
+    def test_a_stream_gets_no_file_while_one_has_a_name_that_spark_cannot_open(
         self, connected: Connected, name: bytes
     ) -> None:
         for each in (b"a", name):
@@ -153,7 +153,7 @@ class TestAStream:
         assert str(connected.root.parent) not in str(raised.value)
         assert not list(connected.goal.iterdir())
 
-    def test_gets_no_file_that_is_out_of_bounds(self, connected: Connected) -> None:
+    def test_a_stream_gets_no_file_above_the_limits(self, connected: Connected) -> None:
         (connected.folder / "a.csv").write_text("a")
         seen = list[Path]()
 
@@ -167,20 +167,22 @@ class TestAStream:
             connected.stage({"file": "a.csv"})
         assert seen == [connected.goal / "a.csv"]
 
-    def test_is_left_when_the_run_has_to_end(self, connected: Connected) -> None:
+    def test_staging_ends_when_the_run_has_to_end(self, connected: Connected) -> None:
         (connected.folder / "a.csv").write_text("a")
 
         with pytest.raises(EndedError):
             connected.stage({"file": "a.csv"}, lambda: True)
 
-    def test_that_the_disk_cannot_hold_says_so(self, connected: Connected, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_file_that_does_not_fit_on_the_disk_is_reported(
+        self, connected: Connected, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (connected.folder / "a.csv").write_text("a")
         monkeypatch.setattr(disk_space, "_LEFT_FREE", 1 << 62)
 
         with pytest.raises(LoadError, match=r"`a\.csv` .*: the disk has no room"):
             connected.stage({"file": "a.csv"})
 
-    def test_that_grows_while_it_is_copied_says_so(self, connected: Connected) -> None:
+    def test_a_file_that_grows_while_it_is_copied_is_reported(self, connected: Connected) -> None:
         (connected.folder / "a.csv").write_text("a")
 
         def grow() -> bool:
@@ -193,7 +195,7 @@ class TestAStream:
         assert (connected.goal / "a.csv").stat().st_size <= 2
 
 
-def test_a_listing_does_without_a_file_that_is_removed_after_the_folder_named_it(
+def test_a_listing_skips_a_file_that_is_deleted_while_the_folder_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("a.csv", "b.csv"):

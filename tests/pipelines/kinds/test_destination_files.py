@@ -54,13 +54,13 @@ def there(folder: Path) -> dict[str, str]:
 
 
 class TestAFolder:
-    def test_is_made_and_then_replaced(self, tmp_path: Path) -> None:
+    def test_the_output_folder_is_created_and_then_replaced(self, tmp_path: Path) -> None:
         for text in ("old", "new"):
             write(tmp_path / "out", text)
 
             assert there(tmp_path) == {"out/part-0.csv": text}
 
-    def test_is_never_half_there_for_who_reads_it(self, tmp_path: Path) -> None:
+    def test_the_output_folder_stays_complete_while_it_is_replaced(self, tmp_path: Path) -> None:
         write(tmp_path / "out", "old")
         seen: list[dict[str, str]] = []
 
@@ -68,7 +68,7 @@ class TestAFolder:
 
         assert seen == [{"part-0.csv": "old"}]
 
-    def test_is_as_before_when_a_run_fails(self, tmp_path: Path) -> None:
+    def test_the_output_folder_is_unchanged_when_a_run_fails(self, tmp_path: Path) -> None:
         write(tmp_path / "out", "old")
 
         with pytest.raises(RuntimeError):
@@ -76,7 +76,7 @@ class TestAFolder:
 
         assert there(tmp_path) == {"out/part-0.csv": "old"}
 
-    def test_is_written_by_the_attempt_after_one_that_was_killed(self, tmp_path: Path) -> None:
+    def test_the_output_folder_is_written_by_the_attempt_after_a_killed_one(self, tmp_path: Path) -> None:
         left = tmp_path / f".out.{RUN}"
         left.mkdir()
         (left / "part-9.csv").write_text("torn")
@@ -88,7 +88,9 @@ class TestAFolder:
     @pytest.mark.parametrize(
         "make", [lambda goal: goal.symlink_to("/"), lambda goal: goal.write_text("a file")], ids=["link", "file"]
     )
-    def test_is_no_link_and_no_file(self, tmp_path: Path, make: Callable[[Path], object]) -> None:
+    def test_an_output_that_is_a_link_or_a_file_is_refused(
+        self, tmp_path: Path, make: Callable[[Path], object]
+    ) -> None:
         make(tmp_path / "out")
 
         with pytest.raises(FilesError, match="is no folder"):
@@ -96,7 +98,9 @@ class TestAFolder:
 
         assert [each.name for each in tmp_path.iterdir()] == ["out"]
 
-    def test_that_its_disk_cannot_hold_is_as_before(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_output_folder_is_unchanged_when_the_disk_is_full(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         write(tmp_path / "out", "old")
         monkeypatch.setattr(disk_space, "_LEFT_FREE", 1 << 62)
 
@@ -105,14 +109,14 @@ class TestAFolder:
 
         assert there(tmp_path) == {"out/part-0.csv": "old"}
 
-    def test_is_written_by_spark_nowhere_in_the_connection(self, tmp_path: Path) -> None:
+    def test_spark_writes_to_staging_before_the_folder_of_the_connection(self, tmp_path: Path) -> None:
         seen: list[list[Path]] = []
 
         write(tmp_path / "out", "new", lambda: seen.append(list(tmp_path.iterdir())))
 
         assert seen == [[]]
 
-    def test_that_was_exchanged_for_a_link_meanwhile_is_not_followed(self, tmp_path: Path) -> None:
+    def test_a_connection_folder_that_was_replaced_by_a_link_is_not_followed(self, tmp_path: Path) -> None:
         folder, other = tmp_path / "connected", tmp_path / "other"
         folder.mkdir()
         other.mkdir()
@@ -130,7 +134,7 @@ class TestAFolder:
         assert there(other) == {"kept.csv": "of others"}
 
     @pytest.mark.parametrize("decisions", [0, 1, 2])
-    def test_stays_as_it_was_where_the_right_to_the_connection_goes_meanwhile(
+    def test_the_output_folder_is_unchanged_when_the_run_loses_its_connection(
         self, tmp_path: Path, decisions: int
     ) -> None:
         goal = _made(tmp_path / "connected")
@@ -149,7 +153,7 @@ class TestAFolder:
         assert there(goal) == {"out/part-0.csv": "old"}
 
     @pytest.mark.parametrize("own", ["out", "out/deep/key.pem", "out/link.pem"])
-    def test_with_files_of_the_servers_own_is_not_replaced(self, tmp_path: Path, own: str) -> None:
+    def test_an_output_folder_with_files_of_the_server_is_not_replaced(self, tmp_path: Path, own: str) -> None:
         key = tmp_path / own
         key.parent.mkdir(parents=True, exist_ok=True)
         key.mkdir() if own == "out" else key.symlink_to("/etc/hostname") if "link" in own else key.write_text("key")
@@ -165,7 +169,9 @@ class TestAFolder:
 @pytest.mark.spark
 class TestOnSpark:
     @pytest.mark.parametrize("format", ["csv", "json", "parquet"])
-    def test_a_table_is_written_out_and_again(self, lake: ByHand, tmp_path: Path, format: str) -> None:
+    def test_a_table_is_written_to_files_and_replaced_by_the_next_run(
+        self, lake: ByHand, tmp_path: Path, format: str
+    ) -> None:
         name = f"out_{format}"
         lake.owner.call("POST", "/connections", {"name": f"{name}_folder", "folder": str(tmp_path)})
         goal = {"connection": f"{name}_folder", "files": {"folder": "flights", "format": format}}
@@ -181,7 +187,7 @@ class TestOnSpark:
         if format == "json":
             assert [each.read_text() for each in (tmp_path / "flights").iterdir()] == ['{"id":0,"word":"a"}\n']
 
-    def test_nothing_is_written_into_the_connection_by_spark(self, lake: ByHand, tmp_path: Path) -> None:
+    def test_spark_may_not_write_into_the_folder_of_the_connection(self, lake: ByHand, tmp_path: Path) -> None:
         lake.spark.sql("CREATE TABLE lake.raw.kept_back AS SELECT 1 AS n")
         lake.owner.call("POST", "/connections", {"name": "narrow", "folder": str(tmp_path)})
         goal = {"connection": "narrow", "files": {"folder": "out"}}

@@ -93,32 +93,32 @@ def target(empty_postgres_url: str) -> Target:
 
 
 class TestATable:
-    def test_is_made_with_the_types_of_the_rows(self, target: Target) -> None:
+    def test_the_target_table_is_created_with_the_types_of_the_rows(self, target: Target) -> None:
         assert target.write([(1, "a")], target.load("replace")) == 1
 
         assert target.rows() == [(1, "a")]
         assert target.tables() == {"Output"}
 
-    def test_is_replaced_as_a_whole(self, target: Target) -> None:
+    def test_the_target_table_is_replaced_as_a_whole(self, target: Target) -> None:
         for rows in ([(1, "a"), (2, "b")], [(3, "c")]):
             target.write(rows, target.load("replace"))
 
         assert target.rows() == [(3, "c")]
 
-    def test_gets_the_rows_of_each_run_once(self, target: Target) -> None:
+    def test_the_rows_of_each_run_are_appended_once(self, target: Target) -> None:
         counts = [target.write([(1, "a")], target.load("append", run)) for run in ("one", "two", "one")]
 
         assert counts == [1, 1, 0]
         assert target.rows() == [(1, "a"), (1, "a")]
         assert target.tables() == {"Output", "headgate_loads"}
 
-    def test_has_one_row_for_each_key(self, target: Target) -> None:
+    def test_an_upsert_leaves_one_row_for_each_key(self, target: Target) -> None:
         target.write([(1, "a"), (2, "b")], target.load("upsert", "", "k"))
         target.write([(2, "c"), (3, "d")], target.load("upsert", "", "k"))
 
         assert target.rows() == [(1, "a"), (2, "c"), (3, "d")]
 
-    def test_keeps_columns_and_rights_that_it_has(self, target: Target) -> None:
+    def test_the_columns_of_an_existing_table_stay_when_it_is_replaced(self, target: Target) -> None:
         target.ask('CREATE TABLE "Output" (v text, k bigint, at timestamptz DEFAULT now())')
 
         target.write([(1, "a")], target.load("replace"))
@@ -130,7 +130,7 @@ class TestARunThatEnds:
     """Wherever it ends, the table is as before, and nothing of it is left but where the process itself was ended."""
 
     @pytest.mark.parametrize("mode", ["replace", "append"])
-    def test_while_spark_writes_leaves_the_table_alone(self, target: Target, mode: str) -> None:
+    def test_a_run_that_fails_while_spark_writes_leaves_the_table_unchanged(self, target: Target, mode: str) -> None:
         target.write([(1, "a")], target.load(mode, "before"))
         before = target.tables()
 
@@ -140,7 +140,7 @@ class TestARunThatEnds:
         assert target.rows() == [(1, "a")]
         assert target.tables() == before
 
-    def test_without_a_word_is_taken_up_by_the_next_attempt(self, target: Target) -> None:
+    def test_an_attempt_replaces_the_staged_rows_of_a_killed_one(self, target: Target) -> None:
         load = target.load("append", "killed")
         left: Any = Frame(target.url, [(1, "torn")])
         left.option("dbtable", load.staged.as_string(None)).save()
@@ -150,7 +150,7 @@ class TestARunThatEnds:
         assert target.rows() == [(1, "a")]
         assert target.tables() == {"Output", "headgate_loads"}
 
-    def test_because_the_rows_do_not_fit_says_why(self, target: Target) -> None:
+    def test_a_run_with_rows_that_do_not_fit_the_table_reports_the_reason(self, target: Target) -> None:
         target.ask('CREATE TABLE "Output" (k integer PRIMARY KEY, v text NOT NULL)')
 
         with pytest.raises(LoadError, match="the database of `shop`: null value in column"):
@@ -158,7 +158,7 @@ class TestARunThatEnds:
 
         assert target.tables() == {"Output"}
 
-    def test_because_two_rows_have_one_key_says_why(self, target: Target) -> None:
+    def test_an_upsert_of_two_rows_with_one_key_reports_the_reason(self, target: Target) -> None:
         target.write([(1, "a")], target.load("upsert", "", "k"))
 
         with pytest.raises(LoadError, match="cannot affect row a second time"):
@@ -166,7 +166,7 @@ class TestARunThatEnds:
 
         assert target.rows() == [(1, "a")]
 
-    def test_because_nobody_answers_does_not_say_where(self, target: Target, free_port: int) -> None:
+    def test_an_unreachable_database_is_reported_without_its_address(self, target: Target, free_port: int) -> None:
         place = DatabasePlace("127.0.0.1", free_port, "shop", "clerk", "secret word", "prefer", LOCAL)
         load = Load("shop", place, "public.t", "replace", (), RunId("run"))
 
@@ -181,7 +181,7 @@ def _fails() -> None:
 
 
 @pytest.mark.spark
-def test_spark_brings_a_table_into_the_database_and_brings_it_up_to_date(lake: ByHand, target: Target) -> None:
+def test_spark_upserts_a_table_into_the_database(lake: ByHand, target: Target) -> None:
     at = urlsplit(target.url)
     behind = {"host": at.hostname, "port": at.port, "database": at.path[1:], "user": at.username, "password": "none"}
     lake.owner.call("POST", "/connections", {"name": "shop_database", "postgresql": behind})

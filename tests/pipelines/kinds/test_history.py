@@ -43,7 +43,7 @@ LOOKS = st.lists(st.dictionaries(st.sampled_from(KEYS), VALUES), min_size=2, max
 
 class TestVersions:
     @given(events=EVENTS, order=st.randoms(use_true_random=False))
-    def test_do_not_depend_on_the_order_in_which_rows_come(self, events: dict[int, Values], order: Any) -> None:
+    def test_versions_do_not_depend_on_the_order_of_the_rows(self, events: dict[int, Values], order: Any) -> None:
         """As long as the rows that came stay in the input."""
         at_once = after_changes([], events)
         shuffled = list(events.items())
@@ -55,7 +55,7 @@ class TestVersions:
 
         assert versions == at_once
 
-    def test_are_made_either_way_but_not_both(self) -> None:
+    def test_a_history_with_a_change_time_cannot_close_absent_rows(self) -> None:
         with pytest.raises(ValidationError, match="leave out `close_absent`"):
             defined(history("h", changed_at="at", close_absent=True))
 
@@ -86,7 +86,7 @@ EXAMPLES = pytest.mark.parametrize(
 @pytest.mark.spark
 class TestOnSpark:
     @EXAMPLES
-    def test_rows_that_say_since_when_make_the_versions_of_the_model(self, lake: ByHand, examples: int) -> None:
+    def test_rows_with_change_times_produce_the_versions_of_the_model(self, lake: ByHand, examples: int) -> None:
         """The promise: late rows find their place in time, rows that come again change nothing."""
         definition = history("changes", changed_at="at")
 
@@ -110,7 +110,9 @@ class TestOnSpark:
 
     @EXAMPLES
     @pytest.mark.parametrize("absent", ["ended", "kept"])
-    def test_looks_at_a_table_make_the_versions_of_the_model(self, lake: ByHand, examples: int, absent: str) -> None:
+    def test_observations_of_a_table_produce_the_versions_of_the_model(
+        self, lake: ByHand, examples: int, absent: str
+    ) -> None:
         """The promise: a version begins and ends with the run that first saw it so."""
         name, close_absent = f"looks_{absent}", absent == "ended"
         definition = history(name, close_absent=close_absent)
@@ -133,7 +135,7 @@ class TestOnSpark:
 
         same()
 
-    def test_fail_where_two_rows_say_different_things_of_one_moment(self, lake: ByHand) -> None:
+    def test_a_history_fails_on_two_rows_of_one_key_at_the_same_time(self, lake: ByHand) -> None:
         self._put(lake, "twice", "k INT, what STRING, note STRING", [(1, "a", "x"), (1, "b", "x")])
 
         with pytest.raises(HistoryError, match="more than one row for `k` 1"):

@@ -21,7 +21,7 @@ def query(name: str, sql: str, *inputs: str, **more: Any) -> dict[str, Any]:
 
 
 class TestAQuery:
-    def test_needs_keys_to_merge_by_and_for_nothing_else(self) -> None:
+    def test_a_query_needs_keys_exactly_when_it_merges(self) -> None:
         for wrong in ({"mode": "merge"}, {"keys": ["k"]}):
             with pytest.raises(ValidationError, match="`merge` needs `keys`"):
                 defined(query("q", "SELECT 1", "lake.raw.t", **wrong))
@@ -36,7 +36,7 @@ class TestOnSpark:
         lake.spark.sql("CREATE TABLE lake.raw.other AS SELECT 1 AS k")
         lake.spark.sql("CREATE VIEW lake.raw.v AS SELECT k FROM lake.raw.t")
 
-    def test_replaces_all_rows(self, lake: ByHand) -> None:
+    def test_a_query_replaces_all_rows_by_default(self, lake: ByHand) -> None:
         definition = query("whole", "SELECT k FROM lake.raw.t -- all;", "lake.raw.t")
 
         told = [lake.run(definition) for _ in range(2)]
@@ -44,7 +44,7 @@ class TestOnSpark:
         assert [each.metrics for each in told] == [{"rows.lake.trusted.whole": 2}] * 2
         assert lake.rows("SELECT k FROM lake.trusted.whole ORDER BY k") == [(1,), (2,)]
 
-    def test_adds_rows_of_a_part_once_for_each_run(self, lake: ByHand) -> None:
+    def test_a_query_appends_the_rows_of_a_range_once_for_each_run(self, lake: ByHand) -> None:
         sql = "SELECT k FROM lake.raw.t WHERE day >= :since AND day < :until"
         definition = query("added", sql, "lake.raw.t", mode="append")
 
@@ -55,7 +55,7 @@ class TestOnSpark:
         assert told.lines == ["an earlier attempt has written lake.trusted.added"]
         assert lake.rows("SELECT k FROM lake.trusted.added ORDER BY k") == [(1,), (2,)]
 
-    def test_merges_by_key_where_a_missing_one_is_a_key_too(self, lake: ByHand) -> None:
+    def test_a_query_merges_by_key_and_treats_null_as_a_key(self, lake: ByHand) -> None:
         values = "(VALUES (1, {0}), (NULL, {0}))"
         sql = "SELECT v.* FROM {values} AS v (k, n) WHERE EXISTS (SELECT 1 FROM lake.raw.other)"
         for n in ("1", "2"):
@@ -68,18 +68,18 @@ class TestOnSpark:
 
         assert lake.rows("SELECT * FROM lake.trusted.merged ORDER BY k") == [(None, 2), (1, 2)]
 
-    def test_of_the_whole_has_no_parts(self, lake: ByHand) -> None:
+    def test_a_query_that_replaces_the_table_refuses_a_range(self, lake: ByHand) -> None:
         with pytest.raises(QueryError, match="cannot be its whole"):
             lake.run(query("parts", "SELECT k FROM lake.raw.t", "lake.raw.t"), part=Range("a", "b"))
 
-    def test_that_reads_less_than_it_declares_fails(self, lake: ByHand) -> None:
+    def test_a_query_that_does_not_read_a_declared_input_fails(self, lake: ByHand) -> None:
         inputs = ("lake.raw.t", "lake.raw.other")
         both = query("less", "SELECT k FROM lake.raw.t JOIN lake.raw.other USING (k)", *inputs)
 
         with pytest.raises(InputsError, match=r"does not read `lake\.raw\.other`"):
             lake.run(query("less", "SELECT k FROM lake.raw.t", *inputs), saved=both)
 
-    def test_that_reads_more_is_refused(self, lake: ByHand) -> None:
+    def test_a_query_that_reads_an_undeclared_table_is_refused(self, lake: ByHand) -> None:
         one = query("more", "SELECT k FROM lake.raw.t", "lake.raw.t")
 
         with pytest.raises(PySparkException) as raised:
@@ -87,7 +87,7 @@ class TestOnSpark:
 
         assert raised.value.getSqlState() == "42501"
 
-    def test_through_a_view_reads_the_view_and_what_is_below(self, lake: ByHand) -> None:
+    def test_a_query_of_a_view_has_to_declare_the_view_and_its_tables(self, lake: ByHand) -> None:
         lake.run(query("viewed", "SELECT k FROM lake.raw.v", "lake.raw.v", "lake.raw.t"))
 
         with pytest.raises(DemoError, match=r"lake\.raw\.t"):

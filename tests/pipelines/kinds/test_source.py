@@ -68,7 +68,7 @@ pytestmark = pytest.mark.spark
 
 
 class TestFiles:
-    def test_are_loaded_in_full_each_time(self, lake: Loaded) -> None:
+    def test_files_are_loaded_in_full_each_time(self, lake: Loaded) -> None:
         whole = stream("full", columns="id INT, word STRING, at TIMESTAMP", null_value="NA")
         lake.write("full.csv", "id,word,at", "1,one,2013-01-01T10:00:00Z", "2,NA,NA")
         told = lake.load(whole)
@@ -79,7 +79,7 @@ class TestFiles:
         assert told.metrics == {"rows.lake.raw.full": 2}
         assert lake.rows("full") == [(3, "three", None)]
 
-    def test_have_their_columns_by_name_not_by_place(self, lake: Loaded) -> None:
+    def test_columns_of_files_are_matched_by_name(self, lake: Loaded) -> None:
         several = stream("places", prefix="places_", columns="id INT, word STRING")
         lake.write("places_1.csv", "id,word", "1,one")
         lake.write("places_2.csv", "WORD,more,id", "two,2.5,2")
@@ -89,7 +89,7 @@ class TestFiles:
 
         assert lake.rows("places", "id, word, more") == [(1, "one", None), (2, "two", "2.5")]
 
-    def test_may_be_documents_lines_or_parquet_in_a_folder(self, lake: Loaded) -> None:
+    def test_json_documents_json_lines_and_parquet_folders_load_the_same_rows(self, lake: Loaded) -> None:
         rows = [{"id": 1, "in": {"x": [1, 2]}}, {"id": 2, "in": {"x": None}}]
         lake.write("documents.json", json.dumps(rows, indent=1))
         lake.write("lines.json", *map(json.dumps, rows))
@@ -107,7 +107,7 @@ class TestFiles:
         assert lake.rows("documents", "id, in.x") == [(1, [1, 2]), (2, None)]
         assert lake.rows("lines") == lake.rows("documents") == lake.rows("folder")
 
-    def test_that_are_gone_or_torn_leave_the_table_as_it_was(self, lake: Loaded) -> None:
+    def test_a_missing_or_damaged_file_leaves_the_table_unchanged(self, lake: Loaded) -> None:
         lake.lake.spark.sql("CREATE TABLE lake.raw.torn AS SELECT 1 AS id, 'was' AS word")
         two = "id INT, word STRING"
         torn = {
@@ -154,7 +154,7 @@ class TestFiles:
 
 
 class TestIncremental:
-    def test_adds_what_is_above_the_highest_there_is(self, lake: Loaded) -> None:
+    def test_an_incremental_load_adds_the_rows_above_the_highest_cursor(self, lake: Loaded) -> None:
         growing = stream("growing", mode="incremental", cursor="id", columns="id INT, word STRING")
         lake.write("growing.csv", "id,word", "1,one", "2,two")
         lake.load(growing)
@@ -165,7 +165,7 @@ class TestIncremental:
         assert told.metrics == {"rows.lake.raw.growing": 1}
 
     @pytest.mark.soak
-    def test_knows_times_whatever_the_zone(self, lake: Loaded) -> None:
+    def test_an_incremental_load_compares_times_across_time_zones(self, lake: Loaded) -> None:
         timed = stream("timed", mode="incremental", cursor="at", columns="at TIMESTAMP, n INT")
         lake.write("timed.csv", "at,n", "2013-01-01T10:00:00.000001Z,1", "2013-01-01T11:00:00+01:00,2")
         lake.load(timed)
@@ -175,7 +175,7 @@ class TestIncremental:
         assert lake.rows("timed", "n") == [(1,), (2,), (4,)]
 
     @pytest.mark.soak
-    def test_does_not_lose_a_row_without_a_cursor_nor_guess_which_is_meant_without_a_key(self, lake: Loaded) -> None:
+    def test_a_row_without_a_cursor_or_a_key_is_refused(self, lake: Loaded) -> None:
         lake.write("lost.csv", "id,word", "1,one", ",none")
         lost = {"file": "lost.csv", "columns": "id INT, word STRING"}
 
@@ -189,7 +189,7 @@ class TestIncremental:
         assert "lost.csv: `id` is missing, which is part of the key: " in said[1]
         assert "there is no column `other`" in said[2]
 
-    def test_fills_a_part_of_the_past_in_the_place_of_what_was_there(self, lake: Loaded) -> None:
+    def test_a_load_of_a_range_replaces_the_rows_of_that_range(self, lake: Loaded) -> None:
         past = stream("past", mode="incremental", cursor="id", columns="id INT, word STRING")
         lake.write("past.csv", "id,word", "1,old", "2,old", "3,old", "4,old")
         lake.load(past)
@@ -201,7 +201,7 @@ class TestIncremental:
         snapshots = "SELECT count(*) FROM lake.raw.past.snapshots"
         assert lake.lake.rows(snapshots) == [(3,)]
 
-    def test_cannot_fill_a_part_without_a_cursor(self, lake: Loaded) -> None:
+    def test_a_load_of_a_range_needs_a_cursor(self, lake: Loaded) -> None:
         lake.write("partless.csv", "id", "1")
 
         (said,) = lake.refused(stream("partless"), part=Range("2", "4"))
@@ -210,7 +210,7 @@ class TestIncremental:
 
 
 class TestUpsert:
-    def test_keeps_the_newest_row_of_each_key(self, lake: Loaded) -> None:
+    def test_an_upsert_stores_the_newest_row_of_each_key(self, lake: Loaded) -> None:
         changed = stream("changed", mode="upsert", key=["id"], cursor="at", columns="id INT, at INT, word STRING")
         lake.write("changed.csv", "id,at,word", "1,10,one", "2,10,two", "2,11,two again", "3,10,three")
         lake.load(changed)
@@ -227,7 +227,7 @@ class TestUpsert:
         assert told.lines[-1] == "stream `changed`: 4 rows in lake.raw.changed"
 
     @pytest.mark.soak
-    def test_of_a_part_of_the_past_leaves_what_is_newer(self, lake: Loaded) -> None:
+    def test_an_upsert_of_a_range_does_not_replace_newer_rows(self, lake: Loaded) -> None:
         older = stream("older", mode="upsert", key=["id"], cursor="at", columns="id INT, at INT, word STRING")
         lake.write("older.csv", "id,at,word", "1,10,new", "2,3,new")
         lake.load(older)
@@ -237,7 +237,7 @@ class TestUpsert:
         assert lake.rows("older") == [(1, 10, "new"), (2, 5, "late"), (3, 5, "late")]
 
     @pytest.mark.soak
-    def test_by_several_keys_of_any_type(self, lake: Loaded) -> None:
+    def test_an_upsert_may_have_several_keys_of_any_type(self, lake: Loaded) -> None:
         columns = "name STRING, day DATE, at TIMESTAMP, price DECIMAL(10,2), ok BOOLEAN, n INT"
         keys = ["name", "day", "at", "price", "ok"]
         odd = stream("odd", mode="upsert", key=keys, columns=columns)
@@ -255,7 +255,7 @@ class TestUpsert:
 
         assert lake.rows("odd", "n, count(*) OVER ()") == [(2, 2), (2, 2)]
 
-    def test_reads_and_writes_what_has_changed_not_the_table(self, lake: Loaded) -> None:
+    def test_an_upsert_writes_the_changed_rows_only(self, lake: Loaded) -> None:
         lake.lake.spark.sql(
             "CREATE TABLE lake.raw.large AS SELECT /*+ REPARTITION_BY_RANGE(8, id) */ id, 'was' AS word FROM range(8000)"
         )
@@ -272,7 +272,7 @@ class TestUpsert:
 
 
 class TestColumns:
-    def test_that_are_new_are_added_and_those_that_are_gone_are_empty(self, lake: Loaded) -> None:
+    def test_new_columns_are_added_and_missing_columns_are_empty(self, lake: Loaded) -> None:
         drifting = stream("drifting", mode="incremental", cursor="id", format="json_lines", file="drifting.json")
         lake.write("drifting.json", '{"id": 1, "was": "a", "in": {"x": 1}, "all": [{"y": 1}]}')
         lake.load(drifting)
@@ -286,7 +286,7 @@ class TestColumns:
         assert sum("ADD COLUMN" in line for line in told.lines) == 3
 
     @pytest.mark.soak
-    def test_that_become_wider_are_widened(self, lake: Loaded) -> None:
+    def test_a_column_with_a_wider_type_is_widened(self, lake: Loaded) -> None:
         widening = stream("widening", file="widening.parquet", format="parquet")
         narrow = {"i": pa.array([1], pa.int32()), "f": pa.array([0.5], pa.float32())}
         wide = {"i": pa.array([2**40], pa.int64()), "f": pa.array([1e300], pa.float64())}
@@ -296,7 +296,7 @@ class TestColumns:
 
         assert lake.rows("widening") == [(2**40, 1e300)]
 
-    def test_that_become_another_fit_as_far_as_nothing_is_lost(self, lake: Loaded) -> None:
+    def test_a_column_of_another_type_is_converted_if_no_value_is_lost(self, lake: Loaded) -> None:
         other = stream("another", file="another.parquet", format="parquet")
         pq.write_table(pa.table({"n": pa.array([1], pa.int32()), "t": ["a"]}), lake.folder / "another.parquet")
         lake.load(other)
@@ -316,7 +316,7 @@ class TestColumns:
 
 
 class TestBadRows:
-    def test_are_kept_apart_once_with_the_reason(self, lake: Loaded) -> None:
+    def test_bad_rows_are_quarantined_once_with_the_reason(self, lake: Loaded) -> None:
         apart = stream("apart", bad_rows="quarantine", columns="id INT, n INT")
         lake.write("apart.csv", "id,n", "1,10", "2,x", "3,30,more", "4,40")
         told = lake.load(apart)
@@ -334,7 +334,7 @@ class TestBadRows:
         assert told.metrics == {"rows.lake.raw.apart_quarantine": 2, "rows.lake.raw.apart": 2}
 
     @pytest.mark.soak
-    def test_of_a_later_load_do_not_come_again(self, lake: Loaded) -> None:
+    def test_bad_rows_are_not_quarantined_again_by_a_later_incremental_load(self, lake: Loaded) -> None:
         growing = stream("bad", mode="incremental", cursor="id", bad_rows="quarantine", columns="id INT, n INT")
         lake.write("bad.csv", "id,n", "1,10", "2,x", ",7")
         lake.load(growing)
@@ -346,7 +346,7 @@ class TestBadRows:
 
 
 class TestAnAttempt:
-    def test_does_not_write_what_an_earlier_one_has(self, lake: Loaded) -> None:
+    def test_an_attempt_does_not_write_the_streams_of_an_earlier_attempt_again(self, lake: Loaded) -> None:
         lake.write("once.csv", "id", "1")
         lake.write("second.csv", "id", "1")
         both = source(
@@ -365,7 +365,7 @@ class TestAnAttempt:
 
 
 class TestAnApi:
-    def test_is_loaded_page_by_page_and_asked_only_for_what_is_new(self, lake: Loaded) -> None:
+    def test_an_api_is_loaded_page_by_page_and_incrementally(self, lake: Loaded) -> None:
         columns = "id INT, changed TIMESTAMP, word STRING"
         tickets = stream(
             "tickets",
@@ -398,9 +398,7 @@ class TestAnApi:
         assert nothing.lines[-1] == "stream `tickets`: there is nothing"
         assert server.asked[-1].parameters == {"from": "2024-01-06T00:00:00Z"}
 
-    def test_that_breaks_off_leaves_the_table_as_it_was_and_one_that_gives_nothing_empties_it(
-        self, lake: Loaded
-    ) -> None:
+    def test_a_failing_api_leaves_the_table_unchanged_and_an_empty_answer_empties_it(self, lake: Loaded) -> None:
         whole = stream("broken", path="/rows", columns="id INT", pages={"by": "page"})
         with api_server() as server:
             place = {"place": lambda _: HttpPlace(server.url, {}, open_egress().addresses)}
@@ -418,7 +416,7 @@ class TestAnApi:
 
 
 class TestADatabase:
-    def test_is_read_by_cursor_and_by_key(self, lake: Loaded, postgres: PostgresServer) -> None:
+    def test_a_database_is_loaded_by_cursor_and_by_key(self, lake: Loaded, postgres: PostgresServer) -> None:
         database = postgres.create()
         entrance = {"host": "127.0.0.1", "port": postgres.port, "database": database, "user": USER}
         lake.lake.owner.call("POST", "/connections", {"name": "shop", "postgresql": entrance})

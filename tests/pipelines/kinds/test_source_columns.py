@@ -44,14 +44,16 @@ def _json(type: str) -> dict[str, object]:
         (columns(), columns(**{"od`d;": "struct x y:integer"}), ["ADD COLUMN `od``d;` STRUCT<`x y`: INT>"]),
     ],
 )  # fmt: skip
-def test_new_ones_are_added_and_narrow_ones_widened(table: StructType, rows: StructType, said: list[str]) -> None:
+def test_new_columns_are_added_and_narrow_columns_are_widened(
+    table: StructType, rows: StructType, said: list[str]
+) -> None:
     after = merge_schema(table, rows)
 
     assert list(alter_statements(table, after)) == said
     assert list(alter_statements(after, merge_schema(after, rows))) == []
 
 
-def test_types_that_no_table_has_are_kept_as_others() -> None:
+def test_types_that_no_table_can_have_are_stored_as_wider_ones() -> None:
     assert sql_type(table_type(columns(a="byte", b="struct x:short", c="array byte", d="void"))) == (
         "STRUCT<`a`: INT, `b`: STRUCT<`x`: INT>, `c`: ARRAY<INT>, `d`: STRING>"
     )

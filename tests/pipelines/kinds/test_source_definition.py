@@ -28,21 +28,21 @@ class TestADefinition:
             ({"path": "/a", "file": "a.csv"}, "Extra inputs"),
         ],
     )
-    def test_says_all_that_its_streams_need(self, more: dict[str, Any], said: str) -> None:
+    def test_a_source_with_an_incomplete_or_invalid_stream_is_refused(self, more: dict[str, Any], said: str) -> None:
         with pytest.raises(ValidationError, match=said):
             defined(source(stream("a", **more)))
 
     @pytest.mark.parametrize("other", [7, None, "a", ["a"]])
-    def test_refuses_a_stream_that_is_no_object(self, other: object) -> None:
+    def test_a_stream_that_is_no_object_is_refused(self, other: object) -> None:
         with pytest.raises(ValidationError):
             defined(source() | {"streams": [other]})
 
     @pytest.mark.parametrize("other", [stream("a"), stream("b") | {"into": "lake.raw.a"}])
-    def test_has_each_stream_and_each_table_once(self, other: dict[str, Any]) -> None:
+    def test_two_streams_with_the_same_name_or_table_are_refused(self, other: dict[str, Any]) -> None:
         with pytest.raises(ValidationError, match="two streams have the"):
             defined(source(stream("a"), other))
 
-    def test_declares_the_tables_of_bad_rows_too(self) -> None:
+    def test_a_source_declares_its_quarantine_tables(self) -> None:
         found = declared_io(defined(source(stream("a", bad_rows="quarantine"), stream("b", enabled=False))))
 
         assert [(each.table, each.enabled) for each in found.outputs] == [
@@ -52,5 +52,5 @@ class TestADefinition:
         ]
         assert found.others == {"connections": ("files",)}
 
-    def test_may_have_no_streams_where_others_read_through_it(self) -> None:
+    def test_a_source_without_streams_is_allowed(self) -> None:
         assert declared_io(defined(source())).outputs == ()

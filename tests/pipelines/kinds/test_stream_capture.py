@@ -31,14 +31,14 @@ class TestADefinition:
         ],
         ids=str,
     )
-    def test_names_one_folder_below_one_place(self, wrong: dict[str, Any]) -> None:
+    def test_a_capture_needs_one_folder_below_its_connection_or_source(self, wrong: dict[str, Any]) -> None:
         with pytest.raises(ValidationError):
             defined(capture("late") | wrong)
 
 
 @pytest.mark.spark
 class TestOnSpark:
-    def test_takes_each_file_once_whatever_was_lost_after_its_commit(self, drop: Drop) -> None:
+    def test_a_capture_loads_each_file_once_after_a_lost_checkpoint(self, drop: Drop) -> None:
         definition = capture("late", columns="n BIGINT", null_value="NA")
         drop.put("late/1.csv", "n,day", "1,2013-01-01", "NA,2013-01-02")
         first = drop.lake.run(definition)
@@ -55,7 +55,7 @@ class TestOnSpark:
         assert [str(value) for value, _ in drop.rows("late")] == ["1", "3", "None"]
         assert nothing_new.lines == []
 
-    def test_adds_the_columns_that_files_come_with(self, drop: Drop) -> None:
+    def test_a_capture_adds_new_columns_of_the_files(self, drop: Drop) -> None:
         drop.put("grows/1.json", '{"n": 1}')
         drop.lake.run(capture("grows", format="json"))
         drop.put("grows/2.json", '{"n": 2, "word": "new"}')
@@ -65,7 +65,7 @@ class TestOnSpark:
         assert told.lines[0] == "the files have new columns, which lake.raw.grows gets: `word`"
         assert drop.rows("grows") == [(1, None), (2, "new")]
 
-    def test_takes_nothing_of_a_batch_with_a_row_that_does_not_fit_until_the_file_is_mended(self, drop: Drop) -> None:
+    def test_a_capture_loads_nothing_of_a_batch_until_its_bad_file_is_corrected(self, drop: Drop) -> None:
         drop.put("fits/1.csv", "n", "1")
         drop.lake.run(capture("fits"))
         drop.put("fits/2.csv", "n", "2")
@@ -79,7 +79,7 @@ class TestOnSpark:
 
         assert drop.rows("fits") == [(1,), (2,), (3,)]
 
-    def test_reads_no_file_by_the_columns_of_another(self, drop: Drop) -> None:
+    def test_a_capture_refuses_csv_files_with_different_columns(self, drop: Drop) -> None:
         drop.put("order/1.csv", "a,b", "1,2")
         drop.put("order/2.csv", "b,a", "2,1")
 
@@ -92,7 +92,7 @@ class TestOnSpark:
 
         assert drop.rows("order") == [(1, 2), (1, 2)]
 
-    def test_begins_anew_with_an_empty_table(self, drop: Drop) -> None:
+    def test_a_capture_starts_again_with_an_empty_table_after_cleaning(self, drop: Drop) -> None:
         file = drop.put("anew/1.csv", "n", "1")
         drop.lake.run(capture("anew"))
         file.unlink()
@@ -103,7 +103,7 @@ class TestOnSpark:
 
         assert drop.rows("anew") == [(2,)]
 
-    def test_goes_on_until_it_has_to_end(self, drop: Drop) -> None:
+    def test_a_continuous_capture_loads_new_files_until_its_run_has_to_end(self, drop: Drop) -> None:
         drop.put("long/1.csv", "n", "1")
         looks = 0
 
@@ -120,11 +120,11 @@ class TestOnSpark:
 
         assert drop.rows("long") == [(1,), (2,)]
 
-    def test_says_that_there_is_no_folder(self, drop: Drop) -> None:
+    def test_a_missing_folder_of_a_capture_is_reported(self, drop: Drop) -> None:
         with pytest.raises(LoadError, match="there is no folder `nowhere` behind the connection"):
             drop.lake.run(capture("nowhere"))
 
-    def test_reaches_no_other_folder_and_keeps_its_progress_in_no_other(self, drop: Drop, tmp_path: Path) -> None:
+    def test_a_capture_may_not_read_or_checkpoint_in_another_folder(self, drop: Drop, tmp_path: Path) -> None:
         drop.put("bound/1.csv", "n", "1")
         drop.lake.run(capture("bound"))
         (tmp_path / "secret.csv").write_text("n\n1\n")

@@ -27,7 +27,7 @@ class TestADefinition:
         [{"by": ["a"]}, {"service": "clustering"}, {"service": "clustering", "by": ["a"], "z_order": True}],
         ids=str,
     )
-    def test_says_by_what_rows_are_laid_together_where_they_are(self, wrong: dict[str, Any]) -> None:
+    def test_a_service_with_invalid_clustering_options_is_refused(self, wrong: dict[str, Any]) -> None:
         with pytest.raises(ValidationError):
             defined(service("s", "t", **wrong))
 
@@ -53,7 +53,7 @@ class TestOnSpark:
         """Return how many files or snapshots a table has."""
         return drop.lake.rows(f"SELECT count(*) FROM lake.raw.{table}.{what}")[0][0]
 
-    def test_makes_one_file_of_many_then_forgets_what_was_before(self, drop: Drop) -> None:
+    def test_compaction_leaves_one_file_and_cleaning_expires_old_snapshots(self, drop: Drop) -> None:
         self.made(drop, "small")
 
         compacted = self.run(drop, service("compact", "small"))
@@ -64,7 +64,7 @@ class TestOnSpark:
         assert cleaned["deleted_data_files_count"] == 3
         assert [a for a, _ in drop.rows("small")] == [0, 1, 2]
 
-    def test_lays_rows_together(self, drop: Drop) -> None:
+    def test_clustering_sorts_the_rows_of_a_table(self, drop: Drop) -> None:
         self.made(drop, "mixed")
 
         for more in ({"by": ["a"]}, {"by": ["a", "b"], "z_order": True}):
@@ -73,7 +73,7 @@ class TestOnSpark:
 
         assert [a for (a,) in drop.lake.rows("SELECT a FROM lake.raw.mixed")] == [0, 1, 2]
 
-    def test_runs_do_nothing_else(self, drop: Drop) -> None:
+    def test_a_run_of_a_table_service_may_do_nothing_else(self, drop: Drop) -> None:
         self.made(drop, "own")
         self.made(drop, "beside")
         self.run(drop, service("only", "own"))

@@ -16,7 +16,7 @@ FROM lake.raw.shown
 """
 
 
-def test_a_run_keeps_its_rows_as_json_has_them_and_no_more_than_can_be_told_apart(lake: ByHand) -> None:
+def test_a_visualization_stores_at_most_5000_rows_as_json(lake: ByHand) -> None:
     lake.spark.sql("CREATE TABLE lake.raw.shown AS SELECT id AS n FROM range(5001)")
     chart = {"type": "point", "x": "n", "y": "price"}
     definition = {"kind": "visualization", "name": "shown", "inputs": ["lake.raw.shown"], "sql": SQL, "chart": chart}
@@ -33,7 +33,7 @@ def test_a_run_keeps_its_rows_as_json_has_them_and_no_more_than_can_be_told_apar
         lake.run({**definition, "sql": "SELECT n FROM lake.raw.shown"})
 
 
-def test_a_run_keeps_no_more_rows_than_go_into_one_answer(lake: ByHand) -> None:
+def test_a_visualization_stores_only_rows_that_fit_into_one_answer(lake: ByHand) -> None:
     lake.spark.sql("CREATE TABLE lake.raw.wide AS SELECT id AS n FROM range(200)")
     chart = {"type": "point", "x": "n", "y": "n"}
     definition = {"kind": "visualization", "name": "wide", "inputs": ["lake.raw.wide"], "chart": chart}

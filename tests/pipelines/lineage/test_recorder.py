@@ -64,7 +64,7 @@ def main() -> Organization:
 
 
 class TestATrace:
-    def test_is_what_was_read_and_committed_and_not_what_was_only_looked_at(self, main: Organization) -> None:
+    def test_a_trace_has_the_tables_that_a_run_read_and_committed_to_only(self, main: Organization) -> None:
         done = carried_out(main, touches)
 
         trace = trace_of(main, done)
@@ -75,7 +75,7 @@ class TestATrace:
         assert (left.rows, left.bytes, left.columns) == (3, 70, (("tail", "string"), ("seats", "long")))
         assert left.sources == {"tail": ((FLIGHTS, "tailnum"),)}
 
-    def test_of_the_newest_run_that_succeeded_is_the_pipelines(self, main: Organization) -> None:
+    def test_a_pipeline_has_the_trace_of_its_newest_successful_run(self, main: Organization) -> None:
         done = carried_out(main, touches)
 
         kept = main.store.document(LATEST, done.pipeline)
@@ -83,19 +83,19 @@ class TestATrace:
         assert kept is not None
         assert (kept["run"], trace_from_document(kept)) == (RUN, trace_of(main, done))
 
-    def test_is_there_before_the_end_and_where_nobody_kept_it(self, main: Organization) -> None:
+    def test_a_trace_of_an_active_run_is_available_before_its_end(self, main: Organization) -> None:
         queued(main, RUN)
         RunAccessLog().record(main, RUN, [("table.select", ("lake", "raw", "flights"))])
 
         assert trace_of(main, row(main, RUN)) == RunTrace((FLIGHTS,))
 
-    def test_of_a_run_that_failed_is_not_the_pipelines(self, main: Organization) -> None:
+    def test_a_failed_run_stores_no_trace_for_its_pipeline(self, main: Organization) -> None:
         done = carried_out(main, refused)
 
         assert main.store.document(LATEST, done.pipeline) is None
         assert trace_of(main, done) == RunTrace()
 
-    def test_names_connections_beside_tables(self, main: Organization) -> None:
+    def test_a_trace_names_the_connections_of_a_run(self, main: Organization) -> None:
         edges = {"connections": (Edge(ResourceId("place")),)}
         queued(main, RUN)
         pipeline = row(main, RUN).pipeline
@@ -117,7 +117,7 @@ def again(event: dict[str, Any]) -> RunEvent:
 
 
 class TestEvents:
-    def test_say_the_beginning_and_the_end_of_one_run(self, main: Organization) -> None:
+    def test_events_describe_the_start_and_the_end_of_one_run(self, main: Organization) -> None:
         done = carried_out(main, touches)
 
         end, start = EventBuilder(main.control.snapshot).all(done, lambda: trace_of(main, done))
@@ -139,7 +139,7 @@ class TestEvents:
         assert output["outputFacets"]["outputStatistics"]["rowCount"] == 3
         assert end["run"]["facets"]["processing_engine"]["name"] == "Spark"
 
-    def test_name_who_made_each_facet_and_where_it_is_specified(self, main: Organization) -> None:
+    def test_each_facet_of_an_event_names_its_producer_and_schema(self, main: Organization) -> None:
         done = carried_out(main, touches, trigger="schedule")
 
         end = EventBuilder(main.control.snapshot).ended(done, trace_of(main, done))
@@ -149,7 +149,7 @@ class TestEvents:
         assert {each["_producer"] for each in facets} == {PRODUCER}
         assert all(each["_schemaURL"].startswith("https://openlineage.io/spec/facets/") for each in facets)
 
-    def test_say_why_a_run_failed_to_who_may_hear_it(self, main: Organization) -> None:
+    def test_an_event_has_the_error_message_for_permitted_callers_only(self, main: Organization) -> None:
         done = carried_out(main, refused)
 
         heard = EventBuilder(main.control.snapshot).ended(done, RunTrace())
@@ -159,14 +159,14 @@ class TestEvents:
         assert heard["run"]["facets"]["errorMessage"]["message"] == "the file `a.csv` is torn"
         assert "errorMessage" not in hidden["run"]["facets"]
 
-    def test_count_rows_for_callers_that_may_read_the_table(self, main: Organization) -> None:
+    def test_an_event_counts_rows_for_callers_that_may_read_the_table(self, main: Organization) -> None:
         done = carried_out(main, touches)
 
         end = EventBuilder(main.control.snapshot, counts=lambda _: False).ended(done, trace_of(main, done))
 
         assert "outputStatistics" not in json.dumps(end)
 
-    def test_tell_of_what_may_be_seen_and_still_is_there(self, main: Organization) -> None:
+    def test_an_event_names_visible_and_existing_tables_only(self, main: Organization) -> None:
         done = carried_out(main, touches)
         trace = RunTrace((FLIGHTS, ResourceId("gone")), trace_of(main, done).outputs)
 
@@ -193,7 +193,9 @@ def receiving(*answers: int) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
 
 
 class TestSending:
-    def test_posts_each_event_with_the_key_and_tries_again_while_the_receiver_is_away(self, main: Organization) -> None:
+    def test_each_event_is_sent_with_the_key_and_retried_while_the_receiver_is_unavailable(
+        self, main: Organization
+    ) -> None:
         with receiving(503, 429) as (url, heard):
             sending = Sending(Receiver(url, "secret"), wait=0.01)
             queued(main, RUN)
@@ -206,7 +208,9 @@ class TestSending:
         assert [key for key, _ in heard] == ["Bearer secret"] * 2
         assert [again(event).eventType for _, event in heard] == [RunState.START, RunState.COMPLETE]
 
-    def test_goes_on_after_an_event_that_is_refused(self, main: Organization, caplog: pytest.LogCaptureFixture) -> None:
+    def test_sending_continues_after_a_refused_event(
+        self, main: Organization, caplog: pytest.LogCaptureFixture
+    ) -> None:
         done = carried_out(main, touches)
         with receiving(400) as (url, heard):
             sending = Sending(Receiver(url), wait=0.01)
@@ -218,7 +222,7 @@ class TestSending:
         assert "did not take an event of the run `one`: 400" in caplog.text
         assert [key for key, _ in heard] == [""]
 
-    def test_never_waits_for_a_receiver_that_is_away(
+    def test_sending_does_not_wait_for_an_unavailable_receiver(
         self, main: Organization, caplog: pytest.LogCaptureFixture
     ) -> None:
         done = carried_out(main, touches)

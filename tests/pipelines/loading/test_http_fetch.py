@@ -80,29 +80,29 @@ def linked(asked: Asked) -> Given:
 
 
 class TestPages:
-    def test_by_number_end_with_one_that_is_empty(self, server: ApiServer) -> None:
+    def test_numbered_pages_end_with_an_empty_page(self, server: ApiServer) -> None:
         server.answering = numbered
 
         assert read(server, NumberedPages(by="page", size=3, size_parameter="per_page")) == ROWS
         assert [each.parameters["page"] for each in server.asked] == ["1", "2", "3", "4"]
         assert {each.parameters["per_page"] for each in server.asked} == {"3"}
 
-    def test_by_offset_go_on_from_what_came_not_from_what_was_asked_for(self, server: ApiServer) -> None:
+    def test_offset_pages_continue_after_the_rows_that_were_returned(self, server: ApiServer) -> None:
         server.answering = offset
 
         assert read(server, OffsetPages(by="offset", size=5)) == ROWS
 
-    def test_by_cursor_end_where_there_is_none(self, server: ApiServer) -> None:
+    def test_cursor_pages_end_without_a_next_cursor(self, server: ApiServer) -> None:
         server.answering = by_cursor
 
         assert read(server, CursorPages(by="cursor", next="/meta/next"), pointer="/data/rows") == ROWS
 
-    def test_by_link_follow_the_header(self, server: ApiServer) -> None:
+    def test_linked_pages_follow_the_link_header(self, server: ApiServer) -> None:
         server.answering = linked
 
         assert read(server, LinkedPages(by="link")) == ROWS
 
-    def test_are_one_where_nothing_is_said(self, server: ApiServer) -> None:
+    def test_an_api_without_a_paging_rule_is_read_as_one_page(self, server: ApiServer) -> None:
         server.scripted(Given(ROWS))
 
         assert read(server) == ROWS
@@ -113,27 +113,27 @@ class TestPages:
     @pytest.mark.parametrize(
         "pages", [CursorPages(by="cursor", next="/next"), NumberedPages(by="page", parameter="kind")]
     )
-    def test_that_go_round_in_circles_end(self, server: ApiServer, pages: PagingRule) -> None:
+    def test_pages_that_repeat_are_refused(self, server: ApiServer, pages: PagingRule) -> None:
         server.scripted(Given({"next": "x", "rows": ROWS}))
 
         with pytest.raises(LoadError, match=r"round in circles|more than 3 pages"):
             read(server, pages, pointer="/rows", bounds=replace(QUICK, pages=3))
 
-    def test_are_not_more_than_a_bound(self, server: ApiServer) -> None:
+    def test_pages_beyond_the_limit_are_refused(self, server: ApiServer) -> None:
         server.scripted(Given(ROWS))
 
         with pytest.raises(LoadError, match="more than 3 pages"):
             read(server, NumberedPages(by="page"), bounds=replace(QUICK, pages=3))
 
     @pytest.mark.parametrize("document", [{"rows": 1}, 5, {"rows": [{"id": 1}, 2]}, {}])
-    def test_without_a_list_of_objects_say_so(self, server: ApiServer, document: Any) -> None:
+    def test_a_page_without_a_list_of_objects_is_refused(self, server: ApiServer, document: Any) -> None:
         server.scripted(Given(document))
 
         with pytest.raises(LoadError, match=r"no list at `/rows`|no object"):
             read(server, pointer="/rows")
 
 
-def test_a_pointer_goes_where_the_standard_says() -> None:
+def test_a_json_pointer_is_resolved_as_the_standard_requires() -> None:
     document = {"a/b": [{"m~n": 1}], "": 2}
 
     assert at(document, "") == document
@@ -145,14 +145,14 @@ def test_a_pointer_goes_where_the_standard_says() -> None:
 
 class TestAnApiInTrouble:
     @pytest.mark.parametrize("status", [429, 500, 503])
-    def test_is_asked_again_a_little_later(self, server: ApiServer, status: int) -> None:
+    def test_a_failed_request_is_retried_after_growing_waits(self, server: ApiServer, status: int) -> None:
         waits = Waits()
         server.scripted(Given(status=status), Given(status=status), Given(ROWS))
 
         assert read(server, waits=waits) == ROWS
         assert 0 < waits.seconds[0] < waits.seconds[1]
 
-    def test_says_itself_when_it_can_be_asked_again(self, server: ApiServer) -> None:
+    def test_a_retry_waits_as_long_as_the_retry_after_header_demands(self, server: ApiServer) -> None:
         waits = Waits()
         at = {"date": "Sun, 22 Nov 2026 00:00:00 GMT", "retry-after": "Sun, 22 Nov 2026 00:01:30 GMT"}
         server.scripted(Given(status=429, headers={"retry-after": "7"}), Given(status=503, headers=at), Given(ROWS))
@@ -160,7 +160,7 @@ class TestAnApiInTrouble:
         assert read(server, waits=waits) == ROWS
         assert waits.seconds == [7, 90]
 
-    def test_is_not_waited_for_all_day(self, server: ApiServer) -> None:
+    def test_a_retry_after_header_above_the_limit_is_refused(self, server: ApiServer) -> None:
         server.scripted(Given(status=429, headers={"retry-after": "86400"}))
 
         with pytest.raises(LoadError, match="429 Too Many Requests, and asks to wait 86,400 seconds"):
@@ -179,7 +179,7 @@ class TestAnApiInTrouble:
         ],
         ids=["500", "half", "torn", "nan", "binary", "damaged", "never"],
     )
-    def test_is_given_up_with_a_sentence(self, server: ApiServer, given: Given, said: str) -> None:
+    def test_a_failing_api_is_reported_after_the_last_retry(self, server: ApiServer, given: Given, said: str) -> None:
         server.scripted(given)
 
         with pytest.raises(LoadError) as raised:
@@ -189,13 +189,13 @@ class TestAnApiInTrouble:
         assert len(server.asked) == QUICK.tries
         assert "s3cret" not in str(raised.value)
 
-    def test_mends_itself_after_half_a_page(self, server: ApiServer) -> None:
+    def test_a_truncated_page_is_requested_again(self, server: ApiServer) -> None:
         server.scripted(Given(body=b'[{"id": 1}', length=100), Given(ROWS))
 
         assert read(server) == ROWS
 
     @pytest.mark.parametrize(("status", "said"), [(404, "look at the stream's path"), (401, "a secret that may")])
-    def test_that_refuses_is_not_asked_again(self, server: ApiServer, status: int, said: str) -> None:
+    def test_a_request_that_the_api_refuses_is_not_retried(self, server: ApiServer, status: int, said: str) -> None:
         server.scripted(Given(status=status))
 
         with pytest.raises(LoadError, match=said):
@@ -203,7 +203,7 @@ class TestAnApiInTrouble:
 
         assert len(server.asked) == 1
 
-    def test_an_answer_without_end_ends_with_the_run(self) -> None:
+    def test_an_endless_answer_ends_with_the_run(self) -> None:
         ends = threading.Event()
         threading.Timer(0.3, ends.set).start()
         unhurried = replace(QUICK, silence=60, answer=60)
@@ -214,7 +214,7 @@ class TestAnApiInTrouble:
         ):
             list(api.pages("/rows", {}, None, ""))
 
-    def test_is_left_when_the_run_has_to_end(self, server: ApiServer) -> None:
+    def test_a_wait_for_a_retry_ends_when_the_run_has_to_end(self, server: ApiServer) -> None:
         waits = Waits()
         waits.ends = True
         server.scripted(Given(status=500))
@@ -222,7 +222,7 @@ class TestAnApiInTrouble:
         with pytest.raises(EndedError):
             read(server, waits=waits)
 
-    def test_that_is_not_there_is_named(self) -> None:
+    def test_an_unreachable_api_is_reported(self) -> None:
         with api_server() as gone:
             pass
 
@@ -231,7 +231,7 @@ class TestAnApiInTrouble:
 
 
 class TestBounds:
-    def test_hold_for_one_page_however_it_is_packed(self, server: ApiServer) -> None:
+    def test_a_page_above_the_size_limit_is_refused(self, server: ApiServer) -> None:
         server.scripted(Given(ROWS * 100))
 
         with pytest.raises(LoadError, match="page 1 of `/rows` is larger than 1,000 bytes"):
@@ -272,7 +272,7 @@ class TestBounds:
         assert read(server) == ROWS
 
     @pytest.mark.parametrize("cursor", ["\ud800", "a" * 70_000], ids=["half", "long"])
-    def test_a_cursor_that_no_address_can_have_is_no_other_error(self, server: ApiServer, cursor: str) -> None:
+    def test_a_cursor_that_does_not_fit_into_an_address_is_refused(self, server: ApiServer, cursor: str) -> None:
         server.scripted(Given({"next": cursor, "rows": ROWS}))
 
         with pytest.raises(LoadError, match=r"round in circles|cannot be read"):
@@ -283,19 +283,19 @@ class TestBounds:
         ["Sun, 22 Nov 2026 00:00:00 +" + "9" * 20, f"Sun, 22 Nov {'9' * 20} 00:00:00 GMT", "9" * 400, "x"],
         ids=["zone", "year", "seconds", "word"],
     )
-    def test_a_time_to_wait_that_cannot_be_read_is_no_other_error(self, server: ApiServer, date: str) -> None:
+    def test_a_failure_with_an_invalid_retry_after_header_is_reported(self, server: ApiServer, date: str) -> None:
         server.scripted(Given(status=503, headers={"retry-after": date, "date": date}))
 
         with pytest.raises(LoadError, match="503"):
             read(server)
 
-    def test_hold_for_all_of_them(self, server: ApiServer) -> None:
+    def test_pages_above_the_total_size_limit_are_refused(self, server: ApiServer) -> None:
         server.scripted(Given(ROWS))
 
         with pytest.raises(LoadError, match="gives more than 300 bytes"):
             read(server, NumberedPages(by="page"), bounds=replace(QUICK, total=300))
 
-    def test_hold_for_the_values_of_a_page(self, server: ApiServer) -> None:
+    def test_a_page_with_too_many_values_is_refused(self, server: ApiServer) -> None:
         server.scripted(Given([{"a": []}] * 101), Given([{"a": []}] * 20))
 
         with pytest.raises(LoadError, match="page 1 of `/rows` has more than 200 values; ask for smaller pages"):
@@ -304,7 +304,7 @@ class TestBounds:
 
 
 class TestTheOrigin:
-    def test_is_the_only_place_that_is_asked(self, server: ApiServer) -> None:
+    def test_redirects_and_links_to_another_origin_are_refused(self, server: ApiServer) -> None:
         with api_server() as other:
             for way in (
                 Given(status=302, headers={"location": f"{other.url}/rows"}),
@@ -316,7 +316,7 @@ class TestTheOrigin:
 
             assert other.asked == []
 
-    def test_may_lead_to_itself(self, server: ApiServer) -> None:
+    def test_a_redirect_to_the_same_origin_is_followed(self, server: ApiServer) -> None:
         server.scripted(Given(status=301, headers={"location": "/rows/"}), Given(ROWS))
 
         assert read(server) == ROWS
@@ -336,7 +336,7 @@ class TestTheOrigin:
         ],
         ids=["up", "quoted up", "user", "bracket", "port", "name", "control", "long"],
     )
-    def test_an_api_leads_to_no_address_above_the_connections(self, server: ApiServer, way: str) -> None:
+    def test_redirects_and_links_above_the_connections_path_are_refused(self, server: ApiServer, way: str) -> None:
         led = way.format(server.url.removeprefix("http://"))
         for given in (
             Given(status=302, headers={"location": led}),
@@ -350,7 +350,7 @@ class TestTheOrigin:
             assert {each.path for each in server.asked} == {"/v1/tenant/rows"}
             assert {each.headers["authorization"] for each in server.asked} == {"Bearer s3cret"}
 
-    def test_a_link_is_one_of_the_address_that_a_redirect_led_to(self, server: ApiServer) -> None:
+    def test_a_relative_link_is_resolved_against_the_redirected_address(self, server: ApiServer) -> None:
         server.scripted(
             Given(status=302, headers={"location": "/v2/rows"}),
             Given(ROWS[:3], headers={"link": '<more>; rel="next"'}),
@@ -360,22 +360,20 @@ class TestTheOrigin:
         assert read(server, LinkedPages(by="link")) == ROWS
         assert [each.path for each in server.asked] == ["/rows", "/v2/rows", "/v2/more"]
 
-    def test_does_not_lead_round_for_ever(self, server: ApiServer) -> None:
+    def test_a_redirect_loop_is_refused(self, server: ApiServer) -> None:
         server.scripted(Given(status=302, headers={"location": "/rows"}))
 
         with pytest.raises(LoadError, match="more than 5 redirects"):
             read(server)
 
-    def test_is_reached_without_what_the_environment_says(
-        self, server: ApiServer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_proxy_of_the_environment_is_ignored(self, server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
         server.scripted(Given(ROWS))
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
         monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
 
         assert read(server) == ROWS
 
-    def test_keeps_the_path_of_the_connection(self, server: ApiServer) -> None:
+    def test_a_request_starts_with_the_path_of_the_connection(self, server: ApiServer) -> None:
         server.scripted(Given(ROWS))
 
         read(server, base=f"{server.url}/v2/")

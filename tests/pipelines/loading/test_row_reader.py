@@ -36,7 +36,7 @@ def read(folder: Path, spark: Any) -> None:
 
 
 @pytest.mark.parametrize("sqlstate", ["08001", "08006"])
-def test_a_driver_that_ended_is_not_taken_for_a_file_that_cannot_be_read(tmp_path: Path, sqlstate: str) -> None:
+def test_a_lost_driver_is_not_reported_as_an_unreadable_file(tmp_path: Path, sqlstate: str) -> None:
     spark = FailingSpark(sqlstate, "Spark is starting; try again in a few seconds")
 
     with pytest.raises(LoadError, match=r"Spark ended while `a\.csv` was read") as raised:
@@ -50,6 +50,6 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         read(tmp_path, FailingSpark("42000", "no columns"))
 
 
-def test_a_refusal_stays_one(tmp_path: Path) -> None:
+def test_a_refusal_of_the_guard_is_raised_unchanged(tmp_path: Path) -> None:
     with pytest.raises(AnalysisException, match="not declared"):
         read(tmp_path, FailingSpark("42501", "not declared"))

@@ -18,7 +18,7 @@ def answer(*records: Any) -> Answer:
     return Answer(None, list(records), None)
 
 
-def test_every_record_is_a_line_with_the_values_that_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_record_is_staged_as_one_line_with_its_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(staging, "PIECE", 20)
     records = [{"a": "é\n\u2028"}, {"a": "\ud800 half"}, {"a": [1, 2.5, None]}, 7, {"b\udfff": "\U0001f600"}]
 
@@ -29,7 +29,7 @@ def test_every_record_is_a_line_with_the_values_that_came(tmp_path: Path, monkey
     assert [json.loads(line) for line in lines] == records
 
 
-def test_records_take_no_more_bytes_than_they_came_with(tmp_path: Path) -> None:
+def test_staged_records_need_no_more_bytes_than_the_answer(tmp_path: Path) -> None:
     came = json.dumps({"a": "é" * 1000, "b": [1, 2, 3]}, ensure_ascii=False)
 
     stage([answer(json.loads(came))], tmp_path / "new")

@@ -29,7 +29,7 @@ def scheduled(clock: Clock, *, of: ResourceId = DELAYS, **schedule: str) -> tupl
 
 
 class TestACronSchedule:
-    def test_queues_a_run_when_it_comes_round_and_not_before(self, clock: Clock) -> None:
+    def test_a_cron_schedule_queues_one_run_when_it_is_due(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, cron="0 * * * *")
 
         scheduler.tick()
@@ -41,7 +41,7 @@ class TestACronSchedule:
         (found,) = runs(organization)
         assert (found.pipeline, found.trigger, found.due, found.actor) == (DELAYS, "schedule", NOON, None)
 
-    def test_queues_one_run_whoever_looks_after_it(self, clock: Clock) -> None:
+    def test_two_schedulers_queue_one_run_for_one_due_time(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, cron="0 * * * *")
         other = Scheduler(organization.control, organization.store)
 
@@ -51,7 +51,7 @@ class TestACronSchedule:
 
         assert len(runs(organization)) == 1
 
-    def test_queues_none_while_one_by_it_waits(self, clock: Clock) -> None:
+    def test_a_schedule_queues_no_run_while_its_last_one_waits(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, cron="0 * * * *")
 
         for clock.now in (NOON, NOON + HOUR, NOON + 2 * HOUR):
@@ -59,7 +59,7 @@ class TestACronSchedule:
 
         assert [each.due for each in runs(organization)] == [NOON]
 
-    def test_makes_up_for_what_nobody_looked_after_once(self, clock: Clock) -> None:
+    def test_missed_times_of_a_schedule_are_made_up_by_one_run(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, cron="0 * * * *")
         queued(organization, "first", pipeline=LOAD)
         clock.now += 30
@@ -70,7 +70,7 @@ class TestACronSchedule:
 
         assert [each.due for each in runs(organization) if each.trigger == "schedule"] == [NOON + 5 * HOUR]
 
-    def test_does_not_make_up_for_what_was_before_a_change(self, clock: Clock) -> None:
+    def test_missed_times_before_a_change_of_the_pipeline_are_not_made_up(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, cron="0 * * * *")
         queued(organization, "first", pipeline=LOAD)
         clock.now += 30
@@ -83,7 +83,7 @@ class TestACronSchedule:
 
         assert [each for each in runs(organization) if each.trigger == "schedule"] == []
 
-    def test_goes_on_where_it_is_when_the_definition_changes_and_the_schedule_does_not(self, clock: Clock) -> None:
+    def test_an_unchanged_schedule_continues_when_the_definition_changes(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, cron="0 * * * *")
         scheduler.tick()
         clock.now = NOON + 1
@@ -93,7 +93,7 @@ class TestACronSchedule:
 
         assert len(runs(organization)) == 1
 
-    def test_is_followed_as_it_changes(self, clock: Clock) -> None:
+    def test_a_changed_schedule_replaces_the_old_one(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, cron="0 0 1 1 *")
         scheduler.tick()
         organization.store.put_document(defined(DELAYS, schedule={"cron": "30 * * * *"}))
@@ -105,7 +105,7 @@ class TestACronSchedule:
 
         assert [each.due for each in runs(organization)] == [NOON + HOUR / 2]
 
-    def test_a_schedule_is_followed_as_it_is_after_the_log_has_lost_entries(self, clock: Clock) -> None:
+    def test_a_changed_schedule_is_followed_after_the_log_loses_entries(self, clock: Clock) -> None:
         store = FakeStore()
         store.write(*PEOPLE, *THINGS)
         organization = opened(clock, store)
@@ -126,7 +126,7 @@ class TestACronSchedule:
         assert len(runs(organization)) == 1
 
     @pytest.mark.parametrize("state", ["inactive", "paused"])
-    def test_stops_while_the_pipeline_takes_no_runs(self, clock: Clock, state: str) -> None:
+    def test_a_schedule_of_an_inactive_or_paused_pipeline_queues_no_run(self, clock: Clock, state: str) -> None:
         organization, scheduler = scheduled(clock, cron="0 * * * *")
         change(organization, AttributesSet(DELAYS, {STATE: (state,)}))
         for clock.now in (NOON, NOON + HOUR):
@@ -140,7 +140,7 @@ class TestACronSchedule:
 
         assert [each.due for each in runs(organization)] == [NOON + 2 * HOUR]
 
-    def test_ends_with_its_pipeline(self, clock: Clock) -> None:
+    def test_a_schedule_ends_when_its_pipeline_is_deleted(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, cron="0 * * * *")
         change(organization, ResourceDeleted(DELAYS))
         clock.now = NOON
@@ -149,7 +149,7 @@ class TestACronSchedule:
 
         assert runs(organization) == []
 
-    def test_of_a_pipeline_whose_run_as_is_gone_queues_one_that_says_so(self, clock: Clock) -> None:
+    def test_a_schedule_with_a_deleted_run_as_queues_one_run_with_the_reason(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, cron="0 * * * *")
         change(organization, PrincipalRemoved(ADMIN))
 
@@ -159,7 +159,7 @@ class TestACronSchedule:
         (found,) = runs(organization)
         assert "is gone" in found.why
 
-    def test_loses_nothing_where_the_store_does_not_answer(self, clock: Clock) -> None:
+    def test_a_due_run_is_queued_after_an_error_of_the_store(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, cron="0 * * * *")
         clock.now = NOON
         organization.store.before_append = _away
@@ -170,7 +170,7 @@ class TestACronSchedule:
 
         assert len(runs(organization)) == 1
 
-    def test_that_cannot_be_read_keeps_none_from_its_turn(self, clock: Clock) -> None:
+    def test_an_invalid_schedule_does_not_block_other_schedules(self, clock: Clock) -> None:
         organization = opened(clock)
         organization.store.put_document(defined(DELAYS, schedule={"cron": "never"}))
         organization.store.put_document(defined(LOAD, schedule={"cron": "0 * * * *"}))
@@ -183,7 +183,7 @@ class TestACronSchedule:
 
 
 class TestAScheduleAfterAnotherPipeline:
-    def test_queues_a_run_for_each_that_succeeds(self, clock: Clock) -> None:
+    def test_a_successful_run_queues_one_run_of_the_following_pipeline(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, after="load")
         for name, state in (("one", "failed"), ("two", "succeeded")):
             _run(organization, name, state)
@@ -193,7 +193,7 @@ class TestAScheduleAfterAnotherPipeline:
         found = [each for each in runs(organization) if each.pipeline == DELAYS]
         assert [each.trigger for each in found] == ["after"]
 
-    def test_queues_one_whoever_follows_and_though_nobody_did_for_a_while(self, clock: Clock) -> None:
+    def test_a_past_run_queues_one_following_run_with_two_schedulers(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, after="load")
         organization.store.put_document(
             DocumentPut(FOLLOWED, "followed", {"revision": organization.control.snapshot.revision, "at": clock.now})
@@ -205,7 +205,7 @@ class TestAScheduleAfterAnotherPipeline:
 
         assert len([each for each in runs(organization) if each.pipeline == DELAYS]) == 1
 
-    def test_hears_nothing_of_one_that_its_run_as_may_not_see(self, clock: Clock) -> None:
+    def test_a_pipeline_does_not_follow_one_that_its_run_as_may_not_see(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, after="load")
         change(organization, RunAsSet(DELAYS, STRANGER))
         _run(organization, "one", "succeeded")
@@ -214,7 +214,7 @@ class TestAScheduleAfterAnotherPipeline:
 
         assert [each for each in runs(organization) if each.pipeline == DELAYS] == []
 
-    def test_that_comes_round_to_itself_begins_nothing(self, clock: Clock) -> None:
+    def test_schedules_that_form_a_cycle_queue_no_run(self, clock: Clock) -> None:
         organization, scheduler = scheduled(clock, after="load")
         organization.store.put_document(defined(LOAD, schedule={"after": "delays"}))
         change(organization, RelationsSet(LOAD, organization.control.snapshot.resources[LOAD].relations))

@@ -78,14 +78,14 @@ def other() -> Iterator[Other]:
     made.server.server_close()
 
 
-def test_makes_the_table_there_and_replaces_it(other: Other) -> None:
+def test_a_table_is_created_in_the_other_catalog_and_then_replaced(other: Other) -> None:
     for newest in ("file:/t/1.json", "file:/t/2.json"):
         register_external_table(other.place(), "mirror.flights", newest, lambda: False)
 
         assert other.location == newest
 
 
-def test_says_that_the_other_did_not_take_it(other: Other) -> None:
+def test_a_refusal_of_the_other_catalog_is_reported(other: Other) -> None:
     with pytest.raises(SyncError, match=r"the other catalog did not take `mirror\.flights`"):
         register_external_table(other.place("wrong"), "mirror.flights", "file:/t/1.json", lambda: False)
     assert other.location is None
@@ -128,14 +128,14 @@ def registered(server: RawServer) -> None:
         "empty",
     ],
 )
-def test_a_configuration_that_cannot_be_read_is_an_error_of_the_other_catalog(said: bytes) -> None:
+def test_an_invalid_configuration_of_the_other_catalog_is_reported(said: bytes) -> None:
     with raw_server(body_of(said)) as server, pytest.raises(SyncError, match="its configuration is"):
         registered(server)
     assert server.targets() == ["GET /tenant-a/iceberg/v1/config"]
 
 
 @pytest.mark.parametrize("prefix", ["../../../tenant-b/admin", "%2e%2e/%2e%2e/%2e%2e/tenant-b", "..\\..\\..\\tenant-b"])
-def test_a_prefix_leads_nowhere_above_the_connections_address(prefix: str) -> None:
+def test_a_prefix_that_leads_above_the_connections_address_is_refused(prefix: str) -> None:
     config = json.dumps({"overrides": {"prefix": prefix}}).encode()
 
     with raw_server(body_of(config)) as server, pytest.raises(SyncError, match="not the connection's own address"):
@@ -143,7 +143,7 @@ def test_a_prefix_leads_nowhere_above_the_connections_address(prefix: str) -> No
     assert server.targets() == ["GET /tenant-a/iceberg/v1/config"]
 
 
-def test_a_prefix_is_one_of_the_overrides_before_the_defaults() -> None:
+def test_a_prefix_of_the_overrides_precedes_one_of_the_defaults() -> None:
     config = json.dumps({"defaults": {"prefix": "a"}, "overrides": {"prefix": "b/c?d", "uri": "http://evil.example"}})
 
     with raw_server(body_of(config.encode())) as server:
@@ -152,7 +152,7 @@ def test_a_prefix_is_one_of_the_overrides_before_the_defaults() -> None:
 
 
 @pytest.mark.parametrize("status", ["500 \x1b]0;pwned\x07 /etc/passwd", "302 pwned", "500"])
-def test_a_refusal_is_told_by_its_status_alone(status: str) -> None:
+def test_a_refusal_is_reported_by_its_status_only(status: str) -> None:
     answering = body_of(b"pwned", "location: http://127.0.0.1/pwned", status=status)
 
     with raw_server(answering) as server, pytest.raises(SyncError) as raised:
@@ -171,7 +171,7 @@ def test_a_refusal_is_told_by_its_status_alone(status: str) -> None:
     ],
     ids=["headers", "body"],
 )
-def test_an_answer_without_end_ends_with_the_run_and_at_a_deadline(
+def test_an_endless_answer_ends_with_the_run_and_at_a_deadline(
     answering: Answering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ends = threading.Event()

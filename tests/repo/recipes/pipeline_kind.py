@@ -6,7 +6,7 @@ from typing import Any
 
 from headgate.control.resources.document_kinds import document_kinds
 from headgate.pipelines.kinds import KINDS, defined, kind_of
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 
 DEFINITION = {"kind": "row_count", "name": "rows", "input": "lake.raw.flights", "into": "lake.raw.counts"}
 
@@ -27,7 +27,7 @@ def check_document(document: Any) -> None:
     assert "row_count" in body["schema"]["discriminator"]["mapping"]
 
 
-def check_decisions(world: World) -> None:
+def check_decisions(world: DeploymentHarness) -> None:
     """Hold that the model decides on its creation: a viewer of the layer may not, an editor may."""
     table = {"type": "table", "parent": "lake.raw", "name": "flights"}
     assert world.call("owner", "POST", "/resources", table).status_code == 201
@@ -38,7 +38,7 @@ def check_decisions(world: World) -> None:
     assert answers == [403, 200], answers
 
 
-def check_life(world: World) -> None:
+def check_life(world: DeploymentHarness) -> None:
     """Hold that it is listed and shown with its definition, is run, and is gone with its document in the end."""
     shown = world.call("ed", "GET", "/pipelines/rows").json()
     assert shown["definition"] == defined(DEFINITION).model_dump(mode="json")

@@ -94,7 +94,7 @@ def test_rows_that_lie_outside_their_batch_are_refused(offsets: tuple[int, int])
         answered(rows(with_offsets(*offsets, pa.binary())))
 
 
-def test_an_answer_that_is_nested_too_deeply_says_what_to_do() -> None:
+def test_the_error_of_a_too_deeply_nested_answer_names_the_remedy() -> None:
     unparsed = Unparsed()
     asked = (
         lambda: list(CheckedAnswers().intercept_unary_stream(lambda *_: unparsed, None, ExecutePlanRequest())),
@@ -108,12 +108,12 @@ def test_an_answer_that_is_nested_too_deeply_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("piece", [{"num_chunks_in_batch": 2, "chunk_index": 0}, {"chunk_index": 1}])
-def test_a_batch_in_pieces_is_not_collected(piece: dict[str, int]) -> None:
+def test_a_batch_that_arrives_in_pieces_is_refused(piece: dict[str, int]) -> None:
     with pytest.raises(SparkConnectException, match="in pieces"):
         answered(rows(ROWS, **piece))
 
 
-def test_batches_are_asked_for_in_one_piece() -> None:
+def test_the_client_requests_batches_in_one_piece() -> None:
     request = ExecutePlanRequest()
     request.request_options.add().result_chunking_options.allow_arrow_batch_chunking = True
 
@@ -122,7 +122,7 @@ def test_batches_are_asked_for_in_one_piece() -> None:
     assert not request.request_options[0].result_chunking_options.allow_arrow_batch_chunking
 
 
-def test_an_answer_of_a_command_without_end_is_not_collected() -> None:
+def test_an_endless_answer_of_a_command_is_refused_at_64_mib() -> None:
     command = ExecutePlanRequest(operation_id="a")
     command.plan.command.SetInParent()
     checked = CheckedAnswers()
@@ -133,7 +133,7 @@ def test_an_answer_of_a_command_without_end_is_not_collected() -> None:
         go_on(checked, COMING_BACK[63])
 
 
-def test_rows_that_a_query_answers_without_end_are_passed_on() -> None:
+def test_endless_rows_of_a_query_are_passed_on() -> None:
     command = ExecutePlanRequest(operation_id="b")
     command.plan.command.SetInParent()
     checked = CheckedAnswers()
@@ -167,7 +167,7 @@ def test_a_session_with_checked_answers_can_be_cloned() -> None:
     assert isinstance(deepcopy(CheckedAnswers()), CheckedAnswers)
 
 
-def test_pickles_of_accumulators_do_not_reach_the_client() -> None:
+def test_pickles_of_accumulators_are_not_returned_to_the_client() -> None:
     metrics = ExecutePlanResponse.ObservedMetrics(name="__python_accumulator__")
 
     [found] = answered(ExecutePlanResponse(observed_metrics=[metrics], session_id="s"))

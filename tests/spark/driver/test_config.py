@@ -92,7 +92,7 @@ def outcomes(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.mark.parametrize("attempt", ["entity in a schema", "included schema", "entity in a document"])
-def test_an_xml_document_opens_no_other(outcomes: dict[str, str], attempt: str) -> None:
+def test_an_xml_document_opens_no_other_document(outcomes: dict[str, str], attempt: str) -> None:
     assert "not allowed due to restriction" in outcomes[attempt]
     assert "secret" not in outcomes[attempt].replace("secret.xsd", "")
 
@@ -101,17 +101,17 @@ def test_an_xml_document_expands_within_bounds(outcomes: dict[str, str]) -> None
     assert 'more than "1000" entity expansions' in outcomes["many entities"]
 
 
-def test_objects_that_act_when_they_are_read_are_refused(outcomes: dict[str, str]) -> None:
+def test_the_jvm_refuses_objects_that_act_when_they_are_deserialized(outcomes: dict[str, str]) -> None:
     assert "REJECTED" in outcomes["a gadget"]
     assert "REJECTED" in outcomes["a class of windows"]
     assert outcomes["a list"] == outcomes["a plan"] == "done"
 
 
-def test_a_name_service_makes_no_object(outcomes: dict[str, str]) -> None:
+def test_a_naming_service_creates_no_object(outcomes: dict[str, str]) -> None:
     assert outcomes["an object of a name service"] == "done"
 
 
-def test_a_remote_object_is_not_read(outcomes: dict[str, str]) -> None:
+def test_the_jvm_does_not_deserialize_a_remote_object(outcomes: dict[str, str]) -> None:
     assert "REJECTED" in outcomes["a remote object"]
 
 
@@ -122,7 +122,7 @@ def test_no_process_attaches_to_the_driver(toolchain: Toolchain) -> None:
     assert any("DisableAttachMechanism" in line and "true" in line for line in flags.splitlines())
 
 
-def test_spark_keeps_few_tasks_that_have_ended(toolchain: Toolchain, tmp_path: Path) -> None:
+def test_spark_retains_few_ended_tasks(toolchain: Toolchain, tmp_path: Path) -> None:
     """Each takes half a kilobyte. Spark's own bounds are a thousand stages, and a hundred thousand tasks of each."""
     many = {f"spark.ui.retained{kind}": "100000" for kind in ("Jobs", "Stages", "Tasks")}
     given = replace(settings(toolchain, tmp_path, "http://127.0.0.1:1"), conf=many)
@@ -133,5 +133,5 @@ def test_spark_keeps_few_tasks_that_have_ended(toolchain: Toolchain, tmp_path: P
     assert int(kept["spark.ui.retainedJobs"]) <= 100
 
 
-def test_what_closes_the_jvm_is_in_its_command(toolchain: Toolchain, tmp_path: Path) -> None:
+def test_the_options_that_harden_the_jvm_are_in_its_command(toolchain: Toolchain, tmp_path: Path) -> None:
     assert set(CLOSED) <= set(java_command(settings(toolchain, tmp_path, "http://127.0.0.1:1")))

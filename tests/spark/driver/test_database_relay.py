@@ -107,7 +107,9 @@ def read_all(client: socket.socket) -> bytes:
     return found
 
 
-def test_bytes_go_both_ways_and_both_ends_end(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
+def test_bytes_pass_in_both_directions_until_both_ends_close(
+    relay: DatabaseRelay, echo: Echo, connect: Connect
+) -> None:
     client, said = connect(ticket(relay, echo.port))
     sent = bytes(range(256)) * 80_000
 
@@ -124,7 +126,7 @@ def test_bytes_go_both_ways_and_both_ends_end(relay: DatabaseRelay, echo: Echo, 
 @pytest.mark.parametrize(
     "presented", ["", "x", "x" * 43, "y" * 500, "\0" * 43], ids=["none", "short", "wrong", "long", "nul"]
 )
-def test_without_a_ticket_nothing_is_connected(relay: DatabaseRelay, echo: Echo, presented: str) -> None:
+def test_a_client_without_a_valid_ticket_is_not_connected(relay: DatabaseRelay, echo: Echo, presented: str) -> None:
     ticket(relay, echo.port)
     # It may have closed the connection by now.
     with suppress(OSError), socket.create_connection((HERE, relay.port), PATIENCE) as client:
@@ -143,7 +145,7 @@ def test_a_ticket_expires(relay: DatabaseRelay, echo: Echo, clock: Clock, connec
     assert echo.connections == 0
 
 
-def test_a_ticket_is_good_while_a_connection_of_it_is_open(
+def test_a_ticket_stays_valid_while_one_of_its_connections_is_open(
     relay: DatabaseRelay, echo: Echo, clock: Clock, connect: Connect
 ) -> None:
     found = ticket(relay, echo.port)
@@ -157,27 +159,29 @@ def test_a_ticket_is_good_while_a_connection_of_it_is_open(
     client.close()
 
 
-def test_each_connection_of_a_ticket_is_decided_on(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
+def test_each_connection_of_a_ticket_is_authorized_anew(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
     answers = iter((True, False, True))
     found = ticket(relay, echo.port, is_allowed=lambda: next(answers))
 
     assert [connect(found)[1] for _ in range(3)] == [OPEN, REFUSED, OPEN]
 
 
-def test_a_ticket_is_for_a_few_connections(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
+def test_a_ticket_allows_at_most_sixteen_connections(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
     found = ticket(relay, echo.port)
 
     assert [connect(found)[1] for _ in range(17)] == [OPEN] * 16 + [REFUSED]
 
 
-def test_the_next_address_is_tried(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
+def test_the_relay_tries_the_next_address_after_one_that_fails(
+    relay: DatabaseRelay, echo: Echo, connect: Connect
+) -> None:
     client, said = connect(ticket(relay, echo.port, "127.0.0.9", HERE))
     client.sendall(b"x")
 
     assert (said, client.recv(1)) == (OPEN, b"x")
 
 
-def test_a_database_that_does_not_answer_is_said(relay: DatabaseRelay, connect: Connect) -> None:
+def test_a_database_that_does_not_answer_is_reported_as_unreachable(relay: DatabaseRelay, connect: Connect) -> None:
     with socket.socket() as free:
         free.bind((HERE, 0))
         port = free.getsockname()[1]
@@ -185,7 +189,7 @@ def test_a_database_that_does_not_answer_is_said(relay: DatabaseRelay, connect: 
     assert connect(ticket(relay, port))[1] == UNREACHABLE
 
 
-def test_a_relay_that_fails_in_an_unexpected_way_takes_connections_again(
+def test_the_relay_accepts_connections_again_after_an_unexpected_error(
     relay: DatabaseRelay, echo: Echo, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin, failed = relay._begin, threading.Event()  # pyright: ignore[reportPrivateUsage]
@@ -206,7 +210,9 @@ def test_a_relay_that_fails_in_an_unexpected_way_takes_connections_again(
     assert connect(ticket(relay, echo.port))[1] == OPEN
 
 
-def test_silent_clients_take_no_more_than_their_places(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
+def test_silent_clients_do_not_exhaust_the_connections_of_the_relay(
+    relay: DatabaseRelay, echo: Echo, connect: Connect
+) -> None:
     with ExitStack() as silent:
         clients = [silent.enter_context(socket.create_connection((HERE, relay.port), PATIENCE)) for _ in range(300)]
         clients[0].settimeout(0.1)
@@ -220,7 +226,7 @@ def test_silent_clients_take_no_more_than_their_places(relay: DatabaseRelay, ech
         assert time.monotonic() < deadline
 
 
-def test_the_end_of_the_relay_ends_its_connections(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
+def test_stopping_the_relay_closes_its_connections(relay: DatabaseRelay, echo: Echo, connect: Connect) -> None:
     client, _ = connect(ticket(relay, echo.port))
     port = relay.port
 
@@ -231,7 +237,7 @@ def test_the_end_of_the_relay_ends_its_connections(relay: DatabaseRelay, echo: E
         socket.create_connection((HERE, port), 1)
 
 
-def test_a_database_that_answers_after_the_end_of_the_relay_is_not_relayed(
+def test_a_database_that_answers_after_the_relay_has_stopped_is_not_connected(
     relay: DatabaseRelay, echo: Echo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reach, began, goes_on = database_relay._connect, threading.Event(), threading.Event()  # pyright: ignore[reportPrivateUsage]

@@ -90,7 +90,7 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 class TestADriver:
-    def test_that_answers_is_asked_again_and_again_with_its_token(self, scene: Scene) -> None:
+    def test_a_driver_that_answers_is_probed_repeatedly_with_its_token(self, scene: Scene) -> None:
         async def story() -> None:
             await until(lambda: scene.asks() > 5)
             assert scene.driver.is_answering
@@ -101,7 +101,7 @@ class TestADriver:
         assert scene.backend.metadata[-1]["authorization"] == f"Bearer {scene.driver.token}"
         assert len({request.session_id for name, request in scene.backend.calls if name == "Config"}) == 1
 
-    def test_that_accepts_connections_and_never_answers_is_ended_and_started_again(self, scene: Scene) -> None:
+    def test_a_driver_that_accepts_connections_and_never_answers_is_restarted(self, scene: Scene) -> None:
         async def story() -> None:
             scene.backend.held_configs = True
             first = scene.driver.pid
@@ -118,14 +118,14 @@ class TestADriver:
         assert scene.said[0].startswith("the Spark driver `main` has not answered for")
         assert "serves again" in scene.said[-1]
 
-    def test_whose_port_is_closed_is_ended_too(self, scene: Scene) -> None:
+    def test_a_driver_with_a_closed_port_is_ended(self, scene: Scene) -> None:
         async def story() -> None:
             scene.backend.die()
             await until(lambda: scene.driver.hangs == 1)
 
         scene.play(story)
 
-    def test_that_answers_late_goes_on(self, scene: Scene) -> None:
+    def test_a_driver_that_answers_late_once_is_not_ended(self, scene: Scene) -> None:
         async def story() -> None:
             scene.backend.held_configs = True
             await until(lambda: not scene.driver.is_answering)
@@ -139,7 +139,7 @@ class TestADriver:
 
         assert (scene.driver.generation, scene.driver.hangs) == (1, 0)
 
-    def test_that_answers_late_for_long_is_ended(self, scene: Scene) -> None:
+    def test_a_driver_that_answers_late_for_long_is_ended_and_restarted(self, scene: Scene) -> None:
         async def story() -> None:
             scene.backend.config_seconds = PART * 2.5
             await until(lambda: scene.driver.hangs == 1)
@@ -150,7 +150,7 @@ class TestADriver:
 
         assert "has kept each question waiting, for 2 s together" in scene.said[0]
 
-    def test_with_a_large_heap_has_more_time_for_one_collection(self, scene: Scene) -> None:
+    def test_a_driver_with_a_large_heap_has_more_time_for_a_garbage_collection(self, scene: Scene) -> None:
         scene.backend.config_seconds = 60 * PART
 
         why = asyncio.run(liveness_module.Liveness(scene.backend.driver.address, "", 64 * 1024).until_stuck())

@@ -14,7 +14,7 @@ def taken(opened: ExitStack, port: int) -> None:
     server.listen()
 
 
-def test_each_driver_gets_other_ports() -> None:
+def test_each_driver_gets_ports_of_its_own() -> None:
     ports = SessionPorts()
 
     given = [ports.take() for _ in range(len(ports.all))]
@@ -34,7 +34,7 @@ def test_no_driver_gets_a_port_of_the_gateway_or_of_the_sessions_of_other_driver
         ports.release(given)
 
 
-def test_no_port_is_given_out_again_while_its_driver_runs() -> None:
+def test_a_port_is_not_assigned_again_while_its_driver_runs() -> None:
     ports = SessionPorts()
     runs = ports.take()
 
@@ -47,7 +47,7 @@ def test_no_port_is_given_out_again_while_its_driver_runs() -> None:
     assert runs.connect in {ports.take().connect for _ in ports.all}
 
 
-def test_a_port_that_another_program_has_taken_is_passed_over() -> None:
+def test_a_port_that_another_program_uses_is_skipped() -> None:
     ports = SessionPorts()
     with ExitStack() as opened:
         for port in ports.all[:10]:
@@ -56,7 +56,7 @@ def test_a_port_that_another_program_has_taken_is_passed_over() -> None:
         assert ports.take().connect == ports.all[10]
 
 
-def test_no_free_port_is_said() -> None:
+def test_an_error_reports_that_all_ports_are_in_use() -> None:
     ports = SessionPorts()
     with ExitStack() as opened:
         for port in ports.all:

@@ -52,7 +52,7 @@ def test_an_embedded_driver_reads_its_jars_and_java_and_writes_its_folders(
     assert not any(Path("/data").is_relative_to(each) or Path.home().is_relative_to(each) for each in policy.reads)
 
 
-def test_an_embedded_driver_has_its_ports_and_those_of_the_api_and_no_other_socket_or_process(
+def test_an_embedded_driver_has_its_own_ports_and_those_of_the_api_only(
     settings: DriverSettings,
 ) -> None:
     policy = driver_policy(settings, PORTS)
@@ -63,7 +63,7 @@ def test_an_embedded_driver_has_its_ports_and_those_of_the_api_and_no_other_sock
     assert policy.memory_bytes == (2 * 2 << 30) + (2 << 30) + (2896 * 16 << 20)
 
 
-def test_the_memory_of_a_driver_has_room_for_the_stacks_of_all_its_threads() -> None:
+def test_the_memory_of_a_driver_suffices_for_the_stacks_of_all_its_threads() -> None:
     """Spark's pools keep idle threads, so what runs at once does not bound them."""
     pools = dict(THREAD_POOLS)
     subqueries = pools["spark.sql.subquery.maxThreadThreshold"]
@@ -74,7 +74,7 @@ def test_the_memory_of_a_driver_has_room_for_the_stacks_of_all_its_threads() -> 
     assert PER_DRIVER + CALLS + 2 * int(streams[1]) + 400 <= sandbox._OTHER_THREADS
 
 
-def test_a_driver_of_a_cluster_elsewhere_has_files_only_and_finds_names(settings: DriverSettings) -> None:
+def test_a_driver_of_a_remote_cluster_is_restricted_in_files_only_and_resolves_names(settings: DriverSettings) -> None:
     policy = driver_policy(replace(settings, cluster=FAR), PORTS)
 
     assert "/etc/hadoop" in policy.reads
@@ -86,7 +86,9 @@ def test_a_driver_of_a_cluster_elsewhere_has_files_only_and_finds_names(settings
     assert choose_level(replace(settings, cluster=FAR, sandbox=DriverSandbox())) is SandboxLevel.NONE
 
 
-def test_a_driver_on_kubernetes_reads_its_account(settings: DriverSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_on_kubernetes_reads_the_credentials_of_its_account(
+    settings: DriverSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KUBECONFIG", "/etc/kube/config")
 
     policy = driver_policy(replace(settings, cluster=Cluster("pods", "k8s://https://master")), PORTS)

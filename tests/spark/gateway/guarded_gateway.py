@@ -11,7 +11,7 @@ from headgate.spark.sql.client import connect
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.gateway.concurrency.markers import TABLE, Owner
 from tests.spark.gateway.gateway_harness import RunningGateway, running_gateway
-from tests.spark.guard.driver_harness import ADMIN, Need, World, world
+from tests.spark.guard.driver_harness import ADMIN, DriverHarness, Need, world
 
 PEOPLE = tuple(f"p{number}" for number in range(16))
 LONERS = ("attacker", "victim", "leaver")
@@ -22,7 +22,7 @@ LONERS = ("attacker", "victim", "leaver")
 class Guarded:
     """The driver with what it asks, and the gateway in front of it."""
 
-    world: World
+    world: DriverHarness
     gateway: RunningGateway
 
     def connect(self, person: str) -> SparkSession:

@@ -20,7 +20,7 @@ async def refusal_of(slots: Slots, principal: PrincipalId) -> str:
 
 
 class TestACallThatFindsNoRoom:
-    def test_is_told_so_when_other_callers_fill_it(self) -> None:
+    def test_the_refusal_of_a_call_says_that_other_callers_hold_all_slots(self) -> None:
         async def attempt() -> str:
             slots = Slots("analyses", 2, 2, seconds=0.01)
             await slots.take(BOB)
@@ -32,7 +32,7 @@ class TestACallThatFindsNoRoom:
         assert "2 analyses of all callers run at once" in refusal
         assert "none of yours needs to end" in refusal
 
-    def test_is_told_so_when_its_own_principal_fills_it(self) -> None:
+    def test_the_refusal_of_a_call_says_that_its_own_principal_holds_the_slots(self) -> None:
         async def attempt() -> str:
             slots = Slots("analyses", 1, 2, seconds=0.01)
             await slots.take(ANN)
@@ -40,7 +40,9 @@ class TestACallThatFindsNoRoom:
 
         assert "yours are still running; wait for one of them to end" in asyncio.run(attempt())
 
-    def test_is_told_so_when_too_many_of_its_principal_wait(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_refusal_of_a_call_says_that_too_many_calls_of_its_principal_wait(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(calls, "_WAITING", 1)
 
         async def attempt() -> str:

@@ -41,7 +41,7 @@ def answer(relation_id: str, operation_id: str = OPERATION) -> bytes:
     return base.ExecutePlanResponse(operation_id=operation_id, checkpoint_command_result=result).SerializeToString()
 
 
-def test_a_relation_that_was_given_out_may_be_named_until_it_is_removed() -> None:
+def test_a_checkpointed_relation_may_be_named_until_it_is_removed() -> None:
     checkpoints = SessionCheckpoints()
 
     assert checkpoints.admit(checkpoint(), NOTHING)
@@ -54,7 +54,7 @@ def test_a_relation_that_was_given_out_may_be_named_until_it_is_removed() -> Non
         checkpoints.admit(query(), {"r1"})
 
 
-def test_no_other_relation_may_be_named_or_removed() -> None:
+def test_a_relation_of_another_session_may_be_neither_named_nor_removed() -> None:
     checkpoints = SessionCheckpoints()
     checkpoints.admit(checkpoint(), NOTHING)
     checkpoints.note(answer("r1"))
@@ -64,7 +64,7 @@ def test_no_other_relation_may_be_named_or_removed() -> None:
             checkpoints.admit(request, {"r1", "r2"})
 
 
-def test_the_answer_may_come_when_the_client_attaches_again() -> None:
+def test_the_checkpoint_may_be_returned_when_the_client_reattaches() -> None:
     checkpoints = SessionCheckpoints()
     again = base.ReattachExecuteRequest(operation_id=OPERATION)
 
@@ -75,7 +75,7 @@ def test_the_answer_may_come_when_the_client_attaches_again() -> None:
     assert not checkpoints.admit(again, NOTHING)
 
 
-def test_nobody_holds_any_number_of_them() -> None:
+def test_a_session_holds_a_bounded_number_of_checkpoints() -> None:
     checkpoints = SessionCheckpoints()
     for number in range(1000):
         checkpoints.admit(checkpoint(f"{number}"), NOTHING)
@@ -84,7 +84,7 @@ def test_nobody_holds_any_number_of_them() -> None:
         checkpoints.admit(checkpoint(), NOTHING)
 
 
-def test_nobody_else_can_name_it() -> None:
+def test_another_user_or_session_cannot_name_a_checkpoint() -> None:
     given = base.Plan(root={"cached_remote_relation": {"relation_id": f"of {OPERATION}"}})
     with fake_backend() as backend, running_gateway(backend.driver, "ann", "bob") as gateway:
         ann, bob = Client(gateway.port, "ann"), Client(gateway.port, "bob")

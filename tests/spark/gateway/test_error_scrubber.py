@@ -36,7 +36,7 @@ def metadata(status: bytes) -> dict[str, str]:
     return dict(info.metadata)
 
 
-def test_a_refusal_has_one_code_and_only_its_sentence() -> None:
+def test_a_refusal_has_one_status_code_and_only_its_sentence() -> None:
     refused = rich("ann may not read that", sqlState="42501", errorId="e1", stackTrace="at x.Y", classes="[]")
 
     code, text, status = scrub(INTERNAL, refused)
@@ -47,7 +47,7 @@ def test_a_refusal_has_one_code_and_only_its_sentence() -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"sqlState": "XX000"}], ids=str)
-def test_an_internal_error_keeps_its_first_line_without_places(more: dict[str, str]) -> None:
+def test_an_internal_error_is_reduced_to_its_first_line_without_paths_and_hosts(more: dict[str, str]) -> None:
     code, text, status = scrub(INTERNAL, rich(INSIDE, errorId="e1", stackTrace="at x.Y", **more))
 
     assert (code, text) == (INTERNAL, "Lost task (<host>): open <path>")
@@ -55,20 +55,20 @@ def test_an_internal_error_keeps_its_first_line_without_places(more: dict[str, s
     assert metadata(status) == more
 
 
-def test_sparks_own_words_about_a_statement_stay() -> None:
+def test_an_error_of_spark_about_a_statement_is_not_changed() -> None:
     own = rich("[UNRESOLVED_COLUMN] no `x` in a/b", sqlState="42703", errorId="e1")
 
     assert scrub(INTERNAL, own) == (INTERNAL, "[UNRESOLVED_COLUMN] no `x` in a/b", own)
 
 
-def test_what_cannot_be_read_says_nothing() -> None:
+def test_an_unreadable_status_is_replaced_with_an_empty_message() -> None:
     _, text, status = scrub(INTERNAL, b"\xff secret")
 
     assert not text
     assert not Status.FromString(status).message
 
 
-def test_the_causes_of_an_error_tell_no_more() -> None:
+def test_internal_causes_of_an_error_are_masked_and_have_no_stack_trace() -> None:
     errors = [
         {"message": "[DIVIDE_BY_ZERO] ...", "spark_throwable": {"sql_state": "22012"}, "stack_trace": [{}]},
         {"message": INSIDE, "stack_trace": [{"declaring_class": "x.Y"}]},
@@ -92,7 +92,7 @@ def test_the_causes_of_an_error_tell_no_more() -> None:
         ("the pattern yyyy/MM/dd does not fit 1/2", "the pattern yyyy/MM/dd does not fit 1/2"),
     ],
 )
-def test_places_are_masked_and_words_are_not(text: str, shown: str) -> None:
+def test_paths_and_hosts_are_masked_and_ordinary_words_are_not(text: str, shown: str) -> None:
     assert mask(text) == shown
 
 
@@ -230,7 +230,7 @@ def text_fields(descriptor: Any, known: set[str]) -> Iterator[str]:
 
 
 class TestAnErrorThatComesAsAResult:
-    def test_of_a_stream_keeps_its_first_line_without_places_and_no_trace(self) -> None:
+    def test_an_exception_of_a_stream_is_masked_and_has_no_stack_trace(self) -> None:
         answer = answer_of_a_stream(
             exception={"exception_message": INSIDE, "stack_trace": "at x.Y", "error_class": "E"}
         )
@@ -240,26 +240,26 @@ class TestAnErrorThatComesAsAResult:
         assert exception.exception_message == "Lost task (<host>): open <path>"
         assert (exception.error_class, exception.HasField("stack_trace")) == ("E", False)
 
-    def test_of_a_status_keeps_its_first_line_without_places(self) -> None:
+    def test_the_error_in_the_status_of_a_stream_is_masked(self) -> None:
         answer = answer_of_a_stream(status={"status_message": f"Terminated with exception: {INSIDE}"})
 
         message = result_of(scrub_result(answer)).status.status_message
 
         assert message == "Terminated with exception: Lost task (<host>): open <path>"
 
-    def test_of_the_progress_loses_its_places_and_stays_json(self) -> None:
+    def test_the_progress_of_a_stream_is_masked_and_stays_json(self) -> None:
         answer = answer_of_a_stream(recent_progress={"recent_progress_json": [PROGRESS]})
 
         (shown,) = result_of(scrub_result(answer)).recent_progress.recent_progress_json
 
         assert json.loads(shown)["sources"] == [{"description": "FileStream[<path>]"}]
 
-    def test_leaves_every_other_message_as_it_is(self) -> None:
+    def test_a_result_of_rows_is_not_changed(self) -> None:
         rows = base.ExecutePlanResponse(arrow_batch={"data": b"J" * 1000, "row_count": 1}).SerializeToString()
 
         assert scrub_result(rows) is rows
 
-    def test_may_be_in_no_other_field_of_an_answer(self) -> None:
+    def test_every_text_field_of_an_answer_is_listed_as_masked_or_unmasked(self) -> None:
         known: set[str] = set()
         answers = [getattr(base, name).DESCRIPTOR for name in dir(base) if name.endswith("Response")]
         found = [each for answer in answers for each in text_fields(answer, known)]
@@ -296,7 +296,7 @@ def places(message: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("state", ["", "XX000"])
-def test_an_internal_cause_below_an_error_of_the_caller_tells_no_place_in_any_text(state: str) -> None:
+def test_an_internal_cause_below_an_error_of_the_caller_is_masked_in_every_text(state: str) -> None:
     own = {"message": "[DIVIDE_BY_ZERO] ...", "spark_throwable": {"sql_state": "22012"}, "cause_idx": 1}
     answer = base.FetchErrorDetailsResponse(root_error_idx=0, errors=[own])
     cause = filled(answer.errors.add())
@@ -345,7 +345,7 @@ def many_texts_of_progress() -> bytes:
         (scrub_result, many_texts_of_progress),
     ],
 )
-def test_an_answer_of_many_parts_does_not_keep_the_gateway_from_other_calls(
+def test_an_answer_of_the_driver_with_too_many_parts_is_refused(
     read: Callable[[bytes], bytes], answer: Callable[[], bytes]
 ) -> None:
     with pytest.raises(DriverAnswerError, match="larger answer than Spark gives"):

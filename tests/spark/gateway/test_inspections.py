@@ -59,7 +59,7 @@ def with_lane(threads: int, test: Callable[[Lane, Work], Coroutine[Any, Any, Non
 
 
 class TestLane:
-    def test_principals_take_turns_however_many_requests_one_has_sent(self) -> None:
+    def test_principals_take_turns_whatever_the_number_of_their_requests(self) -> None:
         async def test(lane: Lane, work: Work) -> None:
             mine = [asyncio.create_task(lane.run(A, 1, work.named(f"ann {at}"))) for at in range(4)]
             await asyncio.sleep(0)
@@ -70,7 +70,7 @@ class TestLane:
 
         assert with_lane(1, test).done == ["ann 0", "bob", "ann 1", "ann 2", "ann 3"]
 
-    def test_a_principal_has_one_thread_however_many_there_are(self) -> None:
+    def test_a_principal_uses_one_thread_of_several_at_a_time(self) -> None:
         async def test(lane: Lane, work: Work) -> None:
             mine = [asyncio.create_task(lane.run(A, 1, work.named(f"ann {at}"))) for at in range(3)]
             await asyncio.to_thread(work.begun.acquire)
@@ -95,7 +95,7 @@ class TestLane:
 
         assert with_lane(2, test).done == ["left", "later"]
 
-    def test_a_request_whose_client_leaves_before_its_turn_is_not_inspected(self) -> None:
+    def test_a_request_is_not_inspected_if_its_client_leaves_before_its_turn(self) -> None:
         async def test(lane: Lane, work: Work) -> None:
             first = asyncio.create_task(lane.run(A, 1, work.named("first")))
             left = asyncio.create_task(lane.run(A, 1, work.named("left")))
@@ -123,7 +123,7 @@ class TestLane:
 
         assert len(with_lane(2, test).done) == number + 2
 
-    def test_work_that_fails_gives_its_turn_to_the_next(self) -> None:
+    def test_an_inspection_that_fails_passes_its_turn_to_the_next(self) -> None:
         async def test(lane: Lane, work: Work) -> None:
             def fail() -> Admitted:
                 raise ExhaustedError("no")

@@ -42,7 +42,7 @@ def tracked(gateway: RunningGateway) -> int:
 
 
 class TestAnOrphan:
-    def test_is_interrupted_and_tracked_until_the_driver_has_ended_it(
+    def test_an_orphan_is_interrupted_and_tracked_until_the_driver_has_ended_it(
         self, gateway: RunningGateway, backend: FakeBackend
     ) -> None:
         statement = Statement(gateway, backend)
@@ -53,7 +53,7 @@ class TestAnOrphan:
         wait_until(lambda: tracked(gateway) == 0)
         assert backend.interrupted == {statement.operation}
 
-    def test_is_interrupted_again_while_the_driver_has_not_ended_it(
+    def test_an_orphan_is_interrupted_again_while_the_driver_has_not_ended_it(
         self, gateway: RunningGateway, backend: FakeBackend
     ) -> None:
         backend.deaf_to = 2
@@ -66,7 +66,7 @@ class TestAnOrphan:
         wait_until(lambda: tracked(gateway) == 0)
         assert backend.names().count("Interrupt") == 3
 
-    def test_counts_against_its_principal_while_it_runs(
+    def test_an_orphan_counts_against_the_limit_of_its_principal_while_it_runs(
         self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(operations, "PER_PRINCIPAL", 1)
@@ -82,7 +82,7 @@ class TestAnOrphan:
         backend.deaf_to = 0
         wait_until(lambda: tracked(gateway) == 1)
 
-    def test_is_reported_as_running_and_ends_with_its_token(
+    def test_an_orphan_is_reported_as_running_and_ends_with_its_token(
         self, gateway: RunningGateway, backend: FakeBackend
     ) -> None:
         statement = Statement(gateway, backend, reattachable=True)
@@ -96,7 +96,7 @@ class TestAnOrphan:
         wait_until(lambda: not backend.running)
         wait_until(lambda: tracked(gateway) == 0)
 
-    def test_that_clients_may_come_back_for_is_ended_when_none_does(
+    def test_a_reattachable_orphan_is_ended_when_no_client_reattaches(
         self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(operations, "DETACHED_SECONDS", 0.2)
@@ -111,7 +111,9 @@ class TestAnOrphan:
         wait_until(lambda: tracked(gateway) == 0)
         assert "ReleaseExecute" in backend.names()
 
-    def test_of_a_driver_that_was_replaced_is_forgotten(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+    def test_an_orphan_of_a_replaced_driver_is_no_longer_tracked(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
         statement = Statement(gateway, backend)
         backend.die()
         statement.fails()
@@ -132,7 +134,7 @@ class TestAPlanThatIsOvertaken:
 
     @pytest.mark.parametrize("leaves", [False, True], ids=["with its client", "without its client"])
     @pytest.mark.parametrize("reattachable", [False, True], ids=["plain", "reattachable"])
-    def test_is_tracked_although_a_release_found_nothing_and_is_interrupted(
+    def test_a_plan_that_its_release_overtakes_is_tracked_and_interrupted(
         self, gateway: RunningGateway, backend: FakeBackend, *, reattachable: bool, leaves: bool
     ) -> None:
         late = Late(gateway, backend, reattachable=reattachable)
@@ -148,7 +150,7 @@ class TestAPlanThatIsOvertaken:
         wait_until(lambda: backend.interrupted == {late.operation})
         wait_until(lambda: tracked(gateway) == 0)
 
-    def test_is_tracked_although_its_session_was_released_and_begun_again(
+    def test_a_plan_that_the_release_of_its_session_overtakes_is_tracked_and_interrupted(
         self, gateway: RunningGateway, backend: FakeBackend
     ) -> None:
         late = Late(gateway, backend, reattachable=True)
@@ -162,7 +164,7 @@ class TestAPlanThatIsOvertaken:
         wait_until(lambda: backend.interrupted == {late.operation})
         wait_until(lambda: tracked(gateway) == 0)
 
-    def test_that_never_arrives_is_tracked_for_a_while_only(
+    def test_a_plan_that_never_arrives_is_tracked_for_a_limited_time(
         self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(operations, "ARRIVAL_SECONDS", 2.0)
@@ -176,7 +178,9 @@ class TestAPlanThatIsOvertaken:
 
 
 class TestARelease:
-    def test_that_the_driver_confirms_ends_the_operation(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+    def test_a_release_that_the_driver_confirms_ends_the_operation(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
         statement = Statement(gateway, backend, reattachable=True)
 
         statement.client.call("ReleaseExecute", operation_id=statement.operation, release_all={})
@@ -184,7 +188,9 @@ class TestARelease:
         assert tracked(gateway) == 0
         assert "Interrupt" not in backend.names()
 
-    def test_of_a_part_of_the_results_ends_nothing(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+    def test_a_release_of_a_part_of_the_results_does_not_end_the_operation(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
         statement = Statement(gateway, backend, reattachable=True)
 
         statement.client.call("ReleaseExecute", operation_id=statement.operation, release_until={"response_id": "0"})
@@ -193,7 +199,7 @@ class TestARelease:
         assert "Interrupt" not in backend.names()
 
 
-def test_a_stream_of_an_operation_that_has_ended_is_read_to_its_end() -> None:
+def test_the_answers_of_an_ended_operation_are_read_to_their_end() -> None:
     async def attempt() -> tuple[bool, int]:
         known = operations.Operations()
         interrupts = Interrupts(known)
@@ -237,7 +243,7 @@ class Late:
         wait_until(lambda: self.operation in backend.in_transit)
 
 
-def test_a_second_statement_with_the_id_of_a_running_one_is_refused_and_the_first_stays_tracked(
+def test_a_second_statement_with_the_id_of_a_running_one_is_refused(
     gateway: RunningGateway, backend: FakeBackend
 ) -> None:
     statement = Statement(gateway, backend)
@@ -249,7 +255,7 @@ def test_a_second_statement_with_the_id_of_a_running_one_is_refused_and_the_firs
     assert backend.names().count("ExecutePlan") == 1
 
 
-def test_a_statement_with_the_id_of_another_users_is_refused_and_its_errors_stay_theirs(
+def test_a_statement_with_the_id_of_a_statement_of_another_user_is_refused(
     gateway: RunningGateway, backend: FakeBackend
 ) -> None:
     statement = Statement(gateway, backend)
@@ -265,7 +271,9 @@ def test_a_statement_with_the_id_of_another_users_is_refused_and_its_errors_stay
 
 class TestResultsOfAnOperationAfterARevoke:
     @pytest.mark.parametrize("state", ["unread", "half read", "finished"])
-    def test_are_refused_at_once(self, gateway: RunningGateway, backend: FakeBackend, state: str) -> None:
+    def test_results_are_refused_at_once_after_a_revoke(
+        self, gateway: RunningGateway, backend: FakeBackend, state: str
+    ) -> None:
         statement = Statement(gateway, backend, reattachable=True)
         if state == "finished":
             backend.go_on.set()
@@ -279,14 +287,18 @@ class TestResultsOfAnOperationAfterARevoke:
         assert statement.fails().details() == WHY
         assert backend.names().count("ReattachExecute") == reattached
 
-    def test_are_given_out_while_nothing_was_revoked(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+    def test_results_are_returned_while_no_right_was_revoked(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
         statement = Statement(gateway, backend, reattachable=True)
         statement.answers.cancel()
         backend.go_on.set()
 
         assert len(list(statement.stream("ReattachExecute"))) == 3
 
-    def test_are_refused_when_nothing_can_be_decided(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+    def test_results_are_refused_while_no_decision_can_be_made(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
         statement = Statement(gateway, backend, reattachable=True)
         statement.answers.cancel()
 
@@ -295,7 +307,9 @@ class TestResultsOfAnOperationAfterARevoke:
 
         assert "cannot be decided" in statement.fails().details()
 
-    def test_of_an_unknown_operation_are_not_asked_for(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+    def test_results_of_an_unknown_operation_are_not_requested_from_the_driver(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
         client = Client(gateway.port, "ann")
         client.version()
 
@@ -306,7 +320,9 @@ class TestResultsOfAnOperationAfterARevoke:
 
 
 class TestAnAnalysis:
-    def test_is_tracked_until_the_driver_answers(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+    def test_an_analysis_is_tracked_until_the_driver_answers(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
         backend.held_analyses = True
         analysis = _analyse(gateway, "ann")
         wait_until(lambda: "AnalyzePlan" in backend.names())
@@ -318,7 +334,7 @@ class TestAnAnalysis:
         backend.go_on.set()
         wait_until(lambda: tracked(gateway) == 0)
 
-    def test_that_runs_without_its_client_takes_a_slot_of_its_principal_alone(
+    def test_an_abandoned_analysis_takes_a_slot_of_its_principal_only(
         self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         gateway.gateway._calls.analyses._seconds = 0.2  # pyright: ignore[reportPrivateUsage]
@@ -338,7 +354,9 @@ class TestAnAnalysis:
         assert other.result()
         assert Client(gateway.port, "ann").version()
 
-    def test_gives_no_answer_after_its_token_has_ended(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+    def test_an_analysis_returns_no_answer_after_its_token_was_revoked(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
         backend.held_analyses = True
         analysis = _analyse(gateway, "ann")
         wait_until(lambda: "AnalyzePlan" in backend.names())
@@ -349,7 +367,7 @@ class TestAnAnalysis:
         assert analysis.exception().code() is grpc.StatusCode.PERMISSION_DENIED
 
 
-def test_results_stop_when_the_watch_reports_nothing_although_every_task_is_dead(
+def test_results_and_new_calls_stop_when_the_tasks_of_the_watch_have_ended(
     gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     statement = Statement(gateway, backend)

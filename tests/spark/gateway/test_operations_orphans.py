@@ -80,7 +80,7 @@ def test_a_statement_ends_when_its_client_leaves(spark_behind_gateway: Guarded) 
     require_none_left(spark_behind_gateway, ATTACKER)
 
 
-def test_a_statement_that_no_client_waits_for_ends_with_its_token(spark_behind_gateway: Guarded) -> None:
+def test_an_abandoned_statement_ends_with_its_token(spark_behind_gateway: Guarded) -> None:
     tokens = spark_behind_gateway.gateway.tokens
     for _, _, answers in fill_slots(spark_behind_gateway, ENDING, reattachable=True):
         answers.cancel()
@@ -110,7 +110,7 @@ def test_results_are_refused_at_once_when_the_session_has_ended(spark_behind_gat
     require_none_left(spark_behind_gateway, ATTACKER)
 
 
-def test_analyses_of_one_person_leave_room_for_another(spark_behind_gateway: Guarded) -> None:
+def test_abandoned_analyses_of_one_user_leave_capacity_for_another_user(spark_behind_gateway: Guarded) -> None:
     gateway = spark_behind_gateway.gateway
     union = plan(" UNION ALL ".join(f"SELECT {number} AS n" for number in range(1500)))
     path, sent = "/spark.connect.SparkConnectService/AnalyzePlan", list[Any]()
@@ -127,7 +127,9 @@ def test_analyses_of_one_person_leave_room_for_another(spark_behind_gateway: Gua
 
 
 @pytest.mark.parametrize("kind", MANY)
-def test_many_statements_that_fill_the_driver_leave_room_for_another(spark_behind_gateway: Guarded, kind: str) -> None:
+def test_statements_that_fill_the_driver_leave_capacity_for_another_user(
+    spark_behind_gateway: Guarded, kind: str
+) -> None:
     text, count = MANY[kind]
     answers = [begin(spark_behind_gateway, ATTACKER, text)[2] for _ in range(count)]
     try:
@@ -140,7 +142,7 @@ def test_many_statements_that_fill_the_driver_leave_room_for_another(spark_behin
 
 
 @pytest.mark.soak
-def test_a_statement_that_waits_for_others_of_its_user_says_so(spark_behind_gateway: Guarded) -> None:
+def test_the_error_of_a_statement_says_that_it_waited_for_others_of_its_user(spark_behind_gateway: Guarded) -> None:
     endless = r"SELECT rlike(repeat('x', 40), r'(x+x+)+y\1')"
     answers = [begin(spark_behind_gateway, ATTACKER, endless)[2] for _ in range(max(2, os.cpu_count() or 1))]
     time.sleep(3)
@@ -153,7 +155,7 @@ def test_a_statement_that_waits_for_others_of_its_user_says_so(spark_behind_gate
     require_none_left(spark_behind_gateway, ATTACKER, 60)
 
 
-def test_a_release_names_the_operation_only_where_the_driver_had_it(spark_behind_gateway: Guarded) -> None:
+def test_a_release_names_the_operation_only_if_the_driver_had_it(spark_behind_gateway: Guarded) -> None:
     client, operation, answers = begin(spark_behind_gateway, ENDING, "SELECT 1", reattachable=True)
     assert list(answers)
     assert running(spark_behind_gateway, ENDING)

@@ -23,7 +23,7 @@ def run(source: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_gateway_leaves_pyspark_alone() -> None:
+def test_the_gateway_imports_no_more_of_pyspark_than_its_messages() -> None:
     run(LIGHT)
 
 

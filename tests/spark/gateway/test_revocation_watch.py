@@ -77,7 +77,7 @@ def test_a_revoke_ends_a_statement_after_a_report_has_failed(
 
 
 @pytest.mark.parametrize("error", UNEXPECTED, ids=lambda error: type(error).__name__)
-def test_an_interrupt_that_fails_is_repeated(
+def test_a_failed_interrupt_is_retried(
     gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     statement = Statement(gateway, backend)
@@ -112,7 +112,7 @@ def test_an_operation_of_a_closed_channel_does_not_end_the_watch(gateway: Runnin
         assert second.fails().details() == WHY
 
 
-def test_a_watch_that_hangs_ends_what_runs_and_starts_again(
+def test_a_hanging_watch_ends_running_operations_and_restarts(
     gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     statement = Statement(gateway, backend)
@@ -137,7 +137,7 @@ def test_a_watch_that_hangs_ends_what_runs_and_starts_again(
     assert again.fails().code() is DENIED
 
 
-def test_nothing_is_served_while_the_watch_cannot_report(
+def test_no_call_is_served_while_the_watch_cannot_report(
     gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(revocation_watch, "_UNHEARD", 0.2)
@@ -150,9 +150,7 @@ def test_nothing_is_served_while_the_watch_cannot_report(
     assert "ExecutePlan" not in backend.names()
 
 
-def test_reports_that_are_not_answered_do_not_count_as_enforced(
-    gateway: RunningGateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unanswered_reports_do_not_count_as_enforced(gateway: RunningGateway, monkeypatch: pytest.MonkeyPatch) -> None:
     enforced = list[float]()
 
     def fail(authority: DecidingAuthority, _: OperationReport) -> Iterator[Revocation]:

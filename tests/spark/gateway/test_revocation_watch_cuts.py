@@ -69,7 +69,9 @@ def sqlstate(error: Any) -> str:
 
 
 class TestAStatement:
-    def test_ends_with_the_reason_when_a_right_goes(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+    def test_a_statement_ends_with_the_reason_when_a_right_is_revoked(
+        self, gateway: RunningGateway, backend: FakeBackend
+    ) -> None:
         statement = Statement(gateway, backend)
         gateway.report()
 
@@ -81,7 +83,7 @@ class TestAStatement:
         assert backend.interrupted == {statement.operation}
         assert backend.last("Interrupt").user_context.user_id == "ann:token-t-ann"
 
-    def test_goes_on_while_nothing_that_it_needs_has_gone(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+    def test_a_statement_goes_on_while_its_rights_remain(self, gateway: RunningGateway, backend: FakeBackend) -> None:
         statement = Statement(gateway, backend)
 
         gateway.report()
@@ -90,7 +92,7 @@ class TestAStatement:
         assert len(list(statement.answers)) == 2
         assert not backend.interrupted
 
-    def test_ends_with_its_token(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+    def test_a_statement_ends_with_its_token(self, gateway: RunningGateway, backend: FakeBackend) -> None:
         statement = Statement(gateway, backend)
 
         del gateway.tokens.callers["ann"]
@@ -98,7 +100,7 @@ class TestAStatement:
 
         assert statement.fails().details() == "the token or login that this was started with has ended"
 
-    def test_ends_with_its_session(self, gateway: RunningGateway, backend: FakeBackend) -> None:
+    def test_a_statement_ends_with_its_session(self, gateway: RunningGateway, backend: FakeBackend) -> None:
         statement = Statement(gateway, backend)
 
         gateway.sessions.close(statement.handle)
@@ -106,7 +108,7 @@ class TestAStatement:
 
         assert statement.fails().code() is DENIED
 
-    def test_that_no_client_waits_for_is_interrupted_and_refused_to_the_client_that_comes_back(
+    def test_an_abandoned_statement_is_interrupted_and_refused_to_a_reattaching_client(
         self, gateway: RunningGateway, backend: FakeBackend
     ) -> None:
         statement = Statement(gateway, backend, reattachable=True)
@@ -121,7 +123,7 @@ class TestAStatement:
         # An interrupt is repeated until the driver confirms the end, so how many there are depends on time.
         assert backend.interrupted == {statement.operation}
 
-    def test_is_ended_when_nobody_says_that_it_may_go_on(
+    def test_a_statement_ends_when_no_decision_arrives(
         self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         statement = Statement(gateway, backend)
@@ -131,7 +133,7 @@ class TestAStatement:
         assert "could not be decided" in statement.fails().details()
 
 
-def test_a_stream_is_stopped_when_a_right_goes(gateway: RunningGateway, backend: FakeBackend) -> None:
+def test_a_stream_is_stopped_when_a_right_is_revoked(gateway: RunningGateway, backend: FakeBackend) -> None:
     backend.go_on.set()
     backend.streams = ["s-1", "s-2"]
     Client(gateway.port, "ann").version()
@@ -153,7 +155,7 @@ def test_a_stream_is_stopped_when_a_right_goes(gateway: RunningGateway, backend:
 @pytest.mark.parametrize(
     "of_rows", [{"last_progress": True}, {"recent_progress": True}, {"explain": {"extended": True}}]
 )
-def test_the_progress_of_a_stream_is_decided_on_also_once_it_has_ended(
+def test_the_progress_of_an_ended_stream_still_needs_the_right_to_read(
     gateway: RunningGateway, backend: FakeBackend, of_rows: dict[str, Any]
 ) -> None:
     backend.go_on.set()
@@ -175,7 +177,7 @@ def test_the_progress_of_a_stream_is_decided_on_also_once_it_has_ended(
     ask({"exception": True})
 
 
-def test_a_statement_whose_driver_dies_fails_with_a_sqlstate_and_the_next_one_runs(
+def test_a_statement_of_a_dead_driver_fails_with_a_sqlstate_and_the_next_one_runs(
     gateway: RunningGateway, backend: FakeBackend
 ) -> None:
     statement = Statement(gateway, backend)
@@ -193,7 +195,7 @@ def test_a_statement_whose_driver_dies_fails_with_a_sqlstate_and_the_next_one_ru
     assert another.names() == ["ReleaseSession", "Config", "ExecutePlan"]
 
 
-def test_a_statement_that_a_dead_driver_ran_is_not_run_again_for_a_client_that_comes_back(
+def test_a_statement_of_a_dead_driver_is_not_run_again_for_a_reattaching_client(
     gateway: RunningGateway, backend: FakeBackend
 ) -> None:
     statement = Statement(gateway, backend, reattachable=True)
@@ -212,7 +214,7 @@ def test_a_statement_that_a_dead_driver_ran_is_not_run_again_for_a_client_that_c
     assert "ExecutePlan" not in another.names()
 
 
-def test_a_call_that_reaches_no_driver_says_so_with_a_sqlstate(gateway: RunningGateway, backend: FakeBackend) -> None:
+def test_a_call_without_a_ready_driver_fails_with_a_sqlstate(gateway: RunningGateway, backend: FakeBackend) -> None:
     backend.driver.ready = False
 
     error: Any = Client(gateway.port, "ann").fails("ExecutePlan")
@@ -231,7 +233,7 @@ class TestBounds:
         ("bound", "user", "said"),
         [("PER_PRINCIPAL", "ann", "operations of yours"), ("PER_DRIVER", "bob", "none of yours needs to end")],
     )
-    def test_one_user_and_all_users_of_a_driver_run_no_more_than_so_much_at_once(
+    def test_the_running_statements_of_one_user_and_of_a_driver_are_bounded(
         self,
         gateway: RunningGateway,
         backend: FakeBackend,
@@ -252,7 +254,7 @@ class TestBounds:
         assert list(second.answers)
         assert Client(gateway.port, user).call("ExecutePlan")
 
-    def test_the_statements_of_one_user_that_are_too_large_together_are_refused(
+    def test_statements_of_one_user_that_are_too_large_together_are_refused(
         self, gateway: RunningGateway, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(operations, "BYTES_PER_PRINCIPAL", 1)
@@ -266,9 +268,7 @@ class TestBounds:
         assert list(only.answers)
         assert Client(gateway.port, "ann").call("ExecutePlan")
 
-    def test_a_slow_client_is_waited_for_and_not_buffered_for(
-        self, gateway: RunningGateway, backend: FakeBackend
-    ) -> None:
+    def test_the_results_of_a_slow_client_are_not_buffered(self, gateway: RunningGateway, backend: FakeBackend) -> None:
         backend.rows = 400
         statement = Statement(gateway, backend)
         backend.go_on.set()
@@ -283,7 +283,7 @@ class TestBounds:
         assert backend.sent < 200
 
 
-def test_what_is_under_way_ends_by_itself_while_no_new_call_is_taken(
+def test_a_draining_gateway_finishes_running_statements_and_refuses_new_calls(
     gateway: RunningGateway, backend: FakeBackend
 ) -> None:
     statement = Statement(gateway, backend)

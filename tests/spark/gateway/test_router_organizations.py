@@ -131,7 +131,7 @@ def without_ids(answer: Answer) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("method", CALLS)
-def test_a_session_and_an_operation_of_another_organization_are_as_missing(two: Two, method: str) -> None:
+def test_a_session_of_another_organization_is_answered_like_a_missing_one(two: Two, method: str) -> None:
     theirs = two.a.call(method, two.session, **asked(CALLS[method], two.operation))
     heard = [name for name, _ in two.a.backend.calls]
     two.a.backend.calls.clear()
@@ -143,7 +143,7 @@ def test_a_session_and_an_operation_of_another_organization_are_as_missing(two: 
 
 
 @pytest.mark.parametrize("method", CALLS)
-def test_what_another_organization_has_goes_on(two: Two, method: str) -> None:
+def test_the_operation_of_another_organization_goes_on(two: Two, method: str) -> None:
     before = len(two.b.spark.sessions)
     two.a.call(method, two.session, **asked(CALLS[method], two.operation))
 
@@ -154,7 +154,7 @@ def test_what_another_organization_has_goes_on(two: Two, method: str) -> None:
     assert "Config" not in two.b.backend.names()
 
 
-def test_the_same_session_id_is_another_session_in_each_organization(two: Two) -> None:
+def test_the_same_session_id_names_another_session_in_each_organization(two: Two) -> None:
     assert two.a.call("AnalyzePlan", two.session, spark_version={}).code is grpc.StatusCode.OK
 
     assert [len(each.spark.sessions) for each in (two.a, two.b)] == [1, 1]
@@ -163,7 +163,7 @@ def test_the_same_session_id_is_another_session_in_each_organization(two: Two) -
 
 
 @pytest.mark.parametrize("method", CALLS)
-def test_a_login_that_names_no_organization_reaches_none(two: Two, method: str) -> None:
+def test_a_login_of_two_organizations_that_names_none_is_refused(two: Two, method: str) -> None:
     message = RPCS[SERVICE + method].request(session_id=two.session, **asked(CALLS[method], two.operation))
 
     answer = two.a.client.send(method, [message.SerializeToString()], bearer("login"))

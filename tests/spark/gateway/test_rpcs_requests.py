@@ -128,12 +128,12 @@ def floods(gateway: RunningGateway) -> Iterator[list[Flood]]:
     gateway.tokens.decide.clear()
 
 
-def test_a_caller_that_is_not_known_yet_sends_no_more_than_a_window(floods: list[Flood]) -> None:
+def test_an_unauthenticated_caller_sends_no_more_than_a_window(floods: list[Flood]) -> None:
     # The client's own gRPC takes a few messages more than it may send.
     assert max(each.settle() for each in floods) <= 256 * KIB
 
 
-def test_another_caller_is_answered_while_floods_wait(gateway: RunningGateway, floods: list[Flood]) -> None:
+def test_a_caller_is_answered_while_floods_of_other_callers_wait(gateway: RunningGateway, floods: list[Flood]) -> None:
     for each in floods:
         each.settle()
 
@@ -177,7 +177,7 @@ def test_requests_of_100_mib_without_a_token_take_no_memory(gateway: RunningGate
     assert highest - before < 64 * KIB * KIB
 
 
-def test_a_statement_whose_client_leaves_before_the_request_has_ended_is_not_left_running(
+def test_a_statement_does_not_run_on_when_its_client_leaves_during_the_request(
     gateway: RunningGateway, backend: FakeBackend
 ) -> None:
     client, left = Client(gateway.port, "ann"), threading.Event()
@@ -214,7 +214,7 @@ def settings_of(port: int) -> dict[int, int]:
     return {int.from_bytes(part[:2], "big"): int.from_bytes(part[2:], "big") for part in parts}
 
 
-def test_a_connection_has_a_bounded_part_of_the_calls_and_64_kib_for_each(gateway: RunningGateway) -> None:
+def test_a_connection_has_a_bounded_share_of_the_calls_and_64_kib_for_each(gateway: RunningGateway) -> None:
     settings = settings_of(gateway.port)
 
     assert settings[WINDOW_SETTING] == 64 * KIB

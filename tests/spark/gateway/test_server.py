@@ -78,7 +78,7 @@ class TestAuthentication:
             )
         assert backend.names() == []
 
-    def test_a_member_of_a_suspended_organization_is_refused_with_that(
+    def test_a_member_of_a_suspended_organization_is_refused_with_this_reason(
         self, gateway: RunningGateway, backend: FakeBackend
     ) -> None:
         client = Client(gateway.port, "suspended")
@@ -89,7 +89,7 @@ class TestAuthentication:
         assert backend.names() == []
 
     @pytest.mark.parametrize("token", [None, "", "nobody", "ann bob"])
-    def test_nobody_gets_in_without_a_valid_token(
+    def test_a_caller_without_a_valid_token_is_refused(
         self, gateway: RunningGateway, backend: FakeBackend, token: str | None
     ) -> None:
         client = Client(gateway.port, token)
@@ -106,13 +106,13 @@ class TestAuthentication:
         assert code(ann.fails("ReleaseExecute", operation_id=str(uuid.uuid4()))) is UNKNOWN_TOKEN
         assert code(ann.fails("ExecutePlan")) is UNKNOWN_TOKEN
 
-    def test_two_tokens_at_once_are_refused(self, gateway: RunningGateway) -> None:
+    def test_a_call_with_two_tokens_is_refused(self, gateway: RunningGateway) -> None:
         client = Client(gateway.port, "ann")
         client.metadata = (("authorization", "Bearer ann"), ("authorization", "Bearer bob"))
 
         assert code(client.fails("Config")) is UNKNOWN_TOKEN
 
-    def test_the_driver_sees_its_own_token_and_nothing_else_of_the_client(
+    def test_the_driver_receives_its_own_token_and_no_metadata_of_the_client(
         self, ann: Client, backend: FakeBackend
     ) -> None:
         ann.version()
@@ -130,7 +130,9 @@ class TestIdentity:
             assert request.user_context.user_id == "bob:token-t-bob"
         assert backend.last("ExecutePlan").user_context.user_name == "bob"
 
-    def test_a_foreign_session_id_is_another_session(self, ann: Client, bob: Client, backend: FakeBackend) -> None:
+    def test_a_session_id_of_another_user_names_another_session(
+        self, ann: Client, bob: Client, backend: FakeBackend
+    ) -> None:
         ann.version()
         anns = handle_of(backend)
 
@@ -140,7 +142,7 @@ class TestIdentity:
         assert backend.last("AnalyzePlan").user_context.user_id == "bob:token-t-bob"
 
     @pytest.mark.parametrize("name", ["ReattachExecute", "ReleaseExecute", "FetchErrorDetails", "Interrupt"])
-    def test_operations_and_errors_are_looked_for_under_the_callers_own_name(
+    def test_operations_and_errors_are_looked_up_under_the_name_of_the_caller(
         self, bob: Client, backend: FakeBackend, name: str
     ) -> None:
         operation = str(uuid.uuid4())
@@ -153,11 +155,13 @@ class TestIdentity:
         assert backend.last(name).user_context.user_id == "bob:token-t-bob"
 
     @pytest.mark.parametrize("session_id", ["x", "ABCDEF00-0000-0000-0000-000000000001", "{" + "0" * 32 + "}"])
-    def test_a_session_id_is_a_plain_uuid(self, ann: Client, backend: FakeBackend, session_id: str) -> None:
+    def test_a_session_id_that_is_no_plain_uuid_is_refused(
+        self, ann: Client, backend: FakeBackend, session_id: str
+    ) -> None:
         assert code(ann.fails("ExecutePlan", session_id)) is grpc.StatusCode.INVALID_ARGUMENT
         assert not backend.calls
 
-    def test_a_context_with_extensions_is_refused(self, ann: Client) -> None:
+    def test_a_user_context_with_extensions_is_refused(self, ann: Client) -> None:
         error = ann.fails("ExecutePlan", user_context={"extensions": [{"type_url": "type.googleapis.com/x.Y"}]})
 
         assert code(error) is DENIED
@@ -173,7 +177,7 @@ class TestIdentity:
 
         assert len({user_id(caller) for caller in callers}) == len(callers)
 
-    def test_cores_are_shared_among_principals_and_their_runs(self) -> None:
+    def test_each_principal_has_one_pool_of_cores_and_one_for_its_runs(self) -> None:
         ann = [Caller(PrincipalId("ann"), TokenId("one")), Caller(PrincipalId("ann"), TokenId("two"))]
         runs = [Caller(PrincipalId("ann"), run=RunId("r")), Caller(PrincipalId("ann"), run=RunId("s"))]
 
@@ -181,7 +185,7 @@ class TestIdentity:
 
 
 class TestSessions:
-    def test_a_session_is_signed_before_anything_else_of_it_arrives(
+    def test_a_session_is_signed_before_its_first_call_arrives(
         self, ann: Client, backend: FakeBackend, gateway: RunningGateway
     ) -> None:
         ann.version()
@@ -190,7 +194,9 @@ class TestSessions:
         assert backend.names() == ["ReleaseSession", "Config", "AnalyzePlan", "AnalyzePlan"]
         assert gateway.sessions.caller(handle_of(backend)) == gateway.tokens.callers["ann"]
 
-    def test_calls_at_the_same_time_wait_for_the_signature(self, ann: Client, backend: FakeBackend) -> None:
+    def test_concurrent_first_calls_wait_for_the_signature_of_the_session(
+        self, ann: Client, backend: FakeBackend
+    ) -> None:
         together = threading.Barrier(8)
 
         def version(_: int) -> None:
@@ -212,7 +218,7 @@ class TestSessions:
         ann.version()
         assert handle_of(backend) != first
 
-    def test_a_closed_handle_begins_the_session_anew(
+    def test_a_session_with_a_closed_handle_is_created_anew(
         self, ann: Client, backend: FakeBackend, gateway: RunningGateway
     ) -> None:
         ann.version()
@@ -249,7 +255,7 @@ class TestSessions:
 
 
 class TestDriver:
-    def test_a_driver_that_is_not_ready_is_unavailable(self, ann: Client, backend: FakeBackend) -> None:
+    def test_a_driver_that_is_not_ready_is_reported_as_unavailable(self, ann: Client, backend: FakeBackend) -> None:
         backend.driver.ready = False
 
         error: Any = ann.fails("ExecutePlan")
@@ -257,14 +263,14 @@ class TestDriver:
         assert error.code() is grpc.StatusCode.UNAVAILABLE
         assert error.details() == "Spark is starting; try again in a few seconds"
 
-    def test_a_driver_that_is_gone_is_unavailable_and_its_address_stays_secret(self) -> None:
+    def test_a_driver_that_is_gone_is_reported_as_unavailable_without_its_address(self) -> None:
         with running_gateway(FakeDriver(address="127.0.0.1:1"), "ann") as gateway:
             error: Any = Client(gateway.port, "ann").fails("ExecutePlan")
 
         assert error.code() is grpc.StatusCode.UNAVAILABLE
         assert error.details() == "Spark is starting; try again in a few seconds"
 
-    def test_a_new_start_of_the_driver_begins_every_session_anew(
+    def test_a_restart_of_the_driver_begins_every_session_anew(
         self, ann: Client, backend: FakeBackend, gateway: RunningGateway
     ) -> None:
         ann.version()
@@ -276,7 +282,7 @@ class TestDriver:
         assert handle_of(backend) != first
         assert gateway.sessions.caller(first) is None
 
-    def test_sparks_errors_arrive_as_they_are(self, ann: Client, backend: FakeBackend) -> None:
+    def test_errors_of_spark_arrive_unchanged(self, ann: Client, backend: FakeBackend) -> None:
         backend.fail = "ExecutePlan"
 
         error: Any = ann.fails("ExecutePlan")
@@ -287,7 +293,7 @@ class TestDriver:
         assert Status.FromString(trailers["grpc-status-details-bin"]).details
         assert "internal" not in trailers
 
-    def test_a_driver_that_does_not_know_the_gateway_is_not_the_clients_fault(
+    def test_a_driver_that_refuses_the_gateway_is_reported_as_unavailable(
         self, ann: Client, backend: FakeBackend
     ) -> None:
         backend.fail = "AnalyzePlan"
@@ -300,7 +306,7 @@ class TestDriver:
 
 
 class TestCalls:
-    def test_answers_stream_through(self, ann: Client) -> None:
+    def test_answers_are_streamed_to_the_client(self, ann: Client) -> None:
         assert [answer.response_id for answer in ann.call("ExecutePlan")] == ["0", "1", "2"]
 
     def test_an_unknown_call_is_refused(self, ann: Client, backend: FakeBackend) -> None:

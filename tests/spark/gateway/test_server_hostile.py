@@ -57,7 +57,7 @@ METADATA: dict[str, Metadata] = {
 
 
 @pytest.mark.parametrize("what", METADATA)
-def test_no_metadata_makes_somebody_of_nobody(client: RawClient, backend: FakeBackend, what: str) -> None:
+def test_forged_metadata_does_not_authenticate_a_caller(client: RawClient, backend: FakeBackend, what: str) -> None:
     for rpc in RPCS.values():
         assert client.send(rpc.name, [execute()], METADATA[what]).code is UNKNOWN
     assert not backend.calls
@@ -78,7 +78,7 @@ PATHS = (
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_no_other_path_is_served(client: RawClient, backend: FakeBackend, path: str) -> None:
+def test_an_unknown_path_is_not_served(client: RawClient, backend: FakeBackend, path: str) -> None:
     assert client.send(path, [execute()]).code is DENIED
     assert client.send(path, [execute()], ()).code is UNKNOWN
     assert not backend.calls
@@ -115,12 +115,12 @@ BODIES: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("what", BODIES)
-def test_no_other_body_reaches_the_driver(client: RawClient, backend: FakeBackend, what: str) -> None:
+def test_a_malformed_body_is_not_sent_to_the_driver(client: RawClient, backend: FakeBackend, what: str) -> None:
     assert client.send("ExecutePlan", [BODIES[what]]).code in (DENIED, INVALID)
     assert not heard(backend)
 
 
-def test_a_message_that_stands_twice_is_read_once_and_spark_gets_that(client: RawClient, backend: FakeBackend) -> None:
+def test_a_duplicated_message_is_sent_to_spark_as_the_gateway_read_it(client: RawClient, backend: FakeBackend) -> None:
     """Protobuf merges repeated fields; another reader might take the first. So Spark gets what was read here."""
     other = base.ExecutePlanRequest(session_id=str(uuid.uuid4()), plan={"root": {"sql": {"query": "SELECT 1"}}})
 
@@ -131,7 +131,7 @@ def test_a_message_that_stands_twice_is_read_once_and_spark_gets_that(client: Ra
     assert sent.plan == base.Plan(**ONE_ROW)
 
 
-def test_what_is_too_large_is_not_read(client: RawClient, backend: FakeBackend) -> None:
+def test_a_message_that_is_too_large_is_not_read(client: RawClient, backend: FakeBackend) -> None:
     zeros = [bytes(129 * 1024 * 1024)]
 
     assert client.send("ExecutePlan", zeros).code is TOO_LARGE
@@ -139,7 +139,7 @@ def test_what_is_too_large_is_not_read(client: RawClient, backend: FakeBackend) 
     assert not backend.calls
 
 
-def test_a_request_for_somebody_elses_session_is_one_for_a_session_of_ones_own(
+def test_a_request_for_a_session_of_another_user_runs_under_the_name_of_the_caller(
     client: RawClient, backend: FakeBackend
 ) -> None:
     forged = {"user_id": "bob:token-t-bob", "user_name": "bob"}
@@ -164,7 +164,7 @@ TCP: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("what", TCP)
-def test_what_is_not_grpc_does_no_harm(
+def test_bytes_that_are_not_grpc_do_not_disturb_the_gateway(
     gateway: RunningGateway, client: RawClient, backend: FakeBackend, what: str
 ) -> None:
     with socket.create_connection(("127.0.0.1", gateway.port), timeout=5) as connection:

@@ -58,7 +58,7 @@ def rows(answer: Answer) -> int:
     return sum(base.ExecutePlanResponse.FromString(message).arrow_batch.row_count for message in answer.messages)
 
 
-def test_the_session_of_another_is_one_of_ones_own(ann: Person, bob: Person) -> None:
+def test_a_session_id_of_another_user_does_not_open_their_session(ann: Person, bob: Person) -> None:
     assert ann.sql("CREATE TEMP VIEW anns AS SELECT 1 AS x").code is OK
 
     seen = bob.sql("SELECT * FROM anns", session=ann.session, user_context=ANNS_USER)
@@ -73,7 +73,7 @@ def test_the_session_of_another_is_one_of_ones_own(ann: Person, bob: Person) -> 
     assert rows(ann.sql("SELECT * FROM anns")) == 1
 
 
-def test_the_operation_of_another_can_be_neither_read_nor_ended(ann: Person, bob: Person) -> None:
+def test_an_operation_of_another_user_can_be_neither_read_nor_ended(ann: Person, bob: Person) -> None:
     operation = str(uuid.uuid4())
     options = [{"reattach_options": {"reattachable": True}}]
     done: list[Answer] = []
@@ -102,7 +102,7 @@ def test_the_operation_of_another_can_be_neither_read_nor_ended(ann: Person, bob
     assert done[0].code is not OK
 
 
-def test_the_error_of_another_tells_nothing(ann: Person, bob: Person) -> None:
+def test_an_error_of_another_user_cannot_be_read(ann: Person, bob: Person) -> None:
     failed = ann.sql("SELECT raise_error('anns secret')")
     assert b"anns secret" in failed.rich
     ids = [text for text in failed.rich.decode(errors="replace").split() if text.count("-") == 4]
@@ -112,7 +112,7 @@ def test_the_error_of_another_tells_nothing(ann: Person, bob: Person) -> None:
         assert b"anns secret" not in b"".join(told.messages)
 
 
-def test_the_driver_serves_nobody_who_comes_directly(spark_behind_gateway: Guarded) -> None:
+def test_the_driver_refuses_a_client_that_connects_directly(spark_behind_gateway: Guarded) -> None:
     driver = spark_behind_gateway.world.driver
     nobody = RawClient(driver.address)
     request = base.ExecutePlanRequest(session_id=str(uuid.uuid4()), user_context=ANNS_USER)
@@ -127,7 +127,7 @@ def test_the_driver_serves_nobody_who_comes_directly(spark_behind_gateway: Guard
 
 
 @pytest.mark.parametrize("value", ["", "hgs_x", "hgs_admin", "hgs_admin.0000"])
-def test_a_signature_that_is_made_up_counts_for_nothing(spark_behind_gateway: Guarded, value: str) -> None:
+def test_a_forged_signature_is_refused_by_the_driver(spark_behind_gateway: Guarded, value: str) -> None:
     driver = spark_behind_gateway.world.driver
     direct = Person(driver.address, driver.token)
     pairs = [{"key": "headgate.principal.token", "value": value}]

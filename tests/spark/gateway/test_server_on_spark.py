@@ -49,13 +49,13 @@ class TestEveryDay:
         assert spark.sql("SELECT carrier FROM {t}", t=spark.table(FLIGHTS)).collect() == [("AA",)]
 
     @pytest.mark.filterwarnings("ignore:The copy keyword")  # PySpark uses it
-    def test_local_rows_go_there_and_back(self, spark: SparkSession) -> None:
+    def test_local_rows_are_sent_and_returned_unchanged(self, spark: SparkSession) -> None:
         assert spark.createDataFrame([(1, "a"), (2, "b")], ["i", "s"]).toPandas().to_dict("list") == {
             "i": [1, 2],
             "s": ["a", "b"],
         }
 
-    def test_many_local_rows_go_as_artifacts(self, spark: SparkSession) -> None:
+    def test_many_local_rows_arrive_as_artifacts(self, spark: SparkSession) -> None:
         rows = pd.DataFrame({"i": range(300_000)})
 
         assert spark.createDataFrame(rows, "i LONG").count() == len(rows)
@@ -67,27 +67,27 @@ class TestEveryDay:
 
         assert len(chain.columns) == 101
 
-    def test_a_clone_is_a_session_of_its_own(self, spark: SparkSession) -> None:
+    def test_a_cloned_session_answers_queries(self, spark: SparkSession) -> None:
         assert spark.cloneSession().range(3).count() == 3
 
-    def test_harmless_configuration_is_the_users(self, spark: SparkSession) -> None:
+    def test_a_user_sets_and_reads_harmless_configuration(self, spark: SparkSession) -> None:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
         assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
-    def test_sparks_own_errors_arrive_whole(self, spark: SparkSession) -> None:
+    def test_errors_of_spark_arrive_with_their_sqlstate(self, spark: SparkSession) -> None:
         with pytest.raises(AnalysisException, match="`nope` cannot be resolved") as raised:
             spark.sql("SELECT nope FROM range(1)").collect()
 
         assert raised.value.getSqlState() == "42703"
 
-    def test_a_table_is_read_by_its_name_in_every_spelling(self, spark: SparkSession) -> None:
+    def test_a_table_is_read_by_name_through_load_and_in_subqueries(self, spark: SparkSession) -> None:
         assert spark.read.format("iceberg").load(FLIGHTS).count() == 1
         assert spark.table(FLIGHTS).filter(spark.table(OWN).exists()).count() == 1
 
 
 class TestCatalog:
-    def test_what_there_is_can_be_looked_up(self, spark: SparkSession) -> None:
+    def test_visible_tables_columns_and_functions_are_listed_by_the_catalog(self, spark: SparkSession) -> None:
         assert [table.name for table in spark.catalog.listTables("lake.raw")] == ["flights"]
         assert [column.name for column in spark.catalog.listColumns(FLIGHTS)] == ["carrier", "year"]
         assert spark.catalog.getTable(FLIGHTS).catalog == "lake"
@@ -97,13 +97,13 @@ class TestCatalog:
         assert len(spark.catalog.listFunctions("lake.raw")) > 100
         assert spark.catalog.functionExists("upper")
 
-    def test_what_is_hidden_cannot(self, spark: SparkSession) -> None:
+    def test_hidden_tables_and_databases_cannot_be_looked_up(self, spark: SparkSession) -> None:
         for call in (spark.catalog.tableExists, spark.catalog.getTable, spark.catalog.listColumns):
             assert refusal(lambda call=call: call(SALARIES))
         for call in (spark.catalog.databaseExists, spark.catalog.getDatabase, spark.catalog.setCurrentDatabase):
             assert refusal(lambda call=call: call("lake.secret"))
 
-    def test_the_current_database_is_the_sessions(self, spark_behind_gateway: Guarded) -> None:
+    def test_the_current_database_belongs_to_its_session(self, spark_behind_gateway: Guarded) -> None:
         other = spark_behind_gateway.connect(ANN)
         other.catalog.setCurrentCatalog("lake")
         other.catalog.setCurrentDatabase("raw")
@@ -112,7 +112,7 @@ class TestCatalog:
         assert other.table("flights").count() == 1
         other.stop()
 
-    def test_what_is_cached_is_the_sessions_and_asked_for_again(
+    def test_cached_rows_belong_to_their_session_and_are_authorized_again(
         self, spark: SparkSession, spark_behind_gateway: Guarded
     ) -> None:
         other = spark_behind_gateway.connect(ANN)
@@ -133,7 +133,9 @@ class TestCatalog:
 
 
 class TestCheckpoints:
-    def test_its_rows_are_read_by_whoever_made_it(self, spark: SparkSession, spark_behind_gateway: Guarded) -> None:
+    def test_the_rows_of_a_checkpoint_are_read_by_its_creator_until_a_revoke(
+        self, spark: SparkSession, spark_behind_gateway: Guarded
+    ) -> None:
         make_active(spark)
 
         for frame in (spark.table(OWN).localCheckpoint(), spark.table(OWN).checkpoint()):
@@ -142,7 +144,9 @@ class TestCheckpoints:
             with spark_behind_gateway.revoked():
                 assert refusal(frame.collect)
 
-    def test_nobody_else_can_name_it(self, spark: SparkSession, spark_behind_gateway: Guarded) -> None:
+    def test_another_user_or_session_cannot_name_a_checkpoint(
+        self, spark: SparkSession, spark_behind_gateway: Guarded
+    ) -> None:
         make_active(spark)
         frame: Any = spark.table(OWN).localCheckpoint()
         plan = frame._plan.to_proto(spark.client)
@@ -154,7 +158,7 @@ class TestCheckpoints:
 
 
 class TestStreams:
-    def test_a_stream_of_a_table_is_kept_in_memory(self, spark: SparkSession) -> None:
+    def test_a_stream_of_a_table_fills_a_table_in_memory(self, spark: SparkSession) -> None:
         query = spark.readStream.table(FLIGHTS).writeStream.format("memory").queryName("seen").start()
         query.processAllAvailable()
 
@@ -175,7 +179,7 @@ class TestStreams:
         assert query.awaitTermination(60)
         assert query.exception() is None
 
-    def test_nobody_else_looks_after_it(self, spark: SparkSession, spark_behind_gateway: Guarded) -> None:
+    def test_another_user_cannot_see_or_stop_a_stream(self, spark: SparkSession, spark_behind_gateway: Guarded) -> None:
         query = spark.readStream.format("rate").load().writeStream.format("noop").start()
         bob = spark_behind_gateway.connect(BOB)
         command = Plan()
@@ -215,7 +219,7 @@ REFUSALS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 class TestRefusals:
     @pytest.mark.parametrize("what", REFUSALS)
-    def test_each_reads_as_one_sentence(self, spark: SparkSession, what: str) -> None:
+    def test_each_refusal_reads_as_one_sentence(self, spark: SparkSession, what: str) -> None:
         attempt, sentence = REFUSALS[what]
 
         said = refusal(lambda: attempt(spark))
@@ -223,14 +227,14 @@ class TestRefusals:
         assert sentence in said
         assert "\n" not in said
 
-    def test_a_plan_that_nothing_uses_needs_what_it_names(self, spark: SparkSession) -> None:
+    def test_an_unused_reference_needs_the_right_to_read_its_table(self, spark: SparkSession) -> None:
         plan = Plan()
         plan.root.with_relations.root.range.end = plan.root.with_relations.root.range.step = 1
         plan.root.with_relations.references.add().read.named_table.unparsed_identifier = SALARIES
 
         assert "may not do that" in refusal(lambda: send(spark, plan))
 
-    def test_a_graph_of_pipelines_needs_what_tables_there_need(self, spark: SparkSession) -> None:
+    def test_a_dataflow_graph_needs_the_rights_on_its_database(self, spark: SparkSession) -> None:
         plan = Plan()
         graph = plan.command.pipeline_command.create_dataflow_graph
         graph.default_catalog, graph.default_database = "lake", "trusted"
@@ -241,7 +245,7 @@ class TestRefusals:
         assert "may not do that" in refusal(lambda: send(spark, plan))
 
 
-def test_nobody_joins_a_foreign_session(spark: SparkSession, spark_behind_gateway: Guarded) -> None:
+def test_a_user_cannot_join_the_session_of_another_user(spark: SparkSession, spark_behind_gateway: Guarded) -> None:
     gateway = spark_behind_gateway.gateway
     spark.range(5).createOrReplaceTempView("anns")
     address = f"sc://localhost:{gateway.port}/;token={GONE};user_id={ANN};session_id={spark.session_id}"

@@ -114,7 +114,7 @@ def sent_rows(backend: FakeBackend, name: str) -> list[bytes]:
 
 class TestRowsInAPlan:
     @pytest.mark.parametrize("way", WAYS)
-    def test_honest_rows_are_written_again(self, ann: Client, backend: FakeBackend, way: str) -> None:
+    def test_valid_rows_of_a_plan_are_rewritten(self, ann: Client, backend: FakeBackend, way: str) -> None:
         name, fields = WAYS[way]
 
         ann.call(name, **fields(HONEST))
@@ -128,7 +128,7 @@ class TestRowsInAPlan:
 
     @pytest.mark.parametrize("way", WAYS)
     @pytest.mark.parametrize("data", [FORGED, BEFORE, b"rows", HONEST + b"x"], ids=range(4))
-    def test_forged_rows_do_not_reach_the_driver(
+    def test_forged_rows_of_a_plan_are_not_sent_to_the_driver(
         self, ann: Client, backend: FakeBackend, way: str, data: bytes
     ) -> None:
         name, fields = WAYS[way]
@@ -198,7 +198,7 @@ def driver_name(data: bytes, kind: str = "rows") -> str:
 
 
 class TestArtifacts:
-    def test_rows_are_written_again_under_their_name(self, ann: Client, backend: FakeBackend) -> None:
+    def test_rows_of_an_artifact_are_rewritten_under_their_name(self, ann: Client, backend: FakeBackend) -> None:
         upload(ann, whole(HONEST), whole(SCHEMA), *in_chunks(LARGE), whole(rows()))
 
         found = arrived(backend)
@@ -223,7 +223,9 @@ class TestArtifacts:
         assert arrived(backend) == {driver_name(schema, "schema"): schema}
 
     @pytest.mark.parametrize("data", [FORGED, BEFORE, rows() + b"x"], ids=range(3))
-    def test_forged_rows_do_not_reach_the_driver(self, ann: Client, backend: FakeBackend, data: bytes) -> None:
+    def test_forged_rows_of_an_artifact_are_not_sent_to_the_driver(
+        self, ann: Client, backend: FakeBackend, data: bytes
+    ) -> None:
         for parts in ([whole(data)], in_chunks(data, 64), [whole(HONEST), whole(data)]):
             with pytest.raises(grpc.RpcError) as refused:
                 upload(ann, *parts)
@@ -231,7 +233,9 @@ class TestArtifacts:
             assert code(refused.value) is INVALID
         assert not arrived(backend)
 
-    def test_an_artifact_of_another_hash_is_refused(self, ann: Client, backend: FakeBackend) -> None:
+    def test_an_artifact_that_does_not_have_the_hash_in_its_name_is_refused(
+        self, ann: Client, backend: FakeBackend
+    ) -> None:
         for parts in ([whole(HONEST, artifact_name(rows()))], in_chunks(LARGE, name=artifact_name(rows()))):
             with pytest.raises(grpc.RpcError, match="SHA-256 hash in its name") as refused:
                 upload(ann, *parts)
@@ -248,14 +252,14 @@ class TestArtifacts:
             (b"i LONG" + b" " * (4 << 20), "larger than 4 MiB"),
         ],
     )
-    def test_what_is_neither_rows_nor_a_schema_is_refused(self, ann: Client, data: bytes, why: str) -> None:
+    def test_an_artifact_that_is_neither_rows_nor_a_schema_is_refused(self, ann: Client, data: bytes, why: str) -> None:
         for parts in (in_chunks(data, 1 << 20), [whole(data)]):
             with pytest.raises(grpc.RpcError, match=why) as refused:
                 upload(ann, *parts)
 
             assert code(refused.value) is DENIED
 
-    def test_a_checksum_is_held(self, ann: Client) -> None:
+    def test_a_chunk_with_a_wrong_checksum_is_refused(self, ann: Client) -> None:
         for parts in ([whole(HONEST)], in_chunks(LARGE)):
             first = parts[0]
             part = first["batch"]["artifacts"][0]["data"] if "batch" in first else first["begin_chunk"]["initial_chunk"]
@@ -282,7 +286,7 @@ class TestArtifacts:
         ],
         ids=range(13),
     )
-    def test_chunks_that_do_not_fit_are_refused(
+    def test_inconsistent_chunks_of_an_artifact_are_refused(
         self, ann: Client, backend: FakeBackend, parts: list[dict[str, Any]]
     ) -> None:
         with pytest.raises(grpc.RpcError) as refused:
@@ -299,7 +303,7 @@ def code(error: Any) -> grpc.StatusCode:
 class TestNames:
     """Spark reads Arrow's old format too, and takes the first letters of a text for a length that it then allocates."""
 
-    def test_a_schema_cannot_be_named_as_rows(self, ann: Client, backend: FakeBackend) -> None:
+    def test_a_schema_cannot_be_used_as_rows(self, ann: Client, backend: FakeBackend) -> None:
         upload(ann, whole(HONEST), whole(SCHEMA))
         schema, rows_hash = (artifact_name(each).removeprefix(CACHE_PREFIX) for each in (SCHEMA, HONEST))
         known = {name.removeprefix(CACHE_PREFIX) for name in arrived(backend)}
@@ -312,7 +316,7 @@ class TestNames:
             assert (sent.dataHashes[0] in known) == (hashes == [rows_hash])
             assert sent.schemaHash == as_named_in_the_driver
 
-    def test_the_client_hears_its_own_names(self) -> None:
+    def test_the_answer_names_artifacts_as_the_client_named_them(self) -> None:
         clients = {driver_name(HONEST): artifact_name(HONEST)}
         summary = base.AddArtifactsResponse(artifacts=[{"name": driver_name(HONEST), "is_crc_successful": True}])
 
@@ -322,7 +326,7 @@ class TestNames:
         assert restored.artifacts[0].is_crc_successful
 
     @pytest.mark.parametrize("kind", ["rows", "schema", "none"])
-    def test_an_artifact_is_there_as_either_kind(self, kind: str) -> None:
+    def test_an_artifact_exists_if_the_driver_has_it_as_rows_or_as_a_schema(self, kind: str) -> None:
         request = base.ArtifactStatusesRequest(names=[artifact_name(HONEST)])
         clients = name_asked_artifacts(request)
         answer = base.ArtifactStatusesResponse()
@@ -337,7 +341,7 @@ class TestNames:
 
 
 class TestQuestionsForArtifacts:
-    def test_of_one_user_are_answered_two_at_a_time_and_keep_no_other_user_waiting(
+    def test_artifact_status_calls_of_one_user_do_not_delay_another_user(
         self, gateway: RunningGateway, backend: FakeBackend
     ) -> None:
         backend.held_statuses = True
@@ -377,7 +381,7 @@ class TestBudget:
         with budget.share("ann") as again:
             again.take(60)
 
-    def test_a_limit_that_other_callers_fill_is_not_called_the_callers_own(self) -> None:
+    def test_an_upload_error_says_if_the_caller_or_all_callers_fill_the_limit(self) -> None:
         budget = UploadBudget(total=100, per_principal=60)
         with budget.share("ann") as anns, budget.share("bob") as bobs:
             anns.take(60)
@@ -386,7 +390,7 @@ class TestBudget:
             with pytest.raises(ExhaustedError, match=r"^the rows that all callers"):
                 bobs.take(41)
 
-    def test_chunks_are_counted_as_they_come(self) -> None:
+    def test_each_chunk_is_counted_when_it_arrives(self) -> None:
         async def attempt() -> None:
             with UploadBudget(total=100, per_principal=100).share("ann") as share:
                 first, second, *_ = (
@@ -401,7 +405,7 @@ class TestBudget:
 
         asyncio.run(attempt())
 
-    def test_rewritten_rows_are_held_until_they_are_sent(self) -> None:
+    def test_rewritten_rows_count_until_they_are_sent(self) -> None:
         async def attempt() -> list[int]:
             budget = UploadBudget(total=1 << 30, per_principal=1 << 30)
             with budget.share("ann") as share:
@@ -417,7 +421,7 @@ class TestBudget:
         assert set(while_sent) == {3 * len(LARGE)}
         assert after == 0
 
-    def test_rows_of_a_plan_are_held_too(self) -> None:
+    def test_rewritten_rows_of_a_plan_count_against_the_budget(self) -> None:
         async def attempt() -> int:
             budget = UploadBudget(total=1 << 30, per_principal=1 << 30)
             with budget.share("ann") as share:
@@ -448,7 +452,9 @@ class Doubling(ParserPool):
 class TestRowsThatAreCompressed:
     """64 MiB of zeros are 2,384 bytes."""
 
-    def test_are_refused_once_a_group_of_artifacts_is_too_large(self, ann: Client, backend: FakeBackend) -> None:
+    def test_compressed_artifacts_that_expand_too_much_together_are_refused(
+        self, ann: Client, backend: FakeBackend
+    ) -> None:
         sent = [zeros(each) for each in range(256)]
         assert sum(map(len, sent)) < 2 << 20
 
@@ -458,7 +464,7 @@ class TestRowsThatAreCompressed:
         assert code(refused.value) is INVALID
         assert not arrived(backend)
 
-    def test_are_refused_once_those_of_a_plan_are_too_large(self) -> None:
+    def test_compressed_rows_of_a_plan_that_expand_too_much_together_are_refused(self) -> None:
         charged: list[int] = []
 
         class Counting(Doubling):
@@ -484,7 +490,7 @@ class TestRowsThatAreCompressed:
 
         assert len(charged) == 7
 
-    def test_pass_while_they_are_few(self, ann: Client, backend: FakeBackend) -> None:
+    def test_compressed_rows_within_the_limit_pass(self, ann: Client, backend: FakeBackend) -> None:
         upload(ann, whole(zeros(1)))
 
         assert read(arrived(backend)[driver_name(zeros(1))]).num_rows == 1 << 17

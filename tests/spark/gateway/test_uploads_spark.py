@@ -80,7 +80,9 @@ def count(answer: Answer) -> int:
 
 class TestForgedRows:
     @pytest.mark.parametrize("what", FORGED)
-    def test_memory_of_the_driver_is_not_read(self, bob: Client, spark: SparkSession, what: str) -> None:
+    def test_forged_rows_of_a_plan_read_no_memory_of_the_driver(
+        self, bob: Client, spark: SparkSession, what: str
+    ) -> None:
         schema = "c BINARY" if what == "binaries" else "c STRING"
         for kind in (pa.string(), pa.large_string()):
             assert count(bob.local(column(pa.array(["ABCDEFGH"], kind)))) == 1
@@ -92,7 +94,9 @@ class TestForgedRows:
         assert spark.range(3).count() == 3
 
     @pytest.mark.parametrize("what", FORGED)
-    def test_artifacts_do_not_read_it_either(self, bob: Client, spark: SparkSession, what: str) -> None:
+    def test_forged_rows_of_an_artifact_read_no_memory_of_the_driver(
+        self, bob: Client, spark: SparkSession, what: str
+    ) -> None:
         schema, put = bob.put(b"c STRING")
         assert put.code.name == OK
         honest, _ = bob.put(rows(1))
@@ -159,7 +163,7 @@ class TestStockClient:
         assert many.count() == 30_000
         assert tuple(many.first() or ()) == VALUES
 
-    def test_an_artifact_that_is_there_is_not_sent_again(self, spark: SparkSession) -> None:
+    def test_an_artifact_that_the_driver_has_is_reported_as_cached(self, spark: SparkSession) -> None:
         artifacts = spark.client._artifact_manager
         honest = rows(1234)
         assert not artifacts.is_cached_artifact(hashlib.sha256(honest).hexdigest())
@@ -168,13 +172,13 @@ class TestStockClient:
 
         assert artifacts.is_cached_artifact(hashlib.sha256(honest).hexdigest())
 
-    def test_variants_arrive(self, spark: SparkSession) -> None:
+    def test_rows_of_variants_arrive(self, spark: SparkSession) -> None:
         schema = types.StructType([types.StructField("v", types.VariantType())])
         value = types.VariantVal.parseJson('{"a": 1}')
 
         assert spark.createDataFrame([(value,)], schema).selectExpr("v:a::int AS a").collect() == [(1,)]
 
-    def test_pandas_arrow_and_numpy_arrive(self, spark: SparkSession) -> None:
+    def test_frames_of_pandas_arrow_and_numpy_arrive(self, spark: SparkSession) -> None:
         frame = pd.DataFrame({"i": [1, 2], "s": ["a", "b"], "t": pd.to_datetime([NOW, NOW])})
         table = pa.table({"i": [1, 2], "s": pa.array(["a", "b"]).dictionary_encode().cast(pa.string())})
 

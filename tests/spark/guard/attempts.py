@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
-from tests.spark.guard.driver_harness import World
+from tests.spark.guard.driver_harness import DriverHarness
 
 STRANGER = "hgs_stranger"
 SHORT_TASKS = "SELECT count(*) FROM range(0, 2000000000, 1, 400) WHERE hash(id) = 1"
@@ -14,7 +14,7 @@ SOON = 10.0
 """Seconds within which another user's query answers, whatever other users send."""
 
 
-def open_as(lake: World, handle: str) -> SparkSession:
+def open_as(lake: DriverHarness, handle: str) -> SparkSession:
     """Open a session of a user of its own, in a pool of its own, as the gateway does."""
     session = lake.session(handle, user=handle)
     session.conf.set("spark.scheduler.pool", handle)

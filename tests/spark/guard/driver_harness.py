@@ -128,7 +128,7 @@ class DecisionService:
         return {"allowed": True, "url": entrance.url, "properties": dict(entrance.properties)}
 
 
-class World:
+class DriverHarness:
     """The driver, its decision service and the folder that the lake lies in."""
 
     def __init__(self, driver: Driver, decisions: DecisionService, warehouse: Path) -> None:
@@ -181,7 +181,7 @@ class World:
 
 
 @contextmanager
-def world(toolchain: Toolchain, folder: Path, *, is_filled: bool = True, **changes: Any) -> Iterator[World]:
+def world(toolchain: Toolchain, folder: Path, *, is_filled: bool = True, **changes: Any) -> Iterator[DriverHarness]:
     """Run a driver over a lake of its own until the block ends. `changes` are settings of the driver."""
     decisions = DecisionService()
     made_with = settings(toolchain, folder, decisions.url)
@@ -191,7 +191,7 @@ def world(toolchain: Toolchain, folder: Path, *, is_filled: bool = True, **chang
     with event_loop() as run:
         run(driver.start())
         try:
-            made = World(driver, decisions, folder / "warehouse")
+            made = DriverHarness(driver, decisions, folder / "warehouse")
             if is_filled:
                 made.fill()
             yield made

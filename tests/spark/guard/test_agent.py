@@ -26,7 +26,7 @@ def write_empty_class(folder: Path, name: str) -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("agent", "status"), [(True, 5), (False, 1)], ids=["with the agent", "without it"])
-def test_a_driver_ends_if_a_class_lacks_the_method_that_the_agent_changes(
+def test_a_driver_ends_if_a_class_does_not_have_the_method_that_the_agent_changes(
     toolchain: Toolchain, tmp_path: Path, *, agent: bool, status: int
 ) -> None:
     write_empty_class(tmp_path, CHANGED)

@@ -11,7 +11,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, World
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -94,14 +94,16 @@ class TestOptionsOfFunctions:
     """Options pass by list, wherever the map comes from, and before Spark evaluates them."""
 
     @pytest.mark.parametrize("way", AROUND.values(), ids=AROUND)
-    def test_no_statement_makes_the_driver_fetch_a_schema(self, lake: World, listening: Listening, way: str) -> None:
+    def test_no_statement_makes_the_driver_fetch_a_schema(
+        self, lake: DriverHarness, listening: Listening, way: str
+    ) -> None:
         spark = lake.session(READER)
         for expression in XSD.values():
             text = way.format(expression.format(url=listening.url))
             assert "not among those Headgate allows" in refusal(spark, text), text
         assert listening.asked == []
 
-    def test_a_dataframe_makes_the_driver_fetch_no_schema(self, lake: World, listening: Listening) -> None:
+    def test_a_dataframe_makes_the_driver_fetch_no_schema(self, lake: DriverHarness, listening: Listening) -> None:
         frame = lake.session(READER).range(1)
         options = {"rowValidationXSDPath": listening.url}
         for column in (
@@ -114,11 +116,11 @@ class TestOptionsOfFunctions:
             assert caught.value.getSqlState() == REFUSED
         assert listening.asked == []
 
-    def test_options_that_are_not_constants_are_refused(self, lake: World) -> None:
+    def test_options_of_a_function_that_are_not_constants_are_refused(self, lake: DriverHarness) -> None:
         spark = lake.session(READER)
         assert "constants" in refusal(spark, "SELECT from_json('{}', 'a INT', map('mode', uuid()))")
 
-    def test_a_number_above_its_bound_is_refused(self, lake: World) -> None:
+    def test_a_numeric_option_above_its_bound_is_refused(self, lake: DriverHarness) -> None:
         assert "from 1 to 20480" in refusal(
             lake.session(READER), "SELECT from_csv('1', 'a INT', map('maxColumns', '2000000000'))"
         )
@@ -138,7 +140,7 @@ class TestOptionsOfFunctions:
             "variant_get(parse_json('{\"a\": 1}'), '$.a', 'int')": 1,
         }.items(),
     )
-    def test_honest_arguments_work(self, lake: World, expression: str, expected: object) -> None:
+    def test_ordinary_arguments_have_their_result(self, lake: DriverHarness, expression: str, expected: object) -> None:
         assert run(lake.session(READER), f"SELECT {expression}") == expected
 
 
@@ -164,7 +166,9 @@ class TestSchemasInText:
     @pytest.mark.parametrize("function", ["from_json", "from_csv", "from_xml"])
     @pytest.mark.parametrize("key", ["EXISTS_DEFAULT", "CURRENT_DEFAULT"])
     @pytest.mark.parametrize("nested", [False, True])
-    def test_a_default_is_refused(self, lake: World, function: str, key: str, *, nested: bool) -> None:
+    def test_a_schema_with_a_default_is_refused(
+        self, lake: DriverHarness, function: str, key: str, *, nested: bool
+    ) -> None:
         spark = lake.session(READER)
         schema = with_default("session_user()", key, nested=nested)
         statements = (
@@ -176,7 +180,7 @@ class TestSchemasInText:
             assert "default" in refusal(spark, statement)
 
     @pytest.mark.parametrize("name", ["org.apache.spark.ml.linalg.VectorUDT", "java.util.Timer"])
-    def test_a_class_by_name_is_refused(self, lake: World, name: str) -> None:
+    def test_a_schema_that_names_a_class_is_refused(self, lake: DriverHarness, name: str) -> None:
         spark = lake.session(READER)
         for function in ("from_json", "from_csv", "from_xml"):
             assert "user-defined types" in refusal(spark, f"SELECT {function}('{{}}', r'{udt(name)}')")
@@ -184,7 +188,7 @@ class TestSchemasInText:
             spark.range(1).select(sf.from_json(sf.lit("{}"), udt(name))).collect()
         assert caught.value.getSqlState() == REFUSED
 
-    def test_metadata_of_ones_own_passes_as_a_note(self, lake: World) -> None:
+    def test_ordinary_metadata_of_a_schema_passes(self, lake: DriverHarness) -> None:
         field = {"name": "a", "type": "integer", "nullable": True, "metadata": {"comment": "x", "unit": "km"}}
         schema = json.dumps({"type": "struct", "fields": [field]})
         spark = lake.session(READER)
@@ -199,7 +203,9 @@ class TestFunctionsThatAreOnNoList:
     """A function that has not been reviewed is not built, whichever way its name comes about."""
 
     @pytest.mark.parametrize("name", ["java_method", "reflect", "try_reflect", "xpath_string", "xpath"])
-    def test_a_computed_name_is_refused_like_a_written_one(self, lake: World, name: str) -> None:
+    def test_an_unlisted_function_is_refused_by_a_written_or_computed_name(
+        self, lake: DriverHarness, name: str
+    ) -> None:
         arguments = "('<r/>', '/r')" if "xpath" in name else "('java.lang.System', 'getProperty', 'user.dir')"
         spark = lake.session(ADMIN)
         for statement in (f"SELECT {name}{arguments}", f"SELECT IDENTIFIER('{name}'){arguments}"):
@@ -219,12 +225,14 @@ class TestExplain:
             "EXECUTE IMMEDIATE 'SELECT element_at(array(1), 0)'",
         ],
     )
-    def test_an_error_is_raised_and_is_no_row(self, lake: World, statement: str) -> None:
+    def test_an_error_of_an_explained_statement_is_raised_and_is_no_row(
+        self, lake: DriverHarness, statement: str
+    ) -> None:
         spark = lake.session(ADMIN)
         for mode in ("", "EXTENDED", "COST", "FORMATTED"):
             with pytest.raises(PySparkException) as caught:
                 spark.sql(f"EXPLAIN {mode} {statement}").collect()
             assert caught.value.getSqlState() != REFUSED
 
-    def test_a_plan_is_shown(self, lake: World) -> None:
+    def test_an_explained_statement_shows_its_plan(self, lake: DriverHarness) -> None:
         assert "Physical Plan" in run(lake.session(ADMIN), "EXPLAIN SELECT carrier FROM lake.raw.flights")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.spark.guard.driver_harness import ADMIN, World, everything_to_the_admin
+from tests.spark.guard.driver_harness import ADMIN, DriverHarness, everything_to_the_admin
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -12,7 +12,7 @@ TRACED = "hgs_traced"
 
 
 @pytest.fixture
-def run(lake: World) -> Iterator[World]:
+def run(lake: DriverHarness) -> Iterator[DriverHarness]:
     """The world, with a run that may do everything and of which lineage is kept."""
     lake.decisions.traced = {TRACED}
     lake.decisions.rule = lambda handle, need: handle == TRACED or everything_to_the_admin(handle, need)
@@ -21,7 +21,7 @@ def run(lake: World) -> Iterator[World]:
     lake.decisions.traced = set()
 
 
-def told(lake: World, statement: str, by: str = TRACED) -> dict[str, dict[str, set[str]]]:
+def told(lake: DriverHarness, statement: str, by: str = TRACED) -> dict[str, dict[str, set[str]]]:
     """Return what was said of what the statement wrote: by table and column, the columns that it is made of."""
     lake.decisions.columns.clear()
     lake.session(by).sql(statement).collect()
@@ -38,7 +38,7 @@ CARRIER, YEAR = "lake.raw.flights.carrier", "lake.raw.flights.year"
 AMOUNT = "lake.secret.salaries.amount"
 
 
-def test_it_follows_a_column_through_whatever_makes_another_of_it(run: World) -> None:
+def test_the_guard_follows_columns_through_expressions_and_joins(run: DriverHarness) -> None:
     made = told(
         run,
         """
@@ -57,7 +57,7 @@ def test_it_follows_a_column_through_whatever_makes_another_of_it(run: World) ->
     }
 
 
-def test_it_is_told_of_rows_that_are_added_replaced_and_merged(run: World) -> None:
+def test_the_guard_reports_source_columns_of_inserts_overwrites_and_merges(run: DriverHarness) -> None:
     admin = run.session(ADMIN)
     admin.sql("CREATE TABLE lake.trusted.kept (carrier STRING, figure DOUBLE)").collect()
 
@@ -77,6 +77,6 @@ def test_it_is_told_of_rows_that_are_added_replaced_and_merged(run: World) -> No
     assert merged["lake.trusted.kept"] == {"carrier": {CARRIER}, "figure": {YEAR}}
 
 
-def test_of_what_others_write_and_of_what_is_only_read_nothing_is_said(run: World) -> None:
+def test_the_guard_reports_no_columns_of_reads_and_of_writes_outside_a_run(run: DriverHarness) -> None:
     assert told(run, "SELECT * FROM lake.raw.flights") == {}
     assert told(run, "CREATE TABLE lake.trusted.theirs AS SELECT * FROM lake.raw.flights", by=ADMIN) == {}

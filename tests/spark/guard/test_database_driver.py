@@ -83,7 +83,7 @@ def test_the_driver_shows_no_certificate_of_the_home_folder(toolchain: Toolchain
     assert not received.has_certificate
 
 
-def test_the_driver_uses_no_login_of_kerberos(toolchain: Toolchain, home: Path) -> None:
+def test_the_driver_uses_no_kerberos_login(toolchain: Toolchain, home: Path) -> None:
     with postgres_that_asks(GSSAPI) as received:
         refused = try_to_connect(toolchain, home, received, "open sesame")
 

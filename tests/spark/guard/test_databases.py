@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headgate.control.connections.commands import JdbcAccess
 from tests.postgres import USER, PostgresServer
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, World
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
 pytestmark = pytest.mark.spark
 
@@ -33,7 +33,7 @@ def database(postgres: PostgresServer) -> Iterator[str]:
 
 
 @pytest.fixture
-def shop(lake: World, database: str) -> World:
+def shop(lake: DriverHarness, database: str) -> DriverHarness:
     """The world with the connection `shop`."""
     lake.decisions.entrances["shop"] = entrance(database)
     lake.decisions.entered.clear()
@@ -59,14 +59,14 @@ def found(database: str, query: str) -> list[tuple[object, ...]]:
 
 
 class TestReading:
-    def test_needs_the_connection(self, shop: World) -> None:
+    def test_reading_a_database_needs_the_right_to_use_its_connection(self, shop: DriverHarness) -> None:
         rows = orders(shop.session(ADMIN)).where("id <= 3").orderBy("id").collect()
 
         assert [row.item for row in rows] == ["item 1", "item 2", "item 3"]
         assert shop.decisions.names() == {"connection.use shop"}
         assert shop.decisions.entered
 
-    def test_is_refused_before_anybody_connects(self, shop: World) -> None:
+    def test_a_refused_read_opens_no_connection(self, shop: DriverHarness) -> None:
         for connection in ("shop", "no_such_one"):
             with pytest.raises(PySparkException) as caught:
                 shop.session(SOMEBODY).read.format("jdbc").options(
@@ -75,7 +75,7 @@ class TestReading:
             assert caught.value.getSqlState() == REFUSED
         assert shop.decisions.entered == []
 
-    def test_in_parts_and_with_what_is_compared_done_by_the_database(self, shop: World) -> None:
+    def test_a_partitioned_read_pushes_its_comparisons_to_the_database(self, shop: DriverHarness) -> None:
         spark = shop.session(ADMIN)
         parts = {
             "partitioncolumn": "id",
@@ -90,12 +90,14 @@ class TestReading:
         assert sorted(row[0] for row in frame.selectExpr("spark_partition_id()").distinct().collect()) == [0, 1, 2, 3]
         assert "*GreaterThan(id,50)" in plan(frame.where("id > 50").select("id"))
 
-    def test_comes_from_the_decided_address_wherever_the_name_leads(self, shop: World, database: str) -> None:
+    def test_a_read_uses_the_authorized_address_and_does_not_resolve_the_name(
+        self, shop: DriverHarness, database: str
+    ) -> None:
         shop.decisions.entrances["shop"] = entrance(database, "shop.invalid")
 
         assert orders(shop.session(ADMIN)).count() == 100
 
-    def test_ends_with_the_right_to_it(self, shop: World) -> None:
+    def test_a_view_of_a_database_is_refused_after_its_right_is_revoked(self, shop: DriverHarness) -> None:
         spark = shop.session(ADMIN)
         orders(spark).createOrReplaceTempView("orders")
         assert spark.sql("SELECT count(*) FROM orders").collect()[0][0] == 100
@@ -123,20 +125,22 @@ class TestReading:
         ],
         ids=str,
     )
-    def test_says_which_table_and_nothing_more(self, shop: World, options: dict[str, str]) -> None:
+    def test_a_read_with_an_option_other_than_a_table_name_is_refused(
+        self, shop: DriverHarness, options: dict[str, str]
+    ) -> None:
         with pytest.raises(PySparkException) as caught:
             shop.session(ADMIN).read.format("jdbc").options(connection="shop", **options).load().count()
 
         assert caught.value.getSqlState() == REFUSED
         assert shop.decisions.entered == []
 
-    def test_without_a_connection_is_refused(self, shop: World) -> None:
+    def test_a_read_without_a_connection_is_refused(self, shop: DriverHarness) -> None:
         with pytest.raises(PySparkException) as caught:
             shop.session(ADMIN).read.jdbc("jdbc:postgresql://127.0.0.1:1/x", "orders").count()
 
         assert caught.value.getSqlState() == REFUSED
 
-    def test_of_somebody_elses_reference_is_refused(self, shop: World) -> None:
+    def test_a_read_with_the_reference_of_another_session_is_refused(self, shop: DriverHarness) -> None:
         """What a plan says in the place of the connection is good in the session that it was made for, only."""
         reference = {"headgatereference": "f" * 64, "url": "jdbc:postgresql://connection.invalid/"}
         reader = shop.session(SOMEBODY).read.format("jdbc")
@@ -149,7 +153,7 @@ class TestReading:
 
 
 class TestWriting:
-    def test_makes_fills_and_replaces_a_table(self, shop: World, database: str) -> None:
+    def test_a_write_creates_fills_and_replaces_a_database_table(self, shop: DriverHarness, database: str) -> None:
         spark = shop.session(ADMIN)
         writer = spark.range(3).write.format("jdbc").options(connection="shop", dbtable="public.made", truncate="true")
 
@@ -157,7 +161,7 @@ class TestWriting:
             writer.mode(mode).save()
             assert found(database, "SELECT count(*) FROM made") == [(expected,)]
 
-    def test_needs_the_connection_and_what_it_reads(self, shop: World) -> None:
+    def test_writing_to_a_database_needs_its_connection_and_the_rights_on_its_source(self, shop: DriverHarness) -> None:
         flights = shop.session(ADMIN).table("lake.raw.flights")
         shop.decisions.asked.clear()
 
@@ -166,7 +170,7 @@ class TestWriting:
         assert shop.decisions.names() == {"connection.use shop", "table.select lake.raw.flights"}
 
     @pytest.mark.parametrize("mode", ["append", "overwrite", "error", "ignore"])
-    def test_is_refused_before_anybody_connects(self, shop: World, database: str, mode: str) -> None:
+    def test_a_refused_write_opens_no_connection(self, shop: DriverHarness, database: str, mode: str) -> None:
         writer = shop.session(SOMEBODY).range(3).write.format("jdbc").options(connection="shop", dbtable="orders")
 
         with pytest.raises(PySparkException) as caught:
@@ -181,7 +185,9 @@ class TestWriting:
         [{"createTableOptions": "; DROP TABLE orders"}, {"url": "jdbc:x"}, {"dbtable": "orders; DROP TABLE orders"}],
         ids=str,
     )
-    def test_says_which_table_and_nothing_more(self, shop: World, options: dict[str, str]) -> None:
+    def test_a_write_with_an_option_other_than_a_table_name_is_refused(
+        self, shop: DriverHarness, options: dict[str, str]
+    ) -> None:
         given = {"connection": "shop", "dbtable": "made", **options}
 
         with pytest.raises(PySparkException) as caught:
@@ -191,7 +197,7 @@ class TestWriting:
 
 
 class TestTheSecret:
-    def test_stands_in_no_plan_and_no_configuration(self, shop: World) -> None:
+    def test_the_password_is_in_no_plan_configuration_or_log(self, shop: DriverHarness) -> None:
         spark = shop.session(ADMIN)
         frame = orders(spark)
         said = [plan(frame), str(frame.schema), *(str(spark.conf.get(key, "")) for key in ("spark.jdbc.password",))]
@@ -201,7 +207,7 @@ class TestTheSecret:
 
         assert not any(PASSWORD in each for each in (*said, log))
 
-    def test_is_in_no_error(self, shop: World) -> None:
+    def test_the_password_and_the_address_are_in_no_error(self, shop: DriverHarness) -> None:
         known = shop.decisions.entrances["shop"]
         other_database = replace(known, url=known.url.replace("/test_", "/no_such_"))
         unknown_user = replace(known, properties={**known.properties, "user": "nobody_there"})

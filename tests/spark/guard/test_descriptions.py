@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, Need, World
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness, Need
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -43,7 +43,7 @@ def describes(handle: str, need: Need) -> bool:
 
 
 @pytest.fixture
-def described(lake: World) -> Callable[[str], SparkSession]:
+def described(lake: DriverHarness) -> Callable[[str], SparkSession]:
     admin = lake.session(ADMIN)
     admin.sql(f"CREATE OR REPLACE TABLE {TABLE} (n INT, p INT) USING iceberg PARTITIONED BY (p)").collect()
     admin.sql(f"INSERT INTO {TABLE} SELECT id, id % 2 FROM range(4321)").collect()
@@ -61,7 +61,9 @@ def tells(shown: str, snapshot: int) -> list[str]:
     return re.findall(rf"Statistics|4321|\d+ (?:rows|bytes)|current-snapshot-id=|{snapshot}", shown)
 
 
-def test_a_describer_is_shown_columns_and_no_data(described: Callable[[str], SparkSession]) -> None:
+def test_a_user_without_the_right_to_read_is_shown_columns_and_no_data(
+    described: Callable[[str], SparkSession],
+) -> None:
     snapshot = described(ADMIN).sql(f"SELECT snapshot_id FROM {TABLE}.snapshots").collect()[0][0]
     describer = described(DESCRIBER)
 
@@ -72,13 +74,13 @@ def test_a_describer_is_shown_columns_and_no_data(described: Callable[[str], Spa
     assert "Type" in texts(describer, SHOWN["describe extended"])
 
 
-def test_a_reader_is_shown_the_statistics(described: Callable[[str], SparkSession]) -> None:
+def test_a_user_with_the_right_to_read_is_shown_the_statistics(described: Callable[[str], SparkSession]) -> None:
     assert "4321 rows" in texts(described(ADMIN), SHOWN["describe extended"])
     assert "current-snapshot-id" in texts(described(ADMIN), SHOWN["properties"])
 
 
-def test_the_right_to_read_belongs_to_the_operation_that_shows_statistics(
-    lake: World, described: Callable[[str], SparkSession]
+def test_the_right_to_read_is_checked_in_the_operation_that_shows_statistics(
+    lake: DriverHarness, described: Callable[[str], SparkSession]
 ) -> None:
     spark = described(ADMIN)
     texts(spark, SHOWN["properties"])
@@ -97,7 +99,9 @@ def test_spark_describes_no_iceberg_table_as_json(described: Callable[[str], Spa
 
 
 @pytest.mark.parametrize("statement", REFUSED_WITHOUT_READ.values(), ids=REFUSED_WITHOUT_READ)
-def test_what_is_data_needs_the_right_to_read(described: Callable[[str], SparkSession], statement: str) -> None:
+def test_a_statement_that_shows_data_needs_the_right_to_read(
+    described: Callable[[str], SparkSession], statement: str
+) -> None:
     with pytest.raises(PySparkException) as caught:
         described(DESCRIBER).sql(statement).collect()
 

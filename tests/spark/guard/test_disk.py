@@ -10,7 +10,7 @@ from pyspark.storagelevel import StorageLevel
 
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard.attempts import SOON, STRANGER, Attempt, open_as
-from tests.spark.guard.driver_harness import ADMIN, World, world
+from tests.spark.guard.driver_harness import ADMIN, DriverHarness, world
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -24,7 +24,7 @@ FEW = 200_000_000
 
 
 @pytest.fixture(scope="module")
-def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriverHarness]:
     folder = tmp_path_factory.mktemp("disk")
     free = shutil.disk_usage(folder).free >> 20
     if free < 2 * ROOM:
@@ -35,19 +35,19 @@ def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.fixture
-def logged(lake: World) -> Callable[[], str]:
+def logged(lake: DriverHarness) -> Callable[[], str]:
     """Return what returns the lines that the driver has logged since the test began."""
     before = len(lake.log())
     return lambda: lake.log()[before:]
 
 
-def written(lake: World) -> int:
+def written(lake: DriverHarness) -> int:
     """Return how many bytes the driver's files take."""
     files = [path for path in lake.warehouse.parent.rglob("*") if path.is_file()]
     return sum(path.stat().st_size for path in files if path.exists())
 
 
-def wait_for_room(lake: World) -> None:
+def wait_for_room(lake: DriverHarness) -> None:
     """Wait until what was written is gone."""
     until = time.monotonic() + 2 * SOON
     while written(lake) > FEW:
@@ -55,7 +55,7 @@ def wait_for_room(lake: World) -> None:
         time.sleep(0.5)
 
 
-def test_a_statement_that_fills_the_disk_is_ended(lake: World) -> None:
+def test_a_statement_that_fills_the_disk_is_ended(lake: DriverHarness) -> None:
     spark, other, generation = open_as(lake, ADMIN), open_as(lake, STRANGER), lake.driver.generation
 
     with pytest.raises(PySparkException, match="the disk of this Spark is almost full") as caught:
@@ -67,7 +67,7 @@ def test_a_statement_that_fills_the_disk_is_ended(lake: World) -> None:
     assert lake.driver.generation == generation
 
 
-def test_cached_rows_that_fill_the_disk_are_dropped(lake: World) -> None:
+def test_cached_rows_that_fill_the_disk_are_dropped(lake: DriverHarness) -> None:
     spark, generation = open_as(lake, ADMIN), lake.driver.generation
     small = spark.sql(LARGE.format(20, 4)).persist(StorageLevel.DISK_ONLY)
     large = spark.sql(LARGE.format(1200, 50)).persist(StorageLevel.DISK_ONLY)
@@ -80,7 +80,7 @@ def test_cached_rows_that_fill_the_disk_are_dropped(lake: World) -> None:
     assert lake.driver.generation == generation
 
 
-def test_what_a_statement_has_written_goes_with_it(lake: World) -> None:
+def test_the_shuffle_files_of_a_statement_are_deleted_with_it(lake: DriverHarness) -> None:
     spark = open_as(lake, ADMIN)
 
     for _ in range(3):
@@ -94,7 +94,9 @@ SLOW = """SELECT max(n) FROM (SELECT k, count(*) AS n FROM (
 """A query with two shuffles, each of which takes a while."""
 
 
-def test_cached_rows_that_memory_has_no_room_for_are_computed_again(lake: World, logged: Callable[[], str]) -> None:
+def test_cached_rows_that_do_not_fit_in_memory_are_computed_again(
+    lake: DriverHarness, logged: Callable[[], str]
+) -> None:
     """Spark reads the shuffles of the statement that cached them once more, which has ended."""
     spark = open_as(lake, STRANGER)
     kept = spark.sql(f"SELECT * FROM ({LARGE.format(500, 8)} DISTRIBUTE BY id % 8)").persist(StorageLevel.MEMORY_ONLY)
@@ -108,7 +110,7 @@ def test_cached_rows_that_memory_has_no_room_for_are_computed_again(lake: World,
         kept.unpersist()
 
 
-def test_a_driver_goes_on_after_files_of_a_shuffle_were_lost(lake: World, logged: Callable[[], str]) -> None:
+def test_a_driver_goes_on_after_files_of_a_shuffle_were_lost(lake: DriverHarness, logged: Callable[[], str]) -> None:
     spark = open_as(lake, STRANGER)
     there = set(lake.warehouse.parent.rglob("shuffle_*.index"))
     attempt = Attempt(lambda: spark.sql(SLOW).collect())

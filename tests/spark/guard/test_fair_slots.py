@@ -6,12 +6,12 @@ import time
 import pytest
 
 from tests.spark.guard.attempts import SHORT_TASKS, SOON, Attempt, open_as
-from tests.spark.guard.driver_harness import World
+from tests.spark.guard.driver_harness import DriverHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 
-def test_a_slot_that_becomes_free_goes_to_the_user_that_was_served_least_recently(lake: World) -> None:
+def test_a_free_slot_goes_to_the_user_that_was_served_least_recently(lake: DriverHarness) -> None:
     """The users that hold all slots come first in the alphabet, which is Spark's own order of users with equally many tasks."""
     last, first = open_as(lake, "hgs_z"), [open_as(lake, f"hgs_a{n}") for n in range(os.cpu_count() or 1)]
     heavy = [Attempt(lambda user=user: user.sql(SHORT_TASKS).collect()) for user in first]

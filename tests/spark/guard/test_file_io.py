@@ -6,12 +6,12 @@ import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, World
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 
-def table(lake: World, spark: SparkSession, name: str) -> Path:
+def table(lake: DriverHarness, spark: SparkSession, name: str) -> Path:
     """Make a table of one row and return its data file."""
     spark.sql(f"CREATE TABLE lake.raw.{name} AS SELECT 'x' AS a").collect()
     assert spark.table(f"lake.raw.{name}").count() == 1
@@ -25,7 +25,7 @@ def refused(spark: SparkSession, statement: str) -> None:
     assert "outside the table's location" in str(caught.value)
 
 
-def test_link_that_leads_out_is_not_followed(lake: World, tmp_path: Path) -> None:
+def test_a_link_out_of_the_table_is_not_followed(lake: DriverHarness, tmp_path: Path) -> None:
     spark = lake.session(ADMIN)
     file = table(lake, spark, "linked")
     outside = file.rename(tmp_path / file.name)
@@ -34,7 +34,7 @@ def test_link_that_leads_out_is_not_followed(lake: World, tmp_path: Path) -> Non
     refused(spark, "SELECT * FROM lake.raw.linked")
 
 
-def test_link_that_stays_inside_is_followed(lake: World) -> None:
+def test_a_link_within_the_table_is_followed(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
     file = table(lake, spark, "moved")
     file.symlink_to(file.rename(file.with_name(f"was-{file.name}")))
@@ -42,7 +42,7 @@ def test_link_that_stays_inside_is_followed(lake: World) -> None:
     assert spark.table("lake.raw.moved").count() == 1
 
 
-def test_folder_that_leads_out_is_not_written_to(lake: World, tmp_path: Path) -> None:
+def test_a_folder_that_links_out_of_the_table_is_not_written_to(lake: DriverHarness, tmp_path: Path) -> None:
     spark = lake.session(ADMIN)
     data = table(lake, spark, "redirected").parent
     data.rename(tmp_path / "data")
@@ -55,7 +55,7 @@ def test_folder_that_leads_out_is_not_written_to(lake: World, tmp_path: Path) ->
     assert sorted((tmp_path / "data").iterdir()) == before
 
 
-def test_file_of_another_place_is_not_read(lake: World, tmp_path: Path) -> None:
+def test_a_file_outside_the_location_of_the_table_is_not_read(lake: DriverHarness, tmp_path: Path) -> None:
     spark = lake.session(ADMIN)
     metadata = table(lake, spark, "foreign").parents[1] / "metadata"
     described = max(metadata.glob("v*.metadata.json"))

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from tests.spark.guard.attempts import SOON, STRANGER, Attempt, open_as
-from tests.spark.guard.driver_harness import ADMIN, World
+from tests.spark.guard.driver_harness import ADMIN, DriverHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -72,13 +72,13 @@ QUICK = ("stars", "replaced values in an analysis")
 
 
 @pytest.fixture
-def lake(strained_lake: World) -> World:
+def lake(strained_lake: DriverHarness) -> DriverHarness:
     strained_lake.decisions.rule = lambda *_: True
     return strained_lake
 
 
 @pytest.mark.parametrize("kind", [*QUICK, pytest.param("nested fields", marks=pytest.mark.soak)])
-def test_a_statement_that_grows_while_it_is_planned_ends_alone(lake: World, kind: str) -> None:
+def test_a_statement_that_grows_while_it_is_planned_ends_without_harm_to_others(lake: DriverHarness, kind: str) -> None:
     other, generation = open_as(lake, STRANGER), lake.driver.generation
     other.sql(COUNT).collect()
     attempt, waits = Attempt(lambda: GROWING[kind](lake.session(ADMIN))), list[float]()
@@ -95,7 +95,7 @@ def test_a_statement_that_grows_while_it_is_planned_ends_alone(lake: World, kind
 
 
 @pytest.mark.parametrize("query", [constraints(17), joined(12, 100)])
-def test_columns_with_many_names_are_answered_soon(lake: World, query: str) -> None:
+def test_a_query_of_columns_with_many_aliases_is_answered_soon(lake: DriverHarness, query: str) -> None:
     begun = time.monotonic()
 
     lake.session(ADMIN).sql(query).collect()
@@ -103,7 +103,7 @@ def test_columns_with_many_names_are_answered_soon(lake: World, query: str) -> N
     assert time.monotonic() - begun < 3 * SOON
 
 
-def test_a_condition_on_a_column_holds_for_a_column_that_is_equal_to_it(lake: World) -> None:
+def test_a_condition_on_a_column_is_applied_to_a_column_joined_on_equality(lake: DriverHarness) -> None:
     named = "SELECT id AS {0}, id AS also_{0} FROM range(100)"
     query = f"SELECT * FROM ({named.format('a')}) JOIN ({named.format('b')}) ON a = b WHERE a > 95"
 
@@ -112,14 +112,14 @@ def test_a_condition_on_a_column_holds_for_a_column_that_is_equal_to_it(lake: Wo
     assert explained.count("> 95") == 2, explained
 
 
-def test_no_names_are_suggested_where_there_are_too_many_letters_to_compare(lake: World) -> None:
+def test_similar_names_are_not_suggested_if_there_is_too_much_to_compare(lake: DriverHarness) -> None:
     columns = ", ".join(f"id AS `{'n' * 1990}{n}`" for n in range(2000))
 
     with pytest.raises(PySparkException, match=r"^\[UNRESOLVED_COLUMN.WITHOUT_SUGGESTION\]"):
         lake.session(ADMIN).sql(f"SELECT {'x' * 3000} FROM (SELECT {columns} FROM range(1))").collect()
 
 
-def test_similar_names_are_suggested(lake: World) -> None:
+def test_similar_names_are_suggested(lake: DriverHarness) -> None:
     columns = ", ".join(f"id AS column_{n}" for n in range(2000))
 
     with pytest.raises(PySparkException, match=r"Did you mean one of the following.*column_7"):
@@ -127,7 +127,7 @@ def test_similar_names_are_suggested(lake: World) -> None:
 
 
 @pytest.mark.parametrize("work", ["analysis", "rows"])
-def test_a_type_that_doubles_with_each_level_is_refused(lake: World, work: str) -> None:
+def test_a_type_that_doubles_with_each_level_is_refused(lake: DriverHarness, work: str) -> None:
     spark, begun = lake.session(ADMIN), time.monotonic()
 
     with pytest.raises(PySparkException) as caught:
@@ -138,7 +138,7 @@ def test_a_type_that_doubles_with_each_level_is_refused(lake: World, work: str) 
 
 
 @pytest.mark.parametrize("arguments", ["*, *", ", ".join(["*"] * 100)])
-def test_generated_names_that_grow_with_each_level_are_refused(lake: World, arguments: str) -> None:
+def test_generated_names_that_grow_with_each_level_are_refused(lake: DriverHarness, arguments: str) -> None:
     with pytest.raises(PySparkException, match="column names of more than 16 million characters") as caught:
         lake.session(ADMIN).sql(
             nested(24, f"SELECT concat({arguments}) FROM ({{}})", "SELECT id FROM range(1)")
@@ -147,14 +147,14 @@ def test_generated_names_that_grow_with_each_level_are_refused(lake: World, argu
     assert caught.value.getSqlState() == TOO_COMPLEX
 
 
-def test_generated_names_of_many_columns_are_allowed(lake: World) -> None:
+def test_generated_names_of_many_columns_are_allowed(lake: DriverHarness) -> None:
     columns = ", ".join(f"{'n' * 100}{n} + 1" for n in range(1000))
     given = ", ".join(f"id AS {'n' * 100}{n}" for n in range(1000))
 
     assert len(lake.session(ADMIN).sql(f"SELECT {columns} FROM (SELECT {given} FROM range(1))").schema) == 1000
 
 
-def test_a_merge_of_many_columns_is_planned(lake: World) -> None:
+def test_a_merge_of_many_columns_is_planned(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
     columns = ", ".join(f"id + {n} AS c{n}" for n in range(500))
     for name in ("merged", "changes"):
@@ -168,12 +168,12 @@ def test_a_merge_of_many_columns_is_planned(lake: World) -> None:
     assert spark.table("lake.raw.merged").count() == 10
 
 
-def test_a_misspelt_column_in_a_condition_is_named(lake: World) -> None:
+def test_the_error_of_a_condition_names_the_misspelt_column(lake: DriverHarness) -> None:
     with pytest.raises(PySparkException, match=r"UNRESOLVED_COLUMN.*idd"):
         lake.session(ADMIN).sql("SELECT * FROM range(5) WHERE idd = 3").collect()
 
 
-def test_an_ended_analysis_leaves_its_thread_to_others(lake: World) -> None:
+def test_an_ended_analysis_releases_its_thread(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
     with pytest.raises(PySparkException):
         replace_many(spark)

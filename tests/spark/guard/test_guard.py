@@ -8,14 +8,14 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import functions as sf
 
 from headgate.spark.driver.canary import require_token_enforced
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, World
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 READER = "hgs_reader"
 
 
-def refusal(lake: World, handle: str | None, statement: str) -> str:
+def refusal(lake: DriverHarness, handle: str | None, statement: str) -> str:
     """Return the message with which the statement is refused; fails if it is not, or not by the guard."""
     before = lake.files()
     with pytest.raises(PySparkException) as caught:
@@ -28,14 +28,14 @@ def refusal(lake: World, handle: str | None, statement: str) -> str:
 class TestWhoAsks:
     """A session without a signed principal gets nothing."""
 
-    def test_unsigned_session_is_refused_everything(self, lake: World) -> None:
+    def test_an_unsigned_session_is_refused_everything(self, lake: DriverHarness) -> None:
         assert "no principal" in refusal(lake, None, "SELECT 1")
         assert lake.decisions.asked == []
 
-    def test_a_call_without_the_token_of_the_driver_is_not_answered(self, lake: World) -> None:
+    def test_a_call_without_the_token_of_the_driver_is_not_answered(self, lake: DriverHarness) -> None:
         asyncio.run(require_token_enforced(lake.driver.address))
 
-    def test_principal_signed_by_another_key_is_refused(self, lake: World) -> None:
+    def test_a_principal_that_another_key_signed_is_refused(self, lake: DriverHarness) -> None:
         spark = lake.session(None)
         spark.conf.set("headgate.principal.token", f"{ADMIN}.{'0' * 64}")
 
@@ -44,10 +44,10 @@ class TestWhoAsks:
 
         assert caught.value.getSqlState() == REFUSED
 
-    def test_refusal_is_the_services_text_and_nothing_else(self, lake: World) -> None:
+    def test_a_refusal_shows_the_text_of_the_decision_service_only(self, lake: DriverHarness) -> None:
         assert refusal(lake, READER, "SELECT * FROM lake.raw.flights") == f"{READER} may not do that"
 
-    def test_no_answer_is_a_refusal(self, lake: World) -> None:
+    def test_a_statement_is_refused_if_the_decision_service_does_not_answer(self, lake: DriverHarness) -> None:
         lake.decisions.is_down = True
 
         assert "cannot be decided" in refusal(lake, ADMIN, "SELECT * FROM lake.raw.flights")
@@ -80,7 +80,7 @@ class TestReads:
     """Every table that a query touches is asked for, whatever the query takes from it."""
 
     @pytest.mark.parametrize("statement", READS)
-    def test_asks_for_every_table(self, lake: World, statement: str) -> None:
+    def test_a_read_needs_the_right_to_read_every_table(self, lake: DriverHarness, statement: str) -> None:
         spark = lake.session(ADMIN)
         with suppress(PySparkException):  # a snapshot that is not there; the need holds all the same
             spark.sql(statement).collect()
@@ -88,15 +88,15 @@ class TestReads:
         assert lake.decisions.names() == {f"table.select lake.{table}" for table in READS[statement]}
 
     @pytest.mark.parametrize("statement", [statement for statement, tables in READS.items() if tables])
-    def test_refuses_whoever_may_not(self, lake: World, statement: str) -> None:
+    def test_a_read_of_a_user_without_rights_is_refused(self, lake: DriverHarness, statement: str) -> None:
         refusal(lake, READER, statement)
 
-    def test_one_table_of_two_is_not_enough(self, lake: World) -> None:
+    def test_a_query_of_two_tables_needs_the_right_to_read_both(self, lake: DriverHarness) -> None:
         lake.decisions.rule = lambda _, need: need["object"] == ["lake", "raw", "flights"]
 
         refusal(lake, READER, "SELECT carrier FROM lake.raw.flights UNION ALL SELECT emp FROM lake.secret.salaries")
 
-    def test_temporary_view_is_asked_for_at_every_use(self, lake: World) -> None:
+    def test_a_temporary_view_is_authorized_at_every_use(self, lake: DriverHarness) -> None:
         lake.decisions.rule = lambda *_: True
         spark = lake.session(READER)
         spark.sql("CREATE TEMPORARY VIEW seen AS SELECT * FROM lake.secret.salaries").collect()
@@ -109,10 +109,10 @@ class TestReads:
                 spark.table(view).collect()
             assert caught.value.getSqlState() == REFUSED
 
-    def test_error_about_columns_needs_the_right_to_read(self, lake: World) -> None:
+    def test_an_error_names_columns_only_to_a_user_with_the_right_to_read(self, lake: DriverHarness) -> None:
         assert "amount" not in refusal(lake, READER, "SELECT amout FROM lake.secret.salaries")
 
-    def test_hidden_and_missing_table_are_refused_alike(self, lake: World) -> None:
+    def test_a_hidden_table_is_refused_like_a_missing_one(self, lake: DriverHarness) -> None:
         hidden = refusal(lake, READER, "SELECT * FROM lake.secret.salaries")
 
         assert hidden == refusal(lake, READER, "SELECT * FROM lake.secret.nothing")
@@ -143,17 +143,17 @@ class TestWrites:
     """A write needs what it does to the target, and the right to read its sources."""
 
     @pytest.mark.parametrize("statement", WRITES)
-    def test_refuses_whoever_may_not(self, lake: World, statement: str) -> None:
+    def test_a_write_of_a_user_without_rights_is_refused(self, lake: DriverHarness, statement: str) -> None:
         refusal(lake, READER, statement)
 
-    def test_asks_for_what_it_does(self, lake: World) -> None:
+    def test_each_write_needs_the_rights_for_its_target_and_sources(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
         for statement, needs in WRITES.items():
             lake.decisions.asked.clear()
             spark.sql(statement).collect()
             assert lake.decisions.names() == needs, statement
 
-    def test_dataframe_writes_ask_before_the_table_is_looked_up(self, lake: World) -> None:
+    def test_dataframe_writes_are_authorized_before_the_table_is_looked_up(self, lake: DriverHarness) -> None:
         frame = lake.session(READER).range(1)
         for write in (
             lambda: frame.write.mode("append").saveAsTable("lake.secret.salaries"),
@@ -193,10 +193,10 @@ class TestForbidden:
     """What nobody may, whatever they hold."""
 
     @pytest.mark.parametrize("statement", FORBIDDEN)
-    def test_is_refused_to_the_admin(self, lake: World, statement: str) -> None:
+    def test_a_forbidden_statement_is_refused_even_to_the_admin(self, lake: DriverHarness, statement: str) -> None:
         refusal(lake, ADMIN, statement)
 
-    def test_user_code_is_refused_to_the_admin(self, lake: World) -> None:
+    def test_user_code_is_refused_even_to_the_admin(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
 
         with pytest.raises(PySparkException) as caught:
@@ -208,7 +208,9 @@ class TestForbidden:
 class TestFiles:
     """A path is asked for before anything of it is looked at."""
 
-    def test_every_path_is_asked_for(self, lake: World, tmp_path_factory: pytest.TempPathFactory) -> None:
+    def test_reading_a_file_needs_the_right_to_its_path(
+        self, lake: DriverHarness, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         folder = tmp_path_factory.mktemp("files")
         (folder / "a.csv").write_text("x\n1\n")
         spark = lake.session(ADMIN)
@@ -218,7 +220,7 @@ class TestFiles:
         assert [row.x for row in rows] == [1]
         assert lake.decisions.names() == {f"path.read file:{folder}/a.csv"}
 
-    def test_path_is_refused_whether_or_not_it_exists(self, lake: World) -> None:
+    def test_a_path_is_refused_whether_or_not_it_exists(self, lake: DriverHarness) -> None:
         spark = lake.session(READER)
         for path in ("/etc/passwd", "/no/such/file"):
             with pytest.raises(PySparkException) as caught:
@@ -229,7 +231,7 @@ class TestFiles:
 class TestOrdinaryQueries:
     """What people write every day passes."""
 
-    def test_dataframe_operations_run(self, lake: World) -> None:
+    def test_ordinary_dataframe_operations_run(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
         frame = spark.table("lake.raw.flights").withColumn("n", sf.lit(1))
 
@@ -251,11 +253,11 @@ class TestOrdinaryQueries:
             "SELECT * FROM range(3)",
         ],
     )
-    def test_statement_runs(self, lake: World, statement: str) -> None:
+    def test_ordinary_statements_run(self, lake: DriverHarness, statement: str) -> None:
         lake.session(ADMIN).sql(statement).collect()
 
     @pytest.mark.parametrize("text", ["${env:PATH}", "${system:user.name}", "${headgate.principal.token}"])
-    def test_nothing_is_substituted_in_a_text(self, lake: World, text: str) -> None:
+    def test_variables_in_the_text_of_a_statement_are_not_substituted(self, lake: DriverHarness, text: str) -> None:
         (row,) = lake.session(ADMIN).sql(f"SELECT '{text}' AS text").collect()
 
         assert row.text == text

@@ -63,7 +63,7 @@ class TestDriver:
     """Start, death and stop, of a driver without a lake."""
 
     @pytest.mark.soak  # a served one is killed in `tests/app/http/test_in_process.py`
-    def test_serves_comes_back_and_stops(self, toolchain: Toolchain, tmp_path: Path) -> None:
+    def test_a_driver_serves_restarts_after_a_kill_and_stops(self, toolchain: Toolchain, tmp_path: Path) -> None:
         said: list[str] = []
 
         async def live() -> None:
@@ -95,7 +95,7 @@ class TestDriver:
         assert "ended" in said[0]
         assert "serves again" in said[-1]
 
-    def test_driver_that_is_stuck_is_killed_and_comes_back(
+    def test_a_driver_that_hangs_is_killed_and_restarted(
         self, toolchain: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         said: list[str] = []
@@ -122,7 +122,7 @@ class TestDriver:
         assert "has not answered for 5 s" in said[0]
         assert "serves again" in said[-1]
 
-    def test_unguarded_driver_is_not_served(self, toolchain: Toolchain, tmp_path: Path) -> None:
+    def test_a_driver_without_the_guard_does_not_serve(self, toolchain: Toolchain, tmp_path: Path) -> None:
         """A jar whose extension cannot be loaded makes Spark warn and go on; the canary does not."""
         hollow = tmp_path / "hollow.jar"
         with zipfile.ZipFile(toolchain.guard_jar) as full, zipfile.ZipFile(hollow, "w") as part:
@@ -138,7 +138,7 @@ class TestDriver:
 
         asyncio.run(live())
 
-    def test_jvm_ends_with_a_killed_parent(self, toolchain: Toolchain, tmp_path: Path) -> None:
+    def test_the_jvm_ends_with_its_killed_parent(self, toolchain: Toolchain, tmp_path: Path) -> None:
         jars = (toolchain.iceberg_jar, toolchain.postgresql_jar, toolchain.guard_jar)
         files = (toolchain.java, *jars, tmp_path)
         root = Path(__file__).parents[3]
@@ -156,7 +156,7 @@ class TestDriver:
 class TestBuild:
     """The guard's jar and its cache."""
 
-    def test_second_build_comes_from_the_cache(self, toolchain: Toolchain) -> None:
+    def test_the_second_build_comes_from_the_cache(self, toolchain: Toolchain) -> None:
         cache, java = toolchain.guard_jar.parent, Path("/nowhere/java")
 
         assert build_guard(java, toolchain.iceberg_jar, cache) == toolchain.guard_jar

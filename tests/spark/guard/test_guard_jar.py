@@ -18,7 +18,7 @@ def class_files(jar: Path) -> set[str]:
 
 
 @pytest.mark.spark
-def test_the_guard_replaces_one_class_of_sparks_and_no_other(toolchain: Toolchain) -> None:
+def test_the_guard_replaces_exactly_one_class_of_spark(toolchain: Toolchain) -> None:
     of_spark = set[str]().union(*map(class_files, spark_jars().glob("*.jar")))
 
     assert class_files(toolchain.guard_jar) & of_spark == {REPLACED}

@@ -13,7 +13,7 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from headgate.spark.sessions.signature import sign_session
 from tests.spark.guard.checkpoints import checkpointed
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, World
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -126,7 +126,7 @@ def refusals(uses: Mapping[str, Callable[[], object]]) -> set[str]:
     return found
 
 
-def test_nothing_that_is_held_survives_a_revoke_or_the_loss_of_the_decision_service(lake: World) -> None:
+def test_everything_in_a_session_is_refused_after_a_revoke_or_an_outage(lake: DriverHarness) -> None:
     uses = held(lake.session(ADMIN))
     assert refusals(uses) == set()
 
@@ -176,7 +176,7 @@ def written(spark: SparkSession, relation: Relation) -> DataFrame:
         *("SHOW TABLES IN lake.raw", "INSERT INTO lake.raw.flights VALUES ('BB', 2013)", "SET VAR x = 1"),
     ],
 )
-def test_a_command_inside_a_query_is_refused(lake: World, command: str) -> None:
+def test_a_command_inside_a_query_is_refused(lake: DriverHarness, command: str) -> None:
     spark = lake.session(ADMIN)
     files = lake.files()
     frame = beside(spark, FLIGHTS, command)
@@ -194,7 +194,7 @@ def test_a_command_inside_a_query_is_refused(lake: World, command: str) -> None:
     assert lake.files() == files
 
 
-def test_a_checkpoint_of_a_checkpoint_is_asked_for_again(lake: World) -> None:
+def test_a_checkpoint_of_a_checkpoint_is_authorized_again(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
     second = checkpointed(checkpointed(spark.sql(FLIGHTS)).select("carrier"))
     of_nothing = checkpointed(checkpointed(spark.range(3)))
@@ -205,13 +205,13 @@ def test_a_checkpoint_of_a_checkpoint_is_asked_for_again(lake: World) -> None:
     assert refusals({"second": second.collect, "nothing": of_nothing.collect}) == {"second"}
 
 
-def test_current_user_is_who_asks(lake: World) -> None:
+def test_current_user_returns_the_caller(lake: DriverHarness) -> None:
     row = lake.session(ADMIN).sql("SELECT current_user(), session_user(), user(), current_user").collect()[0]
 
     assert set(row) == {ADMIN}
 
 
-def test_operation_is_named_where_there_is_one(lake: World) -> None:
+def test_the_decision_request_of_an_execution_names_its_operation(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
 
     assert spark.table("lake.raw.flights").columns == ["carrier", "year"]
@@ -223,7 +223,7 @@ def test_operation_is_named_where_there_is_one(lake: World) -> None:
     assert all(lake.decisions.operations)
 
 
-def test_a_cloned_session_has_no_variables_of_the_session_it_was_made_of(lake: World) -> None:
+def test_a_cloned_session_does_not_have_the_variables_of_its_original(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
     assert isinstance(spark, ConnectSession)
     spark.sql("DECLARE cloned_number INT").collect()
@@ -241,7 +241,7 @@ def test_a_cloned_session_has_no_variables_of_the_session_it_was_made_of(lake: W
     assert clone.sql("SELECT cloned_number").collect()[0][0] == 2
 
 
-def test_a_statement_that_has_read_something_creates_no_function(lake: World) -> None:
+def test_a_statement_that_has_read_rows_creates_no_function(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
     for statement in ("DECLARE told = 1", "SET VAR told = (SELECT max(year) FROM lake.raw.flights)"):
         spark.sql(statement).collect()
@@ -272,7 +272,9 @@ COMPUTED = {
 
 @pytest.mark.parametrize("kind", COMPUTED)
 @pytest.mark.parametrize("of", ["script", "session variable"])
-def test_a_name_that_is_computed_of_rows_is_not_kept_in_the_session(lake: World, kind: str, of: str) -> None:
+def test_a_name_that_is_computed_from_rows_is_not_stored_in_the_session(
+    lake: DriverHarness, kind: str, of: str
+) -> None:
     spark = lake.session(ADMIN)
     read = "SET VAR x = (SELECT max(carrier) FROM lake.raw.flights)"
     if of == "script":
@@ -291,7 +293,7 @@ def test_a_name_that_is_computed_of_rows_is_not_kept_in_the_session(lake: World,
     assert spark.conf.get("spark.sql.autoBroadcastJoinThreshold") != "2"
 
 
-def test_a_name_that_the_client_writes_is_kept_whatever_was_read(lake: World) -> None:
+def test_a_name_that_the_client_writes_is_stored_after_any_read(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
     for statement in (
         f"BEGIN {FLIGHTS}; CREATE TEMPORARY VIEW written AS {FLIGHTS}; SELECT * FROM written; END",
@@ -311,7 +313,7 @@ def test_a_name_that_the_client_writes_is_kept_whatever_was_read(lake: World) ->
 @pytest.mark.parametrize(
     "create", ["CREATE TEMPORARY VIEW {} AS SELECT 1", "CACHE TABLE {} AS SELECT 1", "DECLARE {} INT"]
 )
-def test_a_name_in_a_session_is_short(lake: World, create: str) -> None:
+def test_a_name_of_more_than_255_characters_in_a_session_is_refused(lake: DriverHarness, create: str) -> None:
     spark = lake.session(ADMIN)
     spark.sql(create.format("n" * 255)).collect()
 
@@ -329,8 +331,8 @@ WRITES = (
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_a_write_succeeds_when_another_user_has_cached_rows_that_the_writer_may_not_read(
-    lake: World, write: str
+def test_a_write_succeeds_if_another_user_has_cached_rows_hidden_from_the_writer(
+    lake: DriverHarness, write: str
 ) -> None:
     reader, writer = lake.session(ADMIN), lake.session("hgs_writer")
     for statement in ("DROP TABLE IF EXISTS lake.raw.cached", "CREATE TABLE lake.raw.cached AS SELECT 1 AS n"):

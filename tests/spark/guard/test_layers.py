@@ -227,7 +227,7 @@ def guarded(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_spark_without_either_layer_is_reached(unguarded: PlainSpark, target: Target, attack: str) -> None:
+def test_every_attack_succeeds_without_both_layers(unguarded: PlainSpark, target: Target, attack: str) -> None:
     ended = unguarded.run(target.statement(attack))
 
     assert target.was_reached(), ended

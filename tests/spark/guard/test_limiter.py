@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from tests.soak import count
 from tests.spark.guard.attempts import SOON, STRANGER, Attempt, open_as
-from tests.spark.guard.driver_harness import ADMIN, World
+from tests.spark.guard.driver_harness import ADMIN, DriverHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -52,7 +52,7 @@ def run_all(session: SparkSession, queries: list[str], states: list[str | None])
 
 
 @pytest.mark.soak
-def test_large_statements_of_one_user_end_before_the_driver(strained_lake: World) -> None:
+def test_large_statements_of_one_user_end_and_the_driver_does_not(strained_lake: DriverHarness) -> None:
     generation, states = strained_lake.driver.generation, list[str | None]()
     strained_lake.decisions.rule = lambda *_: True
     strained_lake.session(ADMIN).sql(

@@ -17,7 +17,7 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 from headgate.spark.gateway.admission import inspector
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard.attempts import SHORT_TASKS, SOON, STRANGER, Attempt, open_as
-from tests.spark.guard.driver_harness import ADMIN, World, world
+from tests.spark.guard.driver_harness import ADMIN, DriverHarness, world
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -91,7 +91,7 @@ class TestFairness:
     """One principal's long tasks give way to another's."""
 
     @pytest.mark.parametrize("kind", HEAVY)
-    def test_another_user_is_answered_soon(self, lake: World, kind: str) -> None:
+    def test_another_user_is_answered_soon_beside_a_heavy_statement(self, lake: DriverHarness, kind: str) -> None:
         other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
         other.sql("SELECT count(*) FROM lake.raw.flights").collect()
         heavy = Attempt(lambda: stranger.sql(HEAVY[kind]).collect())
@@ -105,7 +105,7 @@ class TestFairness:
         stranger.interruptAll()
         assert heavy.wait(SOON)
 
-    def test_another_user_is_answered_soon_beside_cached_rows(self, lake: World) -> None:
+    def test_another_user_is_answered_soon_beside_cached_rows(self, lake: DriverHarness) -> None:
         other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
         cached = stranger.sql("SELECT id, cast(id AS STRING) AS text FROM range(0, 200000, 1, 2)").cache()
         cached.count()
@@ -118,7 +118,7 @@ class TestFairness:
         assert other.sql("SELECT count(*) FROM lake.raw.flights").collect()[0][0] == 1
         cached.unpersist()
 
-    def test_the_ended_statement_says_why(self, lake: World) -> None:
+    def test_the_error_of_an_ended_statement_says_that_other_users_waited(self, lake: DriverHarness) -> None:
         other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
         heavy, begun = Attempt(lambda: stranger.sql(CROSS).collect()), time.monotonic()
 
@@ -129,7 +129,7 @@ class TestFairness:
         assert heavy.state == ENDED
         assert "more than 5 s while others waited" in heavy.message
 
-    def test_a_statement_of_short_tasks_goes_on(self, lake: World) -> None:
+    def test_a_statement_of_short_tasks_is_not_ended(self, lake: DriverHarness) -> None:
         other, stranger = open_as(lake, ADMIN), open_as(lake, STRANGER)
         job = Attempt(lambda: stranger.sql(SHORT_TASKS).collect())
 
@@ -138,7 +138,7 @@ class TestFairness:
 
         assert job.state is None, job.message
 
-    def test_a_statement_is_not_blamed_for_a_time_in_which_no_statement_runs(self, lake: World) -> None:
+    def test_a_statement_is_not_ended_for_a_time_in_which_the_driver_is_suspended(self, lake: DriverHarness) -> None:
         """As where the machine is suspended, or busy with something else."""
         other, steady = open_as(lake, ADMIN), open_as(lake, STEADY)
         count = "SELECT count(*) FROM range(0, {}, 1, 4) WHERE hash(id) = 1"
@@ -178,7 +178,9 @@ class TestSize:
         ],
         ids=["unions", "parentheses", "expansion", "filter", "join", "union", "columns of common table expressions"],
     )
-    def test_a_large_statement_is_refused_with_a_sentence(self, lake: World, statement: str) -> None:
+    def test_a_statement_that_is_too_large_is_refused_with_a_sentence(
+        self, lake: DriverHarness, statement: str
+    ) -> None:
         with pytest.raises(PySparkException) as caught:
             lake.session(ADMIN).sql(statement).collect()
 
@@ -193,13 +195,15 @@ class TestSize:
         ],
         ids=["union", "product"],
     )
-    def test_too_many_tasks_are_refused_with_a_sentence(self, lake: World, statement: str) -> None:
+    def test_a_statement_of_too_many_tasks_is_refused_with_a_sentence(
+        self, lake: DriverHarness, statement: str
+    ) -> None:
         with pytest.raises(PySparkException, match="task") as caught:
             lake.session(ADMIN).sql(statement).collect()
 
         assert caught.value.getSqlState() == TOO_LARGE, caught.value
 
-    def test_a_deep_dataframe_is_refused_with_a_sentence(self, lake: World) -> None:
+    def test_a_dataframe_that_is_too_deep_is_refused_with_a_sentence(self, lake: DriverHarness) -> None:
         inspector().shutdown()  # lets this process write messages as deep as the gateway's
         relation = Relation()
         relation.range.end = relation.range.step = 1
@@ -215,7 +219,7 @@ class TestSize:
 
         assert caught.value.getSqlState() == TOO_COMPLEX, caught.value
 
-    def test_a_dataframe_of_many_steps_is_answered(self, lake: World) -> None:
+    def test_a_dataframe_of_many_steps_is_answered(self, lake: DriverHarness) -> None:
         # Without the larger stack of the driver's threads this ends in an error without a message.
         frame = lake.session(ADMIN).range(1)
         for number in range(400):
@@ -223,7 +227,7 @@ class TestSize:
 
         assert frame.count() == 1
 
-    def test_honest_pipelines_pass(self, lake: World) -> None:
+    def test_ordinary_long_statements_and_dataframes_are_answered(self, lake: DriverHarness) -> None:
         admin = lake.session(ADMIN)
         steps = admin.range(3)
         for number in range(200):
@@ -243,7 +247,7 @@ class TestSize:
         assert admin.sql("SELECT 1 WHERE " + " AND ".join(f"{n} = {n}" for n in range(2000))).count() == 1
         assert admin.sql("SELECT " + "(" * 100 + "1" + ")" * 100).collect()[0][0] == 1
 
-    def test_a_filter_of_many_calls_is_answered_and_the_driver_lives(self, lake: World) -> None:
+    def test_a_filter_of_many_calls_is_answered_and_the_driver_lives(self, lake: DriverHarness) -> None:
         # Spark's compiler would fill the heap with tables of the variables of the filter.
         generation = lake.driver.generation
 
@@ -252,7 +256,7 @@ class TestSize:
 
 
 @pytest.fixture(scope="module")
-def small(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def small(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriverHarness]:
     """Return a world without tables whose statements may run for fifteen seconds."""
     with world(toolchain, tmp_path_factory.mktemp("limits"), is_filled=False, statement_seconds=15) as made:
         yield made
@@ -271,20 +275,20 @@ def leave_running(query: str) -> str:
 class TestOperatorsLimits:
     """What an operator sets for every statement, and what the heap sets."""
 
-    def test_a_statement_that_runs_too_long_is_ended(self, small: World) -> None:
+    def test_a_statement_that_runs_too_long_is_ended(self, small: DriverHarness) -> None:
         with pytest.raises(PySparkException) as caught:
             small.session(ADMIN).sql(CROSS).collect()
 
         assert caught.value.getSqlState() == ENDED
         assert "more than 15.0 s" in str(caught.value)
 
-    def test_a_regular_expression_that_the_driver_folds_is_ended(self, small: World) -> None:
+    def test_an_endless_regular_expression_of_constants_is_ended(self, small: DriverHarness) -> None:
         with pytest.raises(PySparkException) as caught:
             small.session(ADMIN).sql(r"SELECT rlike(repeat('x', 60), r'(x+x+)+y\1')").collect()
 
         assert caught.value.getSqlState() == ENDED
 
-    def test_a_regular_expression_that_exhausts_the_stack_ends_alone(self, small: World) -> None:
+    def test_a_regular_expression_that_exhausts_the_stack_does_not_end_the_driver(self, small: DriverHarness) -> None:
         generation = small.driver.generation
         for text in ("repeat('ab', 1000000)", "concat(repeat('ab', 1000000), id)"):
             with pytest.raises(PySparkException) as caught:
@@ -294,7 +298,7 @@ class TestOperatorsLimits:
         assert small.driver.generation == generation
 
     @pytest.mark.soak
-    def test_a_job_of_an_analysis_that_runs_too_long_is_ended(self, small: World) -> None:
+    def test_a_job_of_an_analysis_that_runs_too_long_is_ended(self, small: DriverHarness) -> None:
         slow = small.session(ADMIN).sql("SELECT id AS k, hash(id) AS v FROM range(100000000000)")
 
         begun = time.monotonic()
@@ -306,8 +310,8 @@ class TestOperatorsLimits:
     @pytest.mark.parametrize(
         "begin", [lambda rows: rows.collect(), lambda rows: rows.transpose().columns], ids=["statement", "analysis"]
     )
-    def test_a_job_whose_rows_no_statement_reads_is_ended(
-        self, small: World, begin: Callable[[DataFrame], Any]
+    def test_a_job_is_ended_if_no_statement_reads_its_rows(
+        self, small: DriverHarness, begin: Callable[[DataFrame], Any]
     ) -> None:
         logged = len(small.log())
 
@@ -315,7 +319,7 @@ class TestOperatorsLimits:
 
         wait_for_an_end(small, logged)
 
-    def test_cached_rows_are_read_after_the_job_that_computed_them_is_ended(self, lake: World) -> None:
+    def test_cached_rows_can_be_read_after_the_job_that_computed_them_is_ended(self, lake: DriverHarness) -> None:
         spark, logged = lake.session(ADMIN), len(lake.log())
         spark.sql(
             "CACHE LAZY TABLE kept AS SELECT hash(id) % 7 AS k, count(*) AS n FROM range(0, 300000000, 1, 1) GROUP BY 1"
@@ -325,7 +329,7 @@ class TestOperatorsLimits:
 
         assert [spark.sql("SELECT sum(n) FROM kept").collect()[0][0] for _ in range(2)] == [300_000_000] * 2
 
-    def test_a_statement_goes_on_that_shares_a_stage_with_an_ended_job(self, lake: World) -> None:
+    def test_a_statement_that_shares_a_stage_with_an_ended_job_goes_on(self, lake: DriverHarness) -> None:
         spark, generation, logged = lake.session(ADMIN), lake.driver.generation, len(lake.log())
         spark.conf.set("spark.sql.adaptive.enabled", "false")
         spark.sql(
@@ -342,7 +346,7 @@ class TestOperatorsLimits:
         assert sharing.wait(SOON)
 
 
-def wait_for_an_end(lake: World, logged: int) -> None:
+def wait_for_an_end(lake: DriverHarness, logged: int) -> None:
     """Wait until the driver has ended a job whose rows no statement reads, and has said so after what was logged."""
     until = time.monotonic() + 2 * SOON
     while not re.search("headgate: ended the jobs .*no statement reads its rows", lake.log()[logged:]):
@@ -350,7 +354,7 @@ def wait_for_an_end(lake: World, logged: int) -> None:
         time.sleep(0.5)
 
 
-def assert_refused_and_alive(lake: World, statement: str) -> None:
+def assert_refused_and_alive(lake: DriverHarness, statement: str) -> None:
     """Hold that a statement that fills the heap is ended with a sentence, and that the driver goes on."""
     spark, generation = lake.session(ADMIN), lake.driver.generation
 
@@ -390,17 +394,19 @@ class TestAggregates:
     @pytest.mark.parametrize(
         "kind", [kind if kind in QUICKEST else pytest.param(kind, marks=pytest.mark.soak) for kind in GROWING]
     )
-    def test_a_state_that_fills_the_heap_is_refused_and_the_driver_lives(self, lake: World, kind: str) -> None:
+    def test_an_aggregate_that_fills_the_heap_is_refused_and_the_driver_lives(
+        self, lake: DriverHarness, kind: str
+    ) -> None:
         assert_refused_and_alive(lake, GROWING[kind])
 
     @pytest.mark.soak
-    def test_a_quantile_without_an_error_is_bounded(self, lake: World) -> None:
+    def test_an_exact_quantile_of_too_many_rows_is_refused(self, lake: DriverHarness) -> None:
         with pytest.raises(PySparkException) as caught:
             lake.session(ADMIN).range(1000000000).approxQuantile("id", [0.5], 0.0)
 
         assert caught.value.getSqlState() == TOO_LARGE, caught.value
 
-    def test_every_aggregate_has_its_value(self, lake: World) -> None:
+    def test_every_bounded_aggregate_returns_its_value(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
         spark.sql(
             "CREATE OR REPLACE TEMPORARY VIEW grouped AS SELECT id, id % 300 AS k, cast(id % 7 AS STRING) AS t "
@@ -427,7 +433,7 @@ class TestAggregates:
         assert spark.sql("SELECT collect_list(id), median(id) FROM grouped WHERE id < 0").collect()[0][:] == ([], None)
         assert spark.table("grouped").approxQuantile("id", [0.5], 0.0) == [14999.0]
 
-    def test_many_small_states_together_may_be_large(self, lake: World) -> None:
+    def test_many_small_aggregates_may_be_large_together(self, lake: DriverHarness) -> None:
         many = "SELECT max(size(l)) FROM (SELECT collect_list(id) AS l FROM range(5000000) GROUP BY id % 1000000)"
 
         assert lake.session(ADMIN).sql(many).collect()[0][0] == 5
@@ -443,14 +449,16 @@ class TestResults:
             "SELECT repeat('x', 1000000) FROM range(0, 100000, 1, 1)",
         ],
     )
-    def test_a_result_that_is_too_large_is_refused_and_the_driver_lives(self, lake: World, statement: str) -> None:
+    def test_a_result_that_is_too_large_is_refused_and_the_driver_lives(
+        self, lake: DriverHarness, statement: str
+    ) -> None:
         spark = lake.session(ADMIN)
         with pytest.raises(PySparkException) as caught:
             spark.sql(statement).collect()
         assert caught.value.getSqlState() == TOO_LARGE, caught.value
         assert spark.sql("SELECT 1").collect()[0][0] == 1
 
-    def test_rows_that_are_written_or_counted_are_no_result(self, lake: World) -> None:
+    def test_rows_that_are_written_or_counted_do_not_count_as_a_result(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
         rows = "SELECT repeat(uuid(), 30000) AS x FROM range(400)"
         assert spark.sql(f"SELECT sum(length(x)) FROM ({rows})").collect()[0][0] == 400 * 30000 * 36
@@ -458,7 +466,7 @@ class TestResults:
         assert spark.table("lake.raw.large_rows").count() == 400
         spark.sql("DROP TABLE lake.raw.large_rows").collect()
 
-    def test_rows_that_are_cached_are_no_result(self, lake: World) -> None:
+    def test_rows_that_are_cached_do_not_count_as_a_result(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
         spark.sql("CACHE TABLE kept AS SELECT concat(repeat('x', 1000000), id) AS x FROM range(0, 200, 1, 1)").collect()
 
@@ -480,10 +488,12 @@ class TestKeptRows:
     """Rows that an operator keeps are bounded by their size, not by their number."""
 
     @pytest.mark.parametrize("kind", KEPT)
-    def test_large_rows_that_fill_the_heap_are_refused_and_the_driver_lives(self, lake: World, kind: str) -> None:
+    def test_an_operator_that_fills_the_heap_is_refused_and_the_driver_lives(
+        self, lake: DriverHarness, kind: str
+    ) -> None:
         assert_refused_and_alive(lake, KEPT[kind])
 
-    def test_many_rows_of_one_key_join(self, lake: World) -> None:
+    def test_a_join_of_many_rows_with_one_key_is_answered(self, lake: DriverHarness) -> None:
         joined = lake.session(ADMIN).sql(
             "SELECT /*+ MERGE(b) */ count(*), max(a.x + b.y) FROM (SELECT id % 1 AS k, id AS x FROM range(3)) a "
             "JOIN (SELECT id % 1 AS k, id AS y FROM range(1000000)) b ON a.k = b.k"

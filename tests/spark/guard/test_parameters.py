@@ -100,7 +100,7 @@ def test_every_parameter_of_a_reviewed_expression_has_an_entry(found: Mapping[st
     assert [each for each in every if not has_entry(*each)] == []
 
 
-def test_no_entry_is_for_a_parameter_that_is_not_there(found: Mapping[str, Bytecode]) -> None:
+def test_every_entry_is_for_a_parameter_that_exists(found: Mapping[str, Bytecode]) -> None:
     every = {(owner, name) for owner, name, _ in parameters(found)}
     seconds = {owner for owner, name, _ in parameters(found) if not name}
     used = every | {("*", name) for _, name in every}
@@ -108,7 +108,7 @@ def test_no_entry_is_for_a_parameter_that_is_not_there(found: Mapping[str, Bytec
     assert [each for each in entries() if each not in used and each[0] not in seconds] == []
 
 
-def test_an_entry_says_one_of_the_rules() -> None:
+def test_every_entry_names_one_of_the_rules() -> None:
     rules = {words[3].partition(":")[0] for words in lines("expression-parameters")}
 
     assert rules == {"safe", "limited", "type", "schema", "metadata", "options"}

@@ -9,7 +9,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from tests.spark.guard.driver_harness import ADMIN, World
+from tests.spark.guard.driver_harness import ADMIN, DriverHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -54,7 +54,7 @@ def refused(use: Callable[[], object], state: str, message: str) -> None:
 
 
 @pytest.fixture
-def spark(lake: World) -> Iterator[SparkSession]:
+def spark(lake: DriverHarness) -> Iterator[SparkSession]:
     """Return a session, and fail if the driver has not lived through the test."""
     generation = lake.driver.generation
     session = lake.session(ADMIN)
@@ -67,10 +67,12 @@ class TestGroupingSets:
     """Spark writes the sets of CUBE and ROLLUP out while it parses, where they stand in GROUPING SETS."""
 
     @pytest.mark.parametrize("kind", GROUPINGS)
-    def test_too_many_are_refused_before_they_are_written_out(self, spark: SparkSession, kind: str) -> None:
+    def test_grouping_sets_of_too_great_a_number_are_refused_before_they_are_expanded(
+        self, spark: SparkSession, kind: str
+    ) -> None:
         refused(lambda: spark.sql(grouped(GROUPINGS[kind])).collect(), TOO_LARGE, "more than 4096 grouping sets")
 
-    def test_too_many_columns_in_all_of_them_are_refused(self, spark: SparkSession) -> None:
+    def test_grouping_sets_with_too_many_columns_together_are_refused(self, spark: SparkSession) -> None:
         statement = f"SELECT 1 GROUP BY GROUPING SETS (ROLLUP({listed(3000)}))"
 
         refused(lambda: spark.sql(statement).collect(), TOO_COMPLEX, "expressions in its grouping sets")
@@ -83,7 +85,7 @@ class TestGroupingSets:
             (f"{listed(5)} WITH CUBE", 32),
         ],
     )
-    def test_a_few_are_answered(self, spark: SparkSession, by: str, rows: int) -> None:
+    def test_a_few_grouping_sets_are_answered(self, spark: SparkSession, by: str, rows: int) -> None:
         assert len(spark.sql(grouped(by)).collect()) == rows
 
 
@@ -123,7 +125,7 @@ SCHEMAS: Mapping[str, Callable[[SparkSession], object]] = {
 
 
 @pytest.mark.parametrize("way", SCHEMAS)
-def test_every_schema_has_the_limits(spark: SparkSession, way: str) -> None:
+def test_the_depth_limit_applies_to_every_way_to_give_a_schema(spark: SparkSession, way: str) -> None:
     refused(lambda: SCHEMAS[way](spark), TOO_COMPLEX, "levels deep")
 
 
@@ -136,7 +138,7 @@ def test_a_pivot_with_too_many_columns_is_refused(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_every_way_in_has_the_limits(spark: SparkSession, way: str) -> None:
+def test_the_limits_apply_to_every_way_to_send_a_statement(spark: SparkSession, way: str) -> None:
     refused(lambda: WAYS[way](spark, grouped(HUGE_CUBE)), TOO_LARGE, "more than 4096 grouping sets")
 
 
@@ -189,21 +191,21 @@ NUMBERS = (
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=[number[:15] + number[-2:] for number in NUMBERS])
-def test_a_number_that_spark_would_write_out_is_refused(spark: SparkSession, number: str) -> None:
+def test_a_number_that_spark_would_expand_to_many_digits_is_refused(spark: SparkSession, number: str) -> None:
     refused(lambda: spark.sql(f"SELECT {number}").collect(), TOO_LARGE, "digits")
 
 
 class TestCopies:
     """Spark evaluates the rows of VALUES while it parses, and looks through a plan before it analyzes it."""
 
-    def test_rows_that_are_slow_to_evaluate_are_evaluated_within_the_limits(self, spark: SparkSession) -> None:
+    def test_rows_of_values_that_are_slow_to_evaluate_are_refused(self, spark: SparkSession) -> None:
         value = "1"
         for _ in range(40):
             value = f"CASE {value} WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE 3 END"
 
         refused(lambda: spark.sql(f"VALUES ({value})").collect(), TOO_COMPLEX, "expressions")
 
-    def test_an_expression_that_spark_copies_is_counted_before_it_is_looked_through(self, spark: SparkSession) -> None:
+    def test_an_expression_that_spark_copies_too_often_is_refused(self, spark: SparkSession) -> None:
         value = "1"
         for _ in range(40):
             value = f"CASE {value} WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE 3 END"
@@ -212,7 +214,7 @@ class TestCopies:
             refused(lambda query=query: spark.sql(query).collect(), TOO_COMPLEX, "expressions")
         refused(lambda: spark.range(1).select(sf.expr(value)).collect(), TOO_COMPLEX, "expressions")
 
-    def test_rows_of_constants_are_many(self, spark: SparkSession) -> None:
+    def test_many_rows_of_constants_are_answered(self, spark: SparkSession) -> None:
         rows = ", ".join(f"({number}, -1.5, 'x', NULL, DATE '2020-01-01')" for number in range(5000))
 
         assert spark.sql(f"VALUES {rows}").count() == 5000
@@ -234,16 +236,18 @@ DOUBLED = ", ".join(
     ],
     ids=["several inserts", "update", "explain"],
 )
-def test_common_table_expressions_that_a_command_writes_out_are_refused(spark: SparkSession, statement: str) -> None:
+def test_common_table_expressions_that_a_command_expands_too_far_are_refused(
+    spark: SparkSession, statement: str
+) -> None:
     refused(lambda: spark.sql(statement).collect(), TOO_COMPLEX, "more than 4000 operations")
 
 
-def test_a_comment_that_is_not_closed_has_sparks_error(spark: SparkSession) -> None:
+def test_an_unclosed_comment_raises_the_error_of_spark(spark: SparkSession) -> None:
     with pytest.raises(PySparkException, match="UNCLOSED_BRACKETED_COMMENT"):
         spark.sql("SELECT 1 /* comment").collect()
 
 
-def test_honest_texts_pass(spark: SparkSession) -> None:
+def test_ordinary_texts_are_answered(spark: SparkSession) -> None:
     def answer(query: str) -> DataFrame:
         return spark.sql(query)
 

@@ -18,7 +18,7 @@ def found(toolchain: Toolchain) -> tuple[set[str], set[str]]:
     return on_classpath(toolchain.iceberg_jar)
 
 
-def test_every_class_in_the_tables_is_one_of_spark_or_iceberg(found: tuple[set[str], set[str]]) -> None:
+def test_every_class_in_the_tables_exists_in_spark_or_iceberg(found: tuple[set[str], set[str]]) -> None:
     plans, others = found
 
     assert {row.name for row in plan_rows()} - plans == set()
@@ -32,7 +32,7 @@ def test_no_class_is_listed_twice() -> None:
     assert len(expressions()) == len(set(expressions()))
 
 
-def test_user_code_is_on_no_table() -> None:
+def test_classes_of_user_code_are_in_no_table() -> None:
     allowed = {name.rpartition(".")[2] for name in (*expressions(), *(row.name for row in plan_rows()))}
 
     assert {
@@ -40,7 +40,7 @@ def test_user_code_is_on_no_table() -> None:
     } == set()
 
 
-def test_the_page_says_what_is_reviewed_and_what_is_not(
+def test_the_page_lists_the_reviewed_and_the_unreviewed_classes(
     found: tuple[set[str], set[str]], generated: Callable[[Path, str], None]
 ) -> None:
     generated(PAGE, page(*found))

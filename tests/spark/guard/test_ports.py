@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from tests.spark.guard.driver_harness import ADMIN, World
+from tests.spark.guard.driver_harness import ADMIN, DriverHarness
 from tests.spark.guard.strangers import answers, is_known, listening_ports
 
 pytestmark = [
@@ -13,7 +13,7 @@ pytestmark = [
 ]
 
 
-def test_a_stranger_at_the_ports_for_executors_gets_nothing(lake: World) -> None:
+def test_an_unauthenticated_client_gets_nothing_from_the_ports_for_executors(lake: DriverHarness) -> None:
     lake.session(ADMIN).sql("SELECT year, count(*) FROM lake.raw.flights GROUP BY 1").collect()
     secret = lake.warehouse / "secret.txt"
     secret.write_text("nobody's business", encoding="utf-8")

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from headgate.spark.toolchain.guard_build import SOURCES
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard.bytecode import read
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, World
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 from tests.spark.guard.plan_page import TABLES
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -29,7 +29,7 @@ def snapshots(spark: SparkSession) -> list[int]:
     return [row.snapshot_id for row in rows]
 
 
-def refused(lake: World, handle: str, statement: str) -> str:
+def refused(lake: DriverHarness, handle: str, statement: str) -> str:
     """Return the message with which a statement is refused; fails if it is not, or leaves something behind."""
     before = lake.files()
     with pytest.raises(PySparkException) as caught:
@@ -55,7 +55,7 @@ CALLS = {
 class TestNeeds:
     """A procedure needs what it does to the table that it is called for."""
 
-    def test_procedure_asks_for_its_table_and_runs(self, lake: World) -> None:
+    def test_a_procedure_needs_the_rights_on_its_table_and_runs(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
         first = snapshots(spark)[0]
         calls = {f"rollback_to_snapshot('raw.kept', {first})": ALTER_WRITE, **CALLS}
@@ -67,7 +67,7 @@ class TestNeeds:
             assert lake.decisions.names() == {f"{action} lake.raw.kept" for action in actions}, call
 
     @pytest.mark.parametrize("missing", sorted(ALTER_WRITE))
-    def test_one_need_less_is_refused_before_anything_runs(self, lake: World, missing: str) -> None:
+    def test_a_procedure_is_refused_if_one_right_is_missing(self, lake: DriverHarness, missing: str) -> None:
         lake.decisions.rule = lambda _, need: need["action"] != missing
 
         refused(lake, READER, "CALL lake.system.expire_snapshots('raw.flights')")
@@ -81,17 +81,19 @@ class TestNeeds:
             "rewrite_position_delete_files(table => 'raw.flights', where => 'year = 2012')",
         ],
     )
-    def test_what_reads_rows_or_their_values_needs_the_right_to_read(self, lake: World, call: str) -> None:
+    def test_a_procedure_that_reads_rows_or_values_needs_the_right_to_read(
+        self, lake: DriverHarness, call: str
+    ) -> None:
         lake.decisions.rule = lambda _, need: need["action"] != "table.select"
 
         refused(lake, READER, f"CALL lake.system.{call}")
 
-    def test_names_decide_and_not_what_exists(self, lake: World) -> None:
+    def test_a_procedure_on_a_hidden_table_is_refused_like_one_on_a_missing_table(self, lake: DriverHarness) -> None:
         call = "CALL lake.system.rollback_to_snapshot('secret.{}', 1)"
 
         assert refused(lake, READER, call.format("salaries")) == refused(lake, READER, call.format("nothing"))
 
-    def test_name_is_read_as_the_session_reads_it(self, lake: World) -> None:
+    def test_a_table_name_in_a_call_is_resolved_in_the_session(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
         spark.sql("USE lake.raw").collect()
         lake.decisions.asked.clear()
@@ -126,7 +128,7 @@ class TestForbidden:
             "lake.system.ancestors_of('raw.flights', table => 'secret.salaries')",
         ],
     )
-    def test_is_refused_to_the_admin(self, lake: World, call: str) -> None:
+    def test_a_forbidden_procedure_is_refused_even_to_the_admin(self, lake: DriverHarness, call: str) -> None:
         refused(lake, ADMIN, f"CALL {call}")
 
     @pytest.mark.parametrize(
@@ -136,7 +138,9 @@ class TestForbidden:
             "reflect('java.lang.System', 'getProperty', carrier) = '1'",
         ],
     )
-    def test_condition_of_a_rewrite_is_no_way_around(self, lake: World, where: str) -> None:
+    def test_a_forbidden_expression_in_the_condition_of_a_rewrite_is_refused(
+        self, lake: DriverHarness, where: str
+    ) -> None:
         quoted = where.replace("'", "\\'")
 
         refused(lake, ADMIN, f"CALL lake.system.rewrite_data_files(table => 'raw.flights', where => '{quoted}')")
@@ -154,10 +158,12 @@ class TestForbidden:
             "create_changelog_view('raw.flights', 'changed', map('path', '/tmp/x'))",
         ],
     )
-    def test_an_option_that_is_not_listed_or_too_large_is_refused(self, lake: World, call: str) -> None:
+    def test_an_option_of_a_procedure_that_is_unlisted_or_too_large_is_refused(
+        self, lake: DriverHarness, call: str
+    ) -> None:
         assert "option `" in refused(lake, ADMIN, f"CALL lake.system.{call}")
 
-    def test_what_a_procedure_registers_in_the_session_is_not_governed(self, lake: World) -> None:
+    def test_a_catalog_that_a_procedure_registers_cannot_be_read(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
         snapshots(spark)
         spark.sql("CALL lake.system.rewrite_data_files('raw.kept', options => map('rewrite-all', 'true'))").collect()
@@ -171,7 +177,7 @@ class TestForbidden:
 class TestChanges:
     """A view of a table's changes is the session's own, and reads the table at every use."""
 
-    def test_is_read_by_whoever_may_read_the_table(self, lake: World) -> None:
+    def test_a_changelog_view_needs_the_right_to_read_its_table_at_every_use(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
         snapshots(spark)
         spark.sql("CALL lake.system.create_changelog_view(table => 'raw.kept', changelog_view => 'changed')").collect()

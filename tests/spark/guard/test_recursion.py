@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors.exceptions.base import PySparkException
 
 from tests.spark.guard.attempts import SOON
-from tests.spark.guard.driver_harness import ADMIN, World
+from tests.spark.guard.driver_harness import ADMIN, DriverHarness
 
 TOO_LARGE, TOO_COMPLEX = "54000", "54001"
 PATHS = (
@@ -20,7 +20,7 @@ LARGE = (
 
 
 @pytest.fixture(autouse=True)
-def edges(lake: World) -> None:
+def edges(lake: DriverHarness) -> None:
     lake.session(ADMIN).sql(
         "CREATE TABLE IF NOT EXISTS lake.raw.edges AS SELECT id AS a, id + 1 AS b FROM range(200)"
     ).collect()
@@ -35,7 +35,7 @@ def edges(lake: World) -> None:
     ],
     ids=["rows", "subquery", "limit"],
 )
-def test_a_level_may_have_many_rows(lake: World, read: str) -> None:
+def test_a_level_of_a_recursive_query_may_have_many_rows(lake: DriverHarness, read: str) -> None:
     assert lake.session(ADMIN).sql(PATHS + read).collect()[0][0] == 1190
 
 
@@ -48,13 +48,13 @@ def test_a_level_may_have_many_rows(lake: World, read: str) -> None:
     ],
     ids=["window", "distinct", "join"],
 )
-def test_a_level_may_compare_floating_point_numbers(lake: World, inner: str) -> None:
+def test_a_level_of_a_recursive_query_may_compare_floating_point_numbers(lake: DriverHarness, inner: str) -> None:
     levels = f"WITH RECURSIVE t(n, m) AS (SELECT 1L, 0L UNION ALL SELECT n + 1, ({inner}) FROM t WHERE n < 3) "
 
     assert lake.session(ADMIN).sql(levels + "SELECT count(*) FROM t").collect()[0][0] == 3
 
 
-def test_rows_of_a_table_are_asked_for_in_a_recursive_query(lake: World) -> None:
+def test_a_recursive_query_needs_the_right_to_read_its_tables(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
     spark.sql(f"CREATE TEMP VIEW paths AS {PATHS} SELECT * FROM path").collect()
     lake.decisions.rule = lambda *_: False
@@ -67,7 +67,7 @@ def test_rows_of_a_table_are_asked_for_in_a_recursive_query(lake: World) -> None
 @pytest.mark.parametrize(
     "read", ["SELECT count(*), max(length(s)) FROM t", "SELECT id, (SELECT max(length(s)) FROM t) FROM range(3)"]
 )
-def test_rows_of_all_levels_are_bounded(lake: World, read: str) -> None:
+def test_the_rows_of_all_levels_of_a_recursive_query_are_bounded(lake: DriverHarness, read: str) -> None:
     begun = time.monotonic()
 
     with pytest.raises(PySparkException, match="constants and expressions of this statement") as caught:
@@ -77,7 +77,7 @@ def test_rows_of_all_levels_are_bounded(lake: World, read: str) -> None:
     assert time.monotonic() - begun < 2 * SOON
 
 
-def test_too_many_levels_are_refused_with_a_sentence(lake: World) -> None:
+def test_a_recursive_query_of_too_many_levels_is_refused_with_a_sentence(lake: DriverHarness) -> None:
     levels = (
         "WITH RECURSIVE t(n) MAX RECURSION LEVEL 100000 AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 50000) "
     )

@@ -10,7 +10,7 @@ from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tests.spark.guard.attempts import STRANGER, open_as
-from tests.spark.guard.driver_harness import ADMIN, World
+from tests.spark.guard.driver_harness import ADMIN, DriverHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -21,7 +21,7 @@ ENDED = "57014"
 
 
 @pytest.fixture
-def lake(strained_lake: World) -> World:
+def lake(strained_lake: DriverHarness) -> DriverHarness:
     strained_lake.decisions.rule = lambda *_: True
     return strained_lake
 
@@ -42,7 +42,7 @@ def begin_many(spark: SparkSession, begun: list[Any]) -> None:
     begun.extend(begin(spark) for _ in range(12))
 
 
-def test_results_that_a_client_does_not_read_are_bounded(lake: World) -> None:
+def test_unread_results_of_one_user_are_bounded(lake: DriverHarness) -> None:
     spark, other, generation = open_as(lake, ADMIN), open_as(lake, STRANGER), lake.driver.generation
     begun = list[Any]()
 
@@ -59,7 +59,7 @@ def test_results_that_a_client_does_not_read_are_bounded(lake: World) -> None:
     spark.stop()
 
 
-def test_results_that_have_been_read_leave_room(lake: World) -> None:
+def test_results_that_have_been_read_release_their_memory(lake: DriverHarness) -> None:
     spark = open_as(lake, ADMIN)
 
     for _ in range(8):
@@ -68,7 +68,7 @@ def test_results_that_have_been_read_leave_room(lake: World) -> None:
     spark.stop()
 
 
-def test_results_that_are_closed_leave_room(lake: World) -> None:
+def test_results_that_are_closed_release_their_memory(lake: DriverHarness) -> None:
     spark = open_as(lake, ADMIN)
 
     for _ in range(8):

@@ -16,7 +16,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard.attempts import SOON, STRANGER, Attempt, open_as
 from tests.spark.guard.checkpoints import checkpointed
-from tests.spark.guard.driver_harness import ADMIN, World, world
+from tests.spark.guard.driver_harness import ADMIN, DriverHarness, world
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -161,7 +161,7 @@ FEW = (
 
 
 @pytest.fixture(scope="module")
-def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def lake(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriverHarness]:
     with world(toolchain, tmp_path_factory.mktemp("kept")) as opened:
         opened.decisions.rule = lambda *_: True
         yield opened
@@ -173,7 +173,7 @@ def keep_many(spark: SparkSession, kind: str) -> None:
         KEPT[kind](spark, number)
 
 
-def keep_in_clone(lake: World, number: int) -> ConnectSession:
+def keep_in_clone(lake: DriverHarness, number: int) -> ConnectSession:
     """Keep rows in the clone of a session that has ended."""
     spark = lake.session(ADMIN)
     assert isinstance(spark, ConnectSession)
@@ -190,7 +190,7 @@ def misspell(spark: SparkSession, work: str) -> object:
     return frame.schema if work == "analysis" else frame.collect()
 
 
-def has_room(lake: World, user: str) -> bool:
+def has_room(lake: DriverHarness, user: str) -> bool:
     """Return whether a new session of the user may keep a variable."""
     with lake.end_sessions():
         try:
@@ -200,7 +200,7 @@ def has_room(lake: World, user: str) -> bool:
     return True
 
 
-def wait_for_room(lake: World, user: str = "user") -> None:
+def wait_for_room(lake: DriverHarness, user: str = "user") -> None:
     """Wait until sessions of the user that have ended leave room."""
     until = time.monotonic() + 4 * SOON
     while not has_room(lake, user):
@@ -211,7 +211,7 @@ def wait_for_room(lake: World, user: str = "user") -> None:
 @pytest.mark.parametrize(
     "kind", [*FEW, *(pytest.param(kind, marks=pytest.mark.soak) for kind in KEPT if kind not in FEW)]
 )
-def test_what_sessions_keep_is_bounded(lake: World, kind: str) -> None:
+def test_the_memory_of_the_sessions_of_one_user_is_bounded(lake: DriverHarness, kind: str) -> None:
     spark, other, generation = lake.session(ADMIN), open_as(lake, STRANGER), lake.driver.generation
 
     with pytest.raises(PySparkException, match="what your sessions keep in Spark") as caught:
@@ -225,7 +225,7 @@ def test_what_sessions_keep_is_bounded(lake: World, kind: str) -> None:
     wait_for_room(lake)
 
 
-def test_sessions_of_one_user_are_bounded(lake: World) -> None:
+def test_the_number_of_sessions_of_one_user_is_bounded(lake: DriverHarness) -> None:
     generation, sessions = lake.driver.generation, list[SparkSession]()
 
     with lake.end_sessions():
@@ -239,7 +239,7 @@ def test_sessions_of_one_user_are_bounded(lake: World) -> None:
     assert lake.driver.generation == generation
 
 
-def test_sessions_of_some_users_leave_room_for_another(lake: World) -> None:
+def test_sessions_of_several_users_leave_capacity_for_another_user(lake: DriverHarness) -> None:
     generation, sessions = lake.driver.generation, list[SparkSession]()
 
     with lake.end_sessions():
@@ -253,7 +253,7 @@ def test_sessions_of_some_users_leave_room_for_another(lake: World) -> None:
     wait_for_room(lake)
 
 
-def test_a_clone_counts_as_a_session(lake: World) -> None:
+def test_a_clone_counts_as_a_session(lake: DriverHarness) -> None:
     generation, clones = lake.driver.generation, list[ConnectSession]()
 
     # PySpark passes what a clone ends with as it came.
@@ -267,7 +267,7 @@ def test_a_clone_counts_as_a_session(lake: World) -> None:
     assert lake.driver.generation == generation
 
 
-def test_a_view_that_is_replaced_leaves_room(lake: World) -> None:
+def test_a_replaced_view_releases_its_memory(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
 
     for number in range(20):
@@ -277,7 +277,7 @@ def test_a_view_that_is_replaced_leaves_room(lake: World) -> None:
     spark.stop()
 
 
-def test_rows_of_a_stream_are_bounded(lake: World) -> None:
+def test_rows_of_a_stream_in_memory_are_bounded(lake: DriverHarness) -> None:
     spark, other, generation = lake.session(ADMIN), open_as(lake, STRANGER), lake.driver.generation
     rate = spark.readStream.format("rate").option("rowsPerSecond", 200).option("numPartitions", 2).load()
     wide = rate.select(sf.repeat(sf.lit("x"), 100_000).alias("x"))
@@ -295,7 +295,9 @@ def test_rows_of_a_stream_are_bounded(lake: World) -> None:
 @pytest.mark.parametrize(
     "column", [pa.nulls(5_000_000), pa.array([True]).take(pa.array([0] * 5_000_000))], ids=["nulls", "booleans"]
 )
-def test_rows_of_few_bytes_are_counted(lake: World, column: pa.Array, work: str) -> None:
+def test_rows_that_are_compact_on_the_wire_count_with_their_size_in_memory(
+    lake: DriverHarness, column: pa.Array, work: str
+) -> None:
     spark, generation = lake.session(ADMIN), lake.driver.generation
     frame = spark.createDataFrame(pa.table({"x": column.cast(pa.bool_())}))
     begun = time.monotonic()
@@ -308,7 +310,7 @@ def test_rows_of_few_bytes_are_counted(lake: World, column: pa.Array, work: str)
     assert lake.driver.generation == generation
 
 
-def test_expressions_of_all_running_statements_are_bounded(lake: World) -> None:
+def test_expressions_of_all_running_statements_are_bounded_together(lake: DriverHarness) -> None:
     first, second = lake.session(ADMIN), lake.session(ADMIN)
     large = f"SELECT greatest({', '.join(f'hash(id, {n})' for n in range(12_000))}) AS x FROM range(1000000)"
     running = Attempt(lambda: first.sql(f"SELECT count(*) FROM ({large}) WHERE x = 1").collect())
@@ -323,7 +325,7 @@ def test_expressions_of_all_running_statements_are_bounded(lake: World) -> None:
     assert len(second.sql(f"{large} LIMIT 3").collect()) == 3
 
 
-def test_rows_of_a_large_frame_are_taken(lake: World) -> None:
+def test_rows_of_a_large_frame_are_accepted(lake: DriverHarness) -> None:
     spark = lake.session(ADMIN)
     frame = pd.DataFrame({"number": range(200_000), "name": [f"name {n}" for n in range(200_000)], "part": 0.5})
 
@@ -332,7 +334,7 @@ def test_rows_of_a_large_frame_are_taken(lake: World) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("work", ["rows", "analysis"])
-def test_errors_leave_nothing_of_their_statements(lake: World, work: str) -> None:
+def test_errors_retain_nothing_of_their_statements(lake: DriverHarness, work: str) -> None:
     generation, sessions = lake.driver.generation, [lake.session(ADMIN) for _ in range(4)]
 
     for spark in sessions:
@@ -344,7 +346,7 @@ def test_errors_leave_nothing_of_their_statements(lake: World, work: str) -> Non
 
 
 @pytest.mark.soak
-def test_the_constants_of_ended_statements_leave_room(lake: World) -> None:
+def test_the_constants_of_ended_statements_are_released(lake: DriverHarness) -> None:
     spark, generation = lake.session(ADMIN), lake.driver.generation
 
     for number in range(100):
@@ -354,7 +356,7 @@ def test_the_constants_of_ended_statements_leave_room(lake: World) -> None:
 
 
 @pytest.mark.soak
-def test_statements_that_have_ended_leave_room(lake: World) -> None:
+def test_ended_statements_release_their_memory(lake: DriverHarness) -> None:
     generation = lake.driver.generation
 
     for number in range(80):

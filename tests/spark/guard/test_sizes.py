@@ -7,7 +7,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import functions as sf
 
 from headgate.spark.toolchain.guard_build import SOURCES
-from tests.spark.guard.driver_harness import ADMIN, World
+from tests.spark.guard.driver_harness import ADMIN, DriverHarness
 
 TOO_LARGE = "54000"
 LISTS = SOURCES / "resources" / "headgate"
@@ -129,7 +129,9 @@ class TestTooLarge:
     """The driver of these tests has a heap of 1 GiB, which each of these would fill."""
 
     @pytest.mark.parametrize("call", TOO_LARGE_CALLS)
-    def test_a_value_is_refused_whether_spark_folds_it_or_not(self, lake: World, call: str) -> None:
+    def test_a_value_that_is_too_large_is_refused_as_a_constant_and_in_rows(
+        self, lake: DriverHarness, call: str
+    ) -> None:
         admin = lake.session(ADMIN)
         computed = call.replace(HUGE, f"cast({HUGE} + id AS INT)").replace("10000000)", "cast(10000000 + id AS INT))")
 
@@ -142,13 +144,15 @@ class TestTooLarge:
             assert caught.value.getSqlState() == TOO_LARGE, (statement, caught.value)
 
     @pytest.mark.parametrize("statement", TOO_LARGE_STATEMENTS)
-    def test_what_spark_evaluates_while_it_analyzes_is_refused(self, lake: World, statement: str) -> None:
+    def test_a_value_that_is_too_large_is_refused_while_spark_analyzes(
+        self, lake: DriverHarness, statement: str
+    ) -> None:
         with pytest.raises(PySparkException) as caught:
             lake.session(ADMIN).sql(statement).collect()
 
         assert caught.value.getSqlState() == TOO_LARGE, caught.value
 
-    def test_a_dataframe_is_refused_as_sql_is(self, lake: World) -> None:
+    def test_a_value_of_a_dataframe_that_is_too_large_is_refused(self, lake: DriverHarness) -> None:
         admin = lake.session(ADMIN)
 
         for column in (
@@ -160,14 +164,14 @@ class TestTooLarge:
                 admin.range(1).select(column).collect()
             assert caught.value.getSqlState() == TOO_LARGE, caught.value
 
-    def test_a_sample_takes_a_row_a_bounded_number_of_times(self, lake: World) -> None:
+    def test_a_sample_with_an_excessive_fraction_is_refused(self, lake: DriverHarness) -> None:
         with pytest.raises(PySparkException) as caught:
             lake.session(ADMIN).range(3).sample(withReplacement=True, fraction=2e9).collect()
 
         assert caught.value.getSqlState() == TOO_LARGE, caught.value
 
     @pytest.mark.parametrize("value", ["repeat('x', cast(16000000 + id AS INT))", "text"])
-    def test_a_row_of_many_large_values_is_refused(self, lake: World, value: str) -> None:
+    def test_a_row_of_many_large_values_is_refused(self, lake: DriverHarness, value: str) -> None:
         columns = ", ".join(f"{value} AS c{number}" for number in range(100))
         rows = "(SELECT /*+ REPARTITION(1) */ id, repeat('x', cast(16000000 + id AS INT)) AS text FROM range(1))"
 
@@ -176,7 +180,7 @@ class TestTooLarge:
 
         assert caught.value.getSqlState() == TOO_LARGE, caught.value
 
-    def test_a_pattern_for_columns_is_simple(self, lake: World) -> None:
+    def test_a_column_pattern_with_a_slow_regular_expression_is_refused(self, lake: DriverHarness) -> None:
         frame = lake.session(ADMIN).sql(f"SELECT 1 AS {'x' * 60}, 2 AS y")
 
         with pytest.raises(PySparkException) as caught:
@@ -185,7 +189,7 @@ class TestTooLarge:
         assert caught.value.getSqlState() == TOO_LARGE, caught.value
         assert frame.select(frame.colRegex("`(x+)?+.+`")).columns == ["y"]
 
-    def test_the_first_rows_of_an_order_take_no_room_for_all_that_might_be(self, lake: World) -> None:
+    def test_a_query_with_a_huge_limit_reserves_no_memory_for_all_its_rows(self, lake: DriverHarness) -> None:
         admin = lake.session(ADMIN)
 
         for limit in ("LIMIT 1000000000", "LIMIT 1000000000 OFFSET 3"):
@@ -193,7 +197,7 @@ class TestTooLarge:
             assert "TakeOrdered" not in admin.sql(f"EXPLAIN {query}").collect()[0][0]
             assert len(admin.sql(query).collect()) in (6, 9)
 
-    def test_the_number_of_partitions_of_a_shuffle_is_bounded(self, lake: World) -> None:
+    def test_the_number_of_partitions_of_a_shuffle_is_bounded(self, lake: DriverHarness) -> None:
         admin = lake.session(ADMIN)
         admin.conf.set("spark.sql.shuffle.partitions", HUGE)
 
@@ -282,14 +286,14 @@ ORDINARY = {
 class TestOrdinary:
     """The limits change no value."""
 
-    def test_a_call_within_the_limits_has_its_value(self, lake: World) -> None:
+    def test_a_call_within_the_limits_has_its_value(self, lake: DriverHarness) -> None:
         columns = ", ".join(f"{call} AS c{number}" for number, call in enumerate(ORDINARY))
 
         rows = lake.session(ADMIN).sql(f"SELECT {columns} FROM range(7, 8)").collect()
 
         assert dict(zip(ORDINARY, rows[0], strict=True)) == ORDINARY
 
-    def test_a_call_keeps_the_name_of_its_column(self, lake: World) -> None:
+    def test_a_call_within_the_limits_has_the_usual_column_name(self, lake: DriverHarness) -> None:
         assert lake.session(ADMIN).sql("SELECT concat('a', 'b'), repeat('x', 2)").columns == [
             "concat(a, b)",
             "repeat(x, 2)",

@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
-from tests.spark.guard.driver_harness import World
+from tests.spark.guard.driver_harness import DriverHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -66,7 +66,7 @@ HUGE = {
 
 
 @pytest.fixture(scope="module")
-def made(running: World) -> Mapping[str, bytes]:
+def made(running: DriverHarness) -> Mapping[str, bytes]:
     spark = running.session(READER)
     return {name: bytes(spark.sql(f"SELECT {text} FROM range(500)").collect()[0][0]) for name, text in MADE.items()}
 
@@ -101,7 +101,7 @@ def mutations(content: bytes, chance: random.Random, count: int) -> Iterator[byt
         yield bytes(copy)
 
 
-def test_sketches_of_sparks_own_are_read(lake: World, made: Mapping[str, bytes]) -> None:
+def test_sketches_that_spark_made_are_read(lake: DriverHarness, made: Mapping[str, bytes]) -> None:
     spark = lake.session(READER)
 
     for name, content in made.items():
@@ -110,8 +110,8 @@ def test_sketches_of_sparks_own_are_read(lake: World, made: Mapping[str, bytes])
 
 
 @pytest.mark.parametrize(("name", "at", "forged"), HUGE.values(), ids=HUGE)
-def test_a_sketch_that_says_it_is_huge_is_refused(
-    lake: World, made: Mapping[str, bytes], name: str, at: int, forged: bytes
+def test_a_sketch_that_declares_a_huge_size_is_refused(
+    lake: DriverHarness, made: Mapping[str, bytes], name: str, at: int, forged: bytes
 ) -> None:
     spark = lake.session(READER)
     content = made[name][:at] + forged + made[name][at + len(forged) :]
@@ -119,7 +119,7 @@ def test_a_sketch_that_says_it_is_huge_is_refused(
     assert "answered" not in {outcome(spark, use.format(literal(content))) for use in uses(name)}
 
 
-def tried(world: World, made: Mapping[str, bytes], seed: int, count: int) -> None:
+def tried(world: DriverHarness, made: Mapping[str, bytes], seed: int, count: int) -> None:
     """Try so many mutations of each sketch. The driver must be the same afterwards, and answer."""
     spark, chance, generation = world.session(READER), random.Random(seed), world.driver.generation  # noqa: S311
     for name, content in made.items():
@@ -129,10 +129,10 @@ def tried(world: World, made: Mapping[str, bytes], seed: int, count: int) -> Non
     assert outcome(spark, "1") == "answered"
 
 
-def test_mutated_sketches_do_not_end_the_driver(lake: World, made: Mapping[str, bytes]) -> None:
+def test_mutated_sketches_do_not_end_the_driver(lake: DriverHarness, made: Mapping[str, bytes]) -> None:
     tried(lake, made, seed=1, count=12)
 
 
 @pytest.mark.soak
-def test_many_mutated_sketches_do_not_end_the_driver(lake: World, made: Mapping[str, bytes]) -> None:
+def test_many_mutated_sketches_do_not_end_the_driver(lake: DriverHarness, made: Mapping[str, bytes]) -> None:
     tried(lake, made, seed=2, count=400)

@@ -12,7 +12,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, World
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -61,19 +61,19 @@ def flights(spark: SparkSession) -> DataFrame:
 class TestReads:
     """A streaming read is a read, from its first analysis on."""
 
-    def test_analysis_alone_asks_and_has_no_operation(self, lake: World) -> None:
+    def test_the_analysis_of_a_stream_is_authorized_without_an_operation(self, lake: DriverHarness) -> None:
         assert flights(lake.session(ADMIN)).isStreaming
 
         assert lake.decisions.names() == READS
         assert set(lake.decisions.operations) == {None}
 
-    def test_is_refused_to_whoever_may_not_read(self, lake: World) -> None:
+    def test_a_stream_is_refused_to_a_user_without_the_right_to_read(self, lake: DriverHarness) -> None:
         spark = lake.session(READER)
 
         refused(lambda: flights(spark).isStreaming)
         refused(lambda: flights(spark).writeStream.format("memory").queryName("seen").start())
 
-    def test_files_without_a_schema_and_of_other_kinds_are_no_source(self, lake: World) -> None:
+    def test_streams_of_unlisted_formats_or_options_or_without_a_schema_are_refused(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
 
         refused(lambda: spark.readStream.schema("x string").format("orc").load("/etc").isStreaming)
@@ -85,7 +85,7 @@ class TestReads:
 class TestSinks:
     """A stream goes to a table of the lake, to memory or to nothing, and its checkpoints where the platform says."""
 
-    def test_table_is_made_and_written(self, lake: World) -> None:
+    def test_a_stream_creates_and_fills_a_table(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
 
         finished(flights(spark).writeStream.toTable("lake.trusted.sink"))
@@ -95,7 +95,7 @@ class TestSinks:
         assert spark.table("lake.trusted.sink").count() == 1
 
     @pytest.mark.parametrize("missing", ["table.select", "database.create_table", "table.insert"])
-    def test_one_need_less_is_refused(self, lake: World, missing: str) -> None:
+    def test_a_stream_into_a_table_is_refused_if_one_right_is_missing(self, lake: DriverHarness, missing: str) -> None:
         lake.decisions.rule = lambda _, need: need["action"] != missing
         spark, before = lake.session(READER), lake.files()
 
@@ -104,7 +104,9 @@ class TestSinks:
         if missing != "table.insert":  # the empty table may be made by whoever may make it
             assert lake.files() == before
 
-    def test_place_of_checkpoints_is_asked_for(self, lake: World, tmp_path_factory: pytest.TempPathFactory) -> None:
+    def test_a_checkpoint_location_of_a_stream_needs_its_right(
+        self, lake: DriverHarness, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         folder = tmp_path_factory.mktemp("checkpoints")
         lake.decisions.rule = lambda _, need: need["action"] != "path.checkpoint"
         writer = flights(lake.session(ADMIN)).writeStream.option("checkpointLocation", f"file://{folder}/mine")
@@ -114,10 +116,10 @@ class TestSinks:
         assert list(folder.iterdir()) == []
         assert f"path.checkpoint file:{folder}/mine" in lake.decisions.names()
 
-    def test_other_sinks_are_refused(self, lake: World) -> None:
+    def test_a_stream_into_the_console_is_refused(self, lake: DriverHarness) -> None:
         refused(lambda: flights(lake.session(ADMIN)).writeStream.format("console").start())
 
-    def test_rows_in_memory_are_asked_for_again(self, lake: World) -> None:
+    def test_rows_of_a_stream_in_memory_are_authorized_at_every_read(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
         finished(flights(spark).writeStream.format("memory").queryName("kept").start())
         assert spark.table("kept").count() == 1
@@ -129,7 +131,7 @@ class TestSinks:
 class TestBounds:
     """Each active stream has threads in the driver, for as long as its user leaves it."""
 
-    def test_ended_streams_are_forgotten_before_they_take_much_memory(self, lake: World) -> None:
+    def test_a_large_ended_stream_is_forgotten_and_a_small_one_is_not(self, lake: DriverHarness) -> None:
         spark = lake.session(READER, READER)
         small, large = start_rate_stream(spark), start_rate_stream(spark, column=LARGE)
         finish_streams(small, large)
@@ -140,7 +142,7 @@ class TestBounds:
         with pytest.raises(PySparkException, match="not found"):
             large.exception()
 
-    def test_a_user_has_no_more_than_so_many_active_streams(self, lake: World) -> None:
+    def test_a_user_has_at_most_64_active_streams(self, lake: DriverHarness) -> None:
         first, second = lake.session(READER, READER), lake.session(READER, READER)
         queries = [start_rate_stream(session) for session in (first, second) for _ in range(32)]
 
@@ -151,7 +153,7 @@ class TestBounds:
         finish_streams(start_rate_stream(lake.session(ADMIN, ADMIN)), queries.pop())
         finish_streams(start_rate_stream(second), *queries)
 
-    def test_the_plans_of_a_users_active_streams_are_bounded(self, lake: World) -> None:
+    def test_the_plans_of_a_users_active_streams_are_bounded(self, lake: DriverHarness) -> None:
         spark = lake.session(READER, READER)
         query = start_rate_stream(spark, column=LARGE)
 
@@ -162,7 +164,7 @@ class TestBounds:
         finish_streams(start_rate_stream(spark), query)
         finish_streams(start_rate_stream(spark, column=LARGE))
 
-    def test_a_user_that_starts_many_streams_at_once_has_no_more(self, lake: World) -> None:
+    def test_a_user_that_starts_many_streams_at_once_has_at_most_64(self, lake: DriverHarness) -> None:
         """Each is counted from its start on, and not only when it is active."""
         lake.session(ADMIN).sql("CREATE TABLE lake.trusted.rates (timestamp TIMESTAMP, value BIGINT)").collect()
         lake.decisions.rule = answer_late
@@ -186,7 +188,7 @@ class TestBounds:
 class TestFiles:
     """A stream of files in a folder that somebody may read, exactly once into a table."""
 
-    def test_each_file_comes_once_whatever_was_restarted(self, lake: World, tmp_path: Path) -> None:
+    def test_each_file_of_a_stream_is_read_once_across_restarts(self, lake: DriverHarness, tmp_path: Path) -> None:
         folder, checkpoint = tmp_path / "in", tmp_path / "progress"
         folder.mkdir()
 
@@ -204,7 +206,7 @@ class TestFiles:
         written = {"table.insert lake.trusted.from_files", f"path.checkpoint file:{checkpoint}"}
         assert lake.decisions.names() >= {f"path.read file:{folder}", *written}
 
-    def test_a_right_to_the_folder_that_goes_ends_the_query(self, lake: World, tmp_path: Path) -> None:
+    def test_revoking_the_right_to_the_folder_ends_the_stream(self, lake: DriverHarness, tmp_path: Path) -> None:
         (tmp_path / "0.json").write_text('{"n": 0}')
         files = lake.session(ADMIN).readStream.schema("n INT").json(str(tmp_path))
         query = files.writeStream.format("noop").trigger(processingTime="100 milliseconds").start()
@@ -215,7 +217,9 @@ class TestFiles:
 
         assert ended(query), "the query went on"
 
-    def test_a_log_that_somebody_laid_among_files_leads_to_no_others(self, lake: World, tmp_path: Path) -> None:
+    def test_a_forged_log_among_the_files_of_a_stream_opens_no_other_file(
+        self, lake: DriverHarness, tmp_path: Path
+    ) -> None:
         folder, secret = tmp_path / "in", tmp_path / "secret.csv"
         (folder / "_spark_metadata").mkdir(parents=True)
         (folder / "own.csv").write_text("own\n")
@@ -235,7 +239,7 @@ class TestFiles:
 class TestRevoke:
     """A running stream is asked for at every batch, under a name by which it can be stopped."""
 
-    def test_next_batch_after_a_revoke_ends_the_query(self, lake: World) -> None:
+    def test_the_next_batch_of_a_stream_after_a_revoke_ends_it(self, lake: DriverHarness) -> None:
         spark = lake.session(ADMIN)
         spark.sql("CREATE TABLE lake.raw.streamed AS SELECT 1 AS a").collect()
         query = spark.readStream.table("lake.raw.streamed").writeStream.format("noop").start()

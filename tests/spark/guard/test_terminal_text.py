@@ -6,7 +6,7 @@ import pytest
 
 from headgate.control.text.terminal_text import terminal_text
 from headgate.spark.toolchain.prepare import Toolchain
-from tests.spark.guard.driver_harness import ADMIN, World
+from tests.spark.guard.driver_harness import ADMIN, DriverHarness
 from tests.spark.guard.programs import run_program
 
 pytestmark = pytest.mark.spark
@@ -22,7 +22,7 @@ object Printed extends App {
 """
 
 
-def test_the_driver_writes_every_character_as_the_api_does(toolchain: Toolchain, tmp_path: Path) -> None:
+def test_the_driver_logs_every_character_as_the_api_does(toolchain: Toolchain, tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text(EVERY_CHARACTER, encoding="utf-8", newline="")
 
@@ -31,7 +31,7 @@ def test_the_driver_writes_every_character_as_the_api_does(toolchain: Toolchain,
     assert said == terminal_text(EVERY_CHARACTER)
 
 
-def test_control_characters_of_a_row_are_written_out_in_the_log_of_the_driver(lake: World) -> None:
+def test_control_characters_of_a_row_are_escaped_in_the_log_of_the_driver(lake: DriverHarness) -> None:
     value = "\x1b]0;title\x07\n\u202eforged"
     with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
         lake.session(ADMIN).sql(

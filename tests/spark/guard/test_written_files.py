@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, World
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
 pytestmark = pytest.mark.spark
 
@@ -13,7 +13,9 @@ SOMEBODY = "hgs_somebody"
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "parquet"])
-def test_a_write_needs_its_path_and_what_it_reads(lake: World, tmp_path: Path, format: str) -> None:
+def test_a_write_of_files_needs_the_rights_on_its_path_and_its_source(
+    lake: DriverHarness, tmp_path: Path, format: str
+) -> None:
     flights = lake.session(ADMIN).table("lake.raw.flights")
     lake.decisions.asked.clear()
 
@@ -23,7 +25,7 @@ def test_a_write_needs_its_path_and_what_it_reads(lake: World, tmp_path: Path, f
     assert any(".gz" in file.name for file in (tmp_path / "out").iterdir())
 
 
-def test_each_mode_does_what_it_says(lake: World, tmp_path: Path) -> None:
+def test_each_save_mode_has_its_usual_effect(lake: DriverHarness, tmp_path: Path) -> None:
     spark, out = lake.session(ADMIN), f"{tmp_path}/out"
     for mode, count in (("overwrite", 2), ("append", 4), ("ignore", 4), ("overwrite", 2)):
         spark.range(2).write.mode(mode).json(out)
@@ -33,7 +35,7 @@ def test_each_mode_does_what_it_says(lake: World, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite", "error", "ignore"])
-def test_nothing_is_touched_where_the_path_is_refused(lake: World, tmp_path: Path, mode: str) -> None:
+def test_a_write_to_a_refused_path_changes_no_file(lake: DriverHarness, tmp_path: Path, mode: str) -> None:
     kept = tmp_path / "out" / "kept.csv"
     kept.parent.mkdir()
     kept.write_text("x\n")
@@ -45,7 +47,7 @@ def test_nothing_is_touched_where_the_path_is_refused(lake: World, tmp_path: Pat
     assert [file.name for file in kept.parent.iterdir()] == ["kept.csv"]
 
 
-def test_who_may_write_still_may_not_read_on_the_way(lake: World, tmp_path: Path) -> None:
+def test_the_right_to_write_a_path_does_not_permit_reading_a_table(lake: DriverHarness, tmp_path: Path) -> None:
     lake.decisions.rule = lambda handle, need: handle == ADMIN or need["action"] == "path.write"
 
     with pytest.raises(PySparkException) as caught:
@@ -60,7 +62,9 @@ def test_who_may_write_still_may_not_read_on_the_way(lake: World, tmp_path: Path
     [{"compression": "io.headgate.guard.driver.Main"}, {"parquet.crypto.factory.class": "x"}, {"partitionOverwriteMode": "dynamic"},
      {"spark.sql.parquet.output.committer.class": "x"}, {"url": "jdbc:x"}],
 )  # fmt: skip
-def test_options_are_those_that_were_reviewed(lake: World, tmp_path: Path, option: dict[str, str]) -> None:
+def test_a_write_of_files_with_an_unreviewed_option_is_refused(
+    lake: DriverHarness, tmp_path: Path, option: dict[str, str]
+) -> None:
     with pytest.raises(PySparkException) as caught:
         lake.session(ADMIN).range(1).write.options(**option).parquet(f"{tmp_path}/out")
 
@@ -73,7 +77,7 @@ def test_options_are_those_that_were_reviewed(lake: World, tmp_path: Path, optio
     ["INSERT OVERWRITE DIRECTORY '{0}/out' USING csv SELECT 1", "INSERT OVERWRITE LOCAL DIRECTORY '{0}/out' USING csv SELECT 1",
      "CREATE TABLE spark_catalog.default.t USING csv LOCATION '{0}/out' AS SELECT 1"],
 )  # fmt: skip
-def test_sql_writes_no_files_at_all(lake: World, tmp_path: Path, statement: str) -> None:
+def test_sql_that_writes_files_is_refused(lake: DriverHarness, tmp_path: Path, statement: str) -> None:
     with pytest.raises(PySparkException) as caught:
         lake.session(ADMIN).sql(statement.format(tmp_path)).collect()
 
@@ -82,7 +86,7 @@ def test_sql_writes_no_files_at_all(lake: World, tmp_path: Path, statement: str)
 
 
 @pytest.mark.parametrize("format", ["orc", "avro", "binaryFile", "xml", "jdbc", "noop2"])
-def test_other_formats_are_not_written(lake: World, tmp_path: Path, format: str) -> None:
+def test_files_of_an_unlisted_format_are_not_written(lake: DriverHarness, tmp_path: Path, format: str) -> None:
     with pytest.raises(PySparkException):
         lake.session(ADMIN).range(1).write.format(format).save(f"{tmp_path}/out")
 

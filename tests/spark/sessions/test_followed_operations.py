@@ -28,7 +28,7 @@ class Rights:
         return self.resources.get(need)
 
 
-def test_every_need_of_an_operation_is_asked_for_again() -> None:
+def test_every_right_that_an_operation_needed_is_checked_again() -> None:
     operations, rights = FollowedOperations(), Rights()
     followed = operations.follow("one")
     operations.record("one", rights, [KNOW])
@@ -40,7 +40,7 @@ def test_every_need_of_an_operation_is_asked_for_again() -> None:
     assert followed.refusal(ANN) == "ann: the right is gone"
 
 
-def test_needs_of_another_operation_do_not_count() -> None:
+def test_rights_that_another_operation_needed_are_not_checked() -> None:
     operations, rights = FollowedOperations(), Rights()
     followed, another = operations.follow("one"), operations.follow("two")
     operations.record("two", rights, [READ])
@@ -51,7 +51,7 @@ def test_needs_of_another_operation_do_not_count() -> None:
     assert another.refusal(ANN) is not None
 
 
-def test_the_judge_that_allowed_a_need_is_asked_again() -> None:
+def test_each_right_is_checked_again_in_the_organization_that_granted_it() -> None:
     operations, here, there = FollowedOperations(), Rights(), Rights()
     followed = operations.follow("one")
     operations.record("one", here, [READ])
@@ -63,7 +63,7 @@ def test_the_judge_that_allowed_a_need_is_asked_again() -> None:
     assert followed.refusal(ANN) == "ann: refused here"
 
 
-def test_a_name_that_passes_to_another_table_gives_no_rows_of_the_former_one() -> None:
+def test_rows_are_refused_if_the_name_of_their_table_belongs_to_another_table() -> None:
     operations, rights = FollowedOperations(), Rights()
     followed = operations.follow("one")
     operations.record("one", rights, [READ])
@@ -75,7 +75,7 @@ def test_a_name_that_passes_to_another_table_gives_no_rows_of_the_former_one() -
     )
 
 
-def test_a_table_that_a_script_creates_again_counts_as_the_one_that_it_reads() -> None:
+def test_rows_of_a_table_that_the_script_itself_replaced_are_allowed() -> None:
     operations, rights = FollowedOperations(), Rights()
     followed = operations.follow("one")
     operations.record("one", rights, [READ])

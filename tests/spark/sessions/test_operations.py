@@ -57,14 +57,16 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_what_is_still_allowed_goes_on(scene: Scene) -> None:
+def test_an_operation_that_is_still_allowed_goes_on(scene: Scene) -> None:
     scene.works.record(scene.handle, "op", [READ])
 
     assert scene.refused("op") == []
 
 
 @pytest.mark.parametrize("taken", [READ, FILE])
-def test_what_needs_a_right_that_went_is_refused_until_it_ends(scene: Scene, taken: RequiredPrivilege) -> None:
+def test_an_operation_that_needs_a_revoked_right_is_refused_until_it_ends(
+    scene: Scene, taken: RequiredPrivilege
+) -> None:
     scene.works.record(scene.handle, "op", [READ])
     scene.works.record(scene.handle, "op", [FILE])
     scene.works.record(scene.handle, "other", [])
@@ -78,7 +80,7 @@ def test_what_needs_a_right_that_went_is_refused_until_it_ends(scene: Scene, tak
     assert scene.refused("other") == []
 
 
-def test_work_in_an_organization_whose_log_cannot_be_read_is_refused(scene: Scene) -> None:
+def test_an_operation_is_refused_while_the_log_of_its_organization_is_unreadable(scene: Scene) -> None:
     class Unreadable(Scene):
         def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
             raise LogRefusedError("its log cannot be read")
@@ -90,7 +92,7 @@ def test_work_in_an_organization_whose_log_cannot_be_read_is_refused(scene: Scen
     assert works.refusal(scene.handle, "op") == UNREADABLE
 
 
-def test_a_session_that_ended_takes_its_work_with_it(scene: Scene) -> None:
+def test_the_operations_of_an_ended_session_are_refused(scene: Scene) -> None:
     scene.works.record(scene.handle, "stream:1", [READ])
     scene.sessions.close(scene.handle)
 
@@ -100,7 +102,7 @@ def test_a_session_that_ended_takes_its_work_with_it(scene: Scene) -> None:
     ]
 
 
-def test_what_does_not_run_is_forgotten_but_not_at_once_and_streams_are_kept(scene: Scene) -> None:
+def test_an_operation_that_does_not_run_is_forgotten_later_and_a_stream_is_not(scene: Scene) -> None:
     for operation in ("op", "runs", "stream:1"):
         scene.works.record(scene.handle, operation, [READ])
 
@@ -115,7 +117,7 @@ def test_what_does_not_run_is_forgotten_but_not_at_once_and_streams_are_kept(sce
     assert len(scene.works) == 0
 
 
-def test_a_session_holds_so_much_and_the_stream_heard_of_longest_ago_makes_room(scene: Scene) -> None:
+def test_a_session_has_a_bounded_number_of_operations_and_drops_its_oldest_stream(scene: Scene) -> None:
     scene.works.record(scene.handle, "stream:1", [READ])
     for number in range(PER_SESSION - 1):
         scene.works.record(scene.handle, str(number), [READ])
@@ -128,7 +130,7 @@ def test_a_session_holds_so_much_and_the_stream_heard_of_longest_ago_makes_room(
     scene.works.record(scene.handle, "new", [FILE])
 
 
-def test_what_a_stream_needed_is_asked_for_after_its_end_while_its_session_is_open(scene: Scene) -> None:
+def test_the_rights_of_an_ended_stream_are_checked_while_its_session_is_open(scene: Scene) -> None:
     scene.works.record(scene.handle, "stream:1", [READ])
     scene.works.finished(scene.handle, "stream:1")
     scene.now += UNHEARD_SECONDS + 1
@@ -144,7 +146,7 @@ def test_what_a_stream_needed_is_asked_for_after_its_end_while_its_session_is_op
 
 
 @pytest.mark.parametrize("drop", [DROP, DROP_DATABASE])
-def test_a_statement_goes_on_after_it_has_dropped_what_it_was_allowed_to_drop(
+def test_a_statement_goes_on_after_it_has_dropped_its_table_with_permission(
     scene: Scene, drop: RequiredPrivilege
 ) -> None:
     scene.named = {READ: OLD, drop: OLD}
@@ -157,7 +159,7 @@ def test_a_statement_goes_on_after_it_has_dropped_what_it_was_allowed_to_drop(
     assert scene.works.refusal(scene.handle, "op") is None
 
 
-def test_a_statement_that_drops_its_table_while_it_is_decided_on_goes_on(scene: Scene) -> None:
+def test_a_statement_that_drops_its_table_during_the_check_goes_on(scene: Scene) -> None:
     class Dropping(Scene):
         def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
             self.named.clear()
@@ -171,7 +173,7 @@ def test_a_statement_that_drops_its_table_while_it_is_decided_on_goes_on(scene: 
     assert works.refusal(scene.handle, "op") is None
 
 
-def test_a_user_who_renames_without_end_is_decided_on_twice(scene: Scene) -> None:
+def test_a_statement_of_a_user_that_renames_without_end_is_checked_twice_only(scene: Scene) -> None:
     class Renaming(Scene):
         asked = 0
 
@@ -190,7 +192,7 @@ def test_a_user_who_renames_without_end_is_decided_on_twice(scene: Scene) -> Non
     assert judge.asked == 2
 
 
-def test_a_statement_is_refused_when_its_table_is_gone_and_it_was_not_allowed_to_drop_that(scene: Scene) -> None:
+def test_a_statement_is_refused_if_its_table_is_gone_and_it_had_no_right_to_drop_it(scene: Scene) -> None:
     scene.named = {READ: OLD}
     scene.works.record(scene.handle, "op", [READ])
     scene.works.record(scene.handle, "other", [DROP])
@@ -201,7 +203,7 @@ def test_a_statement_is_refused_when_its_table_is_gone_and_it_was_not_allowed_to
     assert scene.refused("op", "other") == [Revocation(scene.handle, "op", "no more")]
 
 
-def test_a_statement_that_may_drop_a_table_is_refused_when_a_right_on_it_goes_first(scene: Scene) -> None:
+def test_a_statement_that_may_drop_its_table_is_refused_when_its_right_is_revoked(scene: Scene) -> None:
     scene.named = {READ: OLD, DROP: OLD}
     scene.works.record(scene.handle, "op", [READ, DROP])
 
@@ -210,7 +212,7 @@ def test_a_statement_that_may_drop_a_table_is_refused_when_a_right_on_it_goes_fi
     assert scene.refused("op") == [Revocation(scene.handle, "op", "no more")]
 
 
-def test_a_statement_that_renames_reads_on_only_by_the_rights_under_the_new_name(scene: Scene) -> None:
+def test_a_statement_that_renames_its_table_needs_the_rights_under_the_new_name(scene: Scene) -> None:
     moved = RequiredName(action="table.select", object=("lake", "secret", "t"))
     scene.named = {READ: OLD, DROP: OLD}
     scene.works.record(scene.handle, "op", [READ, DROP])
@@ -223,7 +225,7 @@ def test_a_statement_that_renames_reads_on_only_by_the_rights_under_the_new_name
     assert refused.message == "`lake.raw.t` was renamed, and you may not read it under its new name"
 
 
-def test_a_right_on_the_table_that_a_statement_made_under_the_dropped_name_is_asked_for_again(scene: Scene) -> None:
+def test_a_statement_that_replaces_its_table_needs_the_rights_on_the_new_one(scene: Scene) -> None:
     scene.named = {READ: OLD, DROP: OLD}
     scene.works.record(scene.handle, "op", [READ, DROP])
     scene.named = {READ: NEW, DROP: NEW}

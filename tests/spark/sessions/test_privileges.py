@@ -14,7 +14,14 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, DecisionService, Need, World, everything_to_the_admin
+from tests.spark.guard.driver_harness import (
+    ADMIN,
+    REFUSED,
+    DecisionService,
+    DriverHarness,
+    Need,
+    everything_to_the_admin,
+)
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
@@ -98,7 +105,7 @@ class Asker:
 
 
 @pytest.fixture(scope="module")
-def prepared(running: World) -> tuple[World, SparkSession]:
+def prepared(running: DriverHarness) -> tuple[DriverHarness, SparkSession]:
     running.decisions.rule = everything_to_the_admin
     spark = running.session(ADMIN)
     # the folder that the lake of a test lies in keeps no views; this one lives as long as the session
@@ -109,7 +116,7 @@ def prepared(running: World) -> tuple[World, SparkSession]:
 
 
 @pytest.fixture
-def asker(prepared: tuple[World, SparkSession]) -> Iterator[Asker]:
+def asker(prepared: tuple[DriverHarness, SparkSession]) -> Iterator[Asker]:
     made, spark = prepared
     made.decisions.asked.clear()
     yield Asker(spark, made.decisions)
@@ -128,13 +135,13 @@ def named(need: Need) -> str:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if "runs" in row], ids=of)
-def test_statement_that_runs_is_asked_for_what_it_needs(asker: Asker, row: dict[str, Any]) -> None:
+def test_each_statement_is_checked_for_exactly_its_listed_rights(asker: Asker, row: dict[str, Any]) -> None:
     assert asker.run(row["statement"]) is None
     assert sorted(asker.decisions.names()) == row["needs"]
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row["needs"]], ids=of)
-def test_statement_is_refused_where_one_need_is_not_met(asker: Asker, row: dict[str, Any]) -> None:
+def test_each_statement_is_refused_if_one_of_its_rights_is_missing(asker: Asker, row: dict[str, Any]) -> None:
     for missing in row["needs"]:
         asker.decisions.rule = lambda _, need, missing=missing: named(need) != missing
         assert asker.run(row["statement"]) == REFUSED, missing
@@ -143,7 +150,7 @@ def test_statement_is_refused_where_one_need_is_not_met(asker: Asker, row: dict[
 
 
 @pytest.mark.parametrize("write", FRAMES)
-def test_write_of_a_frame_is_refused_where_one_need_is_not_met(asker: Asker, write: str) -> None:
+def test_each_write_of_a_frame_is_refused_if_one_of_its_rights_is_missing(asker: Asker, write: str) -> None:
     act, needs = FRAMES[write]
     rows = asker.spark.table("lake.raw.flights").selectExpr("carrier", "dep_delay AS avg_delay")
     for missing in needs | {READ}:
@@ -154,7 +161,7 @@ def test_write_of_a_frame_is_refused_where_one_need_is_not_met(asker: Asker, wri
 
 
 @pytest.mark.parametrize("statement", NEVER)
-def test_statement_is_refused_to_everybody(asker: Asker, statement: str) -> None:
+def test_each_forbidden_statement_is_refused_to_every_user(asker: Asker, statement: str) -> None:
     assert asker.run(statement) == REFUSED
 
 
@@ -168,7 +175,7 @@ def views(asker: Asker) -> None:
 @pytest.mark.soak
 @pytest.mark.usefixtures("views")
 @pytest.mark.parametrize("row", ROWS, ids=of)
-def test_statement_is_not_refused_where_exactly_its_needs_are_met(asker: Asker, row: dict[str, Any]) -> None:
+def test_each_statement_is_allowed_to_a_user_with_exactly_its_rights(asker: Asker, row: dict[str, Any]) -> None:
     asker.decisions.rule = lambda _, need: need["action"] == "discover" or named(need) in row["needs"]
 
     assert asker.run(row["statement"]) != REFUSED

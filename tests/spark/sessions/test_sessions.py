@@ -18,7 +18,7 @@ class Clock:
         return self.now
 
 
-def test_a_handle_is_opaque_and_stands_for_its_caller() -> None:
+def test_a_handle_is_opaque_and_identifies_its_caller() -> None:
     sessions = SparkSessions()
 
     handle = sessions.open(ANN, "s")
@@ -30,7 +30,7 @@ def test_a_handle_is_opaque_and_stands_for_its_caller() -> None:
     assert sessions.caller("hgs_x") is None
 
 
-def test_a_closed_handle_stands_for_nobody() -> None:
+def test_a_closed_handle_identifies_no_caller() -> None:
     sessions = SparkSessions()
     ann, bob = sessions.open(ANN, "s"), sessions.open(BOB, "s")
 
@@ -41,7 +41,7 @@ def test_a_closed_handle_stands_for_nobody() -> None:
     assert sessions.caller(bob) is None
 
 
-def test_an_unused_handle_expires_and_a_look_does_not_count_as_use() -> None:
+def test_an_unused_handle_expires_and_an_open_check_does_not_count_as_use() -> None:
     clock = Clock()
     sessions = SparkSessions(idle=10, clock=clock)
     used, looked_at = sessions.open(ANN, "s"), sessions.open(ANN, "t")
@@ -54,7 +54,7 @@ def test_an_unused_handle_expires_and_a_look_does_not_count_as_use() -> None:
     assert len(sessions) == 1
 
 
-def test_nobody_holds_all_sessions() -> None:
+def test_the_sessions_of_one_principal_and_of_all_principals_are_bounded() -> None:
     sessions = SparkSessions(limit=3, per_principal=2)
     sessions.open(ANN, "1")
     sessions.open(ANN, "2")

@@ -26,19 +26,19 @@ def test_a_signature_is_the_hmac_of_the_lines_of_the_contract() -> None:
 
 
 @pytest.mark.parametrize("other", [{"key": b"x" * 32}, {"target": "/other"}, {"body": b""}, {"at": 1001}])
-def test_a_signature_is_for_one_request(other: dict[str, object]) -> None:
+def test_a_signature_is_valid_for_one_request_only(other: dict[str, object]) -> None:
     assert not ask(**other)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(("now", "fresh"), [(1000 + MAX_AGE, True), (1001 + MAX_AGE, False), (999 - MAX_AGE, False)])
-def test_a_signature_gets_old(now: int, *, fresh: bool) -> None:
+def test_a_signature_expires(now: int, *, fresh: bool) -> None:
     assert ask(now=now) is fresh
 
 
 @pytest.mark.parametrize("signature", ["", "é", SIGNED.upper()])
-def test_any_other_text_is_no_signature(signature: str) -> None:
+def test_a_text_that_is_no_signature_is_refused(signature: str) -> None:
     assert not ask(signature=signature)
 
 
-def test_a_session_is_signed_by_its_handle() -> None:
+def test_a_session_is_signed_with_the_hmac_of_its_handle() -> None:
     assert sign_session(KEY, "hgs_a") == f"hgs_a.{hmac.new(KEY, b'session:hgs_a', 'sha256').hexdigest()}"

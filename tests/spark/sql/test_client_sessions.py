@@ -49,21 +49,21 @@ def used(sessions: ClientSessions, token: str, organization: str = "") -> Client
 
 
 class TestATokensStatements:
-    def test_share_a_session_also_at_once(self, sessions: ClientSessions, opened: Opened) -> None:
+    def test_concurrent_statements_of_one_token_share_a_session(self, sessions: ClientSessions, opened: Opened) -> None:
         one, other = sessions.take(MINE), sessions.take(MINE)
 
         assert one.spark(sessions.connect) is other.spark(sessions.connect)
         assert [each.credential for each in opened.all] == [MINE]
 
-    def test_of_another_token_have_another(self, sessions: ClientSessions) -> None:
+    def test_statements_of_another_token_have_another_session(self, sessions: ClientSessions) -> None:
         assert used(sessions, "mine") is not used(sessions, "another")
 
-    def test_of_one_login_have_another_session_in_each_organization(self, sessions: ClientSessions) -> None:
+    def test_statements_of_one_login_have_another_session_in_each_organization(self, sessions: ClientSessions) -> None:
         assert used(sessions, "mine", "acme") is not used(sessions, "mine", "globex")
 
 
 class TestASession:
-    def test_that_is_least_used_ends(
+    def test_the_least_recently_used_session_ends(
         self, sessions: ClientSessions, opened: Opened, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(client_sessions, "KEPT", 2)
@@ -72,7 +72,7 @@ class TestASession:
 
         assert {each.credential.token: each.stopped for each in opened.all} == {"a": 0, "b": 1, "c": 0}
 
-    def test_that_is_in_use_does_not(
+    def test_a_session_in_use_does_not_end(
         self, sessions: ClientSessions, opened: Opened, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(client_sessions, "KEPT", 1)
@@ -83,7 +83,7 @@ class TestASession:
         assert opened.all[0].stopped == 0
         assert opened.all[1].stopped == 1
 
-    def test_that_is_gone_is_replaced_and_stopped_once_nobody_uses_it(
+    def test_a_lost_session_is_replaced_and_is_stopped_after_its_last_use(
         self, sessions: ClientSessions, opened: Opened
     ) -> None:
         one, other = sessions.take(MINE), sessions.take(MINE)
@@ -97,7 +97,7 @@ class TestASession:
 
         assert [each.stopped for each in opened.all] == [1, 0]
 
-    def test_ends_with_all_others(self, sessions: ClientSessions, opened: Opened) -> None:
+    def test_every_session_ends_when_the_sessions_are_closed(self, sessions: ClientSessions, opened: Opened) -> None:
         used(sessions, "a")
         used(sessions, "b")
 

@@ -158,7 +158,9 @@ def run(sessions: ClientSessions, text: str) -> None:
 
 class TestASessionThatIsGone:
     @pytest.mark.parametrize("how", LOST)
-    def test_is_replaced_before_the_statement_is_sent(self, driver: Driver, sessions: ClientSessions, how: str) -> None:
+    def test_a_lost_session_is_replaced_before_the_statement_is_sent(
+        self, driver: Driver, sessions: ClientSessions, how: str
+    ) -> None:
         driver.on_probe[1] = LOST[how]
 
         run(sessions, "second")
@@ -166,7 +168,9 @@ class TestASessionThatIsGone:
 
         assert driver.sent == [(1, "first"), (2, "second"), (2, "third")]
 
-    def test_is_replaced_once(self, driver: Driver, sessions: ClientSessions) -> None:
+    def test_a_lost_session_is_replaced_only_once_for_a_statement(
+        self, driver: Driver, sessions: ClientSessions
+    ) -> None:
         lost = LOST["the gateway ended it"]
         driver.on_probe, driver.on_statement = {1: lost, 2: lost}, {2: lost}
 
@@ -176,7 +180,9 @@ class TestASessionThatIsGone:
         assert driver.sent == [(1, "first"), (2, "second")]
 
     @pytest.mark.parametrize("how", LOST)
-    def test_does_not_have_a_statement_sent_again(self, driver: Driver, sessions: ClientSessions, how: str) -> None:
+    def test_a_statement_is_not_sent_again_after_its_session_is_lost(
+        self, driver: Driver, sessions: ClientSessions, how: str
+    ) -> None:
         driver.on_statement[1] = LOST[how]
 
         with pytest.raises(StatementError, match="check what it has changed before you send it again"):
@@ -185,7 +191,9 @@ class TestASessionThatIsGone:
 
         assert driver.sent == [(1, "first"), (1, "INSERT INTO t VALUES (1)"), (2, "next")]
 
-    def test_is_not_what_another_error_says(self, driver: Driver, sessions: ClientSessions) -> None:
+    def test_an_error_other_than_a_lost_session_does_not_replace_the_session(
+        self, driver: Driver, sessions: ClientSessions
+    ) -> None:
         driver.on_probe[1] = SparkConnectGrpcException("no", errorClass="RETRIES_EXCEEDED")
 
         with pytest.raises(StatementError, match="Spark is starting"):
@@ -195,7 +203,7 @@ class TestASessionThatIsGone:
 
 
 class TestANewSession:
-    def test_is_not_asked_before_its_first_statement(self, driver: Driver) -> None:
+    def test_a_new_session_is_not_probed_before_its_first_statement(self, driver: Driver) -> None:
         driver.on_probe[1] = LOST["the gateway ended it"]
 
         run(ClientSessions(driver.connect), "first")  # pyright: ignore[reportArgumentType]
@@ -204,7 +212,7 @@ class TestANewSession:
 
 
 class TestACancelledStatement:
-    def test_of_a_driver_that_obeys_no_interrupt_is_not_listened_to(
+    def test_a_cancelled_statement_ends_even_if_its_driver_ignores_the_interrupt(
         self, driver: Driver, sessions: ClientSessions, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("headgate.spark.sql.execution._PATIENCE", 0.1)
@@ -221,7 +229,7 @@ class TestACancelledStatement:
 
 
 class TestKeptRows:
-    def test_are_given_out_while_the_caller_may_have_what_they_needed(self, driver: Driver) -> None:
+    def test_stored_rows_are_returned_while_the_caller_has_their_rights(self, driver: Driver) -> None:
         driver.reads = "rows"
         reading = read(driver)
         reading.decide_again(ANN)
@@ -232,7 +240,7 @@ class TestKeptRows:
             reading.decide_again(ANN)
         assert raised.value.sqlstate == REFUSED_STATE
 
-    def test_need_what_each_operation_of_the_statement_needed(self, driver: Driver) -> None:
+    def test_stored_rows_need_the_rights_of_each_operation_of_their_statement(self, driver: Driver) -> None:
         driver.reads = "command"
         reading = read(driver)
 
@@ -242,7 +250,7 @@ class TestKeptRows:
         with pytest.raises(RowsDeniedError, match="ann: the right is gone"):
             reading.decide_again(ANN)
 
-    def test_are_followed_where_the_client_names_no_operation(self, driver: Driver) -> None:
+    def test_stored_rows_need_their_rights_if_the_client_names_no_operation(self, driver: Driver) -> None:
         driver.has_ids, driver.reads = False, "rows"
         reading = read(driver)
 
@@ -252,7 +260,7 @@ class TestKeptRows:
         with pytest.raises(RowsDeniedError):
             reading.decide_again(ANN)
 
-    def test_of_an_unknown_operation_are_refused(self, sessions: ClientSessions) -> None:
+    def test_stored_rows_of_an_unknown_operation_are_refused(self, sessions: ClientSessions) -> None:
         wanted = StatementRequest("SELECT 1", None, 10, 1000, 60)
 
         with pytest.raises(RowsDeniedError, match="it is not known what the rows") as raised:

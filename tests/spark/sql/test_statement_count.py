@@ -9,7 +9,7 @@ from headgate.spark.sql.statement_count import several
     "text",
     ["SELECT 1; SELECT 2", "SELECT 1;SELECT 2;", "a; -- one\nb", "SELECT ';'; SELECT 1", "x /* ; */ ; y", ";a;;b"],
 )
-def test_more_than_one(text: str) -> None:
+def test_a_text_with_two_statements_is_counted_as_several(text: str) -> None:
     assert several(text)
 
 
@@ -21,18 +21,18 @@ def test_more_than_one(text: str) -> None:
         *("SELECT 'a; b", 'SELECT "a; b', "SELECT `a; b", "SELECT 1; /* a; b", "SELECT 'a; \\"),
     ],
 )
-def test_one(text: str) -> None:
+def test_a_text_with_one_statement_is_not_counted_as_several(text: str) -> None:
     assert not several(text)
 
 
 @pytest.mark.parametrize(
     "text", ["SELECT 'it\\\\'; b", 'SELECT "a\\""; b', "SELECT ''; b", "SELECT `a``b`; b", "/**/a; /* b */ c"]
 )
-def test_what_is_closed_ends_there(text: str) -> None:
+def test_a_semicolon_after_a_closed_quote_or_comment_separates_statements(text: str) -> None:
     assert several(text)
 
 
 @pytest.mark.timeout(10)
 @pytest.mark.parametrize("unit", ["\\'", '\\"', "/* ", "'", "`", "''"])
-def test_text_that_is_never_closed_is_read_once(unit: str) -> None:
+def test_an_unclosed_text_is_read_in_linear_time(unit: str) -> None:
     assert not several(f"SELECT {unit * 300_000}")

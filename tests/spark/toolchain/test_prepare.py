@@ -9,7 +9,7 @@ from headgate.spark.toolchain.prepare import default_cache, default_jars_folder,
 
 
 class TestPrepare:
-    def test_says_in_one_line_that_the_cache_cannot_be_used(self, tmp_path: Path) -> None:
+    def test_the_error_of_an_unusable_cache_is_one_line(self, tmp_path: Path) -> None:
         in_the_way = tmp_path / "file"
         in_the_way.write_text("")
 
@@ -22,12 +22,12 @@ class TestPrepare:
 
 
 class TestDefaults:
-    def test_are_what_the_environment_names(self) -> None:
+    def test_the_environment_sets_the_cache_and_the_folder_of_jars(self) -> None:
         environ = {"HEADGATE_CACHE": "/somewhere", "HEADGATE_JARS": "/elsewhere"}
 
         assert default_cache(environ) == Path("/somewhere")
         assert default_jars_folder(environ) == Path("/elsewhere")
 
-    def test_are_below_the_home_folder_and_the_network_otherwise(self) -> None:
+    def test_the_defaults_are_a_cache_in_the_home_folder_and_no_folder_of_jars(self) -> None:
         assert default_cache({}) == Path.home() / ".cache" / "headgate"
         assert default_jars_folder({}) is None

@@ -4,14 +4,14 @@ import pytest
 
 from headgate.control.access.switches import ChangeSetting
 from headgate.facts.ids import ResourceId
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
 PURPOSE = {"port": "orders.port", "purpose": "to know"}
 
 
 @pytest.fixture
-def mesh(make: Make) -> Place:
+def mesh(make: Make) -> OrganizationClient:
     """The team `shop` of ann owns `orders` with a port; ben and eve are members."""
     place = make("datamesh")
     for name in ("ann", "ben", "eve"):
@@ -24,13 +24,13 @@ def mesh(make: Make) -> Place:
     return place
 
 
-def state(place: Place, path: str) -> str:
+def state(place: OrganizationClient, path: str) -> str:
     """Return the state that ben sees."""
     return place.call("ben", "GET", path).json()["state"]
 
 
 class TestAccess:
-    def test_goes_from_a_request_to_an_agreement_to_its_end(self, mesh: Place) -> None:
+    def test_an_access_request_is_approved_changed_terminated_and_deleted(self, mesh: OrganizationClient) -> None:
         id = mesh.create("/access", PURPOSE, by="ben")
         assert state(mesh, f"/access/{id}") == "requested"
 
@@ -47,7 +47,7 @@ class TestAccess:
         assert mesh.call("ann", "DELETE", f"/access/{id}").status_code == 200
         assert mesh.call("ben", "GET", f"/access/{id}").status_code == 404
 
-    def test_is_rejected_or_added_by_who_may(self, mesh: Place) -> None:
+    def test_a_port_owner_rejects_access_requests_and_adds_access(self, mesh: OrganizationClient) -> None:
         id = mesh.create("/access", PURPOSE, by="ben")
 
         assert mesh.call("ann", "POST", f"/access/{id}/reject").status_code == 200
@@ -57,7 +57,7 @@ class TestAccess:
         added = mesh.create("/access/add", {**PURPOSE, "consumer": "shop"}, by="ann")
         assert state(mesh, f"/access/{added}") == "approved"
 
-    def test_a_caller_that_may_add_access_for_any_consumer_names_one_that_it_may_not_see(self, mesh: Place) -> None:
+    def test_a_caller_that_may_add_access_can_name_a_hidden_consumer(self, mesh: OrganizationClient) -> None:
         consumer = mesh.caller("ben").principal
         assert mesh.call("ann", "GET", "/users/ben").status_code == 404
 
@@ -66,20 +66,22 @@ class TestAccess:
             assert mesh.control.snapshot.agreements[ResourceId(added)].consumer == consumer
 
     @pytest.mark.parametrize("path", ["/access", "/access/add"])
-    def test_a_hidden_consumer_is_refused_to_other_callers_as_a_missing_one_is(self, mesh: Place, path: str) -> None:
+    def test_a_hidden_consumer_is_answered_to_other_callers_like_a_missing_one(
+        self, mesh: OrganizationClient, path: str
+    ) -> None:
         hidden = mesh.call("eve", "POST", path, {**PURPOSE, "consumer": "ben"})
         missing = mesh.call("eve", "POST", path, {**PURPOSE, "consumer": "zoe"})
 
         assert (hidden.status_code, missing.status_code) == (404, 404)
         assert hidden.text.replace("ben", "zoe") == missing.text
 
-    def test_is_approved_at_once_where_the_port_says_so(self, mesh: Place) -> None:
+    def test_an_access_request_to_an_auto_approving_port_is_approved_at_once(self, mesh: OrganizationClient) -> None:
         change = {"attributes": {"auto_approve": ["true"]}}
         assert mesh.call("ann", "PATCH", "/resources/orders.port", change).status_code == 200
 
         assert state(mesh, f"/access/{mesh.create('/access', PURPOSE, by='ben')}") == "approved"
 
-    def test_is_listed_by_port_and_state(self, mesh: Place) -> None:
+    def test_the_list_of_access_can_be_filtered_by_port_and_state(self, mesh: OrganizationClient) -> None:
         mesh.create("/access", PURPOSE, by="ben")
 
         assert len(mesh.call("eve", "GET", "/access", port="orders.port", state="requested").json()["items"]) == 1
@@ -87,7 +89,7 @@ class TestAccess:
         assert mesh.call("eve", "GET", "/access", port="nosuch").status_code == 404
         assert mesh.call("eve", "GET", "/access", state="lost").status_code == 422
 
-    def test_a_dry_run_a_repeated_request_and_an_old_version(self, mesh: Place) -> None:
+    def test_access_requests_honor_dry_runs_idempotency_keys_and_versions(self, mesh: OrganizationClient) -> None:
         assert mesh.call("ben", "POST", "/access", PURPOSE, dry_run=True).json()["dry_run"]
         assert mesh.call("ben", "GET", "/access").json()["items"] == []
         ids = {mesh.send("ben", "POST", "/access", PURPOSE, {"idempotency-key": "k"}).json()["id"] for _ in range(2)}
@@ -98,7 +100,9 @@ class TestAccess:
         assert mesh.send("ann", "POST", f"{path}/terminate", None, etag).status_code == 412
 
     @pytest.mark.parametrize("verb", ["approve", "reject"])
-    def test_an_approval_of_another_purpose_than_was_read_is_refused(self, mesh: Place, verb: str) -> None:
+    def test_a_decision_on_an_access_request_changed_since_it_was_read_is_refused(
+        self, mesh: OrganizationClient, verb: str
+    ) -> None:
         path = f"/access/{mesh.create('/access', PURPOSE, by='ben')}"
         etag = {"if-match": mesh.call("ann", "GET", path).headers["etag"]}
         assert mesh.call("ben", "PATCH", path, {"purpose": "to sell it"}).status_code == 200
@@ -118,10 +122,12 @@ class TestAccess:
             ({**PURPOSE, "state": "approved"}, 422),
         ],
     )
-    def test_what_cannot_be_asked_for_is_refused(self, mesh: Place, body: dict[str, str], status: int) -> None:
+    def test_an_invalid_access_request_is_refused(
+        self, mesh: OrganizationClient, body: dict[str, str], status: int
+    ) -> None:
         assert mesh.call("ben", "POST", "/access", body).status_code == status
 
-    def test_what_is_missing_is_missing_for_every_verb(self, mesh: Place) -> None:
+    def test_a_missing_agreement_is_missing_for_every_method(self, mesh: OrganizationClient) -> None:
         for method, verb in (("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/reject"), ("POST", "/terminate")):
             body = {} if method == "PATCH" else None
             assert mesh.call("ann", method, f"/access/orders{verb}", body).status_code == 404
@@ -129,14 +135,14 @@ class TestAccess:
 
 class TestChangeRequests:
     @pytest.fixture(autouse=True)
-    def process(self, mesh: Place) -> None:
+    def process(self, mesh: OrganizationClient) -> None:
         """Changes have to be approved; ben is a member of the team too."""
         root = mesh.control.snapshot.organization
         assert root
         mesh.control.execute(ChangeSetting(root, "change_process", "true"), None)
         mesh.give("ben", "member", "shop")
 
-    def test_an_approved_change_is_made_at_the_same_revision(self, mesh: Place) -> None:
+    def test_an_approved_change_is_applied_at_the_revision_of_its_approval(self, mesh: OrganizationClient) -> None:
         change = {"resource": "orders", "name": "sales", "why": "as everybody says"}
         id = mesh.create("/change-requests", change, by="ben")
         shown = mesh.call("ann", "GET", f"/change-requests/{id}").json()
@@ -150,14 +156,14 @@ class TestChangeRequests:
         assert renamed["revision"] == revision
         assert mesh.call("ann", "POST", f"/change-requests/{id}/approve").status_code == 403
 
-    def test_a_document_can_be_changed_so_too(self, mesh: Place) -> None:
+    def test_a_document_can_be_changed_by_a_change_request(self, mesh: OrganizationClient) -> None:
         id = mesh.create("/change-requests", {"resource": "orders", "document": {"status": "live"}}, by="ben")
 
         assert mesh.call("ben", "POST", f"/change-requests/{id}/approve").status_code == 403
         assert mesh.call("ann", "POST", f"/change-requests/{id}/approve").status_code == 200
         assert mesh.call("ben", "GET", "/resources/orders/document").json()["document"] == {"status": "live"}
 
-    def test_a_rejected_one_comes_to_nothing(self, mesh: Place) -> None:
+    def test_a_rejected_change_request_changes_nothing(self, mesh: OrganizationClient) -> None:
         id = mesh.create("/change-requests", {"resource": "orders", "name": "sales"}, by="ben")
 
         assert mesh.call("ann", "POST", f"/change-requests/{id}/reject").status_code == 200
@@ -165,7 +171,7 @@ class TestChangeRequests:
         assert mesh.call("ben", "GET", "/change-requests", state="requested").json()["items"] == []
         assert mesh.call("ben", "GET", "/resources/sales").status_code == 404
 
-    def test_says_one_thing(self, mesh: Place) -> None:
+    def test_a_change_request_with_no_or_several_changes_is_refused(self, mesh: OrganizationClient) -> None:
         for body in ({}, {"name": "a", "description": "b"}, {"color": "red"}):
             assert mesh.call("ben", "POST", "/change-requests", {"resource": "orders", **body}).status_code == 422
         assert mesh.call("ben", "POST", "/change-requests", {"resource": "nosuch", "name": "a"}).status_code == 404

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
 PLACES = {"nekt": "lake.raw", "y42": "one", "onehouse": "one", "datamesh": "shop"}
@@ -10,7 +10,7 @@ ROLES = {"nekt": "viewer", "y42": "viewer", "onehouse": "member", "datamesh": "e
 MODELS = tuple(PLACES)
 
 
-def furnished(make: Make, model: str) -> Place:
+def furnished(make: Make, model: str) -> OrganizationClient:
     """An organization with a place to assign something on, and vic in it."""
     acme = make(model)
     noun = {"nekt": "databases", "datamesh": "teams"}.get(model, "projects")
@@ -20,7 +20,7 @@ def furnished(make: Make, model: str) -> Place:
     return acme
 
 
-def held(acme: Place, who: str = "owner", **query: Any) -> list[tuple[str, str, str]]:
+def held(acme: OrganizationClient, who: str = "owner", **query: Any) -> list[tuple[str, str, str]]:
     found = acme.call(who, "GET", "/assignments", **query)
     assert found.status_code == 200, found.text
     return [(each["subject"], each["role"], each["resource"]) for each in found.json()["items"]]
@@ -28,7 +28,7 @@ def held(acme: Place, who: str = "owner", **query: Any) -> list[tuple[str, str, 
 
 @pytest.mark.parametrize("model", MODELS)
 class TestUnderEveryModel:
-    def test_one_is_given_listed_and_taken(self, make: Make, model: str) -> None:
+    def test_an_assignment_is_created_listed_and_revoked(self, make: Make, model: str) -> None:
         acme, place, role = furnished(make, model), PLACES[model], ROLES[model]
         said = {"subject": "vic", "role": role, "resource": place}
 
@@ -41,7 +41,7 @@ class TestUnderEveryModel:
         assert held(acme, subject="vic", resource=place) == []
         assert acme.call("owner", "DELETE", "/assignments", **said).status_code == 404
 
-    def test_a_dry_run_writes_nothing(self, make: Make, model: str) -> None:
+    def test_a_dry_run_of_an_assignment_reports_effects_and_writes_nothing(self, make: Make, model: str) -> None:
         acme = furnished(make, model)
         before = acme.control.snapshot
         said = {"subject": "vic", "role": ROLES[model], "resource": PLACES[model]}
@@ -53,7 +53,7 @@ class TestUnderEveryModel:
         assert {each["name"] for each in foreseen.json()["effects"]} == {"vic"}
         assert acme.control.snapshot is before
 
-    def test_a_refusal_names_only_users_that_exist_as_able_to_help(self, make: Make, model: str) -> None:
+    def test_a_refused_assignment_names_only_existing_users_as_approvers(self, make: Make, model: str) -> None:
         acme = furnished(make, model)
         acme.give("vic", ROLES[model], PLACES[model])
 
@@ -63,7 +63,7 @@ class TestUnderEveryModel:
             assert refused.status_code in (403, 404), refused.text
             assert "?" not in refused.json()["detail"]
 
-    def test_a_name_says_nothing_to_who_could_give_nothing(self, make: Make, model: str) -> None:
+    def test_a_refused_assignment_does_not_reveal_that_the_subject_exists(self, make: Make, model: str) -> None:
         acme = furnished(make, model)
         acme.give("vic", ROLES[model], PLACES[model])
         acme.add("sam")
@@ -76,7 +76,7 @@ class TestUnderEveryModel:
 
 
 class TestDates:
-    def test_are_kept_and_count(self, make: Make) -> None:
+    def test_the_dates_of_an_assignment_are_stored_and_enforced(self, make: Make) -> None:
         acme = furnished(make, "nekt")
         said = {"subject": "vic", "role": "viewer", "resource": "lake.raw", "starts": 9e9, "ends": 9.5e9}
 
@@ -89,7 +89,7 @@ class TestDates:
 
 
 class TestAnotherRole:
-    def test_takes_the_place_of_one(self, make: Make) -> None:
+    def test_a_changed_role_replaces_the_former_one(self, make: Make) -> None:
         acme = furnished(make, "nekt")
         acme.give("vic", "viewer", "lake.raw")
         said = {"subject": "vic", "role": "viewer", "resource": "lake.raw"}
@@ -103,7 +103,7 @@ class TestSeveralAtOnce:
     def said(self, *names: str) -> dict[str, Any]:
         return {"assignments": [{"subject": each, "role": "viewer", "resource": "lake.raw"} for each in names]}
 
-    def test_are_one_revision(self, make: Make) -> None:
+    def test_a_batch_of_assignments_is_one_revision(self, make: Make) -> None:
         acme = furnished(make, "nekt")
         acme.add("sam")
         before = acme.control.snapshot.revision
@@ -114,7 +114,7 @@ class TestSeveralAtOnce:
         assert done.json()["revision"] == before + 1
         assert len(held(acme, resource="lake.raw")) == 2
 
-    def test_are_all_made_or_none(self, make: Make) -> None:
+    def test_a_batch_with_an_invalid_assignment_changes_nothing(self, make: Make) -> None:
         acme = furnished(make, "nekt")
         before = acme.control.snapshot
 
@@ -128,7 +128,7 @@ class TestSeveralAtOnce:
 
 
 class TestAList:
-    def test_leaves_out_what_is_hidden(self, make: Make) -> None:
+    def test_the_assignment_list_omits_hidden_resources_and_users(self, make: Make) -> None:
         acme = furnished(make, "nekt")
         acme.call("owner", "POST", "/databases", {"name": "secret"})
         acme.add("sam")
@@ -139,7 +139,7 @@ class TestAList:
         assert acme.call("vic", "GET", "/assignments", resource="lake.secret").status_code == 404
         assert held(acme, "vic", subject="sam") == []
 
-    def test_is_filtered_and_paged(self, make: Make) -> None:
+    def test_the_assignment_list_can_be_filtered_and_paged(self, make: Make) -> None:
         acme = furnished(make, "nekt")
         acme.give("vic", "viewer", "lake.raw")
 
@@ -149,7 +149,7 @@ class TestAList:
         assert held(acme, role="owner") == [("owner", "owner", "organization")]
         assert held(acme, reason="nothing") == []
 
-    def test_is_told_as_of_the_past(self, make: Make) -> None:
+    def test_the_assignment_list_can_be_read_as_of_a_past_revision(self, make: Make) -> None:
         acme = furnished(make, "nekt")
         before = acme.control.snapshot.revision
         acme.give("vic", "viewer", "lake.raw")
@@ -159,7 +159,7 @@ class TestAList:
         assert acme.call("owner", "GET", "/assignments", at_least=10**6).status_code == 409
 
 
-def test_a_version_is_that_of_the_place(make: Make) -> None:
+def test_an_assignment_is_checked_against_the_version_of_its_resource(make: Make) -> None:
     acme = furnished(make, "nekt")
     version = acme.call("owner", "GET", "/resources/lake.raw").headers["etag"]
     said = {"subject": "vic", "role": "viewer", "resource": "lake.raw"}

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
 SEE = {"action": "database.describe", "resource": "lake.raw"}
 
 
 @pytest.fixture
-def acme(make: Make) -> Place:
+def acme(make: Make) -> OrganizationClient:
     """An organization of `nekt` with the database `raw`, which ed may edit, and `secret`; vic is a member."""
     place = make()
     for name in ("raw", "secret"):
@@ -29,7 +29,7 @@ def names(answer: Any) -> list[str]:
 
 
 class TestAsking:
-    def test_is_for_oneself_about_what_one_may_see(self, acme: Place) -> None:
+    def test_a_user_asks_about_themselves_on_visible_resources_only(self, acme: OrganizationClient) -> None:
         answer = acme.call("ed", "POST", "/questions", SEE)
 
         assert answer.json()["allowed"] is True
@@ -37,14 +37,14 @@ class TestAsking:
         assert acme.call("vic", "POST", "/questions", SEE).status_code == 404
         assert not acme.call("ed", "POST", "/questions", {**SEE, "action": "database.drop"}).json()["allowed"]
 
-    def test_about_others_needs_to_be_allowed(self, acme: Place) -> None:
+    def test_a_question_about_another_user_needs_a_privilege(self, acme: OrganizationClient) -> None:
         for path in ("/questions", "/questions/explain"):
             assert acme.call("ed", "POST", path, {**SEE, "subject": "vic"}).status_code == 403
             assert acme.call("ed", "POST", path, {**SEE, "subject": "nobody"}).status_code == 403
             assert acme.call("owner", "POST", path, {**SEE, "subject": "nobody"}).status_code == 404
             assert acme.call("owner", "POST", path, {**SEE, "subject": "ed"}).json()["allowed"] is True
 
-    def test_takes_what_else_a_call_says(self, acme: Place) -> None:
+    def test_a_question_about_an_assignment_considers_its_properties(self, acme: OrganizationClient) -> None:
         vic = acme.caller("vic").principal
         give = {"action": "assignment.add", "resource": "lake.raw", "properties": {"role": "viewer", "to": vic}}
 
@@ -54,7 +54,7 @@ class TestAsking:
         ]
         assert acme.call("ed", "POST", "/questions", {**give, "properties": {"role": ["a"]}}).status_code == 422
 
-    def test_is_as_of_the_past_and_at_least_as_new(self, acme: Place) -> None:
+    def test_a_question_can_be_asked_as_of_and_at_least_at_a_revision(self, acme: OrganizationClient) -> None:
         before = acme.control.snapshot.revision
         acme.give("vic", "viewer", "lake.raw")
         asked = {**SEE, "subject": "vic"}
@@ -67,7 +67,7 @@ class TestAsking:
 
 
 class TestWhy:
-    def test_a_refusal_comes_with_what_would_mend_it(self, acme: Place) -> None:
+    def test_an_explained_denial_names_the_assignments_that_would_allow_it(self, acme: OrganizationClient) -> None:
         acme.give("vic", "viewer", "lake.raw")
 
         answer = acme.call("vic", "POST", "/questions/explain", {**SEE, "action": "database.alter"}).json()
@@ -76,7 +76,7 @@ class TestWhy:
             {"assignments": [{"role": "editor", "resource": "lake.raw", "approvers": ["owner"]}]}
         ]
 
-    def test_an_allow_comes_with_the_ways_that_lead_to_it(self, acme: Place) -> None:
+    def test_an_explained_allow_names_the_assignments_behind_it(self, acme: OrganizationClient) -> None:
         answer = acme.call("ed", "POST", "/questions/explain", SEE).json()
 
         ways = {(each["assigned"], each["on"], each["subject"]) for each in answer["because"]}
@@ -84,7 +84,7 @@ class TestWhy:
 
 
 class TestWhoAndWhere:
-    def test_who_is_for_who_may_ask(self, acme: Place) -> None:
+    def test_listing_the_principals_that_may_act_needs_a_privilege(self, acme: OrganizationClient) -> None:
         asked = {"action": "database.alter", "resource": "lake.raw"}
 
         assert names(acme.call("owner", "POST", "/questions/who", asked)) == ["ed", "owner"]
@@ -92,7 +92,7 @@ class TestWhoAndWhere:
         assert acme.call("ed", "POST", "/questions/who", asked).status_code == 403
         assert acme.call("ed", "GET", "/resources/lake.raw/who", action="database.alter").status_code == 403
 
-    def test_who_may_give_a_role_is_said_with_the_role(self, acme: Place) -> None:
+    def test_the_principals_that_may_assign_a_role_are_listed_for_that_role(self, acme: OrganizationClient) -> None:
         vic = acme.caller("vic").principal
         asked = {"action": "assignment.add", "resource": "lake.raw", "properties": {"role": "viewer", "to": vic}}
         acme.add("max")
@@ -100,7 +100,7 @@ class TestWhoAndWhere:
 
         assert names(acme.call("owner", "POST", "/questions/who", asked)) == ["max", "owner"]
 
-    def test_where_leaves_out_what_the_caller_may_not_see(self, acme: Place) -> None:
+    def test_a_list_of_allowed_resources_omits_hidden_ones(self, acme: OrganizationClient) -> None:
         asked = {"action": "database.describe"}
 
         assert names(acme.call("ed", "POST", "/questions/which", asked)) == ["lake.raw"]
@@ -112,7 +112,7 @@ class TestWhoAndWhere:
 
 
 class TestWhatIf:
-    def test_tells_who_gains_and_writes_nothing(self, acme: Place) -> None:
+    def test_a_simulation_reports_gains_and_losses_and_writes_nothing(self, acme: OrganizationClient) -> None:
         before = acme.control.snapshot.revision
         steps = [
             {"assign": {"subject": "vic", "role": "viewer", "resource": "lake.raw"}},
@@ -125,7 +125,7 @@ class TestWhatIf:
         assert found >= {("vic", True, False), ("ed", False, True)}
         assert acme.control.snapshot.revision == before
 
-    def test_takes_its_steps_one_after_another(self, acme: Place) -> None:
+    def test_a_simulation_of_several_steps_needs_the_privilege_to_ask(self, acme: OrganizationClient) -> None:
         steps = [
             {"create": {"type": "database", "parent": "lake", "name": "new"}},
             {"change": {"resource": "lake.raw", "name": "rough"}},
@@ -145,5 +145,5 @@ class TestWhatIf:
             [{"fly": 1}],
         ],
     )
-    def test_a_step_that_is_none_is_refused(self, acme: Place, steps: list[Any]) -> None:
+    def test_a_simulation_with_an_invalid_step_is_refused(self, acme: OrganizationClient, steps: list[Any]) -> None:
         assert acme.call("owner", "POST", "/questions/what-if", {"steps": steps}).status_code == 422

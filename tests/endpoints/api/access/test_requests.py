@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
 
 @pytest.fixture
-def acme(make: Make) -> Place:
+def acme(make: Make) -> OrganizationClient:
     """An organization of `nekt` with the databases `raw`, which max manages, and `secret`; vic is a member."""
     place = make()
     for name in ("raw", "secret"):
@@ -20,12 +20,12 @@ def acme(make: Make) -> Place:
     return place
 
 
-def asked(place: Place, resource: str, who: str = "vic", **query: Any) -> Any:
+def asked(place: OrganizationClient, resource: str, who: str = "vic", **query: Any) -> Any:
     body = {"action": "database.describe", "resource": resource, "purpose": "to know"}
     return place.call(who, "POST", "/requests", body, **query)
 
 
-def listed(place: Place, who: str, **query: Any) -> list[dict[str, Any]]:
+def listed(place: OrganizationClient, who: str, **query: Any) -> list[dict[str, Any]]:
     answer = place.call(who, "GET", "/requests", **query)
     assert answer.status_code == 200, answer.text
     return answer.json()["items"]
@@ -33,7 +33,9 @@ def listed(place: Place, who: str, **query: Any) -> list[dict[str, Any]]:
 
 class TestAsking:
     @pytest.mark.parametrize("dry_run", [True, False])
-    def test_is_answered_alike_for_what_is_hidden_and_what_is_missing(self, acme: Place, *, dry_run: bool) -> None:
+    def test_a_request_is_answered_alike_for_hidden_and_missing_resources(
+        self, acme: OrganizationClient, *, dry_run: bool
+    ) -> None:
         def answer(name: str) -> dict[str, Any]:
             found = asked(acme, name, dry_run=dry_run)
             assert found.status_code == (200 if dry_run else 201), found.text
@@ -42,7 +44,7 @@ class TestAsking:
 
         assert answer("lake.secret") == answer("lake.nosuch") == answer("what.ever.this.is.called")
 
-    def test_shows_one_s_own_and_says_nothing_of_what_is_there(self, acme: Place) -> None:
+    def test_a_list_of_own_requests_does_not_reveal_which_resources_exist(self, acme: OrganizationClient) -> None:
         for name in ("lake.secret", "lake.nosuch"):
             asked(acme, name)
 
@@ -52,7 +54,7 @@ class TestAsking:
         assert shown[0] == shown[1]
         assert shown[0]["own"]
 
-    def test_what_became_of_it_is_found_by_what_was_asked_for(self, acme: Place) -> None:
+    def test_a_request_is_found_by_its_action_and_resource(self, acme: OrganizationClient) -> None:
         for name in ("lake.secret", "lake.nosuch"):
             asked(acme, name)
 
@@ -61,12 +63,12 @@ class TestAsking:
         assert [each["resource"] for each in found] == ["lake.secret"]
         assert listed(acme, "vic", action="database.drop", resource="lake.secret") == []
 
-    def test_is_for_a_purpose_and_for_what_one_may_not_do(self, acme: Place) -> None:
+    def test_a_request_without_purpose_or_for_an_allowed_action_is_refused(self, acme: OrganizationClient) -> None:
         assert asked(acme, "lake.raw", "max").status_code == 422
         body = {"action": "database.describe", "resource": "lake.raw", "purpose": " "}
         assert acme.call("vic", "POST", "/requests", body).status_code == 422
 
-    def test_a_repeated_one_is_filed_once(self, acme: Place) -> None:
+    def test_a_repeated_request_is_filed_once(self, acme: OrganizationClient) -> None:
         body = {"action": "database.describe", "resource": "lake.raw", "purpose": "to know"}
         ids = {acme.send("vic", "POST", "/requests", body, {"idempotency-key": "k"}).json()["id"] for _ in range(2)}
 
@@ -74,7 +76,7 @@ class TestAsking:
 
 
 class TestApproving:
-    def test_is_for_who_may_assign_what_is_missing(self, acme: Place) -> None:
+    def test_a_request_is_approved_by_a_user_that_may_assign_the_role(self, acme: OrganizationClient) -> None:
         id = asked(acme, "lake.raw").json()["id"]
 
         assert [(each["author"], each["waiting"]) for each in listed(acme, "max", which="waiting")] == [("vic", True)]
@@ -88,7 +90,7 @@ class TestApproving:
         held = acme.call("vic", "GET", "/assignments", resource="lake.raw").json()["items"]
         assert [(each["reason"], each["ends"]) for each in held if each["subject"] == "vic"] == [(id, 4e9)]
 
-    def test_a_rejected_one_is_over(self, acme: Place) -> None:
+    def test_a_rejected_request_cannot_be_approved(self, acme: OrganizationClient) -> None:
         id = asked(acme, "lake.raw").json()["id"]
 
         assert acme.call("max", "POST", f"/requests/{id}/reject").status_code == 200
@@ -96,7 +98,7 @@ class TestApproving:
         assert acme.call("max", "POST", f"/requests/{id}/approve", {}).status_code == 404
         assert [each["state"] for each in listed(acme, "vic")] == ["rejected"]
 
-    def test_a_name_without_a_resource_waits_for_nobody(self, acme: Place) -> None:
+    def test_a_request_for_a_missing_resource_has_no_approver(self, acme: OrganizationClient) -> None:
         asked(acme, "lake.nosuch")
 
         assert listed(acme, "owner") == []

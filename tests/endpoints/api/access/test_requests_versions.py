@@ -13,7 +13,7 @@ from headgate.control.kernel.ports import DocumentPut
 from headgate.endpoints.api.access.agreements import Agreement
 from headgate.endpoints.api.access.change_requests import ChangeRequest
 from headgate.endpoints.api.access.requests import AccessRequest
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
 FIXED = {"id", "action", "port", "consumer", "own"}
@@ -37,7 +37,7 @@ class Rewritten:
 class Approval:
     """Something that waits for approval, what its answer is, who reads it, and what changes each thing that it shows."""
 
-    place: Place
+    place: OrganizationClient
     path: str
     model: type[BaseModel]
     reader: str
@@ -59,7 +59,7 @@ class Approval:
         return lambda: self.place.result(self.reader, method, f"{self.path}{end}", body)
 
 
-def mesh(make: Make) -> Place:
+def mesh(make: Make) -> OrganizationClient:
     place = make("datamesh")
     place.program("robot", "reader")
     root = place.control.snapshot.organization
@@ -141,7 +141,7 @@ def changing(found: Approval) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_thing_that_an_approval_shows_is_changed_here(make: Make, kind: Callable[[Make], Approval]) -> None:
+def test_every_field_of_an_approval_is_covered_by_these_tests(make: Make, kind: Callable[[Make], Approval]) -> None:
     found = kind(make)
     decided = {"state"} if kind is request else set[str]()
 
@@ -151,7 +151,7 @@ def test_every_thing_that_an_approval_shows_is_changed_here(make: Make, kind: Ca
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_approval_of_anything_else_than_was_read_is_refused(make: Make, kind: Callable[[Make], Approval]) -> None:
+def test_an_approval_of_an_outdated_version_is_refused(make: Make, kind: Callable[[Make], Approval]) -> None:
     found = kind(make)
     for field, before in changing(found):
         open = found.read()[0]["state"] == "requested"
@@ -164,7 +164,7 @@ def test_an_approval_of_anything_else_than_was_read_is_refused(make: Make, kind:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_approval_of_what_was_read_is_made(make: Make, kind: Callable[[Make], Approval]) -> None:
+def test_an_approval_of_the_current_version_succeeds(make: Make, kind: Callable[[Make], Approval]) -> None:
     found = kind(make)
     _, etag = found.read()
 
@@ -172,7 +172,7 @@ def test_an_approval_of_what_was_read_is_made(make: Make, kind: Callable[[Make],
     assert answer.status_code == 200, answer.text
 
 
-def test_a_request_that_was_decided_has_another_version(make: Make) -> None:
+def test_a_decided_request_has_a_new_version(make: Make) -> None:
     found = request(make)
     before = found.place.call("robot", "GET", found.path).headers["etag"]
     found.place.result("owner", "POST", f"{found.path}/reject")
@@ -180,7 +180,7 @@ def test_a_request_that_was_decided_has_another_version(make: Make) -> None:
     assert found.place.call("robot", "GET", found.path).headers["etag"] != before
 
 
-def test_the_version_of_a_request_says_nothing_of_what_its_author_may_not_see(make: Make) -> None:
+def test_the_version_of_a_request_reveals_no_hidden_changes_to_its_author(make: Make) -> None:
     found = request(make)
     before = found.place.call("robot", "GET", found.path)
     found.changes["resource"]()

@@ -9,7 +9,7 @@ MODELS = ("nekt", "y42", "onehouse", "datamesh")
 
 class TestProjects:
     @pytest.mark.parametrize("model", ["y42", "onehouse"])
-    def test_are_made_renamed_and_told(self, make: Make, model: str) -> None:
+    def test_a_project_is_created_shown_and_listed(self, make: Make, model: str) -> None:
         acme = make(model)
 
         made = acme.call("owner", "POST", "/projects", {"name": "one"})
@@ -20,7 +20,7 @@ class TestProjects:
         assert one.headers["etag"] == made.headers["etag"]
         assert [each["name"] for each in acme.call("owner", "GET", "/projects").json()["items"]] == ["one"]
 
-    def test_of_a_model_that_edits_them(self, make: Make) -> None:
+    def test_a_y42_project_can_be_renamed_and_deleted(self, make: Make) -> None:
         acme = make("y42")
         acme.call("owner", "POST", "/projects", {"name": "one"})
 
@@ -28,7 +28,7 @@ class TestProjects:
         assert acme.call("owner", "DELETE", "/projects/two").status_code == 200
         assert acme.call("owner", "GET", "/projects/two").status_code == 404
 
-    def test_hidden_and_missing_are_the_same(self, make: Make) -> None:
+    def test_a_hidden_project_is_answered_like_a_missing_one(self, make: Make) -> None:
         acme = make("onehouse")
         acme.call("owner", "POST", "/projects", {"name": "one"})
         acme.add("vic")
@@ -39,7 +39,7 @@ class TestProjects:
         assert hidden.text.replace("one", "X") == missing.text.replace("two", "X")
         assert acme.call("vic", "GET", "/projects").json()["items"] == []
 
-    def test_which_model_governs_one_the_deployment_says(self, make: Make) -> None:
+    def test_the_model_of_a_project_cannot_be_changed_by_its_owner(self, make: Make) -> None:
         acme = make("y42")
         acme.call("owner", "POST", "/projects", {"name": "one"})
 
@@ -48,7 +48,7 @@ class TestProjects:
         assert refused.status_code == 422
         assert "the deployment says" in refused.json()["detail"]
 
-    def test_a_repeated_request_makes_one(self, make: Make) -> None:
+    def test_a_repeated_request_creates_one_project(self, make: Make) -> None:
         acme = make("onehouse")
 
         first, again = (
@@ -60,7 +60,7 @@ class TestProjects:
 
 
 class TestSettings:
-    def test_are_told_with_their_values(self, make: Make) -> None:
+    def test_settings_are_listed_with_their_values_and_defaults(self, make: Make) -> None:
         acme = make("nekt")
 
         found = acme.call("owner", "GET", "/settings").json()["items"]
@@ -76,13 +76,13 @@ class TestSettings:
             }
         ]
 
-    def test_are_for_whom_the_model_says(self, make: Make) -> None:
+    def test_a_member_cannot_read_the_settings(self, make: Make) -> None:
         acme = make("nekt")
         acme.add("vic")
 
         assert acme.call("vic", "GET", "/settings").status_code == 403
 
-    def test_those_of_every_model_in_force_there(self, make: Make) -> None:
+    def test_settings_of_every_model_in_force_on_a_resource_are_listed(self, make: Make) -> None:
         acme = make("onehouse", tree="datamesh")
         acme.call("owner", "POST", "/projects", {"name": "one"})
 
@@ -92,7 +92,7 @@ class TestSettings:
         assert {each["model"] for each in on_all} == {"onehouse", "datamesh"}
         assert {each["name"] for each in on_one} == {"source_roles", "catalog_roles", "manage_ceiling"}
 
-    def test_are_changed_as_the_model_says(self, make: Make) -> None:
+    def test_settings_can_be_changed_only_as_the_model_allows(self, make: Make) -> None:
         acme = make("datamesh")
 
         assert acme.call("owner", "PUT", "/settings/change_process", {"value": "true"}).status_code == 200
@@ -104,7 +104,7 @@ class TestSettings:
 
 class TestRoles:
     @pytest.mark.parametrize("model", MODELS)
-    def test_are_told_to_everybody_with_what_they_give(self, make: Make, model: str) -> None:
+    def test_roles_are_listed_to_every_user_with_their_actions(self, make: Make, model: str) -> None:
         acme = make(model)
         acme.add("vic")
 
@@ -115,7 +115,7 @@ class TestRoles:
         ruler = {"nekt": "owner", "y42": "administrator", "onehouse": "admin", "datamesh": "owner"}[model]
         assert "organization.read_audit" in next(each for each in found if each["name"] == ruler)["actions"]
 
-    def test_of_the_organizations_own_come_and_go(self, make: Make) -> None:
+    def test_a_custom_role_can_be_created_and_deleted(self, make: Make) -> None:
         acme = make("datamesh")
         body = {"permissions": ["TEAM_EDIT", "TEAM_ADD"]}
 
@@ -127,7 +127,7 @@ class TestRoles:
         assert acme.call("owner", "DELETE", "/roles/lead").status_code == 200
         assert acme.call("owner", "GET", "/roles", q="lead").json()["items"] == []
 
-    def test_are_defined_by_who_may_where_a_model_lets_them(self, make: Make) -> None:
+    def test_defining_a_role_needs_a_privilege_and_a_model_with_custom_roles(self, make: Make) -> None:
         acme, other = make("datamesh"), make("nekt")
         acme.add("vic")
         body = {"permissions": ["TEAM_EDIT"]}
@@ -138,7 +138,7 @@ class TestRoles:
 
 
 class TestModels:
-    def test_are_told_as_data(self, make: Make) -> None:
+    def test_models_are_listed_and_shown_as_data(self, make: Make) -> None:
         acme = make("nekt")
 
         lines = acme.call("owner", "GET", "/models").json()["items"]

@@ -1,12 +1,12 @@
 import pytest
 
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
 WITH_GROUPS = ("nekt", "y42", "onehouse")
 
 
-def crew(acme: Place) -> str:
+def crew(acme: OrganizationClient) -> str:
     """Make the group `crew` and return its id."""
     made = acme.call("owner", "POST", "/groups", {"name": "crew"})
     assert made.status_code == 201, made.text
@@ -15,7 +15,7 @@ def crew(acme: Place) -> str:
 
 @pytest.mark.parametrize("model", WITH_GROUPS)
 class TestUnderEveryModelThatHasThem:
-    def test_one_comes_gets_members_and_goes(self, make: Make, model: str) -> None:
+    def test_a_group_is_created_gets_members_and_is_deleted(self, make: Make, model: str) -> None:
         acme = make(model)
         acme.add("vic")
         id = crew(acme)
@@ -28,7 +28,7 @@ class TestUnderEveryModelThatHasThem:
         assert acme.call("owner", "DELETE", "/groups/crew").status_code == 200
         assert acme.call("owner", "GET", "/groups/crew").status_code == 404
 
-    def test_a_dry_run_says_who_would_gain(self, make: Make, model: str) -> None:
+    def test_a_dry_run_of_adding_a_member_reports_the_change_and_writes_nothing(self, make: Make, model: str) -> None:
         acme = make(model)
         acme.add("vic")
         id = crew(acme)
@@ -42,7 +42,7 @@ class TestUnderEveryModelThatHasThem:
 
 
 class TestAGroup:
-    def test_is_hidden_from_whom_the_model_gives_nothing_on_it(self, make: Make) -> None:
+    def test_a_group_is_hidden_from_a_member_without_privileges_on_it(self, make: Make) -> None:
         acme = make()
         acme.add("adi", "admin")
         acme.add("sam")
@@ -55,7 +55,7 @@ class TestAGroup:
         assert hidden.text.replace("crew", "X") == missing.text.replace("nosuch", "X")
         assert acme.call("sam", "GET", "/groups").json()["items"] == []
 
-    def test_gets_another_name_that_is_free(self, make: Make) -> None:
+    def test_a_group_can_be_renamed_to_a_free_name(self, make: Make) -> None:
         acme = make()
         crew(acme)
 
@@ -64,13 +64,13 @@ class TestAGroup:
         assert acme.call("owner", "PATCH", "/groups/crew", {"name": "team one"}).status_code == 200
         assert acme.call("owner", "GET", "/groups/team one").status_code == 200
 
-    def test_of_everybody_stays_as_it_is(self, make: Make) -> None:
+    def test_the_group_of_all_users_can_be_neither_deleted_nor_recreated(self, make: Make) -> None:
         acme = make()
 
         assert acme.call("owner", "DELETE", "/groups/All").status_code in (403, 422)
         assert acme.call("owner", "POST", "/groups", {"name": "all"}).status_code == 409
 
-    def test_a_member_that_is_not_there_is_missing_to_who_may_add(self, make: Make) -> None:
+    def test_a_refused_membership_does_not_reveal_that_the_user_exists(self, make: Make) -> None:
         acme = make()
         acme.add("vic")
         crew(acme)

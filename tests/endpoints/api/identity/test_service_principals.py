@@ -7,7 +7,7 @@ MODELS = ("nekt", "y42", "onehouse", "datamesh")
 
 @pytest.mark.parametrize("model", MODELS)
 class TestUnderEveryModel:
-    def test_one_comes_acts_by_a_token_and_goes(self, make: Make, model: str) -> None:
+    def test_a_service_principal_is_created_acts_by_a_token_and_is_deleted(self, make: Make, model: str) -> None:
         acme = make(model)
 
         made = acme.call("owner", "POST", "/service-principals", {"name": "robot"})
@@ -21,7 +21,7 @@ class TestUnderEveryModel:
         gone = acme.call("owner", "DELETE", "/service-principals/robot")
         assert (gone.status_code, acme.call("robot", "GET", "/me").status_code) == (200, 401), gone.text
 
-    def test_it_ends_when_it_is_to(self, make: Make, model: str) -> None:
+    def test_a_service_principal_is_unauthorized_after_its_end(self, make: Make, model: str) -> None:
         acme = make(model)
         acme.call("owner", "POST", "/service-principals", {"name": "robot"})
         acme.tokens["robot"] = acme.call("owner", "POST", "/tokens", {"principal": "robot"}).json()["token"]
@@ -37,7 +37,7 @@ class TestUnderEveryModel:
 
 
 class TestScopes:
-    def test_are_those_of_the_model(self, make: Make) -> None:
+    def test_the_scopes_of_service_principals_are_those_of_the_model(self, make: Make) -> None:
         acme = make("datamesh")
 
         assert acme.call("owner", "POST", "/service-principals", {"name": "a", "scope": "fly"}).status_code in (
@@ -51,7 +51,7 @@ class TestScopes:
 
 
 class TestWhoMayNot:
-    def test_sees_none_and_makes_none(self, make: Make) -> None:
+    def test_a_member_neither_sees_nor_creates_nor_deletes_service_principals(self, make: Make) -> None:
         acme = make()
         acme.program("robot")
         acme.add("vic")

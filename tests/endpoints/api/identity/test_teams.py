@@ -1,14 +1,14 @@
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
 
-def names(place: Place, who: str, path: str) -> list[str]:
+def names(place: OrganizationClient, who: str, path: str) -> list[str]:
     found = place.call(who, "GET", path)
     assert found.status_code == 200, found.text
     return [each["name"] for each in found.json()["items"]]
 
 
-def mesh(make: Make) -> Place:
+def mesh(make: Make) -> OrganizationClient:
     """The domain `sales` with the team `shop`, whose owner is tom; vic is a member of the organization."""
     acme = make("datamesh")
     acme.add("tom")
@@ -20,7 +20,7 @@ def mesh(make: Make) -> Place:
 
 
 class TestTheTree:
-    def test_is_made_listed_and_told(self, make: Make) -> None:
+    def test_a_team_in_a_domain_is_created_listed_and_shown(self, make: Make) -> None:
         acme = mesh(make)
 
         assert names(acme, "vic", "/domains") == ["sales"]
@@ -29,7 +29,7 @@ class TestTheTree:
         assert acme.call("vic", "GET", f"/teams/{shop['id']}").json() == shop
         assert acme.call("vic", "GET", "/domains/sales.shop").status_code == 404
 
-    def test_a_team_moves_and_gets_another_name(self, make: Make) -> None:
+    def test_a_team_can_be_renamed_and_moved(self, make: Make) -> None:
         acme = mesh(make)
         acme.call("owner", "POST", "/domains", {"name": "ops"})
 
@@ -38,7 +38,7 @@ class TestTheTree:
         assert acme.call("owner", "PATCH", "/teams/ops.store", {}).status_code == 422
         assert names(acme, "vic", "/teams") == ["ops.store"]
 
-    def test_a_change_of_another_version_is_a_conflict(self, make: Make) -> None:
+    def test_a_team_change_with_an_outdated_version_is_refused(self, make: Make) -> None:
         acme = mesh(make)
         version = acme.call("owner", "GET", "/teams/sales.shop").headers["etag"]
 
@@ -49,7 +49,7 @@ class TestTheTree:
 
         assert (first.status_code, second.status_code) == (200, 412)
 
-    def test_who_may_not_change_it_hears_why(self, make: Make) -> None:
+    def test_a_refused_team_change_names_the_missing_privilege(self, make: Make) -> None:
         acme = mesh(make)
 
         assert acme.call("vic", "POST", "/teams", {"name": "web", "parent": "sales"}).status_code == 403
@@ -59,20 +59,20 @@ class TestTheTree:
         assert acme.call("owner", "DELETE", "/domains/sales").status_code == 200
         assert names(acme, "vic", "/teams") == []
 
-    def test_is_not_known_where_no_model_has_one(self, make: Make) -> None:
+    def test_teams_do_not_exist_under_a_model_without_them(self, make: Make) -> None:
         acme = make("nekt")
 
         assert acme.call("owner", "POST", "/teams", {"name": "web"}).status_code == 422
         assert names(acme, "owner", "/teams") == []
 
-    def test_stands_next_to_another_home_model(self, make: Make) -> None:
+    def test_a_team_tree_is_available_beside_another_home_model(self, make: Make) -> None:
         acme = make("onehouse", tree="datamesh")
 
         assert acme.call("owner", "GET", "/teams").status_code == 200
 
 
 class TestMembers:
-    def test_are_added_changed_and_removed_by_an_owner_of_the_team(self, make: Make) -> None:
+    def test_a_team_owner_adds_changes_and_removes_members(self, make: Make) -> None:
         acme = mesh(make)
         members = "/teams/sales.shop/members"
 
@@ -84,7 +84,7 @@ class TestMembers:
         assert acme.call("tom", "DELETE", f"{members}/vic").status_code == 200
         assert names(acme, "vic", members) == ["tom"]
 
-    def test_a_name_says_nothing_to_who_could_not_add_anybody(self, make: Make) -> None:
+    def test_a_refused_membership_does_not_reveal_that_the_user_exists(self, make: Make) -> None:
         acme = mesh(make)
         acme.add("sam")
         members = "/teams/sales.shop/members"

@@ -1,18 +1,18 @@
 from typing import Any
 
 from headgate.facts.ids import TokenId
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
 
-def issued(acme: Place, who: str, **body: Any) -> dict[str, Any]:
+def issued(acme: OrganizationClient, who: str, **body: Any) -> dict[str, Any]:
     answer = acme.call(who, "POST", "/tokens", body)
     assert answer.status_code == 201, answer.text
     return dict(answer.json())
 
 
 class TestATokenOfOnesOwn:
-    def test_stands_in_one_answer_only(self, make: Make) -> None:
+    def test_the_secret_of_a_token_is_returned_only_once(self, make: Make) -> None:
         acme = make()
 
         first, again = (acme.send("owner", "POST", "/tokens", {}, {"idempotency-key": "k"}) for _ in range(2))
@@ -21,7 +21,7 @@ class TestATokenOfOnesOwn:
         assert first.json()["token"]
         assert "token" not in again.json()
 
-    def test_is_listed_with_everything_but_its_secret(self, make: Make) -> None:
+    def test_a_listed_token_shows_its_settings_but_not_its_secret(self, make: Make) -> None:
         acme = make()
         token = issued(acme, "owner", label="ci", days=1, only=["organization"], actions=["lake.list_all"])
 
@@ -33,7 +33,7 @@ class TestATokenOfOnesOwn:
         assert found[0]["ends"] == token["ends"]
         assert token["token"].split(".")[2] not in str(found)
 
-    def test_says_when_it_was_used_last(self, make: Make) -> None:
+    def test_a_listed_token_shows_its_last_use(self, make: Make) -> None:
         acme = make()
         acme.tokens["ci"] = (token := issued(acme, "owner", label="ci"))["token"]
 
@@ -49,7 +49,7 @@ class TestATokenOfOnesOwn:
         assert last_used() == used
         assert acme.opened.store.document("token_use", TokenId(token["id"])) == {"at": used}
 
-    def test_that_is_narrowed_does_no_more(self, make: Make) -> None:
+    def test_a_token_restricted_to_actions_cannot_perform_others(self, make: Make) -> None:
         acme = make()
         acme.tokens["ci"] = issued(acme, "owner", actions=["group.describe"])["token"]
 
@@ -57,7 +57,7 @@ class TestATokenOfOnesOwn:
         assert acme.call("ci", "POST", "/tokens", {}).status_code == 422
         assert acme.call("owner", "POST", "/tokens", {"actions": ["table.fly"]}).status_code == 422
 
-    def test_takes_the_place_of_another(self, make: Make) -> None:
+    def test_a_replaced_token_is_revoked(self, make: Make) -> None:
         acme = make()
         old = issued(acme, "owner", label="old")
         acme.tokens["old"] = old["token"]
@@ -67,14 +67,14 @@ class TestATokenOfOnesOwn:
         assert acme.call("old", "GET", "/me").status_code == 401
         assert acme.call("owner", "POST", "/tokens", {"replaces": old["id"]}).status_code == 404
 
-    def test_has_an_end_or_a_life_not_both(self, make: Make) -> None:
+    def test_a_token_request_with_contradictory_or_invalid_fields_is_refused(self, make: Make) -> None:
         acme = make()
 
         assert acme.call("owner", "POST", "/tokens", {"ends": 9e9, "days": 1}).status_code == 422
         assert acme.call("owner", "POST", "/tokens", {"ends": 1}).status_code == 422
         assert acme.call("owner", "POST", "/tokens", {"secret": "mine"}).status_code == 422
 
-    def test_is_dead_when_the_answer_is_there(self, make: Make) -> None:
+    def test_a_deleted_token_is_refused_at_once(self, make: Make) -> None:
         acme = make()
         acme.tokens["ci"] = (token := issued(acme, "owner"))["token"]
 
@@ -85,7 +85,7 @@ class TestATokenOfOnesOwn:
 
 
 class TestATokenOfAnother:
-    def test_is_hidden_from_who_may_not_know_of_that_one(self, make: Make) -> None:
+    def test_a_token_of_a_hidden_user_is_answered_like_a_missing_one(self, make: Make) -> None:
         acme = make()
         acme.add("vic")
         acme.add("sam")
@@ -97,7 +97,7 @@ class TestATokenOfAnother:
         assert hidden.status_code == missing.status_code == 404
         assert hidden.text.replace(sams, "X") == missing.text.replace("t_nosuch", "X")
 
-    def test_is_made_and_ended_by_who_may_give_all_that_that_one_has(self, make: Make) -> None:
+    def test_an_admin_manages_tokens_of_users_with_no_higher_role(self, make: Make) -> None:
         acme = make()
         acme.add("vic")
         acme.add("adi", "admin")

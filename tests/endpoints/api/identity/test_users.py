@@ -2,13 +2,13 @@ from typing import Any
 
 import pytest
 
-from tests.app.deployment_harness import Place, World
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient
 from tests.endpoints.conftest import Make
 
 MODELS = ("nekt", "y42", "onehouse", "datamesh")
 
 
-def users(place: Place, who: str = "owner", **query: Any) -> list[str]:
+def users(place: OrganizationClient, who: str = "owner", **query: Any) -> list[str]:
     found = place.call(who, "GET", "/users", **query)
     assert found.status_code == 200, found.text
     return [each["name"] for each in found.json()["items"]]
@@ -16,14 +16,14 @@ def users(place: Place, who: str = "owner", **query: Any) -> list[str]:
 
 class TestWhoIsHere:
     @pytest.mark.parametrize("model", MODELS)
-    def test_is_for_who_rules_the_organization(self, make: Make, model: str) -> None:
+    def test_an_owner_lists_all_users(self, make: Make, model: str) -> None:
         acme = make(model)
         acme.add("vic")
 
         assert users(acme) == ["owner", "vic"]
 
     @pytest.mark.parametrize("model", ["nekt", "onehouse", "datamesh"])
-    def test_anybody_else_sees_themselves(self, make: Make, model: str) -> None:
+    def test_a_member_lists_only_themselves(self, make: Make, model: str) -> None:
         acme = make(model)
         acme.add("vic")
         acme.add("sam")
@@ -33,7 +33,7 @@ class TestWhoIsHere:
         assert hidden.status_code == missing.status_code == 404
         assert hidden.text.replace("sam", "X") == missing.text.replace("nobody", "X")
 
-    def test_is_searched_sorted_and_paged(self, make: Make) -> None:
+    def test_the_user_list_can_be_searched_sorted_and_paged(self, make: Make) -> None:
         acme = make()
         for name in ("cat", "ann", "ben"):
             acme.add(name)
@@ -45,7 +45,7 @@ class TestWhoIsHere:
         assert users(acme, q="AN") == ["ann"]
         assert acme.call("owner", "GET", "/users", sort="secret").status_code == 422
 
-    def test_is_told_as_of_the_past(self, make: Make) -> None:
+    def test_the_user_list_as_of_a_past_revision_is_for_owners_only(self, make: Make) -> None:
         acme = make()
         before = acme.control.snapshot.revision
         acme.add("vic")
@@ -53,7 +53,7 @@ class TestWhoIsHere:
         assert users(acme, as_of=before) == ["owner"]
         assert acme.call("vic", "GET", "/users", as_of=before).status_code == 403
 
-    def test_one_is_told_by_id_or_name_with_what_is_held(self, make: Make) -> None:
+    def test_a_user_is_shown_by_id_or_name_with_their_roles(self, make: Make) -> None:
         acme = make()
         id = acme.add("vic")
 
@@ -75,7 +75,9 @@ class TestWhoIsHere:
 
 class TestAdding:
     @pytest.mark.parametrize("model", MODELS)
-    def test_somebody_new_is_a_user_of_the_deployment_too(self, world: World, make: Make, model: str) -> None:
+    def test_an_added_user_is_registered_in_the_deployment_too(
+        self, world: DeploymentHarness, make: Make, model: str
+    ) -> None:
         acme = make(model)
 
         added = acme.call("owner", "POST", "/users", {"name": "vic"})
@@ -87,7 +89,7 @@ class TestAdding:
     @pytest.mark.parametrize("field", ["login", "email"])
     @pytest.mark.parametrize("query", [{}, {"dry_run": True}])
     def test_a_user_of_the_deployment_is_neither_added_nor_looked_up(
-        self, world: World, make: Make, field: str, query: dict[str, bool]
+        self, world: DeploymentHarness, make: Make, field: str, query: dict[str, bool]
     ) -> None:
         acme, logins = make(), world.deployment.entrance.authentication
         mine = f"pat-{field}-{len(query)}@acme.com"
@@ -103,7 +105,7 @@ class TestAdding:
         assert users(acme) == ["owner"]
         assert world.deployment.organizations.of(pat) == ()
 
-    def test_a_new_user_has_no_address_that_an_administrator_answers_for(self, world: World, make: Make) -> None:
+    def test_an_added_user_has_no_login_name_and_no_email_address(self, world: DeploymentHarness, make: Make) -> None:
         acme = make()
 
         id = acme.call("owner", "POST", "/users", {"name": "kim@example.com"}).json()["id"]
@@ -113,7 +115,7 @@ class TestAdding:
         assert (user.login, user.email) == (None, None)
         assert not world.deployment.entrance.authentication.addresses.is_like_another("kim@example.com")
 
-    def test_a_dry_run_writes_nothing_anywhere(self, world: World, make: Make) -> None:
+    def test_a_dry_run_of_adding_a_user_writes_nothing(self, world: DeploymentHarness, make: Make) -> None:
         acme = make()
         before = (acme.control.snapshot, world.deployment.organizations.deployment.control.snapshot)
 
@@ -123,7 +125,7 @@ class TestAdding:
         assert [each["change"] for each in answer.json()["changes"]] == ["PrincipalAdded", "RoleAssigned"]
         assert before == (acme.control.snapshot, world.deployment.organizations.deployment.control.snapshot)
 
-    def test_who_may_not_hears_so_and_nobody_is_made(self, world: World, make: Make) -> None:
+    def test_a_member_cannot_add_users_and_no_user_is_registered(self, world: DeploymentHarness, make: Make) -> None:
         acme = make()
         acme.add("vic")
         before = world.deployment.organizations.deployment.control.snapshot
@@ -132,7 +134,7 @@ class TestAdding:
         assert acme.call("vic", "POST", "/users", {"name": "owner"}).status_code == 403
         assert world.deployment.organizations.deployment.control.snapshot is before
 
-    def test_a_name_is_taken_once_however_it_is_spelled(self, make: Make) -> None:
+    def test_a_user_name_that_is_taken_or_invalid_is_refused(self, make: Make) -> None:
         acme = make()
         acme.add("vic")
 
@@ -140,7 +142,7 @@ class TestAdding:
         for name in ("a/b", "", "x" * 300, "a\nb", " a", None):
             assert acme.call("owner", "POST", "/users", {"name": name}).status_code == 422
 
-    def test_a_repeated_request_adds_one(self, make: Make) -> None:
+    def test_a_repeated_request_adds_one_user(self, make: Make) -> None:
         acme = make()
 
         first, again = (
@@ -150,7 +152,7 @@ class TestAdding:
         assert first.json() == again.json()
         assert users(acme) == ["owner", "vic"]
 
-    def test_a_model_whose_users_come_into_a_project(self, make: Make) -> None:
+    def test_a_user_can_be_added_to_a_project_under_a_model_with_project_members(self, make: Make) -> None:
         acme = make("onehouse")
         acme.call("owner", "POST", "/projects", {"name": "one"})
 
@@ -162,7 +164,7 @@ class TestAdding:
 
 class TestRemoving:
     @pytest.mark.parametrize("model", MODELS)
-    def test_ends_what_somebody_had(self, make: Make, model: str) -> None:
+    def test_a_removed_user_is_unauthorized_and_not_listed(self, make: Make, model: str) -> None:
         acme = make(model)
         acme.add("vic")
 
@@ -172,7 +174,7 @@ class TestRemoving:
         assert acme.call("vic", "GET", "/me").status_code == 401
         assert users(acme) == ["owner"]
 
-    def test_is_for_who_manages_users_and_leaves_a_ruler(self, make: Make) -> None:
+    def test_removing_a_user_needs_user_management_and_leaves_an_owner(self, make: Make) -> None:
         acme = make()
         acme.add("vic")
         acme.add("sam")
@@ -181,7 +183,7 @@ class TestRemoving:
         assert acme.call("vic", "DELETE", "/users/vic").status_code == 403
         assert acme.call("owner", "DELETE", "/users/owner").status_code == 422
 
-    def test_of_another_version_is_a_conflict(self, make: Make) -> None:
+    def test_removing_a_user_with_an_outdated_version_is_refused(self, make: Make) -> None:
         acme = make()
         acme.add("vic")
         version = acme.call("owner", "GET", "/users/vic").headers["etag"]
@@ -192,7 +194,7 @@ class TestRemoving:
 
 class TestMe:
     @pytest.mark.parametrize("model", MODELS)
-    def test_says_who_and_where(self, make: Make, model: str) -> None:
+    def test_the_me_endpoint_shows_the_caller_with_organization_and_roles(self, make: Make, model: str) -> None:
         acme = make(model)
         vic = acme.add("vic")
 

@@ -12,7 +12,7 @@ from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.suspension import SuspendOrganization
 from headgate.facts.ids import ResourceId
-from tests.app.deployment_harness import Place, World, world_in
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, world_in
 from tests.app.server_process import until
 from tests.endpoints.conftest import Make
 
@@ -21,7 +21,7 @@ LINES = {"accept": "application/x-ndjson"}
 
 
 @pytest.fixture
-def acme(make: Make) -> Place:
+def acme(make: Make) -> OrganizationClient:
     """An organization of `nekt` with the database `raw`; vic is a member."""
     place = make()
     assert place.call("owner", "POST", "/databases", {"name": "raw"}).status_code == 201
@@ -29,13 +29,13 @@ def acme(make: Make) -> Place:
     return place
 
 
-def entries(place: Place, **query: Any) -> list[dict[str, Any]]:
+def entries(place: OrganizationClient, **query: Any) -> list[dict[str, Any]]:
     answer = place.call("owner", "GET", "/audit", **query)
     assert answer.status_code == 200, answer.text
     return answer.json()["items"]
 
 
-def denied(place: Place, wait: float = 10, **query: Any) -> list[dict[str, Any]]:
+def denied(place: OrganizationClient, wait: float = 10, **query: Any) -> list[dict[str, Any]]:
     """Return the decisions that are kept, as soon as there are any: they are written a moment after the answer."""
     deadline = time.monotonic() + wait
     while True:
@@ -47,7 +47,7 @@ def denied(place: Place, wait: float = 10, **query: Any) -> list[dict[str, Any]]
 
 
 class TestChanges:
-    def test_tell_who_through_which_endpoint_why_and_by_what_right(self, acme: Place) -> None:
+    def test_an_audited_change_names_its_actor_endpoint_reason_and_grounds(self, acme: OrganizationClient) -> None:
         headers = {"headgate-why": "for the new project", "x-request-id": "r-1"}
         acme.send("owner", "POST", "/databases", {"name": "new"}, headers)
 
@@ -60,11 +60,11 @@ class TestChanges:
         assert last["grounds"][0]["role"] == "owner"
         assert last["token"] == acme.caller("owner").token
 
-    def test_are_for_who_may_read_the_audit(self, acme: Place) -> None:
+    def test_a_member_cannot_read_the_audit(self, acme: OrganizationClient) -> None:
         assert acme.call("vic", "GET", "/audit").status_code == 403
         assert acme.call("vic", "GET", "/audit/decisions").status_code == 403
 
-    def test_are_found_by_what_they_are_about(self, acme: Place) -> None:
+    def test_audited_changes_can_be_filtered(self, acme: OrganizationClient) -> None:
         acme.give("vic", "viewer", "lake.raw")
         revision = acme.control.snapshot.revision
 
@@ -79,7 +79,7 @@ class TestChanges:
         assert entries(acme, as_of=revision - 1) == entries(acme)[:-1]
         assert entries(acme, after=revision - 1) == entries(acme)[-1:]
 
-    def test_go_on_where_the_last_part_ended(self, acme: Place) -> None:
+    def test_pages_of_audited_changes_hold_each_revision_once(self, acme: OrganizationClient) -> None:
         found, after = list[int](), 0
         while after is not None:
             part = acme.call("owner", "GET", "/audit", limit=2, after=after).json()
@@ -88,7 +88,7 @@ class TestChanges:
 
         assert found == list(range(1, acme.control.snapshot.revision + 1))
 
-    def test_come_in_lines_too(self, acme: Place) -> None:
+    def test_audited_changes_can_be_read_as_json_lines(self, acme: OrganizationClient) -> None:
         answer = acme.send("owner", "GET", "/audit", None, LINES)
 
         assert answer.headers["content-type"].startswith("application/x-ndjson")
@@ -96,7 +96,7 @@ class TestChanges:
 
 
 class TestDecisions:
-    def test_of_every_denied_call_are_kept(self, acme: Place) -> None:
+    def test_every_denied_call_is_recorded_as_a_decision(self, acme: OrganizationClient) -> None:
         acme.call("vic", "POST", "/databases", {"name": "mine"})
 
         found = denied(acme, principal="vic")[0]
@@ -107,7 +107,7 @@ class TestDecisions:
         assert denied(acme, 0, principal="vic", action="table.select") == []
         assert denied(acme, 0, before=found["number"], principal="vic") == []
 
-    def test_of_questions_are_kept_too(self, acme: Place) -> None:
+    def test_the_decision_of_a_question_is_recorded(self, acme: OrganizationClient) -> None:
         vic = {"action": "database.describe", "resource": "lake.raw", "subject": "vic"}
         acme.call("owner", "POST", "/questions", vic)
 
@@ -119,7 +119,7 @@ class TestDecisions:
             "denied",
         )
 
-    def test_come_in_lines_too(self, acme: Place) -> None:
+    def test_recorded_decisions_can_be_read_as_json_lines(self, acme: OrganizationClient) -> None:
         acme.call("vic", "GET", "/audit")
         denied(acme, principal="vic")
 
@@ -129,7 +129,9 @@ class TestDecisions:
 
 
 class TestDecisionsAboutAnUnknownCaller:
-    def test_a_denial_is_recorded_by_the_addressed_organization(self, world: World, acme: Place) -> None:
+    def test_a_denial_is_recorded_by_the_addressed_organization(
+        self, world: DeploymentHarness, acme: OrganizationClient
+    ) -> None:
         before = [len(kept_in(world, each)) for each in (acme.opened.id, world.opened.id, DEPLOYMENT)]
 
         anonymous, stranger = (
@@ -153,7 +155,9 @@ class TestDecisionsAboutAnUnknownCaller:
 
     @pytest.mark.usefixtures("acme")
     @pytest.mark.parametrize("address", ["", "/o/nowhere"])
-    def test_a_denial_is_recorded_by_the_deployment_without_an_organization(self, world: World, address: str) -> None:
+    def test_a_denial_is_recorded_by_the_deployment_without_an_organization(
+        self, world: DeploymentHarness, address: str
+    ) -> None:
         home, deployment = len(kept_in(world, world.opened.id)), len(kept_in(world, DEPLOYMENT))
 
         assert without_token(world, f"{address}{USERS}").status_code == 401
@@ -161,12 +165,16 @@ class TestDecisionsAboutAnUnknownCaller:
         assert len(kept_in(world, world.opened.id)) == home
         assert len(kept_in(world, DEPLOYMENT)) == deployment + 1
 
-    def test_a_denial_reveals_nothing_about_the_organization(self, world: World, acme: Place) -> None:
+    def test_a_denial_reveals_nothing_about_the_organization(
+        self, world: DeploymentHarness, acme: OrganizationClient
+    ) -> None:
         for send in (without_token, lambda *said: sent(said[0], "owner", said[1])):
             there, nowhere = (send(world, f"{each}{USERS}") for each in (acme.address, "/o/nowhere"))
             assert (there.status_code, there.content) == (nowhere.status_code, nowhere.content)
 
-    def test_a_denial_is_recorded_by_the_organization_of_an_expired_token(self, world: World, acme: Place) -> None:
+    def test_a_denial_is_recorded_by_the_organization_of_an_expired_token(
+        self, world: DeploymentHarness, acme: OrganizationClient
+    ) -> None:
         token, home = acme.caller("vic").token, len(kept_in(world, world.opened.id))
         assert acme.call("vic", "DELETE", f"/tokens/{token}").status_code in (200, 204)
 
@@ -178,7 +186,12 @@ class TestDecisionsAboutAnUnknownCaller:
         assert len(kept_in(world, world.opened.id)) == home
 
     @pytest.mark.parametrize("is_named", [True, False])
-    def test_a_denial_is_recorded_by_a_suspended_organization(self, world: World, acme: Place, is_named: bool) -> None:  # noqa: FBT001 (a parameter)
+    def test_a_denial_is_recorded_by_a_suspended_organization(
+        self,
+        world: DeploymentHarness,
+        acme: OrganizationClient,
+        is_named: bool,  # noqa: FBT001 (a parameter)
+    ) -> None:
         home = len(kept_in(world, world.opened.id))
         acme.control.execute(SuspendOrganization(acme.opened.id), None)
 
@@ -192,15 +205,15 @@ class TestDecisionsAboutAnUnknownCaller:
         assert len(kept_in(world, world.opened.id)) == home
 
 
-def without_token(world: World, path: str) -> httpx.Response:
+def without_token(world: DeploymentHarness, path: str) -> httpx.Response:
     return world.http.post(path, json={})
 
 
-def sent(world: World, name: str, path: str) -> httpx.Response:
+def sent(world: DeploymentHarness, name: str, path: str) -> httpx.Response:
     return world.http.post(path, json={}, headers={"authorization": f"Bearer {world.tokens[name]}"})
 
 
-def kept_in(world: World, root: ResourceId) -> list[AuditRecord]:
+def kept_in(world: DeploymentHarness, root: ResourceId) -> list[AuditRecord]:
     """Return what the audit of a log has, newest first."""
     until(lambda: world.deployment.audit.waiting == 0, lambda: "the audit is not written")
     return [each for _, each in world.deployment.stores.audit_records(root, AuditFilter(), limit=10_000)]
@@ -208,7 +221,7 @@ def kept_in(world: World, root: ResourceId) -> list[AuditRecord]:
 
 class TestSecrets:
     @pytest.fixture
-    def secrets(self, acme: Place) -> list[str]:
+    def secrets(self, acme: OrganizationClient) -> list[str]:
         """Every secret of the test."""
         answer = acme.call("vic", "POST", "/tokens", {})
         assert answer.status_code == 201, answer.text
@@ -216,7 +229,7 @@ class TestSecrets:
         acme.call("again", "GET", "/audit", token=acme.tokens["again"])
         return list(acme.tokens.values())
 
-    def test_never_appear(self, acme: Place, secrets: list[str]) -> None:
+    def test_secrets_never_appear_in_the_audit(self, acme: OrganizationClient, secrets: list[str]) -> None:
         denied(acme, principal="vic")
         texts = [
             acme.send("owner", "GET", path, None, headers).text

@@ -16,7 +16,7 @@ from headgate.control.organizations.organization import Organizations
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.store import open_stores
-from tests.app.deployment_harness import Place, World, world_in
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, world_in
 from tests.app.server_process import until
 from tests.endpoints.api.resources.test_organizations import asked, login
 
@@ -25,14 +25,14 @@ _NUMBERS = count()
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     """A deployment of its own: what operators list is not what other tests make."""
     with world_in(tmp_path_factory.mktemp("operated")) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def operator(world: World) -> str:
+def operator(world: DeploymentHarness) -> str:
     """The session of an operator."""
     secret = login(world, "olga")
     user = world.deployment.entrance.authentication.user_of("olga")
@@ -41,7 +41,7 @@ def operator(world: World) -> str:
 
 
 @pytest.fixture
-def acme(world: World) -> Place:
+def acme(world: DeploymentHarness) -> OrganizationClient:
     """An organization with a viewer of the database `raw`, and a table in that."""
     place = world.organization(f"acme-{next(_NUMBERS)}", "nekt")
     assert place.call("owner", "POST", "/databases", {"name": "raw"}).status_code == 201
@@ -52,22 +52,24 @@ def acme(world: World) -> Place:
     return place
 
 
-def suspend(world: World, operator: str, place: Place) -> None:
+def suspend(world: DeploymentHarness, operator: str, place: OrganizationClient) -> None:
     answer = asked(world, operator, "POST", f"{HERE}/{place.opened.id}/suspend", {"why": "unpaid"})
     assert answer.status_code == 200, answer.text
 
 
-def resume(world: World, operator: str, place: Place) -> None:
+def resume(world: DeploymentHarness, operator: str, place: OrganizationClient) -> None:
     assert asked(world, operator, "POST", f"{HERE}/{place.opened.id}/resume").status_code == 200
 
 
-def listed(world: World, operator: str) -> dict[str, Any]:
+def listed(world: DeploymentHarness, operator: str) -> dict[str, Any]:
     items = asked(world, operator, "GET", f"{HERE}?limit=500").json()["items"]
     return {each["name"]: each for each in items}
 
 
 class TestOperators:
-    def test_an_operator_lists_every_organization_page_by_page(self, world: World, operator: str, acme: Place) -> None:
+    def test_an_operator_lists_every_organization_page_by_page(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         first = asked(world, operator, "GET", f"{HERE}?limit=1").json()
         second = asked(world, operator, "GET", f"{HERE}?limit=1&cursor={first['next']}").json()
         found = listed(world, operator)[acme.address.removeprefix("/o/")]
@@ -77,7 +79,9 @@ class TestOperators:
         assert abs(found["created"] - time.time()) < 600
         assert "main" in listed(world, operator)
 
-    def test_an_operator_creates_an_organization_for_another_user(self, world: World, operator: str) -> None:
+    def test_an_operator_creates_an_organization_for_another_user(
+        self, world: DeploymentHarness, operator: str
+    ) -> None:
         secret = login(world, "nina")
         body = {"name": "ninas", "model": "y42", "tree": "datamesh", "owner": "nina"}
 
@@ -90,11 +94,13 @@ class TestOperators:
         assert asked(world, secret, "GET", "/o/ninas/api/v1/me").json()["name"] == "nina"
         assert asked(world, operator, "GET", "/o/ninas/api/v1/me").status_code == 401
 
-    def test_an_operator_has_no_right_inside_an_organization(self, world: World, operator: str, acme: Place) -> None:
+    def test_an_operator_has_no_right_inside_an_organization(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         for path in ("/me", "/resources", "/users"):
             assert asked(world, operator, "GET", f"{acme.address}/api/v1{path}").status_code == 401
 
-    def test_an_operator_whose_role_is_revoked_is_refused(self, world: World) -> None:
+    def test_a_former_operator_is_refused(self, world: DeploymentHarness) -> None:
         secret = login(world, "otto")
         user = world.deployment.entrance.authentication.user_of("otto").principal
         control = world.deployment.organizations.deployment.control
@@ -107,7 +113,7 @@ class TestOperators:
 
     @pytest.mark.parametrize("dry_run", ["", "?dry_run=true"])
     def test_the_model_of_the_deployment_is_no_model_for_an_organization(
-        self, world: World, operator: str, dry_run: str
+        self, world: DeploymentHarness, operator: str, dry_run: str
     ) -> None:
         body = {"name": "meta", "model": "deployment"}
 
@@ -116,19 +122,23 @@ class TestOperators:
         assert (answer.status_code, "no access model `deployment`" in answer.text) == (422, True)
         assert "meta" not in listed(world, operator)
 
-    def test_the_model_of_the_deployment_is_not_among_the_models_of_an_organization(self, acme: Place) -> None:
+    def test_the_model_of_the_deployment_is_not_among_the_models_of_an_organization(
+        self, acme: OrganizationClient
+    ) -> None:
         names = [each["name"] for each in acme.call("owner", "GET", "/models").json()["items"]]
 
         assert names == ["datamesh", "nekt", "onehouse", "y42"]
 
-    def test_an_unknown_owner_is_missing_to_an_operator(self, world: World, operator: str) -> None:
+    def test_an_unknown_owner_is_missing_to_an_operator(self, world: DeploymentHarness, operator: str) -> None:
         body = {"name": "orphan", "model": "nekt", "owner": "nosuch"}
 
         assert asked(world, operator, "POST", "/api/v1/organizations", body).status_code == 404
 
 
 class TestOtherCallers:
-    def test_an_owner_is_no_operator_and_learns_of_no_organization(self, world: World, acme: Place) -> None:
+    def test_an_owner_cannot_manage_organizations_nor_learn_which_exist(
+        self, world: DeploymentHarness, acme: OrganizationClient
+    ) -> None:
         """By a token, by a login of a user, and by no credential: the same for what exists and what does not."""
         login_of_user = login(world, f"u{next(_NUMBERS)}")
         other = world.organization(f"hidden-{next(_NUMBERS)}", "nekt")
@@ -148,7 +158,7 @@ class TestOtherCallers:
             refused = asked(world, secret, "GET", HERE)
             assert (refused.status_code, "hidden-" in refused.text) == (status, False)
 
-    def test_an_owner_by_login_is_no_operator(self, world: World) -> None:
+    def test_an_owner_with_a_login_cannot_list_organizations(self, world: DeploymentHarness) -> None:
         secret = login(world, "nils")
         user = world.deployment.entrance.authentication.user_of("nils").principal
         control = world.deployment.home.control
@@ -157,7 +167,9 @@ class TestOtherCallers:
         assert asked(world, secret, "GET", "/o/main/api/v1/me").status_code == 200
         assert asked(world, secret, "GET", HERE).status_code == 403
 
-    def test_a_token_of_an_operator_is_no_login(self, world: World, operator: str, acme: Place) -> None:
+    def test_an_operator_with_a_token_instead_of_a_login_is_refused(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         olga = world.deployment.entrance.authentication.user_of("olga").principal
         acme.control.execute(AddPrincipal(olga, "olga", "owner"), None)
 
@@ -165,7 +177,7 @@ class TestOtherCallers:
 
         assert (answer.status_code, "log in" in answer.json()["detail"]) == (403, True)
 
-    def test_a_refusal_stands_in_the_audit_of_the_deployment(self, world: World) -> None:
+    def test_a_refused_removal_is_recorded_in_the_audit_of_the_deployment(self, world: DeploymentHarness) -> None:
         secret = login(world, "eddy")
         user = world.deployment.entrance.authentication.user_of("eddy").principal
 
@@ -177,8 +189,8 @@ class TestOtherCallers:
 
 
 class TestASuspendedOrganization:
-    def test_every_endpoint_answers_its_members_that_it_is_suspended(
-        self, world: World, operator: str, acme: Place
+    def test_every_endpoint_answers_members_that_their_organization_is_suspended(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
     ) -> None:
         suspend(world, operator, acme)
 
@@ -200,7 +212,9 @@ class TestASuspendedOrganization:
         assert (catalog.status_code, catalog.json()["error"]["type"]) == (403, "ForbiddenException")
         assert listed(world, operator)[acme.address.removeprefix("/o/")]["state"] == "suspended"
 
-    def test_a_stranger_is_answered_as_before(self, world: World, operator: str, acme: Place) -> None:
+    def test_a_stranger_cannot_tell_that_an_organization_is_suspended(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         stranger = login(world, f"u{next(_NUMBERS)}")
         before = asked(world, stranger, "GET", f"{acme.address}/api/v1/me")
         suspend(world, operator, acme)
@@ -211,7 +225,9 @@ class TestASuspendedOrganization:
         assert (after.status_code, after.text) == (before.status_code, before.text)
         assert (after.status_code, other.status_code) == (401, 401)
 
-    def test_an_invitation_into_it_is_unknown_meanwhile(self, world: World, operator: str, acme: Place) -> None:
+    def test_an_invitation_into_a_suspended_organization_is_missing_until_it_resumes(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         secret = acme.call("owner", "POST", "/invitations", {"role": "member"}).json()["invitation"]
         name = f"u{next(_NUMBERS)}"
         suspend(world, operator, acme)
@@ -223,7 +239,9 @@ class TestASuspendedOrganization:
         resume(world, operator, acme)
         assert world.http.post(path, json=body).status_code == 201
 
-    def test_resuming_restores_every_answer(self, world: World, operator: str, acme: Place) -> None:
+    def test_a_resumed_organization_answers_as_before(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         table = f"{acme.address}/api/v1/resources/lake.raw.t"
         before = asked(world, acme.tokens["vic"], "GET", table).json()
         suspend(world, operator, acme)
@@ -234,20 +252,26 @@ class TestASuspendedOrganization:
         assert {**after, "revision": 0} == {**before, "revision": 0}
         assert acme.call("owner", "POST", "/databases", {"name": "new"}).status_code == 201
 
-    def test_another_organization_is_used_meanwhile(self, world: World, operator: str, acme: Place) -> None:
+    def test_another_organization_is_unaffected_by_a_suspension(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         other = world.organization(f"beside-{next(_NUMBERS)}", "nekt")
         suspend(world, operator, acme)
 
         assert other.call("owner", "POST", "/databases", {"name": "raw"}).status_code == 201
         assert world.call("owner", "GET", "/me").status_code == 200
 
-    def test_a_dry_run_suspends_nothing(self, world: World, operator: str, acme: Place) -> None:
+    def test_a_dry_run_of_a_suspension_changes_nothing(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         answer = asked(world, operator, "POST", f"{HERE}/{acme.opened.id}/suspend?dry_run=true", {"why": "x"})
 
         assert (answer.status_code, answer.json()["dry_run"]) == (200, True)
         assert acme.call("vic", "GET", "/me").status_code == 200
 
-    def test_a_repeated_request_is_written_once(self, world: World, operator: str, acme: Place) -> None:
+    def test_a_repeated_suspension_is_written_once(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         path, body = f"{HERE}/{acme.opened.id}/suspend", {"why": "unpaid"}
 
         first = asked(world, operator, "POST", path, body, idempotency_key=f"s{acme.opened.id}")
@@ -255,7 +279,9 @@ class TestASuspendedOrganization:
 
         assert (again.json()["revision"], again.headers["idempotency-replayed"]) == (first.json()["revision"], "true")
 
-    def test_both_logs_say_why(self, world: World, operator: str, acme: Place) -> None:
+    def test_the_logs_of_deployment_and_organization_record_why_it_was_suspended(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         suspend(world, operator, acme)
         deployment = world.deployment.organizations.deployment
 
@@ -268,7 +294,9 @@ class TestASuspendedOrganization:
                 {"text": "unpaid"},
             )
 
-    def test_a_member_still_finds_it_in_the_list_of_their_own(self, world: World, operator: str, acme: Place) -> None:
+    def test_a_member_still_lists_their_suspended_organization(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         suspend(world, operator, acme)
 
         mine = asked(world, acme.tokens["vic"], "GET", "/api/v1/organizations").json()["items"]
@@ -277,7 +305,7 @@ class TestASuspendedOrganization:
 
 
 class TestARemovedOrganization:
-    def test_it_is_not_the_home_organization(self, world: World, operator: str) -> None:
+    def test_the_home_organization_cannot_be_removed(self, world: DeploymentHarness, operator: str) -> None:
         home = world.opened.id
 
         answers = [asked(world, operator, "DELETE", f"{HERE}/{home}{more}") for more in ("", "?dry_run=true")]
@@ -286,7 +314,9 @@ class TestARemovedOrganization:
         assert "is the home organization of this deployment" in answers[0].json()["detail"]
         assert home in world.deployment.organizations.listed
 
-    def test_its_name_is_free_and_its_id_is_not(self, world: World, operator: str, acme: Place) -> None:
+    def test_the_name_of_a_removed_organization_can_be_used_again(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         name = acme.address.removeprefix("/o/")
 
         removed = asked(world, operator, "DELETE", f"{HERE}/{name}")
@@ -298,7 +328,9 @@ class TestARemovedOrganization:
         assert asked(world, operator, "DELETE", f"{HERE}/{acme.opened.id}").status_code == 404
         assert asked(world, operator, "GET", f"/o/{name}/api/v1/me").status_code == 200
 
-    def test_its_log_stays_for_an_export(self, world: World, operator: str, acme: Place) -> None:
+    def test_the_log_of_a_removed_organization_can_still_be_exported(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         assert asked(world, operator, "DELETE", f"{HERE}/{acme.opened.id}").status_code == 200
 
         lines = list(world.deployment.stores.export(acme.opened.id))  # type: ignore[attr-defined]
@@ -306,7 +338,9 @@ class TestARemovedOrganization:
         assert [entry.command for entry in acme.opened.store.entries()][-1] == "organization.end"
         assert len(lines) > 3
 
-    def test_a_dry_run_removes_nothing(self, world: World, operator: str, acme: Place) -> None:
+    def test_a_dry_run_of_a_removal_changes_nothing(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
+    ) -> None:
         answer = asked(world, operator, "DELETE", f"{HERE}/{acme.opened.id}?dry_run=true")
 
         assert (answer.status_code, answer.json()["dry_run"]) == (200, True)
@@ -314,8 +348,8 @@ class TestARemovedOrganization:
 
 
 class TestAReplica:
-    def test_once_suspend_has_returned_no_decision_on_any_replica_allows(
-        self, world: World, operator: str, acme: Place
+    def test_no_decision_on_a_replica_allows_once_a_suspension_has_returned(
+        self, world: DeploymentHarness, operator: str, acme: OrganizationClient
     ) -> None:
         """Promise 4: another process over the same store, which reads the newest revisions before it answers."""
         vic, table = acme.caller("vic"), acme.control.snapshot.find(("lake", "raw", "t"))

@@ -6,19 +6,19 @@ from headgate.control.access.switches import ChangeSetting
 from headgate.control.identity.principals import RemovePrincipal
 from headgate.control.kernel.run_queue import RunRow, RunUpdate
 from headgate.facts.ids import ResourceId, RunId
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.api.pipelines.test_runs import saved
 from tests.endpoints.conftest import Make
 from tests.fakes.runs import begin, end
 
 
-def told(place: Place, who: str) -> list[tuple[str, str, str]]:
+def told(place: OrganizationClient, who: str) -> list[tuple[str, str, str]]:
     answer = place.call(who, "GET", "/notifications")
     assert answer.status_code == 200, answer.text
     return [(each["kind"], each["about"], each["state"]) for each in answer.json()["items"]]
 
 
-def test_a_request_waits_for_one_and_its_end_is_told_to_the_other(make: Make) -> None:
+def test_a_request_notifies_its_approver_and_its_outcome_the_requester(make: Make) -> None:
     acme = make()
     acme.create("/databases", {"name": "raw"})
     acme.add("vic")
@@ -32,7 +32,7 @@ def test_a_request_waits_for_one_and_its_end_is_told_to_the_other(make: Make) ->
     assert told(acme, "vic") == [("request", "lake.raw", "rejected")]
 
 
-def test_access_and_changes_wait_for_who_may_approve_them(make: Make) -> None:
+def test_access_and_change_requests_notify_their_approver(make: Make) -> None:
     mesh = make("datamesh")
     for name in ("ann", "ben"):
         mesh.add(name)
@@ -52,7 +52,7 @@ def test_access_and_changes_wait_for_who_may_approve_them(make: Make) -> None:
     assert told(mesh, "ben") == [("change_request", "orders", "rejected")]
 
 
-def test_a_failed_run_is_told_until_it_is_dismissed(make: Make, tmp_path: Path) -> None:
+def test_a_failed_run_notifies_each_viewer_until_they_dismiss_it(make: Make, tmp_path: Path) -> None:
     acme = make()
     acme.create("/databases", {"name": "raw"})
     acme.create("/connections", {"name": "files", "folder": str(tmp_path)})
@@ -78,7 +78,7 @@ def test_a_failed_run_is_told_until_it_is_dismissed(make: Make, tmp_path: Path) 
     assert acme.control.snapshot.revision == before
 
 
-def test_what_a_model_says_of_notifications_holds(make: Make) -> None:
+def test_a_onehouse_job_notifies_only_members_with_a_role_on_it(make: Make) -> None:
     acme = make("onehouse")
     acme.add("ann")
     acme.create("/resources", {"type": "project", "parent": "organization", "name": "one"})
@@ -98,7 +98,7 @@ def test_what_a_model_says_of_notifications_holds(make: Make) -> None:
     assert told(acme, "ann") == []
 
 
-def test_a_refused_run_is_told_to_who_may_see_the_pipeline(make: Make) -> None:
+def test_a_refused_run_notifies_viewers_of_the_pipeline(make: Make) -> None:
     acme = make()
     pipeline = saved(acme)
     refused = RunRow(RunId(f"run-of-{pipeline}"), pipeline, "refused", "schedule", None, 1.0, 1.0)
@@ -107,7 +107,7 @@ def test_a_refused_run_is_told_to_who_may_see_the_pipeline(make: Make) -> None:
     assert (told(acme, "vic"), told(acme, "eve")) == ([("run", "delays", "refused")], [])
 
 
-def test_a_pipeline_that_waits_for_somebody_to_save_it_is_told(make: Make) -> None:
+def test_a_pipeline_that_waits_to_be_saved_again_notifies_its_viewers(make: Make) -> None:
     acme = make()
     pipeline = saved(acme)
     acme.add("boss", "owner")

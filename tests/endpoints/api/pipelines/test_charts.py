@@ -20,7 +20,7 @@ from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import SqlLimits, StatementError, StatementRequest
 from headgate.untrusted_input.blocking_pool import CHART_LIMITS, BlockingPool
 from headgate.untrusted_input.purposes import CHARTS
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.fakes.statements import FakeSpark
 
 ROWS = {"columns": [["car<b>", "string"], ["n.of[0]", "bigint"]], "rows": [["<script>alert(1)</script>", 3], [None, 4]]}
@@ -29,7 +29,7 @@ PLAN = "== Analyzed Logical Plan ==\nSubqueryAlias lake.{0}\n\n== Optimized Logi
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     """Two tables; vic may see `raw.t`, ed may edit it, and only the owner knows of `secret.s`."""
     with world_in(tmp_path_factory.mktemp("charts")) as opened:
         for database, table in (("raw", "t"), ("secret", "s")):
@@ -48,38 +48,40 @@ def definition(kind: str, name: str, table: str = "raw.t", **more: Any) -> dict[
     return {"kind": kind, "name": name, **inputs, "chart": CHART, **more}
 
 
-def save(world: World, saved: dict[str, Any], by: str = "ed") -> httpx.Response:
+def save(world: DeploymentHarness, saved: dict[str, Any], by: str = "ed") -> httpx.Response:
     """Save a definition."""
     answer: httpx.Response = world.call(by, "PUT", f"/pipelines/{saved['name']}", saved)
     return answer
 
 
-def refusals(world: World, path: str, *who: str) -> set[int]:
+def refusals(world: DeploymentHarness, path: str, *who: str) -> set[int]:
     """The codes that these people get."""
     return {world.call(each, "GET", f"/pipelines/{path}").status_code for each in who}
 
 
 class TestAVisualization:
     @pytest.fixture
-    def shown(self, world: World) -> str:
+    def shown(self, world: DeploymentHarness) -> str:
         """A visualization of `raw.t` by ed, whose run has kept rows."""
         assert save(world, definition("visualization", "cars")).status_code == 200
         self.keep(world)
         return "cars"
 
     @staticmethod
-    def keep(world: World) -> None:
+    def keep(world: DeploymentHarness) -> None:
         """Keep rows as a run of it does."""
         id = world.call("owner", "GET", "/pipelines/cars").json()["id"]
         row_saver(world.control, world.opened.store, RunId("run_1"), id)({**ROWS, "cut": False})
 
-    def test_shows_the_rows_of_its_last_run_to_who_may_see_it(self, world: World, shown: str) -> None:
+    def test_a_visualization_shows_the_rows_of_its_last_run_to_permitted_callers(
+        self, world: DeploymentHarness, shown: str
+    ) -> None:
         answer = world.call("vic", "GET", f"/pipelines/{shown}/rows").json()
 
         assert (answer["rows"], answer["run"]) == (ROWS["rows"], "run_1")
         assert refusals(world, f"{shown}/rows", "sam") == {404}
 
-    def test_is_a_picture_in_which_nothing_runs(self, world: World, shown: str) -> None:
+    def test_a_chart_is_an_image_without_scripts(self, world: DeploymentHarness, shown: str) -> None:
         answer = world.call("vic", "GET", f"/pipelines/{shown}/chart.svg")
 
         assert answer.headers["content-type"] == "image/svg+xml"
@@ -88,7 +90,9 @@ class TestAVisualization:
         assert "&lt;script&gt;" in answer.text
         assert refusals(world, f"{shown}/chart.svg", "sam") == {404}
 
-    def test_does_not_show_what_it_was_read_from_before(self, world: World, shown: str) -> None:
+    def test_rows_of_a_former_input_are_hidden_from_callers_that_may_not_read_it(
+        self, world: DeploymentHarness, shown: str
+    ) -> None:
         assert save(world, definition("visualization", shown, "secret.s"), "owner").status_code == 200
         self.keep(world)
         assert save(world, definition("visualization", shown), "owner").status_code == 200
@@ -96,13 +100,13 @@ class TestAVisualization:
         assert refusals(world, f"{shown}/rows", "vic", "ed") == {404}
         assert world.call("owner", "GET", f"/pipelines/{shown}/rows").json()["rows"] == ROWS["rows"]
 
-    def test_takes_its_rows_along_when_it_goes(self, world: World, shown: str) -> None:
+    def test_a_deleted_visualization_loses_its_stored_rows(self, world: DeploymentHarness, shown: str) -> None:
         id = world.call("owner", "GET", f"/pipelines/{shown}").json()["id"]
         world.call("owner", "DELETE", f"/pipelines/{shown}")
 
         assert world.opened.store.document("shown", id) is None
 
-    def test_says_when_the_rows_have_no_such_column(self, world: World, shown: str) -> None:
+    def test_a_chart_of_a_column_missing_in_the_rows_is_refused(self, world: DeploymentHarness, shown: str) -> None:
         save(world, definition("visualization", shown, chart={"type": "line", "x": "nosuch", "y": "n.of[0]"}))
 
         answer = world.call("vic", "GET", f"/pipelines/{shown}/chart.svg")
@@ -110,7 +114,7 @@ class TestAVisualization:
         assert answer.status_code == 409
         assert "no column `nosuch`" in answer.json()["detail"]
 
-    def test_without_a_run_has_no_rows(self, world: World) -> None:
+    def test_a_visualization_without_a_run_has_no_rows(self, world: DeploymentHarness) -> None:
         assert save(world, definition("visualization", "new")).status_code == 200
 
         assert refusals(world, "new/rows", "vic", "owner") == {404}
@@ -121,7 +125,7 @@ UNWRITABLE = ("\x00", "\x01", "\x0b", "\x1f", "\ud800", "\ufffe", "\uffff")
 
 
 @contextmanager
-def drawn_by(world: World, pool: BlockingPool) -> Iterator[None]:
+def drawn_by(world: DeploymentHarness, pool: BlockingPool) -> Iterator[None]:
     """Have the world's charts drawn by this pool until the block ends."""
     before = world.app.state.deployed
     world.app.state.deployed = replace(before, charts=pool)
@@ -134,14 +138,14 @@ def drawn_by(world: World, pool: BlockingPool) -> Iterator[None]:
 
 class TestAHostileChart:
     @pytest.fixture
-    def hostile(self, world: World) -> str:
+    def hostile(self, world: DeploymentHarness) -> str:
         """The id of a visualization of `raw.t`."""
         chart = {"type": "bar", "x": "c", "y": "n", "title": "t"}
         assert save(world, definition("visualization", "hostile", chart=chart)).status_code == 200
         return str(world.call("owner", "GET", "/pipelines/hostile").json()["id"])
 
     @staticmethod
-    def picture(world: World, id: str, *cells: Any, column: str = "c") -> httpx.Response:
+    def picture(world: DeploymentHarness, id: str, *cells: Any, column: str = "c") -> httpx.Response:
         """Return the chart of a run that has kept a row for each of these cells."""
         rows = [[cell, 1] for cell in cells]
         kept = {"columns": [[column, "string"], ["n", "bigint"]], "rows": rows, "cut": False}
@@ -149,7 +153,9 @@ class TestAHostileChart:
         answer: httpx.Response = world.call("vic", "GET", "/pipelines/hostile/chart.svg")
         return answer
 
-    def test_a_character_that_xml_cannot_hold_is_replaced_in_cells(self, world: World, hostile: str) -> None:
+    def test_a_character_that_xml_cannot_hold_is_replaced_in_cells(
+        self, world: DeploymentHarness, hostile: str
+    ) -> None:
         # A surrogate is in no document of a store.
         written = [each for each in UNWRITABLE if each != "\ud800"]
 
@@ -158,7 +164,9 @@ class TestAHostileChart:
         assert answer.status_code == 200
         assert "a\ufffdb" in answer.text
 
-    def test_a_character_that_xml_cannot_hold_is_replaced_in_a_column_name(self, world: World, hostile: str) -> None:
+    def test_a_character_that_xml_cannot_hold_is_replaced_in_a_column_name(
+        self, world: DeploymentHarness, hostile: str
+    ) -> None:
         for each in ("\x00", "\x01", "\ufffe"):
             chart = {"type": "bar", "x": f"c{each}d", "y": "n"}
             assert save(world, definition("visualization", "hostile", chart=chart)).status_code == 200
@@ -168,7 +176,7 @@ class TestAHostileChart:
             assert answer.status_code == 200
             assert "c\ufffdd" in answer.text
 
-    def test_a_title_that_an_earlier_version_has_saved_is_drawn(self, world: World, hostile: str) -> None:
+    def test_a_title_that_an_earlier_version_has_saved_is_drawn(self, world: DeploymentHarness, hostile: str) -> None:
         store = world.opened.store
         before = store.document("pipeline", hostile)
         assert before is not None
@@ -181,7 +189,7 @@ class TestAHostileChart:
         assert "old\ufffdtitle" in answer.text
 
     @pytest.mark.parametrize("kind", ["visualization", "saved_query"])
-    def test_a_title_that_xml_cannot_hold_is_not_saved(self, world: World, kind: str) -> None:
+    def test_a_title_that_xml_cannot_hold_is_not_saved(self, world: DeploymentHarness, kind: str) -> None:
         chart = {"type": "bar", "x": "c", "y": "n", "title": "a\x01b"}
 
         answer = save(world, definition(kind, "untitled", chart=chart))
@@ -189,14 +197,16 @@ class TestAHostileChart:
         assert answer.status_code == 422
         assert "`chart.title` contains U+0001" in answer.json()["detail"]
 
-    def test_more_rows_than_a_chart_draws_are_refused_and_shown(self, world: World, hostile: str) -> None:
+    def test_more_rows_than_a_chart_draws_are_refused_and_shown(self, world: DeploymentHarness, hostile: str) -> None:
         answer = self.picture(world, hostile, *map(str, range(MOST_DRAWN_ROWS + 1)))
 
         assert (answer.status_code, answer.json()["type"]) == (409, "urn:headgate:problem:no-chart")
         assert "1,001 rows; at most 1,000 are drawn" in answer.json()["detail"]
         assert len(world.call("vic", "GET", "/pipelines/hostile/rows").json()["rows"]) == MOST_DRAWN_ROWS + 1
 
-    def test_a_heavy_chart_ends_within_its_limits_while_others_are_answered(self, world: World, hostile: str) -> None:
+    def test_a_heavy_chart_ends_within_its_limits_while_others_are_answered(
+        self, world: DeploymentHarness, hostile: str
+    ) -> None:
         other = world.organization("other", "nekt")
         pool = BlockingPool(replace(CHART_LIMITS, cpu_seconds=2, wall_seconds=50.0), CHARTS)
         answered = 0
@@ -212,7 +222,9 @@ class TestAHostileChart:
             assert answered >= 3
             assert self.picture(world, hostile, "x").status_code == 200
 
-    def test_a_chart_that_finds_too_many_waiting_is_to_be_requested_again(self, world: World, hostile: str) -> None:
+    def test_a_chart_request_with_too_many_others_waiting_is_to_be_retried(
+        self, world: DeploymentHarness, hostile: str
+    ) -> None:
         crowded = BlockingPool(CHART_LIMITS, replace(CHARTS, waiting_per_owner=0))
 
         with drawn_by(world, crowded):
@@ -224,14 +236,16 @@ class TestAHostileChart:
 
 
 @pytest.fixture
-def spark(world: World) -> Iterator[World]:
+def spark(world: DeploymentHarness) -> Iterator[DeploymentHarness]:
     """The same with a Spark behind it, which is set by `has`."""
     before = world.app.state.deployed
     yield world
     world.app.state.deployed = before
 
 
-def has(world: World, *batches: pa.RecordBatch, error: StatementError | None = None, at_once: int = 16) -> FakeSpark:
+def has(
+    world: DeploymentHarness, *batches: pa.RecordBatch, error: StatementError | None = None, at_once: int = 16
+) -> FakeSpark:
     """From now on every statement comes to this."""
     fake = FakeSpark(*batches, error=error)
     statements = StatementStore(fake, SqlLimits(at_once=at_once))
@@ -241,14 +255,14 @@ def has(world: World, *batches: pa.RecordBatch, error: StatementError | None = N
 
 class TestASavedQuery:
     @pytest.fixture
-    def kept(self, spark: World) -> Iterator[str]:
+    def kept(self, spark: DeploymentHarness) -> Iterator[str]:
         """One of vic's."""
         answer = save(spark, definition("saved_query", "mine"), "vic")
         assert answer.status_code == 200, answer.text
         yield "mine"
         spark.call("owner", "DELETE", "/pipelines/mine")
 
-    def test_is_asked_anew_by_whoever_opens_it(self, spark: World, kept: str) -> None:
+    def test_a_saved_query_runs_again_for_each_caller_that_opens_it(self, spark: DeploymentHarness, kept: str) -> None:
         fake = has(spark, pa.record_batch({"car<b>": ["a", None], "n.of[0]": [3, 4]}))
 
         answer = spark.call("vic", "GET", f"/pipelines/{kept}/rows").json()
@@ -259,7 +273,9 @@ class TestASavedQuery:
         assert [credential.token for credential, _ in fake.begun] == [spark.tokens["vic"]] * 2
         assert fake.last.wanted.text == "SELECT * FROM (\nSELECT * FROM lake.raw.t\n)"
 
-    def test_is_changed_and_deleted_by_who_made_it(self, spark: World, kept: str) -> None:
+    def test_a_saved_query_can_be_changed_and_deleted_only_by_its_author(
+        self, spark: DeploymentHarness, kept: str
+    ) -> None:
         for who in ("ed", "sam"):
             assert save(spark, definition("saved_query", kept), who).status_code in (404, 409)
             assert spark.call(who, "DELETE", f"/pipelines/{kept}").status_code == 404
@@ -268,12 +284,14 @@ class TestASavedQuery:
         assert refusals(spark, f"{kept}/chart.svg", "vic") == {409}
         assert spark.call("vic", "DELETE", f"/pipelines/{kept}").status_code == 200
 
-    def test_tells_what_spark_refuses(self, spark: World, kept: str) -> None:
+    def test_a_saved_query_that_spark_refuses_is_forbidden(self, spark: DeploymentHarness, kept: str) -> None:
         has(spark, error=StatementError("vic may not", REFUSED_STATE, "HEADGATE_ACCESS_DENIED"))
 
         assert refusals(spark, f"{kept}/rows", "vic") == {403}
 
-    def test_a_saved_query_gives_no_more_rows_than_go_into_one_answer(self, spark: World, kept: str) -> None:
+    def test_a_saved_query_returns_no_more_rows_than_fit_into_one_answer(
+        self, spark: DeploymentHarness, kept: str
+    ) -> None:
         has(spark, *[pa.record_batch({"a": [[True] * 50_000] * 10})] * 10)
 
         answer = spark.call("vic", "GET", f"/pipelines/{kept}/rows")
@@ -281,7 +299,9 @@ class TestASavedQuery:
         assert (len(answer.json()["rows"]), answer.json()["cut"]) == (5, True)
         assert len(answer.content) < MOST_BYTES
 
-    def test_a_saved_query_whose_first_row_is_too_large_is_refused(self, spark: World, kept: str) -> None:
+    def test_a_saved_query_with_a_first_row_that_is_too_large_is_refused(
+        self, spark: DeploymentHarness, kept: str
+    ) -> None:
         fake = has(spark, pa.record_batch({"a": [[True] * 1_000_000]}))
 
         answer = spark.call("vic", "GET", f"/pipelines/{kept}/rows")
@@ -289,7 +309,7 @@ class TestASavedQuery:
         assert (answer.status_code, answer.json()["type"]) == (413, "urn:headgate:problem:too-large")
         assert fake.last.closed.is_set()
 
-    def test_a_saved_query_counts_as_a_statement_until_it_is_read(self, spark: World, kept: str) -> None:
+    def test_a_saved_query_counts_as_a_statement_until_it_is_read(self, spark: DeploymentHarness, kept: str) -> None:
         has(spark, at_once=1)
         statements = spark.app.state.deployed.statements
         other = statements.begin(
@@ -300,12 +320,12 @@ class TestASavedQuery:
         other.close()
         assert [refusals(spark, f"{kept}/rows", "vic") for _ in range(3)] == [{200}] * 3
 
-    def test_has_no_runs(self, spark: World, kept: str) -> None:
+    def test_a_saved_query_cannot_be_run_as_a_pipeline(self, spark: DeploymentHarness, kept: str) -> None:
         assert spark.call("vic", "POST", f"/pipelines/{kept}/runs").status_code in (403, 404, 409, 422)
 
 
 class TestASelect:
-    def test_that_reads_what_it_declares_is_saved(self, spark: World) -> None:
+    def test_a_select_that_reads_its_declared_inputs_is_saved(self, spark: DeploymentHarness) -> None:
         fake = has(spark, pa.record_batch({"plan": [PLAN.format("raw.t")]}))
 
         assert save(spark, definition("visualization", "honest")).status_code == 200
@@ -320,7 +340,9 @@ class TestASelect:
             ("Error occurred during query planning:\nno column `x`", "cannot read the SELECT: no column `x`"),
         ],
     )
-    def test_that_does_not_is_not_saved(self, spark: World, plan: str, words: str) -> None:
+    def test_a_select_that_does_not_match_its_inputs_is_refused(
+        self, spark: DeploymentHarness, plan: str, words: str
+    ) -> None:
         has(spark, pa.record_batch({"plan": [plan]}))
 
         answer = save(spark, definition("visualization", "other"))
@@ -328,7 +350,9 @@ class TestASelect:
         assert answer.status_code == 422
         assert words in answer.json()["detail"]
 
-    def test_with_a_mistake_is_not_saved_and_one_that_nobody_reads_now_is(self, spark: World) -> None:
+    def test_an_invalid_select_is_refused_and_one_that_cannot_be_checked_is_saved(
+        self, spark: DeploymentHarness
+    ) -> None:
         codes: list[int] = []
         right = with_request_link(
             "ed: there is no `lake.raw.t` that you may see", "/api/v1/requests?action=table.select"
@@ -339,7 +363,9 @@ class TestASelect:
 
         assert codes == [422, 422, 200, 200]
 
-    def test_a_select_is_not_saved_unread_because_its_author_has_too_many_statements(self, spark: World) -> None:
+    def test_a_select_is_refused_when_its_author_has_too_many_statements_to_check_it(
+        self, spark: DeploymentHarness
+    ) -> None:
         has(spark, at_once=1)
         principal = spark.caller("ed").principal
         spark.app.state.deployed.statements.begin(
@@ -348,7 +374,7 @@ class TestASelect:
 
         assert save(spark, definition("visualization", "unread")).status_code == 429
 
-    def test_that_no_right_would_allow_is_not_saved(self, spark: World) -> None:
+    def test_a_select_with_a_forbidden_function_is_refused(self, spark: DeploymentHarness) -> None:
         words = "function `java_method` is not among those Headgate allows"
         has(spark, error=StatementError(words, REFUSED_STATE, "HEADGATE_ACCESS_DENIED"))
 
@@ -356,7 +382,7 @@ class TestASelect:
 
         assert (answer.status_code, answer.json()["detail"]) == (422, f"Spark cannot read the SELECT: {words}")
 
-    def test_of_who_may_not_save_it_is_not_given_to_spark(self, spark: World) -> None:
+    def test_a_select_of_a_caller_that_may_not_save_it_is_not_sent_to_spark(self, spark: DeploymentHarness) -> None:
         fake = has(spark)
 
         assert save(spark, definition("visualization", "theirs"), "sam").status_code in (403, 404)
@@ -364,7 +390,7 @@ class TestASelect:
 
 
 @pytest.mark.parametrize("kind", ["saved_query", "visualization"])
-def test_the_check_of_a_select_tells_no_place_of_the_machine(spark: World, kind: str) -> None:
+def test_the_check_of_a_select_reveals_no_path_or_host_of_the_server(spark: DeploymentHarness, kind: str) -> None:
     failed = "Error occurred during query planning: \nsystemId: file:///data/keys/secrets.key; 127.0.0.1:8020\nat x.Y"
     has(spark, pa.record_batch({"plan": [failed]}))
 

@@ -12,13 +12,13 @@ from headgate.control.pipelines.commits import commit_note
 from headgate.control.pipelines.run_access import RunAccessLog
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.lineage.recorder import LineageRecorder
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
 QUERY = {"kind": "query", "sql": "SELECT 1"}
 
 
-def ran(place: Place, run: str, pipeline: str, read: str, wrote: str, at: float) -> None:
+def ran(place: OrganizationClient, run: str, pipeline: str, read: str, wrote: str, at: float) -> None:
     """Keep a run of a pipeline that read one table and wrote another."""
     organization, touched = place.opened, RunAccessLog()
     touched.record(organization, RunId(run), [("table.select", read.split(".")), ("table.insert", wrote.split("."))])
@@ -34,7 +34,7 @@ def ran(place: Place, run: str, pipeline: str, read: str, wrote: str, at: float)
 
 
 @pytest.fixture(scope="module")
-def acme(make: Make) -> Place:
+def acme(make: Make) -> OrganizationClient:
     """Flights are read into delays, and those into a report; vic may see all of it, eve the flights and the delays."""
     place = make()
     for name in ("raw", "trusted", "board"):
@@ -55,7 +55,7 @@ def acme(make: Make) -> Place:
     return place
 
 
-def shown(place: Place, who: str, of: str) -> dict[str, Any]:
+def shown(place: OrganizationClient, who: str, of: str) -> dict[str, Any]:
     answer = place.call(who, "GET", "/lineage", of=of)
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -70,7 +70,7 @@ SHOW = ("lake.trusted.delays", "show", "lake.board.report")
 
 
 class TestOfATable:
-    def test_it_is_shown_both_ways_as_far_as_it_goes(self, acme: Place) -> None:
+    def test_the_lineage_of_a_table_is_shown_upstream_and_downstream(self, acme: OrganizationClient) -> None:
         report, delays = shown(acme, "vic", "lake.board.report"), shown(acme, "vic", "lake.trusted.delays")
 
         assert ends(report["upstream"]) == [(*SHOW, 1), (*CLEAN, 2)]
@@ -80,7 +80,7 @@ class TestOfATable:
         assert delays["upstream"][0]["columns"] == {"delay": ["late"]}
         assert delays["upstream"][0]["run"] == "run-clean"
 
-    def test_a_hidden_table_ends_it_and_is_as_a_missing_one(self, acme: Place) -> None:
+    def test_a_hidden_table_ends_the_lineage_and_is_answered_like_a_missing_one(self, acme: OrganizationClient) -> None:
         assert ends(shown(acme, "eve", "lake.raw.flights")["downstream"]) == [(*CLEAN, 1)]
 
         hidden = acme.call("eve", "GET", "/lineage", of="lake.board.report")
@@ -88,7 +88,7 @@ class TestOfATable:
         assert hidden.status_code == missing.status_code == 404
         assert hidden.json()["detail"].replace("report", "nothing") == missing.json()["detail"]
 
-    def test_what_runs_of_a_hidden_pipeline_did_is_not_told(self, make: Make, acme: Place) -> None:
+    def test_a_hidden_pipeline_does_not_appear_in_the_lineage(self, make: Make, acme: OrganizationClient) -> None:
         """The second of its inputs hides it from eve, who sees both ends of what it did."""
         both = {"inputs": ["lake.trusted.delays", "lake.board.report"], "into": "lake.raw.flights"}
         saved = acme.call("owner", "PUT", "/pipelines/back", {**QUERY, "name": "back", **both})
@@ -101,7 +101,7 @@ class TestOfATable:
 
 
 class TestEvents:
-    def test_are_of_the_runs_that_one_may_see_newest_first(self, acme: Place) -> None:
+    def test_lineage_events_cover_the_visible_runs_newest_first(self, acme: OrganizationClient) -> None:
         found = acme.call("vic", "GET", "/lineage/events").json()["items"]
 
         said = [(each["job"]["name"], each["eventType"]) for each in found]
@@ -109,7 +109,7 @@ class TestEvents:
         assert {each["job"]["name"] for each in acme.call("eve", "GET", "/lineage/events").json()["items"]} == {"clean"}
         assert acme.call("ned", "GET", "/lineage/events").json()["items"] == []
 
-    def test_come_in_pages_and_in_lines(self, acme: Place) -> None:
+    def test_lineage_events_are_returned_in_pages_and_as_json_lines(self, acme: OrganizationClient) -> None:
         first = acme.call("vic", "GET", "/lineage/events", limit=1).json()
         second = acme.call("vic", "GET", "/lineage/events", limit=1, cursor=first["next"]).json()
         lines = acme.send("vic", "GET", "/lineage/events", None, {"accept": "application/x-ndjson"})
@@ -120,7 +120,7 @@ class TestEvents:
         assert [json.loads(each) for each in lines.text.splitlines()] == [*first["items"], *second["items"]]
         assert acme.call("vic", "GET", "/lineage/events", cursor="nonsense").status_code == 422
 
-    def test_leave_out_what_is_hidden(self, acme: Place) -> None:
+    def test_lineage_events_omit_hidden_inputs(self, acme: OrganizationClient) -> None:
         """Of a run that really read more than its pipeline declares now."""
         store = acme.opened.store
         touched = store.document("lineage", "run-clean")
@@ -138,7 +138,7 @@ class TestEvents:
         assert [each["name"] for each in of_clean["vic"]["inputs"]] == ["lake.raw.flights", "lake.board.report"]
         assert [each["name"] for each in of_clean["eve"]["inputs"]] == ["lake.raw.flights"]
 
-    def test_of_a_run_that_waits_there_are_none_and_of_one_that_goes_on_one(self, acme: Place) -> None:
+    def test_a_queued_run_has_no_lineage_event_and_a_running_one_has_one(self, acme: OrganizationClient) -> None:
         store = acme.opened.store
         done = store.run(RunId("run-clean"))
         assert done is not None

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from headgate.facts.ids import ResourceId
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
 
@@ -19,7 +19,7 @@ def source(*streams: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def acme(make: Make, tmp_path: Path) -> Place:
+def acme(make: Make, tmp_path: Path) -> OrganizationClient:
     """An organization of `nekt` with the database `raw`, which ed may edit, `secret`, and a source that the owner saved."""
     place = make()
     for name in ("raw", "secret"):
@@ -33,20 +33,20 @@ def acme(make: Make, tmp_path: Path) -> Place:
     return place
 
 
-def shown(place: Place, who: str = "ed") -> dict[str, Any]:
+def shown(place: OrganizationClient, who: str = "ed") -> dict[str, Any]:
     answer = place.call(who, "GET", "/pipelines/load")
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def edges(place: Place) -> dict[str, bool]:
+def edges(place: OrganizationClient) -> dict[str, bool]:
     """Return which tables the source's enabled and disabled layers stand for."""
     found = place.control.snapshot.resources[ResourceId(shown(place)["id"])]
     return {edge.name: edge.enabled for edge in found.relations["output_layers"]}
 
 
 class TestDefinitions:
-    def test_are_shown_with_whose_rights_the_runs_use(self, acme: Place) -> None:
+    def test_a_definition_is_shown_with_the_user_that_its_runs_act_as(self, acme: OrganizationClient) -> None:
         found = shown(acme, "owner")
 
         assert (found["kind"], found["run_as"], found["state"]) == ("source", "owner", "active")
@@ -56,7 +56,7 @@ class TestDefinitions:
         ]
         assert acme.call("vic", "GET", "/pipelines", kind="query").json()["items"] == []
 
-    def test_are_saved_at_the_version_that_was_read(self, acme: Place) -> None:
+    def test_a_definition_saved_with_an_outdated_version_is_refused(self, acme: OrganizationClient) -> None:
         etag = {"if-match": acme.call("owner", "GET", "/pipelines/load").headers["etag"]}
         changed = source(stream("a"), stream("b"))
 
@@ -64,13 +64,13 @@ class TestDefinitions:
 
         assert answers == [200, 412]
 
-    def test_a_dry_run_saves_nothing(self, acme: Place) -> None:
+    def test_a_dry_run_of_saving_a_definition_writes_nothing(self, acme: OrganizationClient) -> None:
         answer = acme.call("owner", "PUT", "/pipelines/load", source(stream("b")), dry_run=True)
 
         assert answer.json()["dry_run"]
         assert shown(acme)["definition"]["streams"][0]["name"] == "a"
 
-    def test_that_come_after_themselves_are_refused(self, acme: Place) -> None:
+    def test_a_schedule_that_makes_a_pipeline_follow_itself_is_refused(self, acme: OrganizationClient) -> None:
         more = {**source(stream("b")), "name": "more"}
         assert acme.call("owner", "PUT", "/pipelines/more", {**more, "schedule": {"after": "load"}}).status_code == 200
 
@@ -83,7 +83,7 @@ class TestDefinitions:
 
 
 class TestStreams:
-    def test_are_added_by_who_may_edit_and_use_the_connection(self, acme: Place) -> None:
+    def test_adding_a_stream_requires_edit_and_use_of_the_connection(self, acme: OrganizationClient) -> None:
         assert acme.call("vic", "POST", "/pipelines/load/streams", stream("b")).status_code == 403
         assert acme.call("ed", "POST", "/pipelines/load/streams", stream("b")).status_code == 404
         acme.give("ed", "connection_user", "files")
@@ -95,7 +95,7 @@ class TestStreams:
         assert [each["name"] for each in shown(acme)["definition"]["streams"]] == ["a", "b"]
         assert shown(acme, "ed")["run_as"] == "ed"
 
-    def test_are_switched_off_and_on(self, acme: Place) -> None:
+    def test_a_stream_can_be_disabled_and_enabled_again(self, acme: OrganizationClient) -> None:
         path = "/pipelines/load/streams/a"
         assert acme.call("vic", "POST", f"{path}/disable").status_code == 403
         assert acme.call("ed", "POST", f"{path}/disable").status_code == 200
@@ -109,7 +109,7 @@ class TestStreams:
         assert shown(acme)["definition"]["streams"][0]["enabled"]
         assert shown(acme, "owner")["run_as"] == "ed"
 
-    def test_are_switched_with_the_table_of_their_bad_rows(self, acme: Place) -> None:
+    def test_a_stream_is_disabled_together_with_its_quarantine_table(self, acme: OrganizationClient) -> None:
         apart = stream("b", bad_rows="quarantine")
         assert acme.call("owner", "POST", "/pipelines/load/streams", apart).status_code == 201
         assert edges(acme) == {"a": True, "b": True, "b_quarantine": True}
@@ -117,7 +117,7 @@ class TestStreams:
         assert acme.call("owner", "POST", "/pipelines/load/streams/b/disable").status_code == 200
         assert edges(acme) == {"a": True, "b": False, "b_quarantine": False}
 
-    def test_have_each_table_once(self, acme: Place) -> None:
+    def test_a_table_can_be_the_target_of_one_stream_only(self, acme: OrganizationClient) -> None:
         for into in ("lake.raw.a", "lake.raw.x"):
             other = stream("b", into=into, bad_rows="quarantine")
             expected = 409 if into == "lake.raw.a" else 201
@@ -125,27 +125,29 @@ class TestStreams:
         taken = stream("c", into="lake.raw.x_quarantine")
         assert acme.call("owner", "POST", "/pipelines/load/streams", taken).status_code == 409
 
-    def test_are_no_more_than_a_definition_may_have(self, acme: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_stream_beyond_the_limit_of_a_definition_is_refused(
+        self, acme: OrganizationClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("headgate.endpoints.api.pipelines.pipelines.MAX_ENTRIES", 1)
         refused = acme.call("owner", "POST", "/pipelines/load/streams", stream("b"))
 
         assert refused.status_code == 422
         assert "at most 1 streams" in refused.json()["detail"]
 
-    def test_that_are_not_there_are_missing(self, acme: Place) -> None:
+    def test_an_unknown_stream_is_missing(self, acme: OrganizationClient) -> None:
         assert acme.call("ed", "POST", "/pipelines/load/streams/nosuch/enable").status_code == 404
         assert acme.call("ed", "POST", "/pipelines/lake/streams/a/enable").status_code == 422
 
 
 class TestStates:
-    def test_are_switched_by_who_may(self, acme: Place) -> None:
+    def test_deactivating_a_pipeline_requires_edit(self, acme: OrganizationClient) -> None:
         assert acme.call("vic", "POST", "/pipelines/load/deactivate").status_code == 403
         assert acme.call("ed", "POST", "/pipelines/load/deactivate").status_code == 200
         assert shown(acme)["state"] == "inactive"
         assert acme.call("ed", "POST", "/pipelines/load/pause").status_code == 403
         assert acme.call("ed", "POST", "/pipelines/load/explode").status_code == 404
 
-    def test_a_capture_is_paused_and_moved_under_onehouse(self, make: Make) -> None:
+    def test_a_onehouse_job_can_be_moved_to_another_cluster(self, make: Make) -> None:
         place = make("onehouse")
         place.call("owner", "POST", "/resources", {"type": "project", "parent": "organization", "name": "one"})
         for name in ("big", "small"):
@@ -163,7 +165,7 @@ class TestStates:
 class TestClusters:
     """What runs execute on is one that operators have described."""
 
-    def test_of_the_operators_are_named_where_the_access_model_knows_none(self, acme: Place) -> None:
+    def test_a_configured_cluster_is_used_under_a_model_without_clusters(self, acme: OrganizationClient) -> None:
         definition = {**source(stream("a")), "cluster": "embedded"}
 
         assert acme.call("owner", "PUT", "/pipelines/load", definition).status_code == 200
@@ -174,7 +176,7 @@ class TestClusters:
             "there is no cluster `nosuch` here; there are `embedded`",
         )
 
-    def test_that_are_resources_stand_for_one_of_them(self, make: Make) -> None:
+    def test_a_cluster_resource_must_name_a_configured_cluster(self, make: Make) -> None:
         place = make("onehouse")
         assert place.call(
             "owner", "POST", "/resources", {"type": "project", "parent": "organization", "name": "one"}

@@ -11,12 +11,12 @@ from headgate.endpoints.api.pipelines import triggers
 from headgate.endpoints.api.pipelines.runs import read_cursor
 from headgate.endpoints.common.problems import ProblemError
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
-from tests.app.deployment_harness import Place, World
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient
 from tests.endpoints.conftest import Make
 from tests.fakes.runs import begin, end, there
 
 
-def saved(place: Place) -> ResourceId:
+def saved(place: OrganizationClient) -> ResourceId:
     """Save a query from a table into one that is not there yet; ed may edit both, vic view them, eve neither."""
     place.create("/databases", {"name": "ran"})
     place.create("/resources", {"type": "table", "parent": "lake.ran", "name": "a"})
@@ -36,19 +36,19 @@ def saved(place: Place) -> ResourceId:
 
 
 @pytest.fixture(scope="module")
-def acme(make: Make) -> Place:
+def acme(make: Make) -> OrganizationClient:
     place = make()
     saved(place)
     return place
 
 
 @pytest.fixture(scope="module")
-def pipeline(acme: Place) -> ResourceId:
+def pipeline(acme: OrganizationClient) -> ResourceId:
     return ResourceId(acme.call("owner", "GET", "/pipelines/delays").json()["id"])
 
 
 @pytest.fixture(scope="module")
-def home(world: World) -> World:
+def home(world: DeploymentHarness) -> DeploymentHarness:
     """The organization that has Spark here, with the same."""
     saved(world)
     return world
@@ -59,19 +59,19 @@ def failed(run: str, pipeline: ResourceId, queued: float = 1.0, **more: Any) -> 
     return replace(row, **more)
 
 
-def put(place: Place, *rows: RunRow) -> None:
+def put(place: OrganizationClient, *rows: RunRow) -> None:
     for each in rows:
         place.opened.store.put_run(RunUpdate(each, None))
 
 
-def listed(place: Place, who: str, **query: Any) -> list[str]:
+def listed(place: OrganizationClient, who: str, **query: Any) -> list[str]:
     answer = place.call(who, "GET", "/runs", **query)
     assert answer.status_code == 200, answer.text
     return [each["run"] for each in answer.json()["items"]]
 
 
 class TestSeeing:
-    def test_a_run_is_for_who_may_see_the_pipelines(self, acme: Place, pipeline: ResourceId) -> None:
+    def test_a_run_is_shown_to_a_viewer_of_its_tables(self, acme: OrganizationClient, pipeline: ResourceId) -> None:
         figures = {"metrics": {"rows.lake.ran.a": 3}, "progress": {"tasks": 2, "rows": 3}}
         put(acme, failed("seen", pipeline, why="torn", figures=figures))
         acme.opened.store.append_log_lines(RunId("seen"), 1.0, ["one", "two"])
@@ -82,7 +82,9 @@ class TestSeeing:
         assert (shown["metrics"], shown["progress"]) == (figures["metrics"], figures["progress"])
         assert [each["line"] for each in shown["log"]] == ["one", "two"]
 
-    def test_rows_are_counted_for_callers_that_may_read_the_tables(self, acme: Place, pipeline: ResourceId) -> None:
+    def test_rows_are_counted_for_callers_that_may_read_the_tables(
+        self, acme: OrganizationClient, pipeline: ResourceId
+    ) -> None:
         metrics = {"rows.lake.ran.a": 3.0, "rows.lake.ran.gone": 4.0, "rows": 5.0}
         put(acme, failed("counted", pipeline, figures={"metrics": metrics, "progress": {"tasks": 2.0, "bytes": 9.0}}))
         narrowed = acme.call(
@@ -97,7 +99,7 @@ class TestSeeing:
         assert reads["progress"] == {"tasks": 2.0, "bytes": 9.0}
         assert (describes["metrics"], describes["progress"]) == ({}, {"tasks": 2.0})
 
-    def test_a_hidden_run_is_as_a_missing_one(self, acme: Place, pipeline: ResourceId) -> None:
+    def test_a_hidden_run_is_answered_like_a_missing_one(self, acme: OrganizationClient, pipeline: ResourceId) -> None:
         put(acme, failed("hidden", pipeline))
 
         for method, path in (
@@ -112,12 +114,12 @@ class TestSeeing:
         assert listed(acme, "eve") == []
         assert acme.call("eve", "GET", "/runs", pipeline="delays").status_code == 404
 
-    def test_a_run_whose_pipeline_is_gone_is_nobodys(self, acme: Place) -> None:
+    def test_a_run_of_a_missing_pipeline_is_missing_to_an_owner_too(self, acme: OrganizationClient) -> None:
         put(acme, failed("left", ResourceId("gone")))
 
         assert acme.call("owner", "GET", "/runs/left").status_code == 404
 
-    def test_the_list_is_the_newest_first_page_after_page(self, make: Make) -> None:
+    def test_the_list_of_runs_is_paged_newest_first(self, make: Make) -> None:
         place = make()
         id = saved(place)
         put(place, *(failed(f"r{number}", id, float(number // 2)) for number in range(5)))
@@ -140,12 +142,16 @@ class TestSeeing:
         "query",
         [{"cursor": "x"}, {"cursor": "e30="}, {"cursor": "WzEsICJcdTAwMDAiXQ=="}, {"state": "odd"}, {"since": "x"}],
     )
-    def test_what_cannot_be_asked_is_said_so(self, acme: Place, query: dict[str, str]) -> None:
+    def test_an_invalid_filter_or_cursor_of_runs_is_refused(
+        self, acme: OrganizationClient, query: dict[str, str]
+    ) -> None:
         assert acme.call("vic", "GET", "/runs", **query).status_code == 422
 
 
 class TestLog:
-    def test_is_read_from_where_one_was(self, acme: Place, pipeline: ResourceId) -> None:
+    def test_the_log_of_a_run_is_read_in_pages_and_from_the_last_line(
+        self, acme: OrganizationClient, pipeline: ResourceId
+    ) -> None:
         token = begin(acme.control, acme.opened.store, RunId("said"), pipeline)
         assert token.startswith("hgr.said.")
         acme.opened.store.append_log_lines(RunId("said"), 1.0, [f"line {number}" for number in range(1, 1203)])
@@ -160,7 +166,7 @@ class TestLog:
         end(acme.control, acme.opened.store, RunId("said"))
         assert acme.call("vic", "GET", "/runs/said/log", after=1202).json()["ended"] is True
 
-    def test_is_for_who_may_read_it_where_the_model_tells_that_from_seeing_runs(self, make: Make) -> None:
+    def test_reading_the_log_of_a_onehouse_run_needs_more_than_seeing_the_run(self, make: Make) -> None:
         place = make("onehouse")
         place.create("/resources", {"type": "project", "parent": "organization", "name": "one"})
         place.create("/clusters", {"name": "big", "parent": "one"})
@@ -183,7 +189,9 @@ class TestLog:
 
 
 class TestCancelling:
-    def test_is_for_who_may_run_it_where_the_model_has_no_other_word(self, acme: Place, pipeline: ResourceId) -> None:
+    def test_cancelling_a_run_requires_the_privilege_to_trigger_it(
+        self, acme: OrganizationClient, pipeline: ResourceId
+    ) -> None:
         begin(acme.control, acme.opened.store, RunId("long"), pipeline)
 
         assert acme.call("vic", "POST", "/runs/long/cancel").status_code == 403
@@ -193,12 +201,12 @@ class TestCancelling:
 
 
 class TestAsking:
-    def test_is_for_who_may_trigger_and_where_there_is_spark(self, acme: Place) -> None:
+    def test_triggering_a_run_requires_the_privilege_and_spark(self, acme: OrganizationClient) -> None:
         assert acme.call("vic", "POST", "/pipelines/delays/runs").status_code == 403
         assert acme.call("eve", "POST", "/pipelines/delays/runs").status_code == 404
         assert acme.call("ed", "POST", "/pipelines/delays/runs").status_code == 409
 
-    def test_a_repeated_request_is_one_run(self, home: World) -> None:
+    def test_a_repeated_trigger_request_creates_one_run(self, home: DeploymentHarness) -> None:
         def ask() -> str:
             answer = home.send("ed", "POST", "/pipelines/delays/runs", None, {"idempotency-key": "k"})
             assert answer.status_code == 202, answer.text
@@ -210,13 +218,13 @@ class TestAsking:
         assert (shown["state"], shown["trigger"], shown["by"]) == ("queued", "manual", "ed")
         assert listed(home, "ed", pipeline="delays")[0] == run
 
-    def test_an_inactive_pipeline_takes_none(self, home: World) -> None:
+    def test_an_inactive_pipeline_cannot_be_triggered(self, home: DeploymentHarness) -> None:
         assert home.call("ed", "POST", "/pipelines/delays/deactivate").status_code == 200
         refused = home.call("ed", "POST", "/pipelines/delays/runs")
         assert (refused.status_code, "inactive" in refused.json()["detail"]) == (422, True)
         assert home.call("ed", "POST", "/pipelines/delays/activate").status_code == 200
 
-    def test_again_is_a_new_run_of_the_same_range(self, home: World) -> None:
+    def test_a_retry_creates_a_new_run_of_the_same_range(self, home: DeploymentHarness) -> None:
         id = ResourceId(home.call("ed", "GET", "/pipelines/delays").json()["id"])
         put(home, replace(failed("old", id), since="1", until="5"))
         put(home, replace(failed("waiting", id), state="queued", due=4e9))
@@ -251,8 +259,8 @@ class TestBackfill:
             ),
         ],
     )
-    def test_foreseen_lists_what_would_run_and_queues_nothing(
-        self, home: World, body: dict[str, Any], ranges: list[tuple[str | None, str | None]]
+    def test_a_dry_run_of_a_backfill_lists_its_ranges_and_queues_nothing(
+        self, home: DeploymentHarness, body: dict[str, Any], ranges: list[tuple[str | None, str | None]]
     ) -> None:
         before = len(listed(home, "ed"))
 
@@ -262,7 +270,7 @@ class TestBackfill:
         assert [(each["since"], each["until"]) for each in answer.json()["ranges"]] == ranges
         assert len(listed(home, "ed")) == before
 
-    def test_is_a_run_for_each_step_in_their_order(self, home: World) -> None:
+    def test_a_backfill_queues_a_run_for_each_step_in_order(self, home: DeploymentHarness) -> None:
         answer = home.call("ed", "POST", "/pipelines/delays/backfill", {"since": 0, "until": 3, "step": 1})
 
         assert answer.status_code == 202, answer.text
@@ -292,13 +300,13 @@ class TestBackfill:
             {"since": 0, "until": 5, "stride": 1},
         ],
     )
-    def test_that_is_none_is_refused_in_words(self, home: World, body: dict[str, Any]) -> None:
+    def test_an_invalid_backfill_is_refused_with_a_reason(self, home: DeploymentHarness, body: dict[str, Any]) -> None:
         answer = home.call("ed", "POST", "/pipelines/delays/backfill", body)
 
         assert answer.status_code == 422, answer.text
         assert answer.json()["detail"]
 
-    def test_of_what_has_no_parts_is_refused(self, home: World) -> None:
+    def test_a_backfill_of_a_pipeline_in_full_mode_is_refused(self, home: DeploymentHarness) -> None:
         found = home.call("owner", "GET", "/pipelines/delays").json()["definition"]
         full = {**found, "name": "totals", "mode": "full"}
         assert home.call("owner", "PUT", "/pipelines/totals", full).status_code == 200
@@ -309,8 +317,8 @@ class TestBackfill:
         assert "only `append` and `merge` can be filled in by ranges" in answer.json()["detail"]
 
     @pytest.mark.parametrize(("path", "body"), [("runs", None), ("backfill", {"since": 0, "until": 2, "step": 1})])
-    def test_that_would_queue_too_many_runs_of_a_pipeline_is_refused(
-        self, home: World, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any] | None
+    def test_a_request_that_would_queue_too_many_runs_of_a_pipeline_is_refused(
+        self, home: DeploymentHarness, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any] | None
     ) -> None:
         home.call("ed", "POST", "/pipelines/delays/runs")
         queued = home.deployment.home.store.count_runs(RunFilter(states=("queued",)))
@@ -325,19 +333,19 @@ class TestBackfill:
         # What the pipeline has room for tells nothing to a user who may not trigger it.
         assert home.call("vic", "POST", f"/pipelines/delays/{path}", body).status_code == 403
 
-    def test_is_for_who_may_trigger(self, home: World) -> None:
+    def test_a_backfill_requires_the_privilege_to_trigger_runs(self, home: DeploymentHarness) -> None:
         assert home.call("vic", "POST", "/pipelines/delays/backfill", {"since": 1}).status_code == 403
         assert home.call("eve", "POST", "/pipelines/delays/backfill", {"since": 1}).status_code == 404
 
 
-def test_a_program_without_a_name_is_still_named(acme: Place, pipeline: ResourceId) -> None:
+def test_a_run_by_a_deleted_principal_still_names_an_actor(acme: OrganizationClient, pipeline: ResourceId) -> None:
     put(acme, replace(failed("by-nobody", pipeline), actor=PrincipalId("p-gone")))
 
     assert acme.call("vic", "GET", "/runs/by-nobody").json()["by"]
 
 
 @pytest.mark.parametrize("queued", ["NaN", "Infinity", "1" + "0" * 400, "1e999", "[" * 5000])
-def test_a_cursor_of_no_time_is_refused(queued: str) -> None:
+def test_a_cursor_without_a_valid_time_is_refused(queued: str) -> None:
     cursor = base64.urlsafe_b64encode(f'[{queued}, "r"]'.encode()).decode()
 
     with pytest.raises(ProblemError, match="cursor"):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headgate.control.connections.commands import SECRET
-from tests.app.deployment_harness import Place, World
+from tests.app.deployment_harness import DeploymentHarness, OrganizationClient
 from tests.endpoints.conftest import Make
 
 PASSWORD, TOKEN = "correct horse battery", "Bearer staple"
@@ -16,7 +16,7 @@ API: dict[str, Any] = {"base_url": "https://api.example.org/v1", "headers": {"Au
 
 
 @pytest.fixture(scope="module")
-def acme(make: Make) -> Place:
+def acme(make: Make) -> OrganizationClient:
     place = make()
     place.call("owner", "POST", "/connections", {"name": "shop", "postgresql": SHOP}).raise_for_status()
     place.call("owner", "POST", "/connections", {"name": "api", "http": API}).raise_for_status()
@@ -26,12 +26,12 @@ def acme(make: Make) -> Place:
     return place
 
 
-def opened(world: World, place: Place, name: str) -> Any:
+def opened(world: DeploymentHarness, place: OrganizationClient, name: str) -> Any:
     id = place.call("owner", "GET", f"/connections/{name}").json()["id"]
     return world.deployment.vault.open(id, place.opened.store.document(SECRET, id) or {})
 
 
-def test_are_shown_to_who_may_use_them_without_their_secret(acme: Place) -> None:
+def test_connections_are_shown_without_secrets_to_callers_that_may_use_them(acme: OrganizationClient) -> None:
     shop = acme.call("ed", "GET", "/connections/shop").json()
 
     assert {key: shop[key] for key in ("name", "kind", "host", "port", "database", "user", "sslmode")} == {
@@ -43,7 +43,7 @@ def test_are_shown_to_who_may_use_them_without_their_secret(acme: Place) -> None
     assert acme.call("ed", "GET", "/connections/api").status_code == 404
 
 
-def test_their_secrets_are_in_no_answer_and_in_no_file(world: World, acme: Place) -> None:
+def test_connection_secrets_appear_in_no_answer_and_no_file(world: DeploymentHarness, acme: OrganizationClient) -> None:
     said = [
         acme.call("owner", "GET", path).text
         for path in ("/connections", "/connections/shop", "/connections/api", "/audit")
@@ -58,7 +58,7 @@ def test_their_secrets_are_in_no_answer_and_in_no_file(world: World, acme: Place
     assert opened(world, acme, "api") == {"Authorization": TOKEN}
 
 
-def test_a_secret_is_changed_by_who_may_and_by_nobody_else(world: World, acme: Place) -> None:
+def test_changing_a_connection_secret_needs_a_privilege(world: DeploymentHarness, acme: OrganizationClient) -> None:
     changed = {"password": "another one"}
     assert acme.call("ed", "PUT", "/connections/shop/secret", changed).status_code == 403
     assert acme.call("eve", "PUT", "/connections/shop/secret", changed).status_code == 404
@@ -70,7 +70,9 @@ def test_a_secret_is_changed_by_who_may_and_by_nobody_else(world: World, acme: P
 
 
 @pytest.mark.parametrize("body", [{}, {"headers": {}}, {"password": "a\0"}, {"password": "a", "more": 1}], ids=str)
-def test_a_secret_is_of_the_kind_of_its_connection(acme: Place, body: dict[str, Any]) -> None:
+def test_a_secret_that_does_not_match_its_connection_kind_is_refused(
+    acme: OrganizationClient, body: dict[str, Any]
+) -> None:
     assert acme.call("owner", "PUT", "/connections/shop/secret", body).status_code in (400, 422)
 
 
@@ -80,7 +82,7 @@ def test_a_secret_is_of_the_kind_of_its_connection(acme: Place, body: dict[str, 
      {"postgresql": {**SHOP, "sslmode": "x"}}, {"http": {**API, "base_url": "ftp://x"}}, {"http": {**API, "headers": {"Host": "x"}}}],
     ids=str,
 )  # fmt: skip
-def test_what_is_no_place_is_not_made(acme: Place, body: dict[str, Any]) -> None:
+def test_a_connection_with_an_invalid_target_is_refused(acme: OrganizationClient, body: dict[str, Any]) -> None:
     answer = acme.call("owner", "POST", "/connections", {"name": "odd", **body})
 
     assert answer.status_code in (400, 422)
@@ -88,7 +90,7 @@ def test_what_is_no_place_is_not_made(acme: Place, body: dict[str, Any]) -> None
     assert acme.call("owner", "GET", "/connections/odd").status_code == 404
 
 
-def test_a_secret_goes_with_its_connection(acme: Place) -> None:
+def test_a_secret_is_deleted_with_its_connection(acme: OrganizationClient) -> None:
     id = acme.call("owner", "POST", "/connections", {"name": "gone", "postgresql": SHOP}).json()["id"]
     acme.call("owner", "DELETE", "/connections/gone").raise_for_status()
 
@@ -97,7 +99,7 @@ def test_a_secret_goes_with_its_connection(acme: Place) -> None:
 
 
 @pytest.mark.parametrize("model", ["y42", "onehouse"])
-def test_every_model_with_pipelines_has_connections_that_are_lent(make: Make, tmp_path: Path, model: str) -> None:
+def test_every_model_with_pipelines_lists_connections(make: Make, tmp_path: Path, model: str) -> None:
     place = make(model)
     place.call("owner", "POST", "/connections", {"name": "files", "folder": str(tmp_path)})
     assert place.call("owner", "GET", "/connections").status_code == 200

@@ -11,14 +11,14 @@ from headgate.control.organizations.organization import Organizations
 from headgate.control.resources.changes import RenameResource
 from headgate.model.vocabulary import MODELS
 from headgate.store import open_stores
-from tests.app.deployment_harness import World, settings_in, world_in
+from tests.app.deployment_harness import DeploymentHarness, settings_in, world_in
 from tests.endpoints.conftest import Make
 
 PASSWORD = "correct horse battery"  # noqa: S105 (everybody knows this one)
 
 
 @pytest.fixture(scope="module")
-def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     """A deployment whose model lets people begin organizations for their own domain."""
     folder: Path = tmp_path_factory.mktemp("platform")
     stores = open_stores(settings_in(folder).folder)
@@ -28,20 +28,20 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield world
 
 
-def login(world: World, name: str) -> str:
+def login(world: DeploymentHarness, name: str) -> str:
     """Make a user of the deployment with an address of their own, and log them in; returns the session's secret."""
     logins = world.deployment.entrance.authentication
     logins.register(name, login=name, password=PASSWORD, email=f"{name}@{name}.example", verified=True)
     return logins.log_in(name, PASSWORD, {}).secret
 
 
-def asked(world: World, secret: str, method: str, path: str, body: Any = None, **headers: str) -> Any:
+def asked(world: DeploymentHarness, secret: str, method: str, path: str, body: Any = None, **headers: str) -> Any:
     known = {"authorization": f"Bearer {secret}", **{key.replace("_", "-"): value for key, value in headers.items()}}
     return world.http.request(method, path, json=body, headers=known)
 
 
 class TestTheOrganization:
-    def test_is_told_to_who_is_in_it(self, make: Make) -> None:
+    def test_an_organization_is_shown_to_its_members(self, make: Make) -> None:
         acme = make("onehouse", tree="datamesh")
         acme.add("vic")
 
@@ -51,7 +51,7 @@ class TestTheOrganization:
         assert (found["model"], found["tree"], found["break_glass"]) == ("onehouse", "datamesh", None)
 
     @pytest.mark.parametrize("model", ["nekt", "y42", "onehouse", "datamesh"])
-    def test_gets_another_name_by_who_may(self, make: Make, model: str) -> None:
+    def test_renaming_an_organization_needs_a_privilege(self, make: Make, model: str) -> None:
         acme = make(model)
         acme.add("vic")
         name = f"{acme.address.removeprefix('/o/')}-too"
@@ -63,7 +63,9 @@ class TestTheOrganization:
         acme.address = f"/o/{name}"
         assert acme.call("owner", "GET", "/organization").json()["name"] == name
 
-    def test_a_rename_completes_after_only_the_deployment_was_renamed(self, world: World, make: Make) -> None:
+    def test_a_rename_interrupted_after_the_deployment_log_can_be_completed(
+        self, world: DeploymentHarness, make: Make
+    ) -> None:
         """A process has ended between the two logs."""
         acme = make()
         name, id = f"{acme.address.removeprefix('/o/')}-half", acme.opened.id
@@ -73,7 +75,7 @@ class TestTheOrganization:
         assert acme.call("owner", "PATCH", "/organization", {"name": name}).status_code == 200
         assert [entry.command for entry in acme.opened.store.entries()][-1] == "organization.rename"
 
-    def test_gets_no_name_of_another(self, make: Make) -> None:
+    def test_an_organization_cannot_take_an_invalid_or_taken_name(self, make: Make) -> None:
         acme, other = make(), make()
 
         taken = acme.call("owner", "PATCH", "/organization", {"name": other.address.removeprefix("/o/")})
@@ -82,7 +84,9 @@ class TestTheOrganization:
         assert acme.call("owner", "PATCH", "/organization", {"name": "a/b"}).status_code == 422
         assert acme.call("owner", "PATCH", "/organization", {"attributes": {"domain": ["x"]}}).status_code == 422
 
-    def test_ends_where_the_model_says_who_ends_it(self, world: World, make: Make) -> None:
+    def test_deleting_an_organization_needs_a_privilege_of_its_model(
+        self, world: DeploymentHarness, make: Make
+    ) -> None:
         acme, other = make("y42"), make("nekt")
         acme.add("vic")
 
@@ -97,7 +101,9 @@ class TestTheOrganization:
 
 
 class TestBeginning:
-    def test_beginning_an_organization_is_refused_to_a_user_who_is_no_operator(self, world: World) -> None:
+    def test_creating_an_organization_is_refused_to_a_user_without_operator_role(
+        self, world: DeploymentHarness
+    ) -> None:
         secret = login(world, "may")
 
         refused = asked(world, secret, "POST", "/api/v1/organizations", {"name": "mine", "model": "nekt"})
@@ -105,7 +111,7 @@ class TestBeginning:
         assert refused.status_code == 403
         assert refused.json()["detail"].endswith("you do not hold `operator` on `deployment`")
 
-    def test_is_for_users_of_the_deployment_alone(self, world: World, make: Make) -> None:
+    def test_a_service_principal_cannot_create_an_organization(self, world: DeploymentHarness, make: Make) -> None:
         acme = make()
         acme.program("robot")
         body = {"name": "mine", "model": "nekt"}
@@ -113,7 +119,9 @@ class TestBeginning:
         assert acme.call("robot", "POST", "/organizations", body).status_code == 403
         assert asked(world, "hgs.a.b", "POST", "/api/v1/organizations", body).status_code == 401
 
-    def test_of_ones_own_domain_makes_one_its_owner(self, platform: World) -> None:
+    def test_a_user_that_creates_an_organization_for_their_domain_becomes_its_admin(
+        self, platform: DeploymentHarness
+    ) -> None:
         secret = login(platform, "ann")
         body = {"name": "ann-inc", "model": "onehouse", "tree": "datamesh", "domain": "ann.example"}
 
@@ -132,7 +140,9 @@ class TestBeginning:
         mine = asked(platform, secret, "GET", "/api/v1/organizations").json()["items"]
         assert mine == [{"id": begun.json()["id"], "name": "ann-inc"}]
 
-    def test_of_anothers_domain_or_of_no_model_leaves_nothing(self, platform: World) -> None:
+    def test_an_organization_for_a_foreign_domain_or_unknown_model_is_not_created(
+        self, platform: DeploymentHarness
+    ) -> None:
         secret = login(platform, "eve")
         before = platform.deployment.organizations.deployment.control.snapshot.resources
 
@@ -147,7 +157,9 @@ class TestBeginning:
 
     @pytest.mark.parametrize("name", ["s\u0435cret", "\uff33\uff25\uff23\uff32\uff25\uff34"])
     @pytest.mark.parametrize("dry_run", ["", "?dry_run=true"])
-    def test_under_a_look_alike_name_is_refused(self, platform: World, name: str, dry_run: str) -> None:
+    def test_an_organization_with_a_look_alike_name_is_refused(
+        self, platform: DeploymentHarness, name: str, dry_run: str
+    ) -> None:
         user = f"mia{ord(name[0])}{dry_run[-4:]}"
         secret = login(platform, user)
         before = platform.deployment.organizations.deployment.control.snapshot.resources

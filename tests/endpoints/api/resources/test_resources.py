@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from tests.app.deployment_harness import Place
+from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
 
 @pytest.fixture
-def acme(make: Make) -> Place:
+def acme(make: Make) -> OrganizationClient:
     """An organization of `nekt` with the databases `raw`, which ed may edit, and `secret`."""
     place = make()
     for name in ("raw", "secret"):
@@ -21,7 +21,7 @@ def acme(make: Make) -> Place:
 
 
 @pytest.fixture
-def mesh(make: Make) -> Place:
+def mesh(make: Make) -> OrganizationClient:
     """An organization of `datamesh` with a team and its product; ann owns the team, ben is a member."""
     place = make("datamesh")
     place.add("ann")
@@ -32,7 +32,7 @@ def mesh(make: Make) -> Place:
     return place
 
 
-def made(place: Place, type: str, parent: str, name: str, by: str = "owner", **more: Any) -> str:
+def made(place: OrganizationClient, type: str, parent: str, name: str, by: str = "owner", **more: Any) -> str:
     """Make a resource and return its id."""
     answer = place.call(by, "POST", "/resources", {"type": type, "parent": parent, "name": name, **more})
     assert answer.status_code == 201, answer.text
@@ -40,7 +40,7 @@ def made(place: Place, type: str, parent: str, name: str, by: str = "owner", **m
 
 
 class TestMaking:
-    def test_gives_an_id_a_version_and_the_full_name(self, acme: Place) -> None:
+    def test_a_created_resource_has_an_id_a_version_and_its_full_name(self, acme: OrganizationClient) -> None:
         answer = acme.call("ed", "POST", "/resources", {"type": "table", "parent": "lake.raw", "name": "flights"})
 
         assert answer.status_code == 201
@@ -50,7 +50,7 @@ class TestMaking:
         assert shown.headers["etag"] == answer.headers["etag"]
         assert "table.insert" in shown.json()["actions"]
 
-    def test_a_dry_run_writes_nothing(self, acme: Place) -> None:
+    def test_a_dry_run_of_a_creation_writes_nothing(self, acme: OrganizationClient) -> None:
         before = acme.control.snapshot.revision
         body = {"type": "database", "parent": "lake", "name": "new"}
 
@@ -60,7 +60,7 @@ class TestMaking:
         assert answer.json()["changes"][0]["change"] == "ResourceCreated"
         assert acme.control.snapshot.revision == before
 
-    def test_is_done_once_for_one_key(self, acme: Place) -> None:
+    def test_a_creation_repeated_under_one_key_happens_once(self, acme: OrganizationClient) -> None:
         body = {"type": "database", "parent": "lake", "name": "new"}
 
         first, second = (
@@ -69,7 +69,7 @@ class TestMaking:
 
         assert first["id"] == second["id"]
 
-    def test_a_refusal_says_what_is_missing(self, acme: Place) -> None:
+    def test_a_refused_creation_names_the_missing_role(self, acme: OrganizationClient) -> None:
         acme.give("vic", "viewer", "lake.raw")
 
         answer = acme.call("vic", "POST", "/resources", {"type": "table", "parent": "lake.raw", "name": "t"})
@@ -89,12 +89,12 @@ class TestMaking:
             ({"type": "table", "parent": "lake.nosuch", "name": "t"}, 404),
         ],
     )
-    def test_what_cannot_be_is_refused(self, acme: Place, body: dict[str, str], status: int) -> None:
+    def test_an_invalid_creation_is_refused(self, acme: OrganizationClient, body: dict[str, str], status: int) -> None:
         assert acme.call("owner", "POST", "/resources", body).status_code == status
 
 
 class TestLists:
-    def test_show_what_the_caller_may_see(self, acme: Place) -> None:
+    def test_a_resource_list_shows_only_resources_visible_to_the_caller(self, acme: OrganizationClient) -> None:
         names = {who: self.names(acme, who) for who in ("owner", "ed", "vic")}
 
         assert {"lake", "lake.raw", "lake.secret"} <= names["owner"]
@@ -102,7 +102,7 @@ class TestLists:
         assert "lake.secret" not in names["ed"]
         assert "lake.raw" not in names["vic"]
 
-    def test_are_of_a_type_a_parent_or_a_name(self, acme: Place) -> None:
+    def test_a_resource_list_can_be_filtered_by_type_parent_and_name(self, acme: OrganizationClient) -> None:
         made(acme, "table", "lake.raw", "t")
 
         assert self.names(acme, "ed", type="table") == {"lake.raw.t"}
@@ -112,14 +112,16 @@ class TestLists:
         children = acme.call("ed", "GET", "/resources/lake.raw/children").json()["items"]
         assert [each["name"] for each in children] == ["lake.raw.t"]
 
-    def test_go_on_where_the_last_page_ended(self, acme: Place) -> None:
+    def test_a_next_page_of_resources_continues_after_the_last_one(self, acme: OrganizationClient) -> None:
         first = acme.call("owner", "GET", "/databases", limit=1).json()
         second = acme.call("owner", "GET", "/databases", limit=1, cursor=first["next"]).json()
 
         assert [each["name"] for each in first["items"] + second["items"]] == ["lake.raw", "lake.secret"]
         assert second["next"] is None
 
-    def test_are_of_the_past_for_who_may_read_the_audit(self, acme: Place) -> None:
+    def test_a_resource_list_as_of_a_past_revision_needs_the_right_to_read_the_audit(
+        self, acme: OrganizationClient
+    ) -> None:
         before = acme.control.snapshot.revision
         made(acme, "table", "lake.raw", "t")
 
@@ -129,14 +131,14 @@ class TestLists:
         assert acme.call("owner", "GET", "/resources", at_least=before + 1).status_code == 200
         assert acme.call("owner", "GET", "/resources", at_least=before + 100).status_code == 409
 
-    def names(self, acme: Place, who: str, **query: Any) -> set[str]:
+    def names(self, acme: OrganizationClient, who: str, **query: Any) -> set[str]:
         answer = acme.call(who, "GET", "/resources", **query)
         assert answer.status_code == 200, answer.text
         return {each["name"] for each in answer.json()["items"]}
 
 
 class TestChanging:
-    def test_one_thing_at_a_time(self, acme: Place) -> None:
+    def test_a_resource_change_contains_exactly_one_kind_of_change(self, acme: OrganizationClient) -> None:
         id = made(acme, "table", "lake.raw", "t")
 
         assert acme.call("ed", "PATCH", f"/resources/{id}", {"name": "u"}).status_code == 403
@@ -146,7 +148,7 @@ class TestChanging:
         both = {"relations": {}, "attributes": {}}
         assert acme.call("ed", "PATCH", f"/resources/{id}", both).status_code == 422
 
-    def test_a_version_that_is_over_is_refused(self, acme: Place) -> None:
+    def test_a_resource_change_with_an_outdated_version_is_refused(self, acme: OrganizationClient) -> None:
         id = made(acme, "table", "lake.raw", "t")
         version = {"if-match": acme.call("ed", "GET", f"/resources/{id}").headers["etag"]}
 
@@ -155,7 +157,7 @@ class TestChanging:
 
         assert (first.status_code, second.status_code) == (200, 412)
 
-    def test_hidden_and_missing_are_the_same(self, acme: Place) -> None:
+    def test_a_hidden_resource_is_answered_like_a_missing_one(self, acme: OrganizationClient) -> None:
         for method, path, body in (
             ("GET", "", None),
             ("PATCH", "", {"name": "x"}),
@@ -175,14 +177,14 @@ class TestChanging:
             assert len(answers) == 1
             assert next(iter(answers))[0] == 404
 
-    def test_deleting_takes_everything_below(self, acme: Place) -> None:
+    def test_deleting_a_resource_deletes_its_descendants(self, acme: OrganizationClient) -> None:
         made(acme, "table", "lake.raw", "t")
 
         assert acme.call("ed", "DELETE", "/resources/lake.raw").status_code == 403
         assert acme.call("owner", "DELETE", "/resources/lake.raw").status_code == 200
         assert acme.call("owner", "GET", "/resources/lake.raw.t").status_code == 404
 
-    def test_relations_are_changed_by_names(self, acme: Place) -> None:
+    def test_relations_can_be_changed_by_resource_names(self, acme: OrganizationClient) -> None:
         for name in ("t", "u"):
             made(acme, "table", "lake.raw", name)
         relations = {"inputs": [{"to": "lake.raw.t"}], "output_layers": [{"to": "lake.raw"}]}
@@ -198,14 +200,14 @@ class TestChanging:
 
 
 class TestDescribing:
-    def test_is_for_who_may_and_is_read_by_who_may(self, acme: Place) -> None:
+    def test_a_viewer_reads_a_description_and_cannot_change_it(self, acme: OrganizationClient) -> None:
         acme.give("vic", "viewer", "lake.raw")
 
         assert acme.call("ed", "PUT", "/resources/lake.raw/description", {"text": "as it came"}).status_code == 200
         assert acme.call("vic", "GET", "/resources/lake.raw/description").json() == {"text": "as it came"}
         assert acme.call("vic", "PUT", "/resources/lake.raw/description", {"text": "mine"}).status_code == 403
 
-    def test_a_product_has_a_document(self, mesh: Place) -> None:
+    def test_a_product_document_can_be_written_by_its_team_only(self, mesh: OrganizationClient) -> None:
         answer = mesh.call("ann", "PUT", "/resources/orders/document", {"status": "live"})
 
         assert answer.status_code == 200, answer.text
@@ -216,7 +218,7 @@ class TestDescribing:
 
 
 class TestOtherModels:
-    def test_a_product_is_made_for_its_team(self, mesh: Place) -> None:
+    def test_a_product_is_created_by_an_owner_of_its_team(self, mesh: OrganizationClient) -> None:
         body = {"name": "more", "relations": {"owner": [{"to": "shop"}]}}
 
         assert mesh.call("ben", "POST", "/data-products", body).status_code == 403
@@ -226,13 +228,13 @@ class TestOtherModels:
             "orders",
         ]
 
-    def test_a_cluster_lies_in_a_project(self, make: Make) -> None:
+    def test_a_cluster_can_be_created_in_a_project(self, make: Make) -> None:
         place = make("onehouse")
         made(place, "project", "organization", "one")
 
         assert place.call("owner", "POST", "/clusters", {"name": "big", "parent": "one"}).status_code == 201
 
-    def test_a_space_s_modules_are_named_below_it(self, make: Make) -> None:
+    def test_a_query_in_a_module_is_found_with_and_without_its_space(self, make: Make) -> None:
         place = make("y42")
         made(place, "project", "organization", "space")
         made(place, "module", "space", "models")

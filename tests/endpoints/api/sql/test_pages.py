@@ -105,7 +105,7 @@ class TestAPage:
         assert [each.json()["next"] for each in answers] == [1, 2, None]
         assert all(each.headers["content-length"] == str(len(each.content)) for each in answers)
 
-    def test_a_first_answer_of_too_many_booleans_says_where_to_go_on(self, spark: Spark) -> None:
+    def test_a_first_answer_of_too_many_booleans_names_the_start_of_the_next_page(self, spark: Spark) -> None:
         spark.has(booleans(100, 100_000))
 
         answer = sent(spark, limit=100)
@@ -128,7 +128,7 @@ class TestAPage:
 
         assert numbers == list(range(10))
 
-    def test_a_row_that_is_too_large_by_itself_is_refused_and_the_statement_kept(self, spark: Spark) -> None:
+    def test_a_row_too_large_for_a_page_is_refused_and_other_rows_remain_readable(self, spark: Spark) -> None:
         spark.has(pa.RecordBatch.from_pydict({"text": ["a", "\x01" * 3 * MEBIBYTE, "b"]}), waits=True)
         id = begun(spark)
 
@@ -150,14 +150,14 @@ class TestAPage:
         assert page(spark, refused.json()["id"], start=1).status_code == 413
         assert spark.world.call("vic", "DELETE", f"/sql/{refused.json()['id']}").status_code == 204
 
-    def test_the_size_of_a_row_that_may_not_be_read_any_more_is_not_told(self, spark: Spark) -> None:
+    def test_the_size_of_a_row_is_not_revealed_once_access_is_denied(self, spark: Spark) -> None:
         spark.has(booleans(1, 2_000_000), waits=True)
         id = begun(spark)
         spark.made.last.refused = StatementError("you may not", "42501", None)
 
         assert page(spark, id).status_code == 403
 
-    def test_a_denial_of_rows_that_are_kept_is_recorded(self, spark: Spark) -> None:
+    def test_a_denial_of_stored_rows_is_recorded_in_the_audit(self, spark: Spark) -> None:
         spark.has(booleans(1, 1), waits=True)
         id = begun(spark)
         spark.made.last.refused = RowsDeniedError("you may not")
@@ -171,7 +171,7 @@ class TestAPage:
         (found,) = until(recorded, lambda: "the denial is not in the audit")
         assert (found["allowed"], found["action"]) == (False, "GET /sql/{statement}")
 
-    def test_rows_that_come_while_their_statement_is_shown_are_in_a_page_of_their_own(
+    def test_rows_that_arrive_while_their_statement_is_shown_are_in_the_next_page(
         self, spark: Spark, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         spark.has(booleans(2, 1_000), waits=True)
@@ -200,7 +200,7 @@ class TestAPage:
         held.go.set()
         assert [each.status_code for each in reader.end()] == [200]
 
-    def test_pages_of_one_principal_are_made_one_at_a_time_beside_another_ones(
+    def test_pages_of_one_principal_are_written_one_at_a_time_beside_those_of_another(
         self, spark: Spark, held: HeldJson
     ) -> None:
         spark.has(booleans(3, 1_000_000), waits=True)
@@ -215,7 +215,7 @@ class TestAPage:
         held.go.set()
         assert [each.status_code for each in reader.end() + other.end()] == [200] * 7
 
-    def test_pages_that_are_not_read_are_counted_until_they_are_left(self, spark: Spark) -> None:
+    def test_pages_that_clients_do_not_read_are_counted_until_they_disconnect(self, spark: Spark) -> None:
         spark.has(pa.RecordBatch.from_pydict({"text": ["x" * 15 * MEBIBYTE]}), waits=True)
         id, statements = begun(spark), spark.world.app.state.deployed.statements
         headers = {"authorization": f"Bearer {spark.world.tokens['vic']}"}
@@ -257,7 +257,7 @@ class TestStreams:
         for _, reading in endless.made.begun:
             assert reading.closed.wait(PATIENCE)
 
-    def test_a_stream_that_is_left_before_its_first_row_frees_its_place(self, spark: Spark) -> None:
+    def test_a_stream_abandoned_before_its_first_row_frees_its_place(self, spark: Spark) -> None:
         spark.has(waits=True, limits=SqlLimits(at_once=1))
         with pytest.raises(httpx.ReadTimeout):
             spark.world.http.post(
@@ -278,12 +278,12 @@ class TestStreams:
 
         assert [streamed(spark).status_code for _ in range(3)] == [400, 400, 400]
 
-    def test_a_stream_that_was_read_has_freed_its_place_at_its_end(self, spark: Spark) -> None:
+    def test_a_stream_that_was_read_completely_frees_its_place(self, spark: Spark) -> None:
         spark.has(limits=SqlLimits(at_once=1))
 
         assert [streamed(spark).status_code for _ in range(20)] == [200] * 20
 
-    def test_a_stream_is_closed_though_none_of_it_could_be_sent(self) -> None:
+    def test_a_stream_is_closed_when_nothing_of_it_can_be_sent(self) -> None:
         closed: list[bool] = []
 
         async def attempt() -> None:
@@ -303,7 +303,7 @@ class TestStreams:
             asyncio.run(attempt())
         assert closed == [True]
 
-    def test_the_rows_of_a_stream_are_decided_on_in_the_thread_that_reads_them(
+    def test_the_rows_of_a_stream_are_authorized_in_the_thread_that_reads_them(
         self, spark: Spark, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         made, threads = spark.has(), list[str]()

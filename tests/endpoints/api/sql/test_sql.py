@@ -12,7 +12,7 @@ import pytest
 from headgate.endpoints.api.sql.schemas import ARROW, PAGE
 from headgate.spark.sql.statement_store import StatementStore
 from headgate.spark.sql.statements import SEVERAL, SqlLimits, StatementError, StatementRequest
-from tests.app.deployment_harness import World, world_in
+from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.fakes.statements import PATIENCE, FakeSpark
 
 REFUSAL = (
@@ -24,7 +24,7 @@ REFUSAL = (
 class Spark:
     """What the statements of a test come to."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: DeploymentHarness) -> None:
         self.world = world
         self.made = FakeSpark()
 
@@ -42,7 +42,7 @@ class Spark:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("sql")) as opened:
         opened.add("vic")
         opened.add("ed")
@@ -50,7 +50,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture
-def spark(world: World) -> Iterator[Spark]:
+def spark(world: DeploymentHarness) -> Iterator[Spark]:
     before = world.app.state.deployed
     opened = Spark(world)
     yield opened
@@ -72,7 +72,7 @@ def streamed(spark: Spark, **body: Any) -> httpx.Response:
 
 
 class TestRows:
-    def test_are_answered_with_their_columns(self, spark: Spark) -> None:
+    def test_the_rows_of_a_statement_are_returned_with_their_columns(self, spark: Spark) -> None:
         spark.has(numbers(2))
 
         answer = sent(spark).json()
@@ -81,7 +81,7 @@ class TestRows:
         assert answer["rows"] == [[0], [1]]
         assert (answer["state"], answer["id"], answer["more"], answer["next"]) == ("succeeded", None, False, None)
 
-    def test_are_as_many_as_are_wanted(self, spark: Spark) -> None:
+    def test_an_answer_has_at_most_as_many_rows_as_requested(self, spark: Spark) -> None:
         spark.has(numbers(2), numbers(2, 2))
 
         answer = sent(spark, limit=3).json()
@@ -89,19 +89,19 @@ class TestRows:
         assert [row[0] for row in answer["rows"]] == [0, 1, 2]
         assert answer["more"]
 
-    def test_are_a_thousand_where_nobody_says_how_many(self, spark: Spark) -> None:
+    def test_the_default_limit_is_1000_rows(self, spark: Spark) -> None:
         spark.has()
 
         sent(spark)
 
         assert spark.wanted.rows == 1000
 
-    def test_of_one_name_are_all_there(self, spark: Spark) -> None:
+    def test_columns_of_the_same_name_are_all_returned(self, spark: Spark) -> None:
         spark.has(pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2])], names=["n", "n"]))
 
         assert sent(spark).json()["rows"] == [[1, 2]]
 
-    def test_too_many_for_one_answer_are_fetched_in_parts(self, spark: Spark) -> None:
+    def test_rows_that_exceed_one_answer_are_fetched_in_pages(self, spark: Spark) -> None:
         spark.has(numbers(PAGE + 5))
 
         first = sent(spark, limit=PAGE + 5).json()
@@ -111,7 +111,7 @@ class TestRows:
         assert [row[0] for row in rest["rows"]] == list(range(PAGE, PAGE + 5))
         assert rest["next"] is None
 
-    def test_that_json_has_no_signs_for_are_written_in_words(self, spark: Spark) -> None:
+    def test_values_that_json_cannot_represent_are_returned_as_text(self, spark: Spark) -> None:
         spark.has(pa.RecordBatch.from_pydict({"a": [b"\xff"], "b": [float("nan")], "c": [float("-inf")]}))
 
         assert sent(spark).json()["rows"] == [["_w==", "NaN", "-Infinity"]]
@@ -119,19 +119,19 @@ class TestRows:
 
 class TestWhatIsAsked:
     @pytest.mark.parametrize("parameters", [{"a": 1, "b": "x", "c": None, "d": 1.5, "e": True}, [1, "x", None], {}, []])
-    def test_takes_values_by_name_or_in_order(self, spark: Spark, parameters: Any) -> None:
+    def test_a_statement_accepts_parameters_by_name_or_by_position(self, spark: Spark, parameters: Any) -> None:
         spark.has()
 
         assert sent(spark, parameters=parameters).status_code == 200
         assert spark.wanted.parameters == parameters
 
     @pytest.mark.parametrize("parameters", [{"a": {"b": 1}}, [[1]], "x", {"a": 2**63}, {"a": -(2**63) - 1}])
-    def test_takes_nothing_but_single_values(self, spark: Spark, parameters: Any) -> None:
+    def test_a_parameter_that_is_no_single_value_is_refused(self, spark: Spark, parameters: Any) -> None:
         spark.has()
 
         assert sent(spark, parameters=parameters).status_code == 422
 
-    def test_stays_within_the_limits_of_the_deployment(self, spark: Spark) -> None:
+    def test_the_requested_limits_are_capped_by_those_of_the_deployment(self, spark: Spark) -> None:
         spark.has(limits=SqlLimits(rows=5, kept_bytes=100, seconds=9.0))
 
         sent(spark, limit=50, bytes=1000, seconds=60)
@@ -140,12 +140,12 @@ class TestWhatIsAsked:
         assert (spark.wanted.rows, spark.wanted.bytes, spark.wanted.seconds) == (4, 10, 6.0)
 
     @pytest.mark.parametrize("body", [{"limit": 0}, {"bytes": 0}, {"seconds": 0}, {"wait_seconds": -1}, {"rows": 1}])
-    def test_of_another_form_is_refused(self, spark: Spark, body: dict[str, Any]) -> None:
+    def test_a_statement_request_with_an_invalid_field_is_refused(self, spark: Spark, body: dict[str, Any]) -> None:
         spark.has()
 
         assert sent(spark, **body).status_code == 422
 
-    def test_of_several_statements_says_what_to_do(self, spark: Spark) -> None:
+    def test_a_request_of_several_statements_is_refused_with_the_reason(self, spark: Spark) -> None:
         spark.has(error=StatementError("one statement at a time", "42601", SEVERAL))
 
         answer = sent(spark, statement="SELECT 1; SELECT 2")
@@ -154,7 +154,7 @@ class TestWhatIsAsked:
 
 
 class TestAnArrowStream:
-    def test_has_the_rows_and_their_schema(self, spark: Spark) -> None:
+    def test_an_arrow_stream_has_the_rows_and_their_schema(self, spark: Spark) -> None:
         spark.has(numbers(3), numbers(2, 3))
 
         answer = streamed(spark)
@@ -163,25 +163,25 @@ class TestAnArrowStream:
         assert pa.ipc.open_stream(answer.content).read_all()["n"].to_pylist() == [0, 1, 2, 3, 4]
         assert spark.made.last.closed.wait(PATIENCE)
 
-    def test_is_of_as_many_rows_as_the_deployment_gives(self, spark: Spark) -> None:
+    def test_an_arrow_stream_has_the_row_limit_of_the_deployment(self, spark: Spark) -> None:
         spark.has(limits=SqlLimits(rows=77))
 
         streamed(spark)
 
         assert spark.wanted.rows == 77
 
-    def test_ends_where_somebody_wanted_it_to(self, spark: Spark) -> None:
+    def test_an_arrow_stream_ends_at_the_requested_limit(self, spark: Spark) -> None:
         spark.has(numbers(3))
 
         assert pa.ipc.open_stream(streamed(spark, limit=2).content).read_all().num_rows == 2
 
-    def test_that_is_cut_off_does_not_look_whole(self, spark: Spark) -> None:
+    def test_an_arrow_stream_cut_off_by_the_deployment_limit_ends_with_an_error(self, spark: Spark) -> None:
         spark.has(numbers(3), limits=SqlLimits(rows=2))
 
         with pytest.raises(httpx.RemoteProtocolError):
             streamed(spark)
 
-    def test_ends_when_the_caller_may_not_read_its_rows_any_more(self, spark: Spark) -> None:
+    def test_an_arrow_stream_is_aborted_once_the_caller_may_no_longer_read_its_rows(self, spark: Spark) -> None:
         spark.has(numbers(3), waits=True)
         threading.Timer(0.2, lambda: self.refuse(spark)).start()
 
@@ -195,7 +195,7 @@ class TestAnArrowStream:
         spark.made.last.refused = StatementError(REFUSAL, "42501", None)
         spark.made.last.go.set()
 
-    def test_is_a_problem_if_it_fails_before_its_first_row(self, spark: Spark) -> None:
+    def test_an_arrow_stream_that_fails_before_its_first_row_is_a_problem(self, spark: Spark) -> None:
         spark.has(error=StatementError(REFUSAL, "42501", None))
 
         answer = streamed(spark)
@@ -203,14 +203,14 @@ class TestAnArrowStream:
         assert (answer.status_code, answer.json()["sqlstate"]) == (403, "42501")
         assert spark.made.last.closed.wait(PATIENCE)
 
-    def test_is_not_waited_for(self, spark: Spark) -> None:
+    def test_an_arrow_stream_does_not_accept_wait_seconds(self, spark: Spark) -> None:
         spark.has()
 
         assert streamed(spark, wait_seconds=1).status_code == 422
 
 
 class TestAStatementUnderWay:
-    def test_is_answered_with_where_to_ask_for_it(self, spark: Spark) -> None:
+    def test_a_running_statement_is_answered_with_its_location_and_progress(self, spark: Spark) -> None:
         spark.has(numbers(2), waits=True)
 
         started = sent(spark, wait_seconds=0)
@@ -224,7 +224,7 @@ class TestAStatementUnderWay:
         assert started.headers["location"].endswith(f"/api/v1/sql/{answer['id']}")
         assert spark.world.call("vic", "GET", f"/sql/{answer['id']}").json()["rows"] == []
 
-    def test_has_its_rows_later(self, spark: Spark) -> None:
+    def test_a_finished_statement_returns_its_rows_in_pages(self, spark: Spark) -> None:
         spark.has(numbers(5), waits=True)
         id = sent(spark, wait_seconds=0).json()["id"]
 
@@ -234,14 +234,14 @@ class TestAStatementUnderWay:
 
         assert (answer["state"], answer["rows"], answer["next"]) == ("succeeded", [[1], [2]], 3)
 
-    def test_that_is_done_in_time_is_answered_at_once(self, spark: Spark) -> None:
+    def test_a_statement_that_finishes_within_the_wait_returns_its_rows(self, spark: Spark) -> None:
         spark.has(numbers(2))
 
         answer = sent(spark, wait_seconds=PATIENCE)
 
         assert (answer.status_code, answer.json()["rows"]) == (200, [[0], [1]])
 
-    def test_shows_what_it_failed_with(self, spark: Spark) -> None:
+    def test_a_failed_statement_shows_its_problem(self, spark: Spark) -> None:
         spark.has(waits=True, error=StatementError(REFUSAL, "42501", None))
         id = sent(spark, wait_seconds=0).json()["id"]
 
@@ -251,7 +251,7 @@ class TestAStatementUnderWay:
         assert answer["state"] == "failed"
         assert answer["problem"]["sqlstate"] == "42501"
 
-    def test_is_ended_by_its_caller(self, spark: Spark) -> None:
+    def test_a_statement_can_be_cancelled_by_its_caller(self, spark: Spark) -> None:
         spark.has(waits=True)
         id = sent(spark, wait_seconds=0).json()["id"]
 
@@ -261,7 +261,7 @@ class TestAStatementUnderWay:
         assert spark.world.call("vic", "GET", f"/sql/{id}").status_code == 404
 
     @pytest.mark.parametrize("method", ["GET", "DELETE"])
-    def test_is_nobody_elses(self, spark: Spark, method: str) -> None:
+    def test_a_statement_of_another_token_is_answered_like_a_missing_one(self, spark: Spark, method: str) -> None:
         spark.has(waits=True)
         id = sent(spark, wait_seconds=0).json()["id"]
         spark.world.tokens["vic again"] = spark.world.token(spark.world.caller("vic").principal)
@@ -273,7 +273,7 @@ class TestAStatementUnderWay:
         assert spark.world.call("vic", "GET", f"/sql/{id}").status_code == 200
         assert spark.made.last.why is None
 
-    def test_whose_rows_may_not_be_read_any_more_keeps_them(self, spark: Spark) -> None:
+    def test_the_stored_rows_of_a_statement_are_forbidden_once_access_is_revoked(self, spark: Spark) -> None:
         spark.has(numbers(3), waits=True)
         id = sent(spark, wait_seconds=0).json()["id"]
         spark.made.last.refused = StatementError(REFUSAL, "42501", None)
@@ -285,7 +285,7 @@ class TestAStatementUnderWay:
 
         assert (answer.status_code, answer.json()["sqlstate"]) == (403, "42501")
 
-    def test_of_a_token_that_ended_is_not_answered(self, spark: Spark) -> None:
+    def test_a_statement_of_a_deleted_token_is_unauthorized(self, spark: Spark) -> None:
         world = spark.world
         spark.has(waits=True)
         issued = world.call("vic", "POST", "/tokens", {}).json()
@@ -297,7 +297,7 @@ class TestAStatementUnderWay:
         assert [world.call("ending", each, f"/sql/{id}").status_code for each in ("GET", "DELETE")] == [401, 401]
         assert sent(spark, "ending").status_code == 401
 
-    def test_is_ended_when_whoever_waits_for_it_goes(self, spark: Spark) -> None:
+    def test_a_statement_is_cancelled_when_its_waiting_client_disconnects(self, spark: Spark) -> None:
         spark.has(waits=True)
 
         with pytest.raises(httpx.ReadTimeout):
@@ -311,7 +311,7 @@ class TestAStatementUnderWay:
         assert spark.made.last.closed.wait(PATIENCE)
         assert spark.made.last.why == "whoever sent it has gone"
 
-    def test_does_not_hold_up_another_one(self, spark: Spark) -> None:
+    def test_statements_of_one_caller_run_concurrently(self, spark: Spark) -> None:
         made = spark.has(waits=True)
         answers: list[int] = []
         threads = [threading.Thread(target=lambda: answers.append(sent(spark).status_code)) for _ in range(3)]
@@ -329,7 +329,7 @@ class TestAStatementUnderWay:
             each.join(PATIENCE)
         assert answers == [200, 200, 200]
 
-    def test_is_one_of_so_many(self, spark: Spark) -> None:
+    def test_the_running_statements_of_a_caller_are_limited(self, spark: Spark) -> None:
         spark.has(waits=True, limits=SqlLimits(at_once=1))
         sent(spark, wait_seconds=0)
 
@@ -349,7 +349,7 @@ class TestAStatementUnderWay:
 
 
 class TestARefusal:
-    def test_says_why_what_is_missing_and_where_to_ask(self, spark: Spark) -> None:
+    def test_a_refusal_names_the_reason_the_missing_privilege_and_the_request_link(self, spark: Spark) -> None:
         spark.has(error=StatementError(REFUSAL, "42501", "HEADGATE_ACCESS_DENIED"))
 
         answer = sent(spark)
@@ -363,7 +363,7 @@ class TestARefusal:
             "https://headgate.example/o/organization/api/v1/requests?action=table.select&resource=lake.secret.s"
         )
 
-    def test_that_nobody_could_grant_has_nothing_to_ask_for(self, spark: Spark) -> None:
+    def test_a_refusal_that_no_grant_can_lift_has_no_request_link(self, spark: Spark) -> None:
         spark.has(error=StatementError("paths are reached through a declared connection only", "42501", None))
 
         problem = sent(spark).json()
@@ -372,12 +372,12 @@ class TestARefusal:
         assert "ask" not in problem
         assert "missing" not in problem
 
-    def test_by_the_gateway_is_one_too(self, spark: Spark) -> None:
+    def test_a_refusal_by_the_gateway_has_the_same_sqlstate(self, spark: Spark) -> None:
         spark.has(error=StatementError("the right was taken away", None, "PERMISSION_DENIED"))
 
         assert sent(spark).json()["sqlstate"] == "42501"
 
-    def test_is_what_a_failure_of_sparks_own_is_not(self, spark: Spark) -> None:
+    def test_an_error_of_spark_is_a_bad_request_without_a_request_link(self, spark: Spark) -> None:
         spark.has(error=StatementError("nope cannot be resolved", "42703", "UNRESOLVED_COLUMN"))
 
         answer = sent(spark)
@@ -385,12 +385,12 @@ class TestARefusal:
         assert (answer.status_code, answer.json()["sqlstate"]) == (400, "42703")
         assert "ask" not in answer.json()
 
-    def test_of_a_statement_that_was_ended_is_a_conflict(self, spark: Spark) -> None:
+    def test_a_cancelled_statement_is_a_conflict(self, spark: Spark) -> None:
         spark.has(error=StatementError("it took longer than 2 seconds", "57014", "CANCELLED"))
 
         assert sent(spark).status_code == 409
 
-    def test_while_spark_starts_says_when_to_come_again(self, world: World) -> None:
+    def test_a_statement_sent_while_spark_starts_is_answered_with_retry_after(self, world: DeploymentHarness) -> None:
         answer = world.call("vic", "POST", "/sql", {"statement": "SELECT 1"})
 
         assert (answer.status_code, "retry-after" in answer.headers) == (503, True)

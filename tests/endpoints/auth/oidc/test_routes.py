@@ -12,7 +12,7 @@ from headgate.control.authentication.errors import LoginError
 from headgate.control.authentication.settings import Provider
 from headgate.endpoints.auth.oidc.client import LoginAttempt, ProviderClient
 from headgate.endpoints.auth.oidc.errors import ProviderError
-from tests.endpoints.auth.auth_harness import Front, World
+from tests.endpoints.auth.auth_harness import AuthHarness, Front
 from tests.endpoints.auth.forged_tokens import FORGERIES
 from tests.endpoints.auth.provider import CLIENT, ELLIPTIC, RSA, SECRET, Doorway, FakeProvider
 
@@ -40,7 +40,7 @@ NO_TIMES = (float("nan"), float("inf"), float("-inf"), 1e308, -1e308, 10**400, -
 
 
 class TestAnIdentityToken:
-    def test_says_who_somebody_is(self, fake: FakeProvider) -> None:
+    def test_an_identity_token_names_issuer_subject_email_and_name(self, fake: FakeProvider) -> None:
         who = client(fake).verify_id_token(fake.token(NONCE), NONCE)
 
         assert (who.issuer, who.subject, who.email, who.name) == (fake.issuer, "1", "ann@acme.com", "Ann")
@@ -55,13 +55,15 @@ class TestAnIdentityToken:
             ({"name": "x" * 5000}, "x" * 100),
         ],
     )
-    def test_says_what_somebody_is_called_on_one_line(
+    def test_the_name_from_an_identity_token_is_cleaned_and_shortened(
         self, fake: FakeProvider, said: dict[str, Any], name: str
     ) -> None:
         assert client(fake).verify_id_token(fake.token(NONCE, **said), NONCE).name == name
 
     @pytest.mark.parametrize("claims", [{"aud": [CLIENT]}, {"aud": [CLIENT, "other"], "azp": CLIENT}, {"nbf": NOW}])
-    def test_may_be_for_others_too_if_it_was_given_to_us(self, fake: FakeProvider, claims: dict[str, Any]) -> None:
+    def test_an_identity_token_for_several_clients_is_accepted_if_issued_to_this_one(
+        self, fake: FakeProvider, claims: dict[str, Any]
+    ) -> None:
         assert client(fake).verify_id_token(fake.token(NONCE, **claims), NONCE)
 
     @pytest.mark.parametrize(
@@ -94,11 +96,13 @@ class TestAnIdentityToken:
         ],
         ids=str,
     )
-    def test_that_says_something_else_is_not_believed(self, fake: FakeProvider, claims: dict[str, Any]) -> None:
+    def test_an_identity_token_with_a_wrong_or_missing_claim_is_refused(
+        self, fake: FakeProvider, claims: dict[str, Any]
+    ) -> None:
         with pytest.raises(LoginError):
             client(fake).verify_id_token(fake.token(NONCE, **claims), NONCE)
 
-    def test_may_be_off_by_what_the_clocks_may_differ(self, fake: FakeProvider) -> None:
+    def test_an_identity_token_may_deviate_from_the_clock_by_the_allowed_skew(self, fake: FakeProvider) -> None:
         late, early = fake.token(NONCE, exp=NOW - 30), fake.token(NONCE, iat=NOW + 30, nbf=NOW + 30)
 
         for token in (late, early):
@@ -106,34 +110,34 @@ class TestAnIdentityToken:
             with pytest.raises(LoginError):
                 client(fake, skew=10.0).verify_id_token(token, NONCE)
 
-    def test_may_be_signed_with_any_kind_of_key_that_is_allowed(self, fake: FakeProvider) -> None:
+    def test_an_identity_token_may_be_signed_with_any_allowed_algorithm(self, fake: FakeProvider) -> None:
         fake.key, fake.algorithm, fake.published = ELLIPTIC, "ES256", [RSA[0], ELLIPTIC]
 
         assert client(fake).verify_id_token(fake.token(NONCE), NONCE)
         with pytest.raises(LoginError):
             client(fake, algorithms=("RS256",)).verify_id_token(fake.token(NONCE), NONCE)
 
-    def test_needs_no_key_id_where_it_names_none(self, fake: FakeProvider) -> None:
+    def test_an_identity_token_without_a_key_id_is_checked_against_every_key(self, fake: FakeProvider) -> None:
         claims = {**fake.claims, "iss": fake.issuer, "aud": CLIENT, "exp": NOW + 9, "iat": NOW, "nonce": NONCE}
         fake.published = [RSA[1], RSA[0]]
 
         assert client(fake).verify_id_token(fake.signed({"alg": "RS256"}, claims, RSA[0]), NONCE)
 
     @pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES)
-    def test_that_is_forged_is_not_believed(
+    def test_a_forged_identity_token_is_refused(
         self, fake: FakeProvider, forge: Callable[[FakeProvider, str], str]
     ) -> None:
         with pytest.raises(LoginError):
             client(fake).verify_id_token(forge(fake, NONCE), NONCE)
 
-    def test_is_not_checked_with_a_secret_even_if_one_is_published(self, fake: FakeProvider) -> None:
+    def test_an_identity_token_signed_with_a_published_symmetric_key_is_refused(self, fake: FakeProvider) -> None:
         fake.key, fake.algorithm = OctKey.generate_key(256, {"kid": "oct"}), "HS256"
         fake.published = [fake.key, RSA[0]]
 
         with pytest.raises(LoginError):
             client(fake, algorithms=("HS256", "RS256")).verify_id_token(fake.token(NONCE), NONCE)
 
-    def test_is_not_checked_with_a_key_for_something_else(self, fake: FakeProvider) -> None:
+    def test_an_identity_token_signed_with_an_encryption_key_is_refused(self, fake: FakeProvider) -> None:
         encrypting = RSAKey.import_key(RSA[0].as_dict(private=False) | {"use": "enc"})
         fake.published = [encrypting]
 
@@ -142,7 +146,7 @@ class TestAnIdentityToken:
 
 
 class TestKeys:
-    def test_that_are_new_are_read_when_a_token_names_one(self, fake: FakeProvider) -> None:
+    def test_the_keys_are_fetched_again_when_a_token_names_a_new_one(self, fake: FakeProvider) -> None:
         ours = client(fake)
         assert ours.verify_id_token(fake.token(NONCE), NONCE)
         before = len(fake.asked)
@@ -154,7 +158,7 @@ class TestKeys:
         assert ours.verify_id_token(fake.token(NONCE), NONCE)
         assert len(fake.asked) == before + 2
 
-    def test_that_nobody_has_are_not_asked_for_again_and_again(self, fake: FakeProvider) -> None:
+    def test_unknown_keys_do_not_cause_a_fetch_for_each_token(self, fake: FakeProvider) -> None:
         ours = client(fake)
         assert ours.verify_id_token(fake.token(NONCE), NONCE)
         before = len(fake.asked)
@@ -166,7 +170,7 @@ class TestKeys:
                 ours.verify_id_token(fake.token(NONCE), NONCE)
         assert len(fake.asked) - before == 2 * 2
 
-    def test_that_were_withdrawn_are_believed_for_so_long_only(self, fake: FakeProvider) -> None:
+    def test_a_withdrawn_key_is_trusted_only_until_the_next_refresh(self, fake: FakeProvider) -> None:
         ours, old = client(fake), fake.token(NONCE, exp=NOW + 10_000)
         assert ours.verify_id_token(old, NONCE)
 
@@ -189,18 +193,18 @@ class TestAProvider:
         ],
         ids=["another issuer", "no object", "no json", "endless", "broken", "elsewhere"],
     )
-    def test_that_does_not_keep_to_the_specification_is_not_used(self, fake: FakeProvider, answer: Response) -> None:
+    def test_a_provider_that_violates_the_specification_is_refused(self, fake: FakeProvider, answer: Response) -> None:
         fake.broken = answer
         with pytest.raises(ProviderError):
             client(fake).authorization_url(LoginAttempt.begin(), "http://127.0.0.1/back")
 
     @pytest.mark.parametrize("address", ["http://evil.example/authorize", "file:///etc/passwd", "", "//evil.example"])
-    def test_is_used_under_tls_or_on_this_machine_only(self, fake: FakeProvider, address: str) -> None:
+    def test_a_provider_address_without_tls_is_refused(self, fake: FakeProvider, address: str) -> None:
         fake.metadata = {"authorization_endpoint": address}
         with pytest.raises(ProviderError):
             client(fake).authorization_url(LoginAttempt.begin(), "http://127.0.0.1/back")
 
-    def test_that_is_not_there_is_waited_for(self, fake: FakeProvider) -> None:
+    def test_an_unreachable_provider_is_a_provider_error(self, fake: FakeProvider) -> None:
         gone = Provider("http://127.0.0.1:9", CLIENT)
         with pytest.raises(ProviderError, match="cannot be reached"):
             ProviderClient(gone, lambda: NOW).authorization_url(LoginAttempt.begin(), "http://127.0.0.1/back")
@@ -209,8 +213,8 @@ class TestAProvider:
 class TestLoggingIn:
     """A whole login: to the provider and back, as a browser goes."""
 
-    def world(self, fake: FakeProvider, **more: Any) -> World:
-        return World(provider=settings(fake, **more))
+    def world(self, fake: FakeProvider, **more: Any) -> AuthHarness:
+        return AuthHarness(provider=settings(fake, **more))
 
     def go(self, http: httpx.Client, *, next: str = "/console") -> httpx.Response:
         """Log in; returns what we answer to who comes back."""
@@ -219,7 +223,7 @@ class TestLoggingIn:
         back = httpx.get(sent.headers["location"], trust_env=False, timeout=30)
         return http.get(back.headers["location"])
 
-    def test_makes_a_new_user_of_who_may_join(self, front: Front, fake: FakeProvider) -> None:
+    def test_a_login_from_an_allowed_domain_creates_a_user_once(self, front: Front, fake: FakeProvider) -> None:
         world = self.world(fake)
         with front.serving(world) as http:
             answer = self.go(http)
@@ -232,7 +236,7 @@ class TestLoggingIn:
             assert self.go(http).status_code == 303
             assert http.get("/api/v1/session").json()["principal"] == principal
 
-    def test_is_the_user_of_the_same_address_if_the_provider_has_verified_it(
+    def test_a_login_is_linked_to_a_user_only_by_an_address_that_the_provider_verified(
         self, front: Front, fake: FakeProvider
     ) -> None:
         world = self.world(fake, join=frozenset())
@@ -248,14 +252,14 @@ class TestLoggingIn:
             self.go(http)
             assert http.get("/api/v1/session").json()["principal"] == ann
 
-    def test_is_not_the_user_whose_address_it_was_before(self, front: Front, fake: FakeProvider) -> None:
+    def test_a_login_with_the_address_of_another_subject_is_refused(self, front: Front, fake: FakeProvider) -> None:
         """Companies give an address to somebody new; the provider's own name for a person is never given again."""
         with front.serving(self.world(fake)) as http:
             assert self.go(http).status_code == 303
             fake.claims["sub"] = "2"
             assert self.go(http).status_code == 401
 
-    def test_is_not_the_user_who_only_says_that_it_is_their_address(self, front: Front, fake: FakeProvider) -> None:
+    def test_a_login_is_not_linked_to_a_user_with_an_unverified_address(self, front: Front, fake: FakeProvider) -> None:
         """Or whoever registers with somebody's address waits until they log in, and is them."""
         world = self.world(fake, join=frozenset())
         world.entrance.authentication.register("eve", email="ann@acme.com")
@@ -263,14 +267,16 @@ class TestLoggingIn:
             assert self.go(http).status_code == 401
 
     @pytest.mark.parametrize("email", ["ann@elsewhere.com", "ann@acme.com.evil.example", "ann@evil.acme.com", None])
-    def test_of_nobody_who_may_join_is_refused(self, front: Front, fake: FakeProvider, email: str | None) -> None:
+    def test_a_login_from_a_domain_that_may_not_join_is_refused(
+        self, front: Front, fake: FakeProvider, email: str | None
+    ) -> None:
         fake.claims["email"] = email
         world = self.world(fake)
         with front.serving(world) as http:
             assert self.go(http).status_code == 401
         assert len(world.entrance.authentication.users()) == 1
 
-    def test_is_for_the_browser_that_began_it_only(self, front: Front, fake: FakeProvider) -> None:
+    def test_a_login_can_be_finished_only_by_the_browser_that_began_it(self, front: Front, fake: FakeProvider) -> None:
         """Or somebody else's code logs the victim in as them, or a stolen one the thief."""
         with front.serving(self.world(fake)) as http:
             sent = http.get("/oidc/login")
@@ -284,14 +290,14 @@ class TestLoggingIn:
                 assert other.get(stolen).status_code == 503
             assert not http.cookies.get("headgate")
 
-    def test_ends_where_it_was_asked_to_and_nowhere_else(self, front: Front, fake: FakeProvider) -> None:
+    def test_a_login_redirects_only_to_a_local_path(self, front: Front, fake: FakeProvider) -> None:
         with front.serving(self.world(fake)) as http:
             for next in ("https://evil.example", "//evil.example", "/\\evil.example", "/ x", "x", "/\r\nx: y", ""):
                 assert http.get("/oidc/login", params={"next": next}).status_code == 422
             odd = '/o/acme?a="1"&b=;,#c'
             assert self.go(http, next=odd).headers["location"].replace("%22", '"') == odd
 
-    def test_tells_when_the_provider_says_no(self, front: Front, fake: FakeProvider) -> None:
+    def test_a_login_that_the_provider_denies_is_refused(self, front: Front, fake: FakeProvider) -> None:
         with front.serving(self.world(fake)) as http:
             sent = http.get("/oidc/login")
             state = dict(parse_qsl(urlsplit(sent.headers["location"]).query))["state"]
@@ -299,12 +305,14 @@ class TestLoggingIn:
             assert http.get("/oidc/callback", params={"state": state}).status_code == 401
             assert http.get("/oidc/callback").status_code == 401
 
-    def test_shows_the_client_as_the_provider_wants_it(self, front: Front, fake: FakeProvider) -> None:
+    def test_a_login_succeeds_at_a_provider_that_needs_client_secret_post(
+        self, front: Front, fake: FakeProvider
+    ) -> None:
         fake.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
         with front.serving(self.world(fake)) as http:
             assert self.go(http).status_code == 303
 
-    def test_is_answered_with_503_while_the_provider_is_broken(self, front: Front, fake: FakeProvider) -> None:
+    def test_a_login_is_answered_with_503_while_the_provider_is_broken(self, front: Front, fake: FakeProvider) -> None:
         fake.broken = JSONResponse({}, 500)
         with front.serving(self.world(fake)) as http:
             answer = http.get("/oidc/login")
@@ -312,6 +320,6 @@ class TestLoggingIn:
             assert "retry-after" in answer.headers
             assert fake.issuer not in answer.text
 
-    def test_is_not_there_where_no_provider_is_set_up(self, front: Front) -> None:
-        with front.serving(World()) as http:
+    def test_the_login_endpoint_is_missing_where_no_provider_is_configured(self, front: Front) -> None:
+        with front.serving(AuthHarness()) as http:
             assert http.get("/oidc/login").status_code == 404

@@ -7,14 +7,14 @@ import httpx
 
 from headgate.control.authentication.settings import Provider
 from headgate.facts.ids import PrincipalId
-from tests.endpoints.auth.auth_harness import Front, World
+from tests.endpoints.auth.auth_harness import AuthHarness, Front
 from tests.endpoints.auth.dex_process import CLIENT, EMAIL, SECRET, back_from, dex, running
 
 
-def test_somebody_logs_in_at_dex_before_and_after_it_has_new_keys(front: Front) -> None:
+def test_a_user_logs_in_at_dex_before_and_after_its_keys_change(front: Front) -> None:
     program, callback = dex(), f"{front.url}/oidc/callback"
     with running(program, callback) as issuer:
-        world = World(provider=Provider(issuer, CLIENT, SECRET, join=frozenset({"acme.com"}), refetch=0.0))
+        world = AuthHarness(provider=Provider(issuer, CLIENT, SECRET, join=frozenset({"acme.com"}), refetch=0.0))
         world.now = time.time()
         first = _logged_in(front, world)
     # Its keys are in its memory: a new process has new ones.
@@ -26,7 +26,7 @@ def test_somebody_logs_in_at_dex_before_and_after_it_has_new_keys(front: Front) 
     assert user.email == EMAIL
 
 
-def _logged_in(front: Front, world: World) -> PrincipalId:
+def _logged_in(front: Front, world: AuthHarness) -> PrincipalId:
     with front.serving(world) as http, httpx.Client(trust_env=False, timeout=30) as browser:
         sent = http.get("/oidc/login").headers["location"]
         answer = http.get(back_from(browser, sent, str(http.base_url)))

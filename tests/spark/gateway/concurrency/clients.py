@@ -32,7 +32,7 @@ class Seen:
         return f"{self.steps.total()} steps ({steps}), {len(self.errors)} errors, {len(self.leaks)} leaks"
 
 
-class Crowd:
+class ConcurrentClients:
     """Sessions of people; each works until its time is over or somebody has seen what is another's."""
 
     def __init__(

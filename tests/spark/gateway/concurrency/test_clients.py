@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from tests.spark.gateway.concurrency.actions import Step
-from tests.spark.gateway.concurrency.clients import Crowd, Seen
+from tests.spark.gateway.concurrency.clients import ConcurrentClients, Seen
 from tests.spark.gateway.concurrency.markers import Owner
 
 
@@ -46,10 +46,10 @@ def broken(_spark: object, _owner: Owner, _other: str) -> object:
 
 def work(*steps: Step) -> Seen:
     connect: Any = Session
-    return Crowd(connect, ["p0", "p1"], 4, 1, steps).work(0.2)
+    return ConcurrentClients(connect, ["p0", "p1"], 4, 1, steps).work(0.2)
 
 
-def test_what_is_ones_own_is_no_leak() -> None:
+def test_own_rows_and_errors_are_no_leak() -> None:
     seen = work(own)
 
     assert seen.steps.total() >= 4
@@ -57,21 +57,21 @@ def test_what_is_ones_own_is_no_leak() -> None:
     assert not seen.errors
 
 
-def test_rows_and_errors_of_others_are_leaks() -> None:
+def test_rows_and_errors_of_other_sessions_are_leaks() -> None:
     assert work(of_anothers_session).leaks
     assert work(of_another).leaks
 
 
-def test_an_error_that_nobody_expects_is_noted() -> None:
+def test_an_unexpected_error_is_recorded() -> None:
     seen = work(broken)
 
     assert not seen.leaks
     assert "broken: it is broken" in seen.errors
 
 
-def test_who_works_again_after_the_driver_was_away_is_counted() -> None:
+def test_sessions_that_work_again_after_a_driver_outage_are_counted() -> None:
     connect: Any = Session
-    crowd = Crowd(connect, ["p0", "p1"], 4, 1, (own, broken))
+    crowd = ConcurrentClients(connect, ["p0", "p1"], 4, 1, (own, broken))
     crowd.disturbed.set()
 
     seen = crowd.work(3, crowd.back.set)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.soak import count
 from tests.spark.gateway.concurrency.actions import STEPS
-from tests.spark.gateway.concurrency.clients import Crowd
+from tests.spark.gateway.concurrency.clients import ConcurrentClients
 from tests.spark.gateway.guarded_gateway import PEOPLE, Guarded
 
 pytestmark = pytest.mark.spark
@@ -16,8 +16,8 @@ _SEED = 20261121
 
 
 @pytest.mark.timeout(300)
-def test_sixteen_sessions_of_eight_people_see_nothing_of_each_other(spark_behind_gateway: Guarded) -> None:
-    crowd = Crowd(spark_behind_gateway.connect, PEOPLE[:8], 16, _SEED)
+def test_sixteen_sessions_of_eight_users_see_nothing_of_each_other(spark_behind_gateway: Guarded) -> None:
+    crowd = ConcurrentClients(spark_behind_gateway.connect, PEOPLE[:8], 16, _SEED)
 
     seen = crowd.work(20)
 
@@ -31,12 +31,12 @@ def test_sixteen_sessions_of_eight_people_see_nothing_of_each_other(spark_behind
 @pytest.mark.timeout(1200)
 # PySpark's finalizer of a checkpoint warns where the driver that had it has ended.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_sixty_four_sessions_of_sixteen_people_outlive_a_driver_and_see_nothing_of_each_other(
+def test_sixty_four_sessions_outlive_a_driver_and_see_nothing_of_each_other(
     spark_behind_gateway: Guarded,
 ) -> None:
     spark_behind_gateway.fill(PEOPLE[8:])
     driver = spark_behind_gateway.world.driver
-    crowd = Crowd(spark_behind_gateway.connect, PEOPLE, 64, _SEED)
+    crowd = ConcurrentClients(spark_behind_gateway.connect, PEOPLE, 64, _SEED)
 
     def kill_the_driver() -> None:
         time.sleep(120)

@@ -24,10 +24,10 @@ def reachable() -> dict[str, Descriptor]:
 
 
 class TestTheLists:
-    def test_they_were_reviewed_for_this_pyspark(self) -> None:
+    def test_the_lists_were_reviewed_for_the_installed_pyspark(self) -> None:
         assert importlib.metadata.version("pyspark") == "4.1.4"
 
-    def test_every_call_is_in_the_table(self) -> None:
+    def test_every_call_of_spark_connect_is_in_the_table(self) -> None:
         service = base.DESCRIPTOR.services_by_name["SparkConnectService"]
 
         assert set(RPCS) == {SERVICE + method.name for method in service.methods}
@@ -45,7 +45,7 @@ class TestTheLists:
                 refused = reason(f"{name}.{field.name}") or reason(inner)
                 assert (field.name in ALLOWED[name]) != (refused is not None), f"{name}.{field.name}"
 
-    def test_they_name_nothing_that_does_not_exist(self) -> None:
+    def test_the_lists_name_only_messages_and_fields_that_exist(self) -> None:
         messages = reachable()
 
         assert set(ALLOWED) <= set(messages)
@@ -54,14 +54,14 @@ class TestTheLists:
             owner, _, field = name.rpartition(".")
             assert name in messages or field in messages[owner].fields_by_name
 
-    def test_no_any_passes(self) -> None:
+    def test_no_allowed_field_is_a_protobuf_any(self) -> None:
         for name, fields in ALLOWED.items():
             for field in fields:
                 inner = reachable()[name].fields_by_name[field].message_type
                 assert inner is None or inner.full_name != "google.protobuf.Any"
 
 
-def test_every_text_outside_of_a_plan_has_a_longest_length() -> None:
+def test_every_text_outside_of_a_plan_has_a_maximum_length() -> None:
     inside = {"Plan", "Relation", "StorageLevel"}
     waiting, outside = [rpc.request.DESCRIPTOR for rpc in RPCS.values()], list[FieldDescriptor]()
     while waiting:
@@ -86,7 +86,7 @@ BYTES = {
 """Every field of bytes in an allowed message, and what becomes of it before the driver has it."""
 
 
-def test_every_field_of_bytes_is_decided_on() -> None:
+def test_every_allowed_bytes_field_is_listed() -> None:
     found = {
         f"{name}.{field.name}"
         for name, message in reachable().items()

@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
-from tests.spark.guard.driver_harness import ADMIN, REFUSED, World
+from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
 FLIGHTS = "lake.raw.flights"
 
@@ -25,7 +25,7 @@ def refusal(act: Any) -> str:
 
 
 @pytest.fixture
-def spark(lake: World) -> SparkSession:
+def spark(lake: DriverHarness) -> SparkSession:
     return lake.session(ADMIN)
 
 
@@ -39,7 +39,7 @@ def test_a_number_out_of_its_range_is_refused_in_a_read(spark: SparkSession, opt
     assert message in refusal(lambda: spark.sql(f"SELECT * FROM {FLIGHTS} WITH (`{option}` = '{value}')").collect())
 
 
-def test_a_number_within_its_range_is_taken(spark: SparkSession) -> None:
+def test_a_number_within_its_range_is_accepted(spark: SparkSession) -> None:
     read = spark.read.option("split-size", 1 << 20).option("batch-size", "1000").option("lookback", "20").table(FLIGHTS)
 
     assert read.collect() == spark.table(FLIGHTS).collect()
@@ -57,7 +57,7 @@ def test_a_number_out_of_its_range_is_refused_in_a_write(spark: SparkSession) ->
     assert "option `target-file-size-bytes` of a table write must be" in refusal(writer.create)
 
 
-def test_made_up_rows_come_in_few_partitions(spark: SparkSession) -> None:
+def test_a_rate_stream_has_at_most_a_thousand_partitions(spark: SparkSession) -> None:
     many = spark.readStream.format("rate").option("numPartitions", "100000000").load()
 
     assert "must be a whole number from 1 to 1000" in refusal(lambda: many.schema)

@@ -38,12 +38,12 @@ class TestWrites:
         ],
         ids=str,
     )
-    def test_any_other_write_is_refused(self, fields: dict[str, Any]) -> None:
+    def test_a_write_to_a_path_or_another_source_is_refused(self, fields: dict[str, Any]) -> None:
         with pytest.raises(RequestRefusedError):
             try_command(write_operation={"input": a_range(), **fields})
 
     @pytest.mark.parametrize("source", ["csv", "json", "parquet", "text"])
-    def test_a_run_writes_files_where_it_may(self, source: str) -> None:
+    def test_a_run_writes_files_below_its_declared_path(self, source: str) -> None:
         written = {
             "input": a_range(),
             "source": source,
@@ -75,7 +75,7 @@ class TestWrites:
         ],
         ids=str,
     )
-    def test_and_nothing_else(self, fields: dict[str, Any]) -> None:
+    def test_a_run_writes_no_file_elsewhere_or_with_unlisted_options(self, fields: dict[str, Any]) -> None:
         with pytest.raises(RequestRefusedError):
             try_command(
                 RUN,
@@ -85,7 +85,7 @@ class TestWrites:
     @pytest.mark.parametrize(
         "key", ["location", "path", "write.data.path", "write.metadata.path", "current-snapshot-id"]
     )
-    def test_a_table_property_does_not_name_a_place(self, key: str) -> None:
+    def test_a_table_property_that_names_a_location_is_refused(self, key: str) -> None:
         table = {"input": a_range(), "table_name": "lake.trusted.t", "table_properties": {key: "/x"}}
 
         with pytest.raises(RequestRefusedError):
@@ -112,7 +112,7 @@ class TestWrites:
         ],
         ids=str,
     )
-    def test_other_commands_are_refused(self, command: dict[str, Any]) -> None:
+    def test_commands_that_are_not_listed_are_refused(self, command: dict[str, Any]) -> None:
         with pytest.raises(RequestRefusedError):
             try_command(**command)
 
@@ -128,7 +128,7 @@ class TestStreams:
         ],
         ids=str,
     )
-    def test_a_stream_writes_into_a_table_or_the_sessions_memory(self, fields: dict[str, Any]) -> None:
+    def test_a_stream_into_a_table_or_the_memory_of_the_session_passes(self, fields: dict[str, Any]) -> None:
         try_command(write_stream_operation_start={"input": a_range(), **fields})
 
     @pytest.mark.parametrize(
@@ -150,11 +150,11 @@ class TestStreams:
         ],
         ids=str,
     )
-    def test_it_writes_nowhere_else(self, fields: dict[str, Any]) -> None:
+    def test_a_stream_into_any_other_sink_is_refused(self, fields: dict[str, Any]) -> None:
         with pytest.raises(RequestRefusedError):
             try_command(write_stream_operation_start={"input": a_range(), **fields})
 
-    def test_a_running_stream_is_looked_after(self) -> None:
+    def test_commands_that_manage_a_running_stream_pass(self) -> None:
         query = {"id": SESSION, "run_id": SESSION}
 
         for command in ({"status": True}, {"stop": True}, {"explain": {"extended": True}}, {"await_termination": {}}):
@@ -164,14 +164,14 @@ class TestStreams:
 
 
 class TestRewrites:
-    def test_what_acts_without_a_plan_becomes_sql(self) -> None:
+    def test_setting_the_current_catalog_or_database_becomes_sql(self) -> None:
         database = try_relation(catalog={"set_current_database": {"db_name": "lake.`se``cret`"}})
         catalog = try_relation(catalog={"set_current_catalog": {"catalog_name": "lake"}})
 
         assert database.plan.root.sql.query == "USE lake.`se``cret`"
         assert catalog.plan.root.sql.query == "SET CATALOG lake"
 
-    def test_a_database_that_is_named_apart_is_one_of_the_current_catalog(self) -> None:
+    def test_a_separately_named_database_is_resolved_in_the_current_catalog(self) -> None:
         for call in ("get_table", "list_columns", "table_exists"):
             looked = try_relation(catalog={call: {"db_name": "raw", "table_name": "a`.b"}}).plan.root.catalog
 
@@ -221,7 +221,7 @@ class TestUnseen:
     def unseen_in(cls, root: Any, *references: Any) -> list[Any]:
         return cls.unseen(root={"with_relations": {"root": root, "references": references}})
 
-    def test_a_reference_that_nothing_uses(self) -> None:
+    def test_an_unused_reference_is_analysed_first(self) -> None:
         table = relations.Relation(common={"plan_id": 7}, read=a_table())
         subquery = {"subquery_expression": {"plan_id": 7, "subquery_type": 1}}
         used = relations.Relation(filter={"input": a_range(), "condition": subquery})
@@ -229,7 +229,7 @@ class TestUnseen:
         assert self.unseen_in(a_range(), table) == [table]
         assert self.unseen_in(used, table) == []
 
-    def test_a_reference_without_an_id_or_a_name(self) -> None:
+    def test_a_reference_without_an_id_or_a_used_name_is_analysed_first(self) -> None:
         nameless = relations.Relation(read=a_table())
         named = relations.Relation(subquery_alias={"input": nameless, "alias": "t"})
         sql = relations.Relation(sql={"query": "SELECT * FROM t"})
@@ -238,7 +238,7 @@ class TestUnseen:
         assert self.unseen_in(sql, named) == []
         assert self.unseen_in(sql, named, nameless) == [named, nameless]
 
-    def test_rows_for_a_table_that_may_be_hidden(self) -> None:
+    def test_an_append_to_a_table_is_analysed_first(self) -> None:
         def saved(name: str, mode: int) -> list[Any]:
             written = {"input": a_range(), "mode": mode, "table": {"table_name": name, "save_method": 1}}
             return self.probes(command={"write_operation": written})
@@ -250,11 +250,11 @@ class TestUnseen:
         with pytest.raises(RequestRefusedError, match="is not a name"):
             saved("t VALUES (2) --", append)
 
-    def test_many_of_them_are_refused(self) -> None:
+    def test_a_request_with_too_many_unused_references_is_refused(self) -> None:
         with pytest.raises(RequestRefusedError, match="nothing uses"):
             self.unseen_in(a_range(), *[a_range()] * 21)
 
-    def test_a_graph_of_pipelines_needs_what_a_table_there_needs(self) -> None:
+    def test_a_dataflow_graph_needs_the_right_to_create_a_table_in_its_database(self) -> None:
         graph = {"create_dataflow_graph": {"default_catalog": "lake", "default_database": "se`cret"}}
 
         queries = [query.sql.query for query in self.probes(command={"pipeline_command": graph})]

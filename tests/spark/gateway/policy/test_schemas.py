@@ -19,11 +19,11 @@ def schema(metadata: Any, kind: Any = "string") -> str:
 @pytest.mark.parametrize(
     "text", ["a INT, b STRING", "struct<a: int>", "", schema({}), schema({"comment": "x", "unit": "km"}), '"integer"']
 )
-def test_an_honest_schema_passes(text: str) -> None:
+def test_an_ordinary_schema_passes(text: str) -> None:
     check_schema(text)
 
 
-def test_a_schema_of_great_depth_is_refused() -> None:
+def test_a_schema_of_more_than_200_levels_is_refused() -> None:
     check_schema("a " + "ARRAY<" * 100 + "INT" + ">" * 100 + ", b STRUCT<c: INT>" * 300)
     for text in ("a " + "ARRAY<" * 201 + "INT" + ">" * 201, "a INT " + "/* " * 201 + "*/ " * 201):
         with pytest.raises(RequestRefusedError, match="more than 200 levels deep"):
@@ -52,7 +52,7 @@ def test_metadata_with_a_default_or_an_unknown_key_is_refused(metadata: dict[str
         check_schema_metadata(json.dumps(metadata))
 
 
-def test_a_repeated_key_hides_nothing() -> None:
+def test_a_repeated_key_does_not_hide_forbidden_metadata() -> None:
     with pytest.raises(RequestRefusedError):
         check_schema_metadata('{"note": {"EXISTS_DEFAULT": "1"}, "note": 1}')
     with pytest.raises(RequestRefusedError):
@@ -62,12 +62,12 @@ def test_a_repeated_key_hides_nothing() -> None:
 @pytest.mark.parametrize(
     "text", ['{"type": "struct"', "[" * 100_000, '{"type": "struct", "fields": []} more', '{"a": nan}']
 )
-def test_text_that_is_no_json_is_refused_where_it_looks_like_it(text: str) -> None:
+def test_text_that_looks_like_json_and_is_not_is_refused(text: str) -> None:
     with pytest.raises(RequestRefusedError, match="neither DDL nor JSON"):
         check_schema(text)
 
 
-def test_metadata_that_is_absent_or_ones_own_passes() -> None:
+def test_absent_or_ordinary_metadata_passes() -> None:
     check_schema_metadata("")
     check_schema_metadata("{}")
     check_schema_metadata(json.dumps({"max": 99, "comment": "the longest", "parts": [1, 2]}))

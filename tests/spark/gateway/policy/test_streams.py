@@ -38,7 +38,7 @@ def write(caller: Caller = RUN, **options: str) -> None:
 
 
 class TestFiles:
-    def test_are_streamed_by_a_run(self) -> None:
+    def test_a_run_streams_files_of_its_declared_path(self) -> None:
         read()
         read(format="json", options={"maxFilesPerTrigger": "1", "mode": "FAILFAST"})
 
@@ -58,13 +58,13 @@ class TestFiles:
         ],
         ids=str,
     )
-    def test_are_streamed_in_no_other_way(self, changed: dict[str, Any]) -> None:
+    def test_any_other_stream_of_files_is_refused(self, changed: dict[str, Any]) -> None:
         with pytest.raises(RequestRefusedError):
             read(**changed)
 
 
 class TestProgress:
-    def test_is_kept_by_a_run_in_its_folder(self) -> None:
+    def test_a_run_stores_the_progress_of_a_stream_in_its_folder(self) -> None:
         write(checkpointLocation=PROGRESS)
 
     @pytest.mark.parametrize(
@@ -77,6 +77,6 @@ class TestProgress:
         ],
         ids=str,
     )
-    def test_is_kept_nowhere_else(self, caller: Caller, options: dict[str, str]) -> None:
+    def test_a_checkpoint_location_elsewhere_is_refused(self, caller: Caller, options: dict[str, str]) -> None:
         with pytest.raises(RequestRefusedError):
             write(caller, **options)

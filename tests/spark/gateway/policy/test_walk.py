@@ -46,7 +46,7 @@ class TestUnknown:
         with pytest.raises(RequestRefusedError, match=r"`Join\.join_type`"):
             try_relation(join=join)
 
-    def test_what_is_no_message_is_an_invalid_request(self) -> None:
+    def test_bytes_that_are_no_message_are_an_invalid_request(self) -> None:
         with pytest.raises(InvalidRequestError):
             admit_as(ANN, EXECUTE_PLAN, b"\xff\xff")
 
@@ -87,18 +87,18 @@ class TestTextsOutsideOfAPlan:
     """A request that is large for nothing would be slow on its way, and calls that are sent later would overtake it."""
 
     @pytest.mark.parametrize("what", LONG_TEXTS)
-    def test_that_are_too_long_are_refused(self, what: str) -> None:
+    def test_overlong_texts_outside_of_a_plan_are_refused(self, what: str) -> None:
         rpc, fields = LONG_TEXTS[what]
 
         with pytest.raises(RequestRefusedError, match=r"is longer than|has more than"):
             admit_as(ANN, rpc, rpc.request(session_id=SESSION, **fields).SerializeToString())
 
-    def test_of_the_usual_length_pass(self) -> None:
+    def test_texts_of_the_usual_length_pass(self) -> None:
         request = base.ExecutePlanRequest(session_id=SESSION, client_type="x" * 2048, tags=["t"] * 64)
 
         assert admit_as(ANN, EXECUTE_PLAN, request.SerializeToString()).request.client_type == "x" * 2048
 
-    def test_do_not_bound_a_plan(self) -> None:
+    def test_the_bounds_on_texts_do_not_apply_within_a_plan(self) -> None:
         pairs = [{"integer": each} for each in range(300)]
         statement = "SELECT 1 -- " + "x" * 100_000
 
@@ -143,7 +143,7 @@ REFUSED_RELATIONS = {
 
 
 class TestRelations:
-    def test_what_people_do_every_day_passes(self) -> None:
+    def test_everyday_relations_pass(self) -> None:
         try_relation(read=a_table())
         try_relation(sql=relations.SQL(query="SELECT 1"))
         try_relation(catalog={"list_tables": {"db_name": "lake.raw"}})
@@ -155,7 +155,7 @@ class TestRelations:
         try_relation(catalog={"create_table": {"table_name": "lake.raw.t", "source": "iceberg"}})
 
     @pytest.mark.parametrize("what", REFUSED_RELATIONS)
-    def test_what_nobody_may_is_refused_on_top_and_below(self, what: str) -> None:
+    def test_a_forbidden_relation_is_refused_at_any_depth(self, what: str) -> None:
         relation = REFUSED_RELATIONS[what]
 
         with pytest.raises(RequestRefusedError):
@@ -165,7 +165,7 @@ class TestRelations:
         with pytest.raises(RequestRefusedError):
             try_command(sql_command=commands.SqlCommand(sql="SELECT 1", input=relation))
 
-    def test_a_value_in_a_map_is_looked_at(self) -> None:
+    def test_user_code_in_a_value_of_a_map_is_refused(self) -> None:
         udf = {"common_inline_user_defined_function": {"python_udf": {"command": b"x"}}}
 
         with pytest.raises(RequestRefusedError, match="user code does not run in the driver"):
@@ -173,10 +173,10 @@ class TestRelations:
 
 
 class TestFiles:
-    def test_a_run_reads_what_it_declares(self) -> None:
+    def test_a_run_reads_the_files_that_it_declares(self) -> None:
         try_relation(RUN, read=files(options={"header": "true", "inferSchema": "true"}))
 
-    def test_nobody_else_reads_files(self) -> None:
+    def test_a_user_outside_a_run_reads_no_files(self) -> None:
         with pytest.raises(RequestRefusedError, match="only a run"):
             try_relation(ANN, read=files())
 
@@ -196,13 +196,13 @@ class TestFiles:
         ],
         ids=str,
     )
-    def test_a_run_reads_nothing_else(self, fields: dict[str, Any]) -> None:
+    def test_a_run_reads_no_undeclared_files_formats_or_options(self, fields: dict[str, Any]) -> None:
         with pytest.raises(RequestRefusedError):
             try_relation(RUN, read=files(**fields))
 
 
 class TestConfig:
-    def test_the_client_reads_what_it_needs_and_changes_what_is_harmless(self) -> None:
+    def test_the_client_reads_listed_keys_and_changes_harmless_ones(self) -> None:
         try_config(get={"keys": ["spark.sql.session.timeZone", "spark.sql.timestampType"]})
         try_config(set={"pairs": [{"key": "spark.sql.session.timeZone", "value": "UTC"}]})
         try_config(unset={"keys": ["spark.sql.shuffle.partitions"]})
@@ -219,7 +219,7 @@ class TestConfig:
             "SPARK.SQL.SESSION.TIMEZONE",
         ],
     )
-    def test_no_other_key_passes_either_way(self, key: str) -> None:
+    def test_an_unlisted_key_can_be_neither_read_nor_changed(self, key: str) -> None:
         harmless = "spark.sql.session.timeZone"
         for operation in (
             {"get": {"keys": [harmless, key]}},
@@ -232,11 +232,11 @@ class TestConfig:
             with pytest.raises(RequestRefusedError, match=key):
                 try_config(**operation)
 
-    def test_all_keys_at_once_are_refused(self) -> None:
+    def test_reading_all_keys_at_once_is_refused(self) -> None:
         with pytest.raises(RequestRefusedError):
             try_config(get_all={})
 
-    def test_what_the_client_only_reads_cannot_be_changed(self) -> None:
+    def test_a_read_only_key_cannot_be_changed(self) -> None:
         with pytest.raises(RequestRefusedError):
             try_config(unset={"keys": ["spark.sql.session.localRelationCacheThreshold"]})
 
@@ -245,7 +245,7 @@ class TestAnalyze:
     @pytest.mark.parametrize(
         "kind", ["schema", "explain", "tree_string", "is_local", "is_streaming", "input_files", "semantic_hash"]
     )
-    def test_questions_about_a_plan_pass_and_the_plan_is_checked(self, kind: str) -> None:
+    def test_an_analysis_passes_and_its_plan_is_checked(self, kind: str) -> None:
         good, bad = base.Plan(root=a_range()), base.Plan(root=relations.Relation(unknown={}))
 
         self.try_kind(**{kind: {"plan": good}})
@@ -253,7 +253,7 @@ class TestAnalyze:
             self.try_kind(**{kind: {"plan": bad}})
 
     @pytest.mark.parametrize("kind", ["persist", "unpersist", "get_storage_level"])
-    def test_what_is_cached_is_checked_too(self, kind: str) -> None:
+    def test_a_relation_in_a_cache_request_is_checked(self, kind: str) -> None:
         self.try_kind(**{kind: {"relation": a_range()}})
         with pytest.raises(RequestRefusedError):
             self.try_kind(**{kind: {"relation": relations.Relation(unknown={})}})
@@ -273,7 +273,7 @@ class TestArtifacts:
         request = base.AddArtifactsRequest(session_id=SESSION, **(parts if chunked else whole))
         admit_as(ANN, ADD_ARTIFACTS, request.SerializeToString())
 
-    def test_the_parts_of_a_large_local_relation_pass(self) -> None:
+    def test_artifacts_with_the_rows_and_schema_of_a_local_relation_pass(self) -> None:
         self.try_artifact(self.NAME, b"\xff\xff\xff\xffrows")
         self.try_artifact(self.NAME, b"\xff\xff\xff\xffrows", chunked=True)
         self.try_artifact(self.NAME, b'{"type":"struct","fields":[]}')
@@ -281,12 +281,12 @@ class TestArtifacts:
     @pytest.mark.parametrize(
         "name", ["jars/a.jar", "pyfiles/a.py", "files/a", "forward_to_fs/x", "cache/../x", "cache/x"]
     )
-    def test_code_and_files_are_refused(self, name: str) -> None:
+    def test_artifacts_with_code_or_files_are_refused(self, name: str) -> None:
         for chunked in (False, True):
             with pytest.raises(RequestRefusedError):
                 self.try_artifact(name, b"\xff\xff\xff\xff", chunked=chunked)
 
-    def test_an_artifact_in_chunks_that_begins_with_none_is_refused(self) -> None:
+    def test_a_chunked_artifact_with_an_empty_first_chunk_is_refused(self) -> None:
         with pytest.raises(RequestRefusedError):
             self.try_artifact(self.NAME, b"", chunked=True)
 
@@ -298,7 +298,7 @@ class TestCompressedPlans:
         operation = {"data": packed, "op_type": kind, "compression_codec": 1}
         return base.ExecutePlanRequest(session_id=SESSION, plan={"compressed_operation": operation}).SerializeToString()
 
-    def test_spark_gets_what_was_checked(self) -> None:
+    def test_spark_receives_the_decompressed_plan_that_was_checked(self) -> None:
         relation = relations.Relation(read=a_table())
 
         plan = admit_as(ANN, EXECUTE_PLAN, self.compressed(relation)).request.plan
@@ -306,19 +306,19 @@ class TestCompressedPlans:
         assert plan.WhichOneof("op_type") == "root"
         assert plan.root == relation
 
-    def test_a_compressed_plan_hides_nothing(self) -> None:
+    def test_forbidden_content_in_a_compressed_plan_is_refused(self) -> None:
         with pytest.raises(RequestRefusedError, match="`MapPartitions`"):
             admit_as(ANN, EXECUTE_PLAN, self.compressed(relations.Relation(map_partitions={"input": a_range()})))
         with pytest.raises(RequestRefusedError, match="a stream writes into"):
             admit_as(ANN, EXECUTE_PLAN, self.compressed(commands.Command(write_stream_operation_start={}), kind=2))
 
-    def test_a_bomb_is_refused_at_the_bound(self) -> None:
+    def test_a_decompression_bomb_is_refused_at_the_size_bound(self) -> None:
         bomb = zstandard.compress(bytes(65 * 1024 * 1024))
 
         with pytest.raises(RequestRefusedError, match="larger than 64 MiB"):
             admit_as(ANN, EXECUTE_PLAN, self.compressed(a_range(), data=bomb))
 
-    def test_broken_data_is_an_invalid_request(self) -> None:
+    def test_a_broken_compressed_plan_is_an_invalid_request(self) -> None:
         with pytest.raises(InvalidRequestError):
             admit_as(ANN, EXECUTE_PLAN, self.compressed(a_range(), data=b"no zstd"))
 
@@ -335,7 +335,9 @@ class TestDepth:
     @pytest.mark.parametrize(
         ("levels", "error"), [(200, None), (MAX_DEPTH, RequestRefusedError), (30000, RequestRefusedError)]
     )
-    def test_long_chains_pass_and_endless_ones_do_no_harm(self, levels: int, error: type[Exception] | None) -> None:
+    def test_deep_plans_pass_up_to_the_bound_and_are_refused_beyond(
+        self, levels: int, error: type[Exception] | None
+    ) -> None:
         with inspector() as thread:
             work = thread.submit(admit_as, ANN, EXECUTE_PLAN, self.nested(levels))
             assert isinstance(work.exception(), error) if error else work.result()

@@ -54,7 +54,7 @@ class TestRequests:
         assert "more than 250,000 expressions" in error.message
 
     @pytest.mark.parametrize("way", WAYS)
-    def test_the_bound_holds_whichever_way_a_query_is_sent(self, way: str) -> None:
+    def test_the_bound_on_parts_holds_for_every_way_to_send_a_query(self, way: str) -> None:
         assert refusal(WAYS[way](projected(TRUE, FEWER))) is None
         assert isinstance(refusal(WAYS[way](projected(TRUE, MORE))), TooComplexError)
 
@@ -62,13 +62,13 @@ class TestRequests:
     def test_other_calls_with_many_values_are_refused(self, call: str) -> None:
         assert isinstance(refusal(OTHER_CALLS[call](MORE)), RequestRefusedError)
 
-    def test_the_gateway_and_the_guard_allow_as_many_expressions(self) -> None:
+    def test_the_gateway_and_the_guard_allow_the_same_number_of_expressions(self) -> None:
         source = Path(headgate.__file__).parent / "spark" / "guard" / "scala" / "limits" / "PlanLimits.scala"
         (found,) = re.findall(r"MaxExpressions = (\d+)", source.read_text("utf-8"))
 
         assert int(found) == MAX_PARTS
 
-    def test_large_honest_plans_pass(self) -> None:
+    def test_large_ordinary_plans_pass(self) -> None:
         numbers = [{"literal": {"long": at}} for at in range(200_000)]
         among = {"unresolved_function": {"function_name": "in", "arguments": numbers}}
         columns = projected({"unresolved_attribute": {"unparsed_identifier": "c"}}, 8000)
@@ -90,7 +90,7 @@ class TestLargeMessages:
     """A message of several MiB is counted on the wire before it is parsed, which would take its memory."""
 
     @pytest.mark.parametrize("way", WAYS)
-    def test_the_smallest_messages_are_refused_before_they_are_parsed(
+    def test_millions_of_tiny_messages_are_refused_before_they_are_parsed(
         self, way: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         sent = WAYS[way](projection(field(3, b"") * 8_000_000))
@@ -99,23 +99,23 @@ class TestLargeMessages:
         assert isinstance(refusal(sent), TooComplexError)
 
     @pytest.mark.parametrize("kind", ["longs", "bools", "doubles"])
-    def test_packed_numbers_are_refused_before_they_are_parsed(self, kind: str) -> None:
+    def test_millions_of_packed_numbers_are_refused_before_they_are_parsed(self, kind: str) -> None:
         value = {"literal": {"specialized_array": {kind: {"values": [0] * 8_500_000}}}}
 
         assert isinstance(refusal(plain(projected(value))), TooComplexError)
 
-    def test_rows_are_one_value(self) -> None:
+    def test_the_rows_of_a_local_relation_count_as_one_value(self) -> None:
         rows = relations.Relation(local_relation={"data": bytes(32 * 1024 * 1024)})
 
         assert refusal(plain(rows.SerializeToString())) is None
 
-    def test_fields_that_nobody_knows_are_refused_before_they_are_listed(self) -> None:
+    def test_many_unknown_fields_are_refused_before_they_are_listed(self) -> None:
         unknown = field(1000, b"") * 1_000_000
 
         assert "many fields" in str(refusal(plain(a_range().SerializeToString() + unknown)))
 
     @pytest.mark.parametrize("shape", SHAPES)
-    def test_the_count_on_the_wire_reads_what_the_parser_reads(
+    def test_the_count_on_the_wire_accepts_every_message_that_the_parser_accepts(
         self, shape: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         rpc, data = SHAPES[shape](300)
@@ -125,14 +125,16 @@ class TestLargeMessages:
         assert parse_message(rpc.request, data) == plan
 
     @pytest.mark.parametrize("wrong", [b"\x0b", b"\x0a\xff\xff\xff\xff\x0f", b"\x0a" + b"\xff" * 12, b"\xff"])
-    def test_what_cannot_be_read_is_an_invalid_request(self, wrong: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_unreadable_bytes_after_a_message_are_an_invalid_request(
+        self, wrong: bytes, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(wire_format, "_SCANNED_BYTES", 0)
         rpc, data = plain(a_range().SerializeToString())
 
         with pytest.raises(InvalidRequestError):
             admit_as(ANN, rpc, data + wrong)
 
-    def test_a_message_that_ends_early_cannot_be_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_truncated_message_cannot_be_decoded(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(wire_format, "_SCANNED_BYTES", 0)
         data = projected(TRUE, 3)
 

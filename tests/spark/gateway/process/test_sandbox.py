@@ -86,7 +86,7 @@ def test_the_gateway_opens_no_file_of_the_data_folder(gateway: Gateway) -> None:
     assert gateway.tries("read", gateway.certificates / "key.pem") == "done"
 
 
-def test_the_gateway_connects_the_server_and_the_drivers_only(gateway: Gateway, ports: tuple[int, int, int]) -> None:
+def test_the_gateway_connects_to_the_server_and_the_drivers_only(gateway: Gateway, ports: tuple[int, int, int]) -> None:
     server, driver, other = ports
 
     assert [gateway.tries("connect", each) for each in (server, driver, other)] == ["done", "done", "EACCES"]

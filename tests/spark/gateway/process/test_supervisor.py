@@ -76,7 +76,7 @@ def works(client: Client) -> bool:
     return True
 
 
-def test_it_serves_again_after_it_was_killed_with_new_sessions(scene: Scene) -> None:
+def test_a_killed_gateway_serves_again_with_new_sessions(scene: Scene) -> None:
     with scene.process() as process:
         client = Client(process.port, "ann")
         client.version()
@@ -94,7 +94,7 @@ def test_it_serves_again_after_it_was_killed_with_new_sessions(scene: Scene) -> 
         assert scene.said[-1] == "the gateway serves again"
 
 
-def test_a_statement_under_way_fails_as_unavailable_when_it_is_killed(scene: Scene) -> None:
+def test_a_running_statement_fails_as_unavailable_when_the_gateway_is_killed(scene: Scene) -> None:
     scene.backend.held = True
     with scene.process() as process:
         answers = Client(process.port, "ann").begin("ExecutePlan")
@@ -108,7 +108,7 @@ def test_a_statement_under_way_fails_as_unavailable_when_it_is_killed(scene: Sce
         assert raised.value.code() is grpc.StatusCode.UNAVAILABLE  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_a_statement_under_way_finishes_when_it_is_ended_in_order(scene: Scene) -> None:
+def test_a_running_statement_finishes_when_the_gateway_is_stopped_in_order(scene: Scene) -> None:
     scene.backend.held = True
     with scene.process() as process:
         answers, still = (Client(process.port, "ann").begin("ExecutePlan") for _ in range(2))
@@ -127,7 +127,7 @@ def test_a_statement_under_way_finishes_when_it_is_ended_in_order(scene: Scene) 
         assert process.state is GatewayState.STOPPED
 
 
-def test_a_port_that_is_taken_is_said(scene: Scene) -> None:
+def test_a_port_in_use_fails_the_start_of_the_gateway(scene: Scene) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -136,7 +136,7 @@ def test_a_port_that_is_taken_is_said(scene: Scene) -> None:
             scene.run(GatewayProcess(replace(scene.told, port=taken.getsockname()[1]), print, print).start())
 
 
-def test_it_ends_at_once_when_its_parent_is_gone(scene: Scene) -> None:
+def test_the_gateway_ends_at_once_when_its_parent_has_ended(scene: Scene) -> None:
     scene.backend.held = True
     command = [sys.executable, "-P", "-m", "headgate.app.spark.gateway_process"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -156,7 +156,7 @@ def test_it_ends_at_once_when_its_parent_is_gone(scene: Scene) -> None:
 
 
 class TestTls:
-    def test_everybody_needs_it_and_loopback_does_not(self, scene: Scene, tmp_path: Path) -> None:
+    def test_clients_need_tls_except_on_the_inner_loopback_port(self, scene: Scene, tmp_path: Path) -> None:
         certificate, key = issue(tmp_path, "localhost")
         with scene.process(tls_cert=certificate, tls_key=key) as process:
             trusted = grpc.ssl_channel_credentials(certificate.read_bytes())
@@ -170,7 +170,7 @@ class TestTls:
             with pytest.raises(grpc.RpcError):
                 plain.unary_unary("/spark.connect.SparkConnectService/AnalyzePlan")(b"", timeout=5)
 
-    def test_a_new_certificate_is_shown_to_new_connections(self, scene: Scene, tmp_path: Path) -> None:
+    def test_new_connections_get_the_newest_usable_certificate(self, scene: Scene, tmp_path: Path) -> None:
         certificate, key = issue(tmp_path, "first")
         with scene.process(tls_cert=certificate, tls_key=key) as process:
             assert shown(process.port) == "first"
@@ -181,7 +181,7 @@ class TestTls:
             assert shown(process.port) == "second"
             assert process.starts == 1
 
-    def test_a_certificate_that_cannot_be_used_is_said(self, scene: Scene, tmp_path: Path) -> None:
+    def test_an_unusable_certificate_fails_the_start_of_the_gateway(self, scene: Scene, tmp_path: Path) -> None:
         certificate, key = issue(tmp_path, "localhost")
         key.write_text("no key", encoding="utf-8")
 
