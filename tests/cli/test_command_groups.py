@@ -1,120 +1,138 @@
-"""The help sets the commands that work on the data folder of this machine apart from those that call the API."""
+"""Commands are spelled noun, then verb; an option means one thing; the help sets local commands apart."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
-from typer.main import get_command
+import typer
 from typer.testing import CliRunner
 
 from headgate.cli import app
 
-PROGRAMS: Final = {
-    "setup": "fetches and compiles what a server needs",
-    "serve": "is the server",
-    "worker": "is a worker process",
-    "demo": "is the demo",
-    "doctor": "looks at everything",
-    "status": "asks the server and Spark at once",
-    "api": "sends any request, as `gh api` does",
-    "sql": "sends any statement, as `psql` does",
-}
-"""Commands that are no act on a noun, and what they are instead."""
-
-VERBS: Final = {
-    *(
-        "list",
-        "show",
-        "create",
-        "delete",
-        "add",
-        "remove",
-        "set",
-        "change",
-        "save",
-        "check",
-        "explain",
-        "export",
-        "import",
-    ),
-    *("grant", "revoke", "accept", "erase", "login", "logout", "whoami", "run", "backfill", "cancel", "retry"),
-    *("activate", "deactivate", "pause", "resume", "suspend", "clean", "backup", "restore", "move", "rotate", "seal"),
-    *("verify", "diff", "document", "fmt", "test", "what"),
-}
-"""The first words of verbs; `whoami`, `fmt`, `diff` and `what-if` are verbs of `kubectl`, `go` and `az`."""
-
-OPTIONS: Final = {
-    "action": "an action that a token is limited to",
-    "after": "a revision that a list begins behind",
-    "api-port": "the port of the API",
-    "assignee": "the subject that an assignment in question is for",
-    "at": "the time of a question",
-    "check": "whether files are only looked at",
-    "context": "a parameter of a question",
-    "data": "the data folder",
-    "days": "how long a token is valid",
-    "detach": "whether a command returns before the run has ended",
-    "domain": "whether a domain is created in place of a team",
-    "dry-run": "whether nothing is changed",
-    "email": "an address of a user",
-    "engine": "the engine, or the reference",
-    "entry": "the entry at which cases ask",
-    "files": "the folder of files that an import uses",
-    "follow": "whether a log is shown until its run has ended",
-    "format": "the form of rows",
-    "from": "a property of another catalog",
-    "header-file": "a file of HTTP headers",
-    "hours": "how long break-glass lasts",
-    "http": "the address of an HTTP API",
-    "jars": "a folder of jars",
-    "json": "whether JSON is printed",
-    "keep-former": "whether the former key is kept",
-    "label": "the purpose of a token",
-    "limit": "the most rows",
-    "login": "the name of a login",
-    "model": "an access model by its name",
-    "model-file": "the file of an access model",
-    "name": "another name than that in a file",
-    "new-role": "the role that replaces another",
-    "once": "whether the demo ends by itself",
-    "only": "the id of a case",
-    "organization": "an organization",
-    "output": "the file that is written",
-    "owner": "the first owner of an organization",
-    "param": "a parameter of a statement",
-    "parent": "the resource above",
-    "password": "whether the command asks for a password",
-    "password-file": "the file of a password",
-    "password-stdin": "whether the password comes from the standard input",
-    "pipeline": "a pipeline",
-    "postgresql": "the address of a database",
-    "principal": "the principal that a token acts as",
-    "reason": "the reason, which the audit keeps",
-    "related": "resources that a question also concerns",
-    "replaces": "the token that ends with a new one",
-    "resource": "a resource",
-    "resume": "whether an interrupted rotation goes on",
-    "reveal": "whether an explanation shows what the subject may not see",
-    "revision": "the revision of a question",
-    "role": "a role",
-    "scope": "a scope of the model",
-    "seal": "a seal that was kept elsewhere",
-    "since": "the begin of a period",
-    "spark-port": "the port of Spark Connect",
-    "sslmode": "how a database proves itself",
-    "state": "the state of a run",
-    "step": "the length of a piece",
-    "subject": "the subject of an assignment or of a question",
-    "tree": "the first resources of an organization",
-    "until": "the end of a period",
-    "user": "the user of a database",
-    "with-files": "whether files are deleted too",
-    "without-password": "whether a user gets no password",
-    "yes": "whether no confirmation is asked for",
-}
-"""What each option means, wherever it is one."""
-
 LOCAL = "On the data folder of this machine"
+
+PROGRAMS: Mapping[str, str] = {
+    "setup": "prepares this machine: Java, the Iceberg jar, the guard",
+    "serve": "is the server",
+    "worker": "is a process beside the server",
+    "demo": "is a server with a story",
+    "doctor": "checks the whole deployment, as `brew doctor` does",
+    "status": "reports about the deployment and the caller, as `gh status` does",
+    "api": "calls any path of the HTTP API, as `gh api` does",
+    "sql": "runs a statement on Spark, which names its own objects",
+}
+"""The commands without a noun: programs that are no act on one, each with its reason."""
+
+NOUNS_WITH_S = {"access", "facts", "break-glass"}
+"""Nouns that end with `s` and are not the plural of a noun that has a command."""
+
+VERBS = frozenset(
+    (
+        *("list", "show", "create", "delete", "add", "remove", "set", "save", "check", "explain", "diff", "test"),
+        *("grant", "revoke", "accept", "login", "logout", "change", "erase", "suspend", "resume", "move"),
+        *("export", "import", "backup", "restore", "seal", "verify", "rotate", "document", "fmt"),
+        *("run", "backfill", "activate", "deactivate", "pause", "clean", "cancel", "retry"),
+    )
+)
+"""The verbs of commands, alone (`list`) or with an object (`add-member`)."""
+
+IDIOMS: Mapping[str, str] = {
+    "auth whoami": "the word of every command line for the question about oneself",
+    "facts what-if": "the term of the field for an analysis of changes that are not made",
+}
+"""The commands that are no verb, each with its reason."""
+
+OPTIONS: Mapping[str, str] = {
+    "--action": "the only action that a token is valid for",
+    "--after": "the revision after which entries are shown",
+    "--api-port": "the port of the HTTP endpoints",
+    "--assignee": "the subject of the assignment that a question is about",
+    "--at": "the time to ask at",
+    "--check": "change nothing; tell by the exit code whether a file would change",
+    "--context": "another parameter of a question",
+    "--data": "the data folder on this machine",
+    "--days": "the days after which a token expires",
+    "--detach": "do not wait for the end of a run",
+    "--domain": "create a domain instead of a team",
+    "--dry-run": "change nothing; show what would be done",
+    "--email": "the e-mail address of a user",
+    "--engine": "the implementation that answers questions",
+    "--entry": "the interface that questions go through",
+    "--files": "a place where files of imported tables may lie",
+    "--follow": "go on until a run has ended",
+    "--format": "the form of rows",
+    "--from": "the other catalog that tables come from",
+    "--header-file": "a file with HTTP headers",
+    "--hours": "the hours after which rights end",
+    "--http": "the base URL of an HTTP API",
+    "--jars": "a folder with the Iceberg jar",
+    "--json": "print JSON",
+    "--keep-former": "keep the former keys",
+    "--label": "the purpose of a token",
+    "--limit": "the most rows or entries to show",
+    "--login": "the login name of a new user",
+    "--model": "the access model of a new organization",
+    "--model-file": "a model file, for the model of its name",
+    "--name": "the name of an imported organization",
+    "--new-role": "the role that replaces another in an assignment",
+    "--once": "end when the demo is over",
+    "--only": "the only case to run",
+    "--organization": "the organization that a command works on",
+    "--output": "the file to write",
+    "--owner": "the login name of the first owner of an organization",
+    "--param": "the value of a parameter in a statement",
+    "--parent": "the team or domain above a new team",
+    "--password": "ask for the password here, not in a browser",
+    "--password-file": "a file with a password",
+    "--password-stdin": "read the password from stdin",
+    "--pipeline": "the only pipeline whose runs are shown",
+    "--postgresql": "the address of a PostgreSQL database",
+    "--principal": "the principal of a token",
+    "--reason": "the reason, which the audit keeps",
+    "--related": "other resources that a question is about",
+    "--replaces": "the token that is revoked at the same time",
+    "--resource": "the resource that a new object belongs to or is valid for",
+    "--resume": "finish an interrupted rotation of keys",
+    "--reveal": "show also what the subject may not see",
+    "--revision": "the revision to ask at",
+    "--role": "a role of the model",
+    "--scope": "a scope of the model",
+    "--seal": "a file with seals",
+    "--since": "the first value of the cursor",
+    "--spark-port": "the port of Spark Connect",
+    "--sslmode": "the TLS mode of a database connection",
+    "--state": "the only state whose runs are shown",
+    "--step": "the range of one run",
+    "--subject": "the subject of an assignment or a question",
+    "--tree": "the access model of the ownership tree",
+    "--until": "the last value of the cursor",
+    "--user": "the user of a database",
+    "--with-files": "delete the files too",
+    "--without-password": "set no password",
+    "--yes": "do not ask for confirmation",
+}
+"""The options of all commands, and the one thing that each means."""
+
+PRIVATE_WORDS = re.compile(
+    r"\b(who|whom|whose|whoever|somebody|someone|nobody|everybody|anybody|anyone|anew|--(why|to|for|as|on|place|out))\b"
+)
+"""What no help says: it names the actor."""
+
+
+def commands_of(command: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every command and group below a command, with its words."""
+    for name, each in getattr(command, "commands", {}).items():
+        yield (*path, name), each
+        yield from commands_of(each, *path, name)
+
+
+ALL = dict(commands_of(typer.main.get_command(app)))
+LEAVES = {words: each for words, each in ALL.items() if not hasattr(each, "commands")}
+GROUPS = {words: each for words, each in ALL.items() if hasattr(each, "commands")}
+PARAMETERS = [(words, each) for words, command in LEAVES.items() for each in command.params]
+NAMED = [(words, each) for words, each in PARAMETERS if each.param_type_name == "option"]
 
 
 def sections(*words: str) -> tuple[set[str], set[str]]:
@@ -128,11 +146,63 @@ def _names(lines: str) -> set[str]:
     return {line.split()[0] for line in lines.splitlines() if line.startswith("  ") and line[2] != " "}
 
 
+def test_commands_without_a_noun_are_programs() -> None:
+    assert {words[0] for words in LEAVES if len(words) == 1} == set(PROGRAMS)
+
+
+def test_every_other_command_is_a_noun_and_a_verb() -> None:
+    acts = [words for words in LEAVES if len(words) > 1]
+
+    assert [words for words in acts if len(words) != 2] == []
+    odd = {" ".join(words) for words in acts if words[1].partition("-")[0] not in VERBS}
+    assert odd == set(IDIOMS)
+    assert {words[1].partition("-")[0] for words in acts if " ".join(words) not in IDIOMS} == VERBS
+
+
+def test_every_noun_is_in_the_singular() -> None:
+    assert {words[0] for words in GROUPS if words[0].endswith("s")} == NOUNS_WITH_S
+
+
+def test_no_command_and_no_option_is_hidden_or_deprecated() -> None:
+    assert [words for words, each in ALL.items() if each.hidden or each.deprecated] == []
+    assert [(words, each.name) for words, each in NAMED if each.hidden] == []
+
+
+def test_every_option_is_in_the_table_of_options_and_no_other() -> None:
+    assert {name for _, each in NAMED for name in (*each.opts, *each.secondary_opts)} == set(OPTIONS)
+
+
+def test_an_option_has_one_name_in_the_code_and_a_name_one_option() -> None:
+    options, names = defaultdict(set), defaultdict(set)
+    for _, each in NAMED:
+        options[each.name].add(each.opts[0])
+        names[each.opts[0]].add(each.name)
+
+    assert {name: found for name, found in (options | names).items() if len(found) > 1} == {}
+
+
+def test_an_option_is_a_switch_everywhere_or_nowhere() -> None:
+    kinds = defaultdict(set)
+    for _, each in NAMED:
+        kinds[each.opts[0]].add(each.is_flag)
+
+    assert [name for name, found in kinds.items() if len(found) > 1] == []
+
+
+@pytest.mark.parametrize("words", ALL, ids=" ".join)
+def test_the_help_of_every_command_is_plain_english(words: tuple[str, ...]) -> None:
+    command = ALL[words]
+    said = [command.help, *(each.help for each in command.params if each.name != "help")]
+
+    assert all(said), "a text is missing"
+    assert [text for text in said if PRIVATE_WORDS.search(text)] == []
+
+
 def test_the_help_sets_local_commands_apart() -> None:
     calling, local = sections()
 
-    assert {"store", "deployment-user", "organization", "serve"} <= local
-    assert {"user", "token", "log", "api"} <= calling
+    assert {"store", "deployment-user", "operator", "organization", "serve"} <= local
+    assert {"user", "token", "log", "api", "facts"} <= calling
     assert not calling & local
 
 
@@ -148,46 +218,5 @@ def test_the_help_of_a_group_sets_local_commands_apart(group: str, calling: set[
 
 
 def test_the_help_of_a_local_command_says_that_it_uses_no_token() -> None:
-    assert "used without a token" in CliRunner().invoke(app, ["deployment-user", "erase", "--help"]).stdout.replace(
-        "\n", " "
-    )
-
-
-def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every command that is no group, with its words."""
-    if not hasattr(command, "commands"):
-        yield path, command
-        return
-    for name, each in command.commands.items():
-        yield from leaves(each, (*path, name))
-
-
-COMMANDS: Final = dict(leaves(get_command(app)))
-
-
-def test_the_commands_that_are_no_act_on_a_noun_are_programs() -> None:
-    assert {words[0] for words in COMMANDS if len(words) == 1} == set(PROGRAMS)
-
-
-@pytest.mark.parametrize("words", [words for words in COMMANDS if len(words) > 1], ids=" ".join)
-def test_a_command_is_a_noun_and_a_verb(words: tuple[str, ...]) -> None:
-    noun, verb = words
-
-    assert not noun.endswith("s") or noun in ("access", "facts", "break-glass")
-    assert verb.split("-")[0] in VERBS
-
-
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_a_command_is_shown_and_says_what_it_and_its_options_do(words: tuple[str, ...]) -> None:
-    command = COMMANDS[words]
-
-    assert not command.hidden
-    assert command.help
-    assert [each.name for each in command.params if each.param_type_name == "option" and not each.help] == []
-
-
-def test_an_option_has_one_name_and_one_meaning_in_all_commands() -> None:
-    options = [each for command in COMMANDS.values() for each in command.params if each.param_type_name == "option"]
-    names = {name for each in options for name in (*each.opts, *each.secondary_opts)}
-
-    assert names == {f"--{name}" for name in OPTIONS}
+    shown = CliRunner().invoke(app, ["deployment-user", "erase", "--help"]).stdout
+    assert "used without a token" in " ".join(shown.split())
