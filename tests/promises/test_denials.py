@@ -149,9 +149,7 @@ class TestTheCatalog:
             assert records[0] == records[1], route
             assert records[0][1].startswith("lake.NAMESPACE"), route
 
-    def test_denials_are_found_by_the_name_and_by_the_id_of_the_table(
-        self, acme: OrganizationClient, audits: Audits
-    ) -> None:
+    def test_denials_are_found_by_the_name_and_id_of_a_table(self, acme: OrganizationClient, audits: Audits) -> None:
         route = "DELETE /v1/namespaces/{namespace}/tables/{table}"
         table = acme.control.snapshot.find(HIDDEN_TABLE.split("."))
         assert table is not None
@@ -226,9 +224,7 @@ class TestTheCatalog:
     @pytest.mark.parametrize(
         "route", ["GET /v1/namespaces/{namespace}/tables/{table}", "GET /v1/namespaces/{namespace}"]
     )
-    def test_a_missing_name_is_no_denial_to_a_caller_that_sees_everything(
-        self, acme: OrganizationClient, audits: Audits, route: str
-    ) -> None:
+    def test_a_missing_name_denies_an_owner_nothing(self, acme: OrganizationClient, audits: Audits, route: str) -> None:
         answer, found = audits.made_by(lambda: asked(acme, "owner", route, MISSING, "t", "v"))
 
         assert (answer.status_code, found) == (404, [])
@@ -263,9 +259,7 @@ class TestAuthZen:
     @pytest.mark.parametrize(
         "path", ["evaluation", "evaluations", "search/resource", "search/action", "search/subject"]
     )
-    def test_a_question_about_another_subject_that_is_refused_is_recorded(
-        self, acme: OrganizationClient, audits: Audits, path: str
-    ) -> None:
+    def test_a_denial_about_others_is_recorded(self, acme: OrganizationClient, audits: Audits, path: str) -> None:
         answer, found = audits.made_by(lambda: authzen(acme, "vic", about("ed"), f"/access/v1/{path}"))
 
         assert answer.status_code == 403, answer.text
@@ -274,9 +268,7 @@ class TestAuthZen:
         assert (record.action, record.resource) == ("organization.ask", acme.opened.id)
         assert (record.code, record.origin.door) == ("refused", "authzen")
 
-    def test_many_refused_evaluations_of_one_request_are_recorded_once(
-        self, acme: OrganizationClient, audits: Audits
-    ) -> None:
+    def test_refused_evaluations_of_a_request_are_one_record(self, acme: OrganizationClient, audits: Audits) -> None:
         body = {**about("ed"), "evaluations": [{}, {"resource": {"type": "table", "id": HIDDEN_TABLE}}, {}]}
 
         answer, found = audits.made_by(lambda: authzen(acme, "vic", body, "/access/v1/evaluations"))
@@ -284,9 +276,7 @@ class TestAuthZen:
         assert [each["decision"] for each in answer.json()["evaluations"]] == [False] * 3
         assert by(acme, "vic", only(acme, found))
 
-    def test_a_question_that_one_request_asks_many_times_is_recorded_once(
-        self, acme: OrganizationClient, audits: Audits
-    ) -> None:
+    def test_a_repeated_question_of_a_request_is_one_record(self, acme: OrganizationClient, audits: Audits) -> None:
         absent = {"type": "table", "id": "x" * 1000}
         body = {**about("vic"), "resource": absent, "evaluations": [{}] * 1000}
 
@@ -317,9 +307,7 @@ class TestAuthZen:
         assert by(acme, "owner", record)
         assert (record.action, record.resource, record.code) == ("table.select", MISSING_TABLE, "no-principal")
 
-    def test_a_denial_about_a_subject_names_it_and_the_token_of_the_asker(
-        self, acme: OrganizationClient, audits: Audits
-    ) -> None:
+    def test_a_denial_names_its_subject_and_the_callers_token(self, acme: OrganizationClient, audits: Audits) -> None:
         answer, found = audits.made_by(lambda: authzen(acme, "owner", about("vic", "table.drop")))
 
         assert answer.json()["decision"] is False
@@ -503,9 +491,7 @@ class TestTheGatewayOfSpark:
         assert (answer.json()["caller"]["principal"], found) == (acme.caller("vic").principal, [])
 
 
-def test_a_guarded_session_that_looks_for_a_hidden_name_makes_no_second_record(
-    world: DeploymentHarness, audits: Audits
-) -> None:
+def test_a_hidden_name_in_a_session_is_recorded_once(world: DeploymentHarness, audits: Audits) -> None:
     world.add("spark-user")
     handle, at = world.sessions.open(world.caller("spark-user"), "s"), int(time.time())
     target = f"/v1/namespaces/{HIDDEN}/tables/t"

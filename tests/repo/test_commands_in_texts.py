@@ -13,6 +13,9 @@ from headgate.cli import app
 HISTORY = "adr"
 """The folder of decisions, which are written with the names of their time."""
 
+SHIPPED_MODELS = Path("src/headgate/model/models")
+"""Their texts stay as they are, with the commands of their time: logs name a model by the hash of its text."""
+
 IN_BACKTICKS = re.compile(r"`headgate ([a-z][^`\n]*)`")
 IN_CODE = re.compile(r"^(?: {4}|\$ |\$ .*\| )headgate ([a-z].*)", re.MULTILINE)
 ROOT = typer.main.get_command(app)
@@ -23,7 +26,8 @@ def texts() -> Iterator[Path]:
     yield from Path().glob("*.md")
     yield from (file for file in Path("docs").rglob("*.md") if file.parent.name != HISTORY)
     for folder in ("src/headgate", "examples", "deploy"):
-        yield from (file for file in Path(folder).rglob("*") if file.suffix in (".py", ".yaml", ".md"))
+        files = (file for file in Path(folder).rglob("*") if file.suffix in (".py", ".yaml", ".md"))
+        yield from (file for file in files if file.parent != SHIPPED_MODELS)
 
 
 def named_commands(text: str) -> Iterator[str]:

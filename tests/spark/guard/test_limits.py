@@ -178,9 +178,7 @@ class TestSize:
         ],
         ids=["unions", "parentheses", "expansion", "filter", "join", "union", "columns of common table expressions"],
     )
-    def test_a_statement_that_is_too_large_is_refused_with_a_sentence(
-        self, lake: DriverHarness, statement: str
-    ) -> None:
+    def test_a_statement_that_is_too_large_is_refused_in_words(self, lake: DriverHarness, statement: str) -> None:
         with pytest.raises(PySparkException) as caught:
             lake.session(ADMIN).sql(statement).collect()
 
@@ -195,9 +193,7 @@ class TestSize:
         ],
         ids=["union", "product"],
     )
-    def test_a_statement_of_too_many_tasks_is_refused_with_a_sentence(
-        self, lake: DriverHarness, statement: str
-    ) -> None:
+    def test_a_statement_of_too_many_tasks_is_refused_in_words(self, lake: DriverHarness, statement: str) -> None:
         with pytest.raises(PySparkException, match="task") as caught:
             lake.session(ADMIN).sql(statement).collect()
 
@@ -394,9 +390,7 @@ class TestAggregates:
     @pytest.mark.parametrize(
         "kind", [kind if kind in QUICKEST else pytest.param(kind, marks=pytest.mark.soak) for kind in GROWING]
     )
-    def test_an_aggregate_that_fills_the_heap_is_refused_and_the_driver_lives(
-        self, lake: DriverHarness, kind: str
-    ) -> None:
+    def test_an_aggregate_that_fills_the_heap_is_refused_without_harm(self, lake: DriverHarness, kind: str) -> None:
         assert_refused_and_alive(lake, GROWING[kind])
 
     @pytest.mark.soak
@@ -488,9 +482,7 @@ class TestKeptRows:
     """Rows that an operator keeps are bounded by their size, not by their number."""
 
     @pytest.mark.parametrize("kind", KEPT)
-    def test_an_operator_that_fills_the_heap_is_refused_and_the_driver_lives(
-        self, lake: DriverHarness, kind: str
-    ) -> None:
+    def test_an_operator_that_fills_the_heap_is_refused_without_harm(self, lake: DriverHarness, kind: str) -> None:
         assert_refused_and_alive(lake, KEPT[kind])
 
     def test_a_join_of_many_rows_with_one_key_is_answered(self, lake: DriverHarness) -> None:
