@@ -1,5 +1,6 @@
 """The engine against the reference, over generated models, histories and questions."""
 
+import functools
 from collections.abc import Mapping
 
 import pytest
@@ -10,13 +11,16 @@ from headgate.decision.engine.engine import Engine
 from headgate.decision.reference import decide, discoverable
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
-from headgate.facts.changes import AttributesSet, Change
-from headgate.facts.fold import fold
+from headgate.facts.changes import AttributesSet, Change, RoleAssigned
+from headgate.facts.fold import apply, fold
 from headgate.facts.ids import PrincipalId
 from headgate.facts.snapshot import SUSPENDED, Snapshot
 from headgate.model.model import Model
 from tests.fakes.generated_histories import ACTIONS, BEGUN, NOW, ROOT, SENSIBLE, callers, histories, questions
 from tests.fakes.generated_models import DENSE, model_sets
+from tests.fakes.generated_worlds import GONE, PRINCIPALS, WORLDS
+from tests.fakes.generated_worlds import questions as small_questions
+from tests.fakes.small_organization import MODELS, NEKT
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -50,6 +54,17 @@ def test_the_engine_decides_as_the_reference_does(
     for question in (*asked, *MATRIX, *MATRIX):
         assert engine.check(question, now).allowed == decide(models, facts, question, now).allowed, question
     assert engine.check_many(asked, now) == tuple(engine.check(each, now) for each in asked)
+
+
+@many
+@given(WORLDS, small_questions(st.sampled_from(PRINCIPALS).map(Caller)))
+def test_an_assignment_on_a_missing_resource_grants_nothing(facts: Snapshot, question: Question) -> None:
+    facts = functools.reduce(apply, [RoleAssigned(each, "viewer", GONE, NEKT.name) for each in PRINCIPALS], facts)
+    engine = Engine(MODELS, facts)
+
+    assert engine.check(question, 0.0).allowed == decide(MODELS, facts, question, 0.0).allowed
+    assert GONE not in engine.list_resources(question.caller, question.action, 0.0)
+    assert engine.list_principals(question.action, GONE, 0.0) == frozenset()
 
 
 @many

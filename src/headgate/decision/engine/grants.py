@@ -69,8 +69,8 @@ class GrantIndex:
         roles, teams = set[tuple[str, ResourceId, str]](), set[tuple[str, ResourceId]]()
         for given in facts.assignments.get(subject, NOTHING_HELD).values():
             rules, place = compiled.rules.get(given.model), given.resource
-            if rules and span.covers(given):
-                origin = facts.resources[place]
+            origin = facts.resources.get(place)
+            if rules and origin and span.covers(given):
                 here, raised, condition = self._grounds.meaning(given, origin)
                 add(masks.setdefault(condition, {}), ((place, here), *raised))
                 roles.add((given.model, place, given.role))
