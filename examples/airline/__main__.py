@@ -11,7 +11,7 @@ from examples.airline import nekt_chapter, onehouse_chapter
 from examples.airline.outside import Outside, outside
 from examples.airline.telling import Story
 from examples.airline.world import Chapter, World
-from headgate.app.background import running
+from headgate.app.background import run_in_background
 from headgate.app.settings.settings import Settings, default_settings
 from headgate.app.spark.drivers import IDLE_CHECK_SECONDS
 from headgate.cli.output import say
@@ -36,7 +36,7 @@ def _tell(folder: Path, chapters: list[Chapter]) -> Story:
 
     story = Story()
     settings = default_settings(os.environ, folder=folder / "data", api_port=0, gateway_port=0)
-    with outside(settings.cache, folder) as made, running(_settled(settings, made), say) as server:
+    with outside(settings.cache, folder) as made, run_in_background(_settled(settings, made), say) as server:
         for tell in chapters:
             tell(World(server, made, story))
     return story

@@ -354,7 +354,7 @@ def test_a_driver_ends_when_the_watch_of_its_master_fails(monkeypatch: pytest.Mo
 
 
 def test_an_unresponsive_driver_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Liveness, "until_stuck", Once(_stuck))
+    monkeypatch.setattr(Liveness, "wait_until_stuck", Once(_stuck))
     tasks = BackgroundTasks()
     driver = _driver(tasks)
 

@@ -125,11 +125,11 @@ def files(former: Former) -> list[Path]:
 
 def test_tables_of_every_organization_are_moved_with_their_snapshots(former: Former) -> None:
     with relocations_of(former) as found:
-        waiting = list(found.waiting())
+        waiting = list(found.list_waiting())
         assert sorted(each.name for each in waiting) == ["lake.raw.empty"] * 2 + ["lake.raw.t"] * 2
         for each in waiting:
             found.move(each)
-        assert list(found.waiting()) == []
+        assert list(found.list_waiting()) == []
 
     roots = {each.relative_to(former.data / "warehouse").parts[0] for each in files(former)}
     assert roots == {"organization", former.beta}
@@ -151,12 +151,12 @@ def test_tables_that_are_not_moved_can_be_read_and_written_and_not_purged(former
 def test_an_interrupted_move_can_be_repeated(former: Former, last: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with relocations_of(former) as found, monkeypatch.context() as patch:
         patch.setattr(f"headgate.app.relocations.{last}", _interrupted)
-        for each in list(found.waiting()):
+        for each in list(found.list_waiting()):
             with pytest.raises(KeyboardInterrupt):
                 found.move(each)
 
     with relocations_of(former) as found:
-        for each in list(found.waiting()):
+        for each in list(found.list_waiting()):
             found.move(each)
         assert found.remove_leftovers() == (4 if last == "shutil.rmtree" else 0)
     require_whole(former)
@@ -166,7 +166,7 @@ def test_an_interrupted_move_can_be_repeated(former: Former, last: str, monkeypa
 def test_a_table_with_a_concurrent_commit_is_not_moved(former: Former) -> None:
     with again(former) as world:
         found = Relocations(world.deployment.organizations, world.deployment.settings.warehouse)
-        waiting = {(each.organization.id, each.name): each for each in found.waiting()}
+        waiting = {(each.organization.id, each.name): each for each in found.list_waiting()}
         lake = catalog(world, "", former.tokens[""])
         lake.load_table("raw.t").append(rows(100))
 
@@ -181,7 +181,7 @@ def test_a_table_with_a_link_among_its_files_is_not_moved(former: Former) -> Non
         (each / "link.parquet").symlink_to("/etc/passwd")
 
     with relocations_of(former) as found:
-        table = next(each for each in found.waiting() if each.name == "lake.raw.t")
+        table = next(each for each in found.list_waiting() if each.name == "lake.raw.t")
         with pytest.raises(RuleError, match="a link among its files"):
             found.move(table)
 
@@ -191,7 +191,7 @@ def test_a_table_that_names_files_of_another_is_not_moved(former: Former) -> Non
         return json.dumps({"location": "x", "metadata-log": [{"metadata-file": path}]}).encode()
 
     with relocations_of(former) as found:
-        one, other = list(found.waiting())[:2]
+        one, other = list(found.list_waiting())[:2]
         Path(path_of(one.pointer.metadata_location)).write_bytes(told(other.pointer.metadata_location))
 
         with pytest.raises(RuleError, match="outside of its location"):
@@ -200,7 +200,7 @@ def test_a_table_that_names_files_of_another_is_not_moved(former: Former) -> Non
 
 def test_a_table_with_files_that_crash_the_reader_is_reported_and_the_others_are_moved(former: Former) -> None:
     with relocations_of(former) as found:
-        hostile = next(each for each in found.waiting() if each.name == "lake.raw.t")
+        hostile = next(each for each in found.list_waiting() if each.name == "lake.raw.t")
     for each in Path(path_of(hostile.relocation.old)).rglob("snap-*.avro"):
         each.write_bytes(crashing())
 
@@ -210,13 +210,13 @@ def test_a_table_with_files_that_crash_the_reader_is_reported_and_the_others_are
     assert "3 were moved, 1 were not" in result.output
     assert "not moved: the process that reads its files has ended" in result.output
     with relocations_of(former) as found:
-        assert [each.pointer.table for each in found.waiting()] == [hostile.pointer.table]
+        assert [each.pointer.table for each in found.list_waiting()] == [hostile.pointer.table]
 
 
 def test_a_folder_in_the_root_of_an_organization_is_no_leftover_of_another(former: Former) -> None:
     """A table may say that its database is called like another organization."""
     with relocations_of(former) as found:
-        for each in list(found.waiting()):
+        for each in list(found.list_waiting()):
             found.move(each)
         table, database, _ = first_table(found)
         register_in_beta(former, found, f"organization/{database}")
@@ -255,7 +255,7 @@ def test_a_table_is_not_moved_by_an_organization_that_stole_its_pointer(former: 
         home.append(home.head(), LogWrite(0.0, None, "table.drop", (ResourceDeleted(table.table),)))
         point_from_beta(former, found, f"{database}/{id}" if place == "former" else f"organization/{database}")
         before = files(former)
-        stolen = next(each for each in found.waiting() if each.pointer.table == "crafted")
+        stolen = next(each for each in found.list_waiting() if each.pointer.table == "crafted")
 
         with pytest.raises(RuleError, match="not in the organization's folder of the warehouse"):
             found.move(stolen)
@@ -273,7 +273,7 @@ def test_a_table_belongs_to_its_organization_after_its_former_database_is_droppe
         assert lake.load_table("other.t").scan().to_arrow().num_rows == 25
 
     with relocations_of(former) as found:
-        for each in list(found.waiting()):
+        for each in list(found.list_waiting()):
             found.move(each)
 
     with again(former) as world:

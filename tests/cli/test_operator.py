@@ -183,7 +183,7 @@ class TestOrganization:
         assert run("organization", "import", file, "--data", tmp_path / "new").exit_code == 0
 
         with deployment_in(tmp_path / "new") as deployment:
-            assert [each.id for each in deployment.organizations.all()] == [ACME]
+            assert [each.id for each in deployment.organizations.list_all()] == [ACME]
 
     def test_an_organization_imported_later_does_not_become_the_home_organization(
         self, folder: Path, tmp_path: Path
@@ -291,7 +291,7 @@ class TestOrganization:
         assert result.exit_code == 1
         assert "the file is of a deployment, not of an organization" in result.stderr
         with deployment_in(tmp_path / "new") as deployment:
-            assert len(deployment.organizations.all()) == 1
+            assert len(deployment.organizations.list_all()) == 1
 
     def test_an_import_with_the_id_of_a_foreign_database_is_refused(self, file: Path, tmp_path: Path) -> None:
         with deployment_in(tmp_path / "other") as deployment:

@@ -97,7 +97,7 @@ def test_promise_6_a_right_that_was_just_revoked_allows_nothing() -> None:
     with pytest.raises(CommandError):
         control.execute(AssignRole(OTHER, "editor", RAW), Caller(MEMBER))
     assert store.head().revision == 2
-    assert OTHER not in {each.subject for each in control.snapshot.assigned_on(RAW) if each.role == "editor"}
+    assert OTHER not in {each.subject for each in control.snapshot.list_assigned_on(RAW) if each.role == "editor"}
 
 
 def test_promise_6_a_name_that_was_just_taken_is_refused() -> None:

@@ -423,7 +423,9 @@ def test_promise_3_a_narrowed_token_does_no_more_than_an_open_one(
 
         if decide(MODELS, issued, asked, NOW).allowed:
             assert _allowed(facts, replace(question, caller=Caller(caller.principal)))
-            near = {each for id in listed for each in (id, *facts.below(id), *(up.id for up in facts.ancestors(id)))}
+            near = {
+                each for id in listed for each in (id, *facts.list_below(id), *(up.id for up in facts.ancestors(id)))
+            }
             derived = facts.resources[question.resource].type in NEKT.derived
             assert question.resource in near or derived
         assert not listed or question.resource != RESOURCES[0] or not decide(MODELS, issued, asked, NOW).allowed

@@ -115,7 +115,7 @@ def possible(facts: Snapshot, change: c.Change) -> bool:
         case c.ResourceCreated(_, _, parent, name):
             return name not in facts.children.get(parent, ())
         case c.ResourceRenamed(id, parent, name):
-            inside = (id, *facts.below(id)) if id in facts.resources else ()
+            inside = (id, *facts.list_below(id)) if id in facts.resources else ()
             return id != ROOT and parent not in inside and name not in facts.children.get(parent, ())
         case c.ResourceDeleted(id):
             return id != ROOT

@@ -161,7 +161,7 @@ class TestAssembly:
     @given(histories())
     def test_a_built_snapshot_has_every_index_that_the_fold_maintains(self, changes: list[c.Change]) -> None:
         facts = fold(BEGUN, changes, 9)
-        assignments = [each for place in facts.assignments_on for each in facts.assigned_on(ResourceId(place))]
+        assignments = [each for place in facts.assignments_on for each in facts.list_assigned_on(ResourceId(place))]
 
         assert build_snapshot(facts_of(facts), assignments) == facts
 

@@ -370,9 +370,9 @@ class TestResources:
     def test_a_resource_is_governed_by_its_project_and_the_tree_of_the_organization(self) -> None:
         facts = after(c.GovernedBy(PROJECT, "y42", "h"), c.GovernedBy(ROOT, "datamesh", "h"))
 
-        assert FACTS.governing(TABLE) == ("nekt", None)
-        assert facts.governing(TABLE) == ("y42", "datamesh")
-        assert facts.governing(TEAM) == ("nekt", "datamesh")
+        assert FACTS.find_governing_models(TABLE) == ("nekt", None)
+        assert facts.find_governing_models(TABLE) == ("y42", "datamesh")
+        assert facts.find_governing_models(TEAM) == ("nekt", "datamesh")
 
 
 class TestAssignments:
@@ -384,8 +384,8 @@ class TestAssignments:
                 )
             }
         )
-        assert list(FACTS.assigned_on(TABLE)) == list(FACTS.assignments[CREW].values())
-        assert list(FACTS.assigned_on(RAW)) == []
+        assert list(FACTS.list_assigned_on(TABLE)) == list(FACTS.assignments[CREW].values())
+        assert list(FACTS.list_assigned_on(RAW)) == []
 
     def test_assignments_for_two_reasons_are_two(self) -> None:
         twice = (given_to(BEN, "viewer", RAW), given_to(BEN, "viewer", RAW, "why"))

@@ -201,7 +201,7 @@ def _related(id: ResourceId) -> st.SearchStrategy[c.Change]:
 
 
 def _moved(facts: Snapshot, id: ResourceId) -> st.SearchStrategy[c.Change]:
-    inside = {id, *facts.below(id)}
+    inside = {id, *facts.list_below(id)}
     elsewhere = [each for each in sorted(facts.resources) if each not in inside]
     return st.builds(c.ResourceRenamed, st.just(id), st.sampled_from(elsewhere), st.just(id))
 

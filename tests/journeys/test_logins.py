@@ -212,7 +212,7 @@ class TestOnEveryStore:
         for odd in ("\x00", "\ud800", "a\x00b", "'; drop table log; --"):
             for prefix in ("hgs", "hga", "hgi"):
                 assert ways.authentication.principal_of(f"{prefix}.{odd}.{odd}") is None
-                assert ways.access_tokens.presented(f"{prefix}.{odd}.{odd}") is None
+                assert ways.access_tokens.authenticate(f"{prefix}.{odd}.{odd}") is None
 
 
 def _answer(stores: SqlStores, code: str, session: Session) -> PrincipalId | None:

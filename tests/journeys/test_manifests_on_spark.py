@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql.connect.session import SparkSession
 
-from headgate.app.background import running
+from headgate.app.background import run_in_background
 from headgate.app.settings.settings import Settings
 from headgate.cli.demo.people import Person, Persona
 from headgate.spark.toolchain.prepare import Toolchain, default_cache
@@ -24,7 +24,7 @@ ROW = "({}, 'a', DATE'2024-01-0{}', TIMESTAMP'2024-01-01 00:00:00', 1.50, 0.5, t
 def spark(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     assert toolchain.guard_jar.exists()
     folder = tmp_path_factory.mktemp("manifests") / "data"
-    with running(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as server:
+    with run_in_background(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as server:
         token = server.settings.owner_token.read_text(encoding="utf-8").strip()
         owner = Person(Persona("owner", "", ()), token, server.url, server.gateway_port)
         owner.call("POST", "/databases", {"name": "raw"})

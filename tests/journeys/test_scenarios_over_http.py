@@ -37,7 +37,7 @@ def opened() -> Iterator[HttpScenarioRunner]:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_case_is_answered_as_it_expects(folder: Path, step: int, opened: HttpScenarioRunner) -> None:
     outcomes = [
-        run_case(system.world, case, opened.asked)
+        run_case(system.world, case, opened.ask)
         for system in read_folder(folder, Engine)
         for case in system.cases[::step]
     ]

@@ -15,7 +15,7 @@ from pyiceberg.view.metadata import ViewVersion
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
-from headgate.app.background import running
+from headgate.app.background import run_in_background
 from headgate.app.settings.settings import Settings
 from headgate.cli.demo.people import Person, Persona
 from headgate.spark.sql.client import connect
@@ -85,7 +85,7 @@ def people(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> It
     """An owner, a viewer of `raw` and a stranger, beside `raw.t`, `secret.s` and nothing else."""
     assert toolchain.guard_jar.exists()
     folder = tmp_path_factory.mktemp("stack") / "data"
-    with running(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as server:
+    with run_in_background(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0), print) as server:
         token = server.settings.owner_token.read_text(encoding="utf-8").strip()
         owner = Person(Persona("owner", "", ()), token, server.url, server.gateway_port)
         found = {"owner": owner}

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 
-from headgate.app.background import running
+from headgate.app.background import run_in_background
 from headgate.app.server import Server
 from headgate.app.settings.settings import Settings
 from headgate.endpoints.api.sql.schemas import ARROW
@@ -114,7 +114,7 @@ def server(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> It
     assert toolchain.guard_jar.exists()
     folder = tmp_path_factory.mktemp("sql") / "data"
     settings = Settings(folder, default_cache({}), None, api_port=0, gateway_port=0, spark_organizations=("*",))
-    with running(settings, print) as opened:
+    with run_in_background(settings, print) as opened:
         yield opened
 
 

@@ -23,8 +23,8 @@ from headgate.lake.bounds import (
     check_property_sizes,
 )
 from headgate.lake.errors import InvalidMetadataError
-from headgate.lake.metadata import NewTable, new_metadata, updated_metadata
-from headgate.lake.views import KEPT_LOG, KEPT_SCHEMAS, NewView, ViewUpdate, new_view, updated_view
+from headgate.lake.metadata import NewTable, build_updated_metadata, new_metadata
+from headgate.lake.views import KEPT_LOG, KEPT_SCHEMAS, NewView, ViewUpdate, build_updated_view, new_view
 from tests.profiler import calls_during
 
 Update = dict[str, Any]
@@ -79,7 +79,7 @@ def _table() -> TableMetadata:
 
 
 def _changed(base: TableMetadata, updates: Iterable[Update]) -> TableMetadata:
-    return updated_metadata(base, PATH, UPDATES.validate_python(tuple(updates)))
+    return build_updated_metadata(base, PATH, UPDATES.validate_python(tuple(updates)))
 
 
 def _view() -> ViewMetadata:
@@ -87,7 +87,7 @@ def _view() -> ViewMetadata:
 
 
 def _changed_view(base: ViewMetadata, updates: Iterable[Update]) -> ViewMetadata:
-    return updated_view(base, VIEW_UPDATES.validate_python(tuple(updates)), 1.0)
+    return build_updated_view(base, VIEW_UPDATES.validate_python(tuple(updates)), 1.0)
 
 
 ADDED: Final[dict[str, tuple[Callable[[int], Update], str]]] = {

@@ -17,9 +17,9 @@ from pyiceberg.view.metadata import ViewMetadata, ViewVersion
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import InvalidMetadataError, LakeError
-from headgate.lake.metadata import NewTable, new_metadata, updated_metadata
+from headgate.lake.metadata import NewTable, build_updated_metadata, new_metadata
 from headgate.lake.metadata_rules import check_metadata
-from headgate.lake.views import NewView, ViewUpdate, new_view, updated_view
+from headgate.lake.views import NewView, ViewUpdate, build_updated_view, new_view
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.lake.java import JavaReader, java_reader
 
@@ -256,7 +256,7 @@ def committed(base: TableMetadata, updates: list[dict[str, Any]]) -> TableMetada
     except ValueError:
         return None
     try:
-        metadata = updated_metadata(base, f"{LOCATION}/metadata/00000-x.metadata.json", read)
+        metadata = build_updated_metadata(base, f"{LOCATION}/metadata/00000-x.metadata.json", read)
         check_metadata(metadata, TABLE, LOCATION)
     except LakeError:
         return None
@@ -302,7 +302,7 @@ def viewed(client: Client) -> ViewMetadata | None:
     try:
         schema = Schema.model_validate(client.schema()[0]["schema"])
         made = new_view(NewView(schema, ViewVersion.model_validate(client.version())), TABLE, LOCATION)
-        return updated_view(made, VIEW_UPDATES.validate_python(client.view_updates()), 1795500000)
+        return build_updated_view(made, VIEW_UPDATES.validate_python(client.view_updates()), 1795500000)
     except (ValueError, LakeError):
         return None
 
@@ -397,4 +397,4 @@ def test_java_opens_a_table_with_snapshot_times_of_the_past_and_far_future(java:
 )  # fmt: skip
 def test_a_commit_that_java_cannot_read_is_refused_with_the_fault(updates: list[dict[str, Any]], words: str) -> None:
     with pytest.raises(InvalidMetadataError, match=words):
-        updated_metadata(BASE, None, UPDATES.validate_python(updates))
+        build_updated_metadata(BASE, None, UPDATES.validate_python(updates))

@@ -32,7 +32,7 @@ from headgate.lake.commit_privileges import required_actions
 from headgate.lake.errors import InvalidMetadataError
 from headgate.lake.file_parsers import FileParsers
 from headgate.lake.manifests import TableFiles
-from headgate.lake.metadata import NewTable, updated_metadata
+from headgate.lake.metadata import NewTable, build_updated_metadata
 from headgate.lake.metadata_files import LoadedTable
 from headgate.lake.warehouse import FileWarehouse
 from headgate.untrusted_input.manifest_answers import ManifestAnswer
@@ -110,15 +110,15 @@ def test_a_property_that_a_commit_sets_and_then_removes_is_absent(made: tuple[Ta
     base = made[1].metadata
     said = [SetPropertiesUpdate(updates={"a": "1"}), RemovePropertiesUpdate(removals=["a", "a", "old", "never there"])]
 
-    assert updated_metadata(base, None, [*said, RemovePropertiesUpdate(removals=["old"])]).properties == {}
+    assert build_updated_metadata(base, None, [*said, RemovePropertiesUpdate(removals=["old"])]).properties == {}
 
 
 def test_schema_ids_are_assigned_by_the_catalog_and_not_by_the_client(made: tuple[TableCatalog, LoadedTable]) -> None:
     base = made[1].metadata
     wider = Schema(*FIELDS[:2], schema_id=0)
 
-    once = updated_metadata(base, None, [AddSchemaUpdate(schema=wider), CURRENT])
-    back = updated_metadata(once, None, [AddSchemaUpdate(schema=NEW.schema), CURRENT])
+    once = build_updated_metadata(base, None, [AddSchemaUpdate(schema=wider), CURRENT])
+    back = build_updated_metadata(once, None, [AddSchemaUpdate(schema=NEW.schema), CURRENT])
 
     assert [schema.schema_id for schema in back.schemas] == [0, 1]
     assert (once.current_schema_id, back.current_schema_id) == (1, 0)
@@ -141,10 +141,12 @@ def test_a_commit_that_removes_a_branch_needs_more_privileges_if_it_is_unguarded
 ) -> None:
     files = TableFiles(FileWarehouse(tmp_path, ORGANIZATION), made[1].metadata.location, FileParsers(PARSERS, ANN))
     written = [added(1, None, Operation.APPEND), moved(1), moved(1, "beside")]
-    base = updated_metadata(made[1].metadata, None, written)
+    base = build_updated_metadata(made[1].metadata, None, written)
     update = RemoveSnapshotRefUpdate.model_validate({"ref-name": branch})
 
-    assert required_actions(base, updated_metadata(base, None, [update]), [update], files, guarded=guarded) == needs
+    assert (
+        required_actions(base, build_updated_metadata(base, None, [update]), [update], files, guarded=guarded) == needs
+    )
 
 
 class _Counted(TableFiles):
@@ -231,10 +233,10 @@ def test_every_change_of_a_ref_except_a_write_to_a_branch_needs_alter(
     alters, update = ALTERING[what]
     files = _Counted(FileWarehouse(tmp_path, ORGANIZATION), made[1].metadata.location, FileParsers(PARSERS, ANN))
     refs = [moved(1), moved(1, "beside"), _named("kept", _ref("tag", 1))]
-    base = updated_metadata(made[1].metadata, None, [added(1, None, Operation.APPEND), *refs])
+    base = build_updated_metadata(made[1].metadata, None, [added(1, None, Operation.APPEND), *refs])
     updates = [added(2, 1, Operation.APPEND), update]
 
-    needs = required_actions(base, updated_metadata(base, None, updates), updates, files, guarded=True)
+    needs = required_actions(base, build_updated_metadata(base, None, updates), updates, files, guarded=True)
 
     assert ("table.alter" in needs) is alters
 
@@ -254,7 +256,7 @@ def test_the_first_write_needs_no_alter_unless_it_configures_the_main_branch(
     files = _Counted(FileWarehouse(tmp_path, ORGANIZATION), base.location, FileParsers(PARSERS, ANN))
     updates = [added(1, None, Operation.APPEND), update]
 
-    needs = required_actions(base, updated_metadata(base, None, updates), updates, files, guarded=True)
+    needs = required_actions(base, build_updated_metadata(base, None, updates), updates, files, guarded=True)
 
     assert ("table.alter" in needs) is alters
 
@@ -264,4 +266,4 @@ def test_a_snapshot_with_an_out_of_range_sequence_number_is_refused(made: tuple[
     snapshot = far.snapshot.model_copy(update={"sequence_number": 2**63 - 1})  # type: ignore[union-attr]
 
     with pytest.raises(InvalidMetadataError, match="is out of range; use the one after"):
-        updated_metadata(made[1].metadata, None, [far.model_copy(update={"snapshot": snapshot})])
+        build_updated_metadata(made[1].metadata, None, [far.model_copy(update={"snapshot": snapshot})])

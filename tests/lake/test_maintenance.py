@@ -19,7 +19,7 @@ from pyiceberg.table.update import (
 from pyiceberg.types import LongType, NestedField
 
 from headgate.lake.maintenance import is_maintenance
-from headgate.lake.metadata import updated_metadata
+from headgate.lake.metadata import build_updated_metadata
 
 FIELD = NestedField(1, "a", LongType(), required=False)
 
@@ -40,7 +40,7 @@ def table() -> TableMetadata:
     """A table of two snapshots, the second the head of the main branch."""
     empty = new_table_metadata(Schema(FIELD), UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, "/t", {"k": "1"})
     first = [added(1, None, Operation.APPEND), moved(1)]
-    return updated_metadata(empty, None, [*first, added(2, 1, Operation.APPEND), moved(2)])
+    return build_updated_metadata(empty, None, [*first, added(2, 1, Operation.APPEND), moved(2)])
 
 
 FORGOTTEN = RemoveSnapshotsUpdate.model_validate({"snapshot-ids": [1]})
@@ -53,7 +53,7 @@ REWRITTEN = (added(3, 2, Operation.REPLACE), moved(3))
 def test_a_commit_that_leaves_the_rows_unchanged_is_maintenance(
     table: TableMetadata, updates: tuple[TableUpdate, ...]
 ) -> None:
-    assert is_maintenance(table, updated_metadata(table, None, updates))
+    assert is_maintenance(table, build_updated_metadata(table, None, updates))
 
 
 OTHERS: dict[str, tuple[TableUpdate, ...]] = {
@@ -72,4 +72,4 @@ OTHERS: dict[str, tuple[TableUpdate, ...]] = {
 
 @pytest.mark.parametrize("what", OTHERS)
 def test_a_commit_that_changes_anything_else_is_no_maintenance(table: TableMetadata, what: str) -> None:
-    assert not is_maintenance(table, updated_metadata(table, None, OTHERS[what]))
+    assert not is_maintenance(table, build_updated_metadata(table, None, OTHERS[what]))

@@ -14,7 +14,7 @@ from pyiceberg.view.metadata import ViewVersion
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import InvalidMetadataError
-from headgate.lake.metadata import NewTable, new_metadata, parse_metadata, updated_metadata
+from headgate.lake.metadata import NewTable, build_updated_metadata, new_metadata, parse_metadata
 from headgate.lake.readability import require_readable, require_readable_view
 from headgate.lake.views import NewView, new_view, parse_view
 
@@ -77,7 +77,7 @@ def _whole_table() -> Document:
         {"action": "set-partition-statistics", "partition-statistics": size},
     ]  # fmt: skip
     base = new_metadata(NewTable(SCHEMA), ID, LOCATION)
-    made = updated_metadata(base, f"{LOCATION}/metadata/00000-x.metadata.json", UPDATES.validate_python(updates))
+    made = build_updated_metadata(base, f"{LOCATION}/metadata/00000-x.metadata.json", UPDATES.validate_python(updates))
     document: Document = json.loads(made.model_dump_json())
     return document
 

@@ -11,7 +11,7 @@ from pyiceberg.types import LongType, NestedField
 
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import InvalidMetadataError
-from headgate.lake.metadata import NewTable, new_metadata, updated_metadata
+from headgate.lake.metadata import NewTable, build_updated_metadata, new_metadata
 from tests.profiler import calls_during
 
 LOCATION: Final = "file:///w/organization/d/t"
@@ -65,7 +65,7 @@ def _drop(ref: str) -> Update:
 
 
 def _changed(base: TableMetadata, *updates: Update) -> TableMetadata:
-    return updated_metadata(base, PATH, UPDATES.validate_python(updates))
+    return build_updated_metadata(base, PATH, UPDATES.validate_python(updates))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql.connect.session import SparkSession
 
-from headgate.app.background import running
+from headgate.app.background import run_in_background
 from headgate.app.http.lakes import file_parsers
 from headgate.app.server import Server
 from headgate.app.settings.settings import Settings
@@ -22,7 +22,7 @@ from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.definitions.context import Range, RunExecution
 from headgate.pipelines.definitions.definition import parts
 from headgate.pipelines.files.bounds import parquet_bound
-from headgate.pipelines.kinds import KINDS, defined, kind_of
+from headgate.pipelines.kinds import KINDS, kind_of, parse_definition
 from headgate.spark.sql.client import connect
 from headgate.spark.toolchain.prepare import default_cache
 from tests.egress import OPEN
@@ -61,7 +61,7 @@ class ByHand:
         """Save a definition, or what else is `saved` by its name, and carry out one run of it. Raises whatever ends that."""
         self.save(saved or definition)
         with self.execution(str(definition["name"]), **changed) as (execution, told):
-            found = defined(definition)
+            found = parse_definition(definition)
             carry_out = kind_of(found).run
             assert carry_out is not None
             carry_out(found, execution)
@@ -126,7 +126,9 @@ class ByHand:
 @contextmanager
 def by_hand(folder: Path, databases: tuple[str, ...] = ("raw", "trusted")) -> Iterator[ByHand]:
     """Serve a new deployment in a folder until the block ends."""
-    with running(Settings(folder, default_cache({}), None, api_port=0, gateway_port=0, egress=OPEN), print) as server:
+    with run_in_background(
+        Settings(folder, default_cache({}), None, api_port=0, gateway_port=0, egress=OPEN), print
+    ) as server:
         token = server.settings.owner_token.read_text(encoding="utf-8").strip()
         owner = Person(Persona("owner", "", ()), token, server.url, server.gateway_port)
         for name in databases:

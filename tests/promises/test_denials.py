@@ -97,7 +97,7 @@ class Audits:
 
     def kept(self) -> dict[ResourceId, list[AuditRecord]]:
         """Return all records, newest first."""
-        until(lambda: self.world.deployment.audit.waiting == 0, lambda: "the audit is not written")
+        until(lambda: self.world.deployment.audit.backlog == 0, lambda: "the audit is not written")
         stores = self.world.deployment.stores
         roots = {*self.world.deployment.organizations.roots, DEPLOYMENT}
         return {root: [each for _, each in stores.audit_records(root, AuditFilter(), limit=10_000)] for root in roots}

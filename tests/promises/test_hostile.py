@@ -14,7 +14,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from headgate.app.background import running
+from headgate.app.background import run_in_background
 from headgate.app.deployment import Deployment
 from headgate.app.settings.settings import Settings
 from headgate.control.deployment.bootstrap import OrganizationSpec, create_organization
@@ -72,7 +72,10 @@ LARGE = b'{"k":"' + b"x" * 70_000 + b'"}'
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     folder = tmp_path_factory.mktemp("hostile")
     settings = Settings(folder, folder / "cache", None, api_port=0, gateway_port=0, spark=False, limits=UNLIMITED)
-    with running(settings, print) as server, httpx.Client(base_url=server.url, trust_env=False, timeout=30) as client:
+    with (
+        run_in_background(settings, print) as server,
+        httpx.Client(base_url=server.url, trust_env=False, timeout=30) as client,
+    ):
         owner, root = PrincipalId(new_id("p")), ResourceId(new_id("o"))
         second = create_organization(
             server.deployment.organizations, OrganizationSpec(root, "other", owner, "someone", "nekt")

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import load_all_checks, not_a_server_error
 from schemathesis.specs.openapi import checks
 
-from headgate.app.background import running
+from headgate.app.background import run_in_background
 from headgate.app.settings.settings import Settings
 from headgate.endpoints.http.limits import Limits
 from tests.app.deployment_harness import OrganizationClient
@@ -47,7 +47,10 @@ class Served:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder, limits = tmp_path_factory.mktemp("openapi"), Limits(address_rate=0.0, principal_rate=0.0)
     given = Settings(folder, folder / "cache", None, api_port=0, gateway_port=0, spark=False, limits=limits)
-    with running(given, print) as server, httpx.Client(base_url=server.url, trust_env=False, timeout=60) as client:
+    with (
+        run_in_background(given, print) as server,
+        httpx.Client(base_url=server.url, trust_env=False, timeout=60) as client,
+    ):
         place = OrganizationClient(client, server.deployment.home, "", {})
         owner = next(iter(place.control.snapshot.principals))
         place.add("vic")

@@ -227,7 +227,7 @@ class TestALoginWhoseIdIsThatOfAServicePrincipal:
 
 def _wait_for_the_audit(two: Two) -> None:
     """Wait until the refusals of earlier requests are written: a route lists them."""
-    while two.world.deployment.audit.waiting:
+    while two.world.deployment.audit.backlog:
         time.sleep(0.01)
 
 

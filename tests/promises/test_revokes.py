@@ -292,7 +292,7 @@ class TestDrivers:
     ) -> None:
         scene.world.organization("other", "nekt")
 
-        assert {each.id for each in scene.drivers.served()} == {scene.deployment.home.id, acme.opened.id}
+        assert {each.id for each in scene.drivers.list_served()} == {scene.deployment.home.id, acme.opened.id}
 
     def test_a_session_handle_of_one_organization_means_nothing_to_another(
         self, scene: Scene, acme: OrganizationClient

@@ -79,6 +79,6 @@ def test_a_denial_in_an_unreadable_organization_is_in_the_audit_of_the_deploymen
 
     assert world.http.post("/o/beta/api/v1/users", json={}).status_code == 401
 
-    until(lambda: world.deployment.audit.waiting == 0, lambda: "the audit is not written")
+    until(lambda: world.deployment.audit.backlog == 0, lambda: "the audit is not written")
     kept = world.deployment.stores.audit_records(DEPLOYMENT, AuditFilter(), limit=10)
     assert [(each.action, each.code) for _, each in kept] == [("POST /users", "unauthenticated")]

@@ -13,7 +13,7 @@ import pytest
 
 from headgate.cli.scenarios.folders import System, read_folder
 from headgate.conformance.questions import questions
-from headgate.conformance.runner import prepared
+from headgate.conformance.runner import prepare_world
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Reference
 from headgate.decision.explain.explain import explain
@@ -69,7 +69,7 @@ def scenes(path: Path, most: int | None) -> Iterator[Scene]:
     system = _system(path)
     step = 1 if most is None else max(1, len(system.cases) // most)
     for case in system.cases[::step]:
-        world = prepared(system.world, case)
+        world = prepare_world(system.world, case)
         asked = questions(world, case.ask)
         if asked:
             engine = world.engines[asked[0].log]

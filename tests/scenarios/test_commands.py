@@ -8,7 +8,7 @@ import pytest
 
 from headgate.cli.scenarios.folders import read_folder
 from headgate.conformance.questions import questions
-from headgate.conformance.runner import ALLOW, ConformanceCase, prepared
+from headgate.conformance.runner import ALLOW, ConformanceCase, prepare_world
 from headgate.conformance.steps import perform
 from headgate.conformance.world import World
 from headgate.control.kernel.parsing import InvalidDocumentError, entry, text
@@ -72,7 +72,7 @@ def test_a_command_is_accepted_exactly_where_its_question_is_allowed(folder: Pat
         case.id
         for system in read_folder(folder, Reference)
         for case in system.cases
-        for world in (prepared(system.world, case),)
+        for world in (prepare_world(system.world, case),)
         for step in steps(world, case)
         if accepted(world, {**step, "as": case.ask["actor"]}) != (case.expect == ALLOW)
     ]

@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _known(folder: Path) -> KnownKeys:
-    return KnownKeys.beside(folder / "keys" / "log.pem")
+    return KnownKeys.read_beside(folder / "keys" / "log.pem")
 
 
 def test_a_copy_holds_everything_and_is_readable_by_its_user_alone(folder: Path, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_copy_that_is_put_back_moves_the_marks_to_its_seals(folder: Path, tmp_
     with closing(open_stores(folder, key)) as stores:
         log = stores.log(ROOT)
         log.append(log.head(), created(5))
-    marks = Marks.beside(key)
+    marks = Marks.locate_beside(key)
     assert marks.read()[ROOT].revision == 6
 
     restore(copy, tmp_path / "again", _known(folder), marks)

@@ -126,7 +126,7 @@ class TestForgetting:
     def test_forgetting_a_person_ends_their_rights(self, organizations: Organizations, zaphod: PrincipalId) -> None:
         erase_person(organizations, zaphod)
 
-        everywhere: tuple[Organization, ...] = (organizations.deployment, *organizations.all())
+        everywhere: tuple[Organization, ...] = (organizations.deployment, *organizations.list_all())
         assert [each.id for each in everywhere if zaphod in _principals(each.control)] == []
 
     def test_forgetting_a_person_erases_nothing_of_other_users(

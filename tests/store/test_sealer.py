@@ -27,7 +27,7 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def marks(key: Path) -> Marks:
-    return Marks.beside(key)
+    return Marks.locate_beside(key)
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +122,7 @@ class TestALogThatWasForged:
             closing(open_stores(left)) as stores,
             pytest.raises(StoreError, match="is not the one that"),
         ):
-            stores.verify(known=KnownKeys.beside(key), marks=marks)
+            stores.verify(known=KnownKeys.read_beside(key), marks=marks)
 
 
 class TestASealedStore:
@@ -142,7 +142,7 @@ class TestASealedStore:
         key.unlink()
 
         with closing(open_stores(left, key)) as stores:
-            assert stores.verify(known=KnownKeys.beside(key)) == [VerificationResult(ROOT, 4, 4)]
+            assert stores.verify(known=KnownKeys.read_beside(key)) == [VerificationResult(ROOT, 4, 4)]
 
     def test_a_sealed_store_is_opened_with_a_key_that_the_operator_made(
         self, left: str | Path, tmp_path_factory: pytest.TempPathFactory
@@ -186,9 +186,9 @@ class TestALog:
                 _append(stores, 1)
 
         with closing(open_stores(left)) as stores:
-            for each in (marks, Marks.beside(other)):
-                assert stores.verify(known=KnownKeys.beside(key), marks=each) == [VerificationResult(ROOT, 7, 7)]
-        assert (marks.read()[ROOT].revision, Marks.beside(other).read()[ROOT].revision) == (6, 7)
+            for each in (marks, Marks.locate_beside(other)):
+                assert stores.verify(known=KnownKeys.read_beside(key), marks=each) == [VerificationResult(ROOT, 7, 7)]
+        assert (marks.read()[ROOT].revision, Marks.locate_beside(other).read()[ROOT].revision) == (6, 7)
 
     def test_a_log_is_not_sealed_above_a_mark_that_cannot_be_written(
         self, left: str | Path, key: Path, marks: Marks, caplog: pytest.LogCaptureFixture
@@ -207,8 +207,8 @@ class TestALog:
     ) -> None:
         run(left, CUT, f"{UNSEAL} WHERE revision > 3")
         with closing(open_stores(left)) as stores:
-            stores.accept(marks, KnownKeys.beside(key))
-            assert stores.verify(known=KnownKeys.beside(key), marks=marks) == [VerificationResult(ROOT, 3, 3)]
+            stores.accept(marks, KnownKeys.read_beside(key))
+            assert stores.verify(known=KnownKeys.read_beside(key), marks=marks) == [VerificationResult(ROOT, 3, 3)]
 
         with closing(open_stores(left, key)) as stores:
             _append(stores, 2)

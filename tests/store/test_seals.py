@@ -169,7 +169,7 @@ class TestSeals:
         with pytest.raises(
             StoreError, match=r"revision 3 of the log `organization` (is sealed by|has a seal that) the key"
         ):
-            sealing.verify(known=KnownKeys.beside(key))
+            sealing.verify(known=KnownKeys.read_beside(key))
 
     def test_a_seal_by_a_foreign_key_fails_verification(
         self, sealing: SqlStores, lasting: str | Path, key: Path, tmp_path_factory: pytest.TempPathFactory
@@ -180,7 +180,7 @@ class TestSeals:
         open_stores(lasting, forged).close()
 
         with pytest.raises(StoreError, match="revision 2 of the log `organization` is sealed by the key"):
-            sealing.verify(known=KnownKeys.beside(key))
+            sealing.verify(known=KnownKeys.read_beside(key))
 
     @pytest.mark.parametrize(
         "change", ["signature = x'00'", "key = x'00'", "at = 'x'", "hash = x'00'", "revision = 'x'"]
@@ -197,7 +197,7 @@ class TestSeals:
         with closing(open_stores(file, key)) as stores:
             assert stores.log(ROOT).head().revision == 3
             with pytest.raises(StoreError):
-                stores.verify(known=KnownKeys.beside(key))
+                stores.verify(known=KnownKeys.read_beside(key))
 
     @pytest.mark.parametrize("line", ["x", "[]", "{}", '{"log": 1}'])
     def test_a_line_that_is_no_seal_is_refused_with_its_number(self, line: str) -> None:
@@ -224,7 +224,7 @@ class TestKeys:
             assert public_file(key).read_text().count("BEGIN PUBLIC KEY") == revision + 2
 
         stores = open_stores(lasting, key)
-        assert stores.verify(known=KnownKeys.beside(key)) == [VerificationResult(ROOT, 3, 3)]
+        assert stores.verify(known=KnownKeys.read_beside(key)) == [VerificationResult(ROOT, 3, 3)]
         stores.close()
 
     def test_a_key_that_an_operator_copied_is_used(self, key: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -236,17 +236,17 @@ class TestKeys:
         _append(stores.log(ROOT), 1)
 
         assert isinstance(stores.log(ROOT).seal(), Seal)
-        assert stores.verify(known=KnownKeys.beside(copied)) == [VerificationResult(ROOT, 1, 1)]
+        assert stores.verify(known=KnownKeys.read_beside(copied)) == [VerificationResult(ROOT, 1, 1)]
         stores.close()
 
     def test_the_known_keys_are_empty_at_first(self, key: Path) -> None:
-        assert KnownKeys.beside(key).keys == {}
+        assert KnownKeys.read_beside(key).keys == {}
 
     def test_an_unreadable_public_key_file_is_refused(self, key: Path) -> None:
         public_file(key).write_bytes(b"-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----\n")
 
         with pytest.raises(StoreError, match="put back the file that was there"):
-            KnownKeys.beside(key)
+            KnownKeys.read_beside(key)
 
     @pytest.mark.parametrize("content", [b"", b"nothing of the kind"])
     def test_a_file_that_is_no_key_is_refused(self, key: Path, content: bytes) -> None:

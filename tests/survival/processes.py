@@ -12,7 +12,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from headgate.app.background import running
+from headgate.app.background import run_in_background
 from headgate.app.settings.settings import Settings
 from headgate.app.worker import StandaloneWorker
 from headgate.pipelines.execution.worker import WorkerSettings
@@ -41,7 +41,7 @@ def settings_of(folder: Path, store_url: str, gateway_port: int) -> Settings:
 
 def serve(settings: Settings, ready: Any) -> None:
     """Serve until whoever is at the other end of `ready` has gone, and gets the address and the driver's process id."""
-    with running(settings, print) as server:
+    with run_in_background(settings, print) as server:
         ready.send((server.url, server.driver_pid))
         with suppress(EOFError):
             while True:

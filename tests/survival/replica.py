@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from headgate.app.background import running
+from headgate.app.background import run_in_background
 from headgate.app.settings.settings import Settings
 from headgate.endpoints.api.routes import api_routes
 
@@ -28,7 +28,7 @@ def machine(folder: Path, name: str) -> Path:
 @contextmanager
 def replica(folder: Path, store_url: str | None = None) -> Iterator[str]:
     """Serve a deployment from threads of this process; gives its address."""
-    with running(settings_of(folder, store_url), print) as server:
+    with run_in_background(settings_of(folder, store_url), print) as server:
         yield server.url
 
 

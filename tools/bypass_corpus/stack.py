@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from pyspark.sql.connect.session import SparkSession
 
-from headgate.app.background import running
+from headgate.app.background import run_in_background
 from headgate.app.server import Server
 from headgate.app.settings.settings import default_settings
 from headgate.facts.ids import RunId
@@ -164,7 +164,7 @@ def fresh_stack() -> Iterator[Stack]:
         settings = replace(default_settings({}), folder=folder / "data", api_port=0, gateway_port=0)
         found_atomic(settings)
         with (
-            running(settings, lambda _: None) as server,
+            run_in_background(settings, lambda _: None) as server,
             Client(client_folder, folder / "client.log") as client,
         ):
             yield Stack(server, client)

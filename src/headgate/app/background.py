@@ -10,7 +10,7 @@ from headgate.app.settings.settings import Settings
 
 
 @contextmanager
-def running(settings: Settings, say: Say) -> Iterator[Server]:
+def run_in_background(settings: Settings, say: Say) -> Iterator[Server]:
     """Serve until the block ends; enters when Spark is ready. Raises what kept the server from starting."""
     server = Server(settings, say)
     loop = asyncio.new_event_loop()

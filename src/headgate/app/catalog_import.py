@@ -36,7 +36,7 @@ class CatalogImport:
         """`organizations` are those of the deployment: none of them has a table in the place of an imported one."""
         self._organization = organization
         self._warehouse = warehouse
-        pointers = (pointer for each in organizations.all() for pointer in each.store.pointers())
+        pointers = (pointer for each in organizations.list_all() for pointer in each.store.pointers())
         self._taken = [location_of(each.metadata_location) for each in pointers]
 
     def scan(self, source: OtherCatalog) -> Iterator[ImportCandidate]:

@@ -128,7 +128,7 @@ def _over(
     bootstrap_deployment(organizations, HOME)
     _keep_sources(organizations.deployment, (*models.values(), governing))
     entrance = open_auth_services(organizations, settings.logins)
-    identity = Authenticator(stores, entrance.authentication.principal_of, entrance.access_tokens.presented)
+    identity = Authenticator(stores, entrance.authentication.principal_of, entrance.access_tokens.authenticate)
     if not organizations.roots:
         _found(settings, organizations)
     move_checkpoints(settings.folder / "checkpoints", organizations)

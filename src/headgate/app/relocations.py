@@ -16,7 +16,7 @@ from headgate.lake.former_databases import FormerDatabases
 from headgate.lake.metadata_files import location_of
 from headgate.lake.relocation import Relocation
 from headgate.lake.relocation_process import read_relocated
-from headgate.lake.warehouse import former_database_of, organization_root, require_own, sync_folder
+from headgate.lake.warehouse import find_former_database, organization_root, require_own, sync_folder
 
 _MOVED = ".moved"
 """A file in the former folder of a table, which names the organization that the table was moved for."""
@@ -49,12 +49,12 @@ class Relocations:
         self._warehouse = path_of(os.path.realpath(warehouse))
         self._former_databases: dict[ResourceId, FormerDatabases] = {}
 
-    def waiting(self) -> Iterator[FormerTable]:
+    def list_waiting(self) -> Iterator[FormerTable]:
         """Yield the tables and views that have to be moved."""
-        for organization in self._organizations.all():
+        for organization in self._organizations.list_all():
             for pointer in sorted(organization.store.pointers(), key=lambda each: each.table):
                 old, root = location_of(pointer.metadata_location), organization_root(self._warehouse, organization.id)
-                if not inside(root, old) and former_database_of(self._warehouse, old) is not None:
+                if not inside(root, old) and find_former_database(self._warehouse, old) is not None:
                     new = f"file://{root}/{path_of(old).removeprefix(f'{self._warehouse}/')}"
                     yield FormerTable(organization, pointer, Relocation(old, new))
 
@@ -79,8 +79,11 @@ class Relocations:
 
     def remove_leftovers(self) -> int:
         """Remove what is left of moves that ended between their last steps; return how many folders these were."""
-        count, places = 0, {pointer.place for each in self._organizations.all() for pointer in each.store.pointers()}
-        for organization in self._organizations.all():
+        count, places = (
+            0,
+            {pointer.place for each in self._organizations.list_all() for pointer in each.store.pointers()},
+        )
+        for organization in self._organizations.list_all():
             for pointer in organization.store.pointers():
                 former = self._former(organization, location_of(pointer.metadata_location))
                 if former is None or Pointer(pointer.table, f"file://{former}/metadata/0").place in places:
@@ -93,7 +96,7 @@ class Relocations:
     def _former(self, organization: Organization, location: str) -> Path | None:
         """Return where a table in an organization's root may have been moved from; None for any other place."""
         root = organization_root(self._warehouse, organization.id)
-        database = former_database_of(root, location)
+        database = find_former_database(root, location)
         if database is None or database not in self._databases(organization):
             return None
         return Path(self._warehouse, path_of(location).removeprefix(f"{root}/"))

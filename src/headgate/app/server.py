@@ -60,7 +60,7 @@ class Server:
         self._stop = asyncio.Event()
         side = self._side
         self.worker = worker_of(
-            self.deployment, side.served, self._connect, lambda: side.state == "ready", side.not_ready_reason
+            self.deployment, side.list_served, self._connect, lambda: side.state == "ready", side.not_ready_reason
         )
 
     @property

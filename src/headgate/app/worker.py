@@ -64,7 +64,7 @@ class StandaloneWorker:
         self._deployment = open_deployment(settings)
         organizations, home = self._deployment.organizations, self._deployment.home
         drivers = Drivers(organizations, home, settings.spark_organizations, settings.clusters)
-        self.worker = worker_of(self._deployment, drivers.served, self._connect, self._answers, timing=timing)
+        self.worker = worker_of(self._deployment, drivers.list_served, self._connect, self._answers, timing=timing)
         self._stop = threading.Event()
 
     def stop(self) -> None:

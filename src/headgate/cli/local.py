@@ -66,8 +66,8 @@ def listed_organization(deployment: "Deployment", named: str) -> "ResourceId":
     from headgate.control.kernel.errors import NotFoundError
 
     organizations = deployment.organizations
-    id = organizations.listed_id(named)
-    if id not in organizations.listed:
+    id = organizations.resolve_listed_id(named)
+    if id not in organizations.names_by_id:
         raise NotFoundError(f"there is no organization `{named}`; `headgate organization list` shows those there are")
     return id
 

@@ -7,7 +7,7 @@ from headgate.decision.types import Decision, DenyReason, GrantPath
 _NOWHERE = "anything that was named"
 
 
-def told(decision: Decision) -> str:
+def explain_decision(decision: Decision) -> str:
     """Return why a question was answered so."""
     asked = f"`{decision.question.action}` on `{decision.question.resource}`"
     if not decision.allowed:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headgate.conformance.errors import ScenarioError
-from headgate.conformance.explain import told
+from headgate.conformance.explain import explain_decision
 from headgate.conformance.questions import Asked, questions
 from headgate.conformance.steps import perform
 from headgate.conformance.world import World
@@ -50,7 +50,7 @@ def read_case(source: JsonObject, system: str) -> ConformanceCase:
     return ConformanceCase(text(source, "id"), given, entry(source.get("ask")), expect, text(source, "note"))
 
 
-def prepared(world: World, case: ConformanceCase) -> World:
+def prepare_world(world: World, case: ConformanceCase) -> World:
     """Return the world after the steps of a case. Raises `ScenarioError` for a step that is unknown or refused."""
     for step in case.given:
         world = perform(world, step)
@@ -69,7 +69,7 @@ def by_engine(world: World, asked: Sequence[Asked], ask: JsonObject) -> Sequence
 def run_case(world: World, case: ConformanceCase, asking: Asking = by_engine) -> CaseOutcome:
     """Run a case, beginning in this world."""
     try:
-        world = prepared(world, case)
+        world = prepare_world(world, case)
         asked = questions(world, case.ask)
         allowed = asking(world, asked, case.ask)
     except InvalidDocumentError as error:
@@ -86,5 +86,5 @@ def _why(world: World, asked: Sequence[Asked], allowed: Sequence[bool]) -> str:
     for each, answer in zip(asked, allowed, strict=True):
         meant = decide(world.models, world.facts(each.log), each.question, world.now)
         differs = "" if meant.allowed == answer else f"the engine says {ALLOW if answer else DENY}, the reference: "
-        sentences.append(differs + told(meant))
+        sentences.append(differs + explain_decision(meant))
     return "; ".join(sentences)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from headgate.conformance.errors import ScenarioError, time_after
 from headgate.conformance.world import ROOTS, Log, World
-from headgate.conformance.world_builder import below, described, founded, ids_in, membership_of, role_of
+from headgate.conformance.world_builder import add_log, ids_in, membership_of, parse_properties, resolve_parent, role_of
 from headgate.control.access.assignments import AssignRole, ChangeRole, RevokeRole
 from headgate.control.access.roles import DefineRole
 from headgate.control.access.switches import ChangeSetting
@@ -99,7 +99,7 @@ def perform(world: World, step: JsonObject) -> World:
     here = {log for log, _ in does} & set(world.homes(caller.principal) if caller else ())
     for log, command in does:
         if log in here or not here:  # what is done everywhere an actor does where they are somebody
-            world = world.after_command(log, command, caller)
+            world = world.execute(log, command, caller)
     return world
 
 
@@ -107,20 +107,20 @@ def _created(world: World, body: JsonObject, caller: Caller | None) -> World:
     """Return the world with what is created; a new organization has a log of its own and belongs to who made it."""
     type = world.language.type(text(body, "type"))
     log = world.place(text(body, "parent"))
-    world = world.after_command(log, _creation(world, body, type, caller), caller)
+    world = world.execute(log, _creation(world, body, type, caller), caller)
     if type not in ROOTS:
         return world
     if caller is None:
-        return founded(world, body, type)
+        return add_log(world, body, type)
     id, owner = ResourceId(text(body, "id")), caller.principal
-    founding = CreateOrganization(owner, owner, world.language.model.name, None, id, described(world, body)[1])
+    founding = CreateOrganization(owner, owner, world.language.model.name, None, id, parse_properties(world, body)[1])
     plan = founding.decide(CommandContext(world.start(world.models, Snapshot()), None, world.now))
-    return founded(world, body, type, plan.changes)
+    return add_log(world, body, type, plan.changes)
 
 
 def _creation(world: World, body: JsonObject, type: str, caller: Caller | None) -> Command:
     id, parent = text(body, "id"), text(body, "parent")
-    relations, attributes = described(world, body)
+    relations, attributes = parse_properties(world, body)
     if type == "group":
         return CreateGroup(GroupId(id), id, attributes)
     if type == "service_principal":
@@ -132,7 +132,7 @@ def _creation(world: World, body: JsonObject, type: str, caller: Caller | None) 
         )
         return IssueToken(TokenId(id), _SECRET, principal, parent=ResourceId(parent))
     author = first_text(body, "created_by", "by")
-    place, belonging = below(world, parent, type)
+    place, belonging = resolve_parent(world, parent, type)
     return CreateResource(
         ResourceId(id),
         type,
@@ -242,7 +242,7 @@ def _deletion(facts: Snapshot, id: str) -> Command:
 
 def _move(world: World, body: JsonObject) -> Commands:
     id, parent = text(body, "id"), text(body, "parent")
-    yield world.place(id), MoveResource(ResourceId(id), below(world, parent, world.types[id])[0])
+    yield world.place(id), MoveResource(ResourceId(id), resolve_parent(world, parent, world.types[id])[0])
 
 
 def _set(world: World, body: JsonObject) -> Commands:

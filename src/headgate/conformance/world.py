@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from headgate.conformance.errors import ScenarioError
-from headgate.conformance.explain import told
+from headgate.conformance.explain import explain_decision
 from headgate.conformance.language import Language
 from headgate.control.kernel.command import Command, CommandContext, PermissionDeniedError, evaluate
 from headgate.control.kernel.errors import CommandError
@@ -95,12 +95,14 @@ class World:
         history = {**self.history, log: (*self.history[log], *changes)}
         return replace(self, engines={**self.engines, log: new}, history=history).with_known_ids(log, changes)
 
-    def after_command(self, log: Log, command: Command, caller: Caller | None) -> "World":
+    def execute(self, log: Log, command: Command, caller: Caller | None) -> "World":
         """Return the world after a command. Raises `ScenarioError` if it is refused; `caller` None is the system."""
         try:
             plan = evaluate(command, CommandContext(self.engines[log], caller, self.now))
         except PermissionDeniedError as error:
-            raise ScenarioError(f"the step `{command.name}` was refused: {told(error.explanation.decision)}") from None
+            raise ScenarioError(
+                f"the step `{command.name}` was refused: {explain_decision(error.explanation.decision)}"
+            ) from None
         except CommandError as error:
             raise ScenarioError(f"the step `{command.name}` was refused: {error}") from None
         return self.with_changes(log, plan.changes)

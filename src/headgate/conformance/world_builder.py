@@ -56,10 +56,10 @@ def build(document: JsonObject, language: Language, start: EngineFactory) -> Wor
     return world
 
 
-def founded(world: World, source: JsonObject, type: str, opening: tuple[Change, ...] = ()) -> World:
+def add_log(world: World, source: JsonObject, type: str, opening: tuple[Change, ...] = ()) -> World:
     """Return the world with a deployment or organization more: with what its log opens with, and who belongs there."""
     id, model = ResourceId(text(source, "id")), world.language.model
-    attributes = described(world, source)[1]
+    attributes = parse_properties(world, source)[1]
     opening = opening or (
         OrganizationCreated(id, model.name, model.hash, type),
         AttributesSet(id, attributes),
@@ -70,7 +70,7 @@ def founded(world: World, source: JsonObject, type: str, opening: tuple[Change, 
     return world.with_log(id, type, (*opening, *people))
 
 
-def below(world: World, parent: str, type: str) -> tuple[ResourceId, Relations]:
+def resolve_parent(world: World, parent: str, type: str) -> tuple[ResourceId, Relations]:
     """Return what a resource of the type lies under, and the relation by which it belongs to the parent that is stated.
 
     It lies under the parent, or under what the model puts implicitly below that; or, where the model has it belong to
@@ -93,7 +93,7 @@ def resource_at(resource: str, way: tuple[str, ...]) -> ResourceId:
     return ResourceId("/".join((resource, *way)))
 
 
-def described(world: World, source: JsonObject) -> tuple[Relations, Attributes]:
+def parse_properties(world: World, source: JsonObject) -> tuple[Relations, Attributes]:
     """Return what an entry says besides its place: ids of the world as relations, other values as attributes."""
     relations: dict[str, tuple[Edge, ...]] = {}
     attributes: dict[str, tuple[str, ...]] = {}
@@ -145,16 +145,16 @@ def _placed(world: World, id: str, found: Mapping[str, JsonObject]) -> World:
     parent, type = first_text(source, "parent"), world.language.type(text(source, "type"))
     if parent is not None:
         world = _placed(world, parent, found)
-        place, belonging = below(world, parent, type)
+        place, belonging = resolve_parent(world, parent, type)
         world = world.with_changes(world.place(parent), tuple(_creation(world, source, type, place, belonging)))
-    return founded(world, source, type) if type in ROOTS else world
+    return add_log(world, source, type) if type in ROOTS else world
 
 
 def _creation(
     world: World, source: JsonObject, type: str, parent: ResourceId, belonging: Relations
 ) -> Iterator[Change]:
     id = text(source, "id")
-    relations, attributes = described(world, source)
+    relations, attributes = parse_properties(world, source)
     if type == "group":
         yield GroupCreated(GroupId(id), word(source.get("built_in", False)) == "true", attributes)
     elif type == "service_principal":

@@ -30,7 +30,7 @@ from headgate.control.kernel.ports import (
     Store,
     StoreError,
 )
-from headgate.control.kernel.replay import replayed
+from headgate.control.kernel.replay import replay
 from headgate.control.resources.versions import resource_version
 from headgate.decision.caller_validity import caller_invalid
 from headgate.decision.context import Models
@@ -102,7 +102,7 @@ class Control:
     @property
     def position(self) -> tuple[int, Head]:
         """How often the log was opened again, and its newest entry: what was worked out at another position may be wrong."""
-        known = self._follower.known
+        known = self._follower.followed
         return known.reopened, known.head
 
     @property
@@ -112,7 +112,7 @@ class Control:
 
     def require_readable(self) -> None:
         """Raise `LogRefusedError` if every question is refused."""
-        _ = self._follower.known
+        _ = self._follower.followed
 
     def is_at(self, head: Head) -> bool:
         """Return whether questions are answered on the facts of this entry."""
@@ -128,11 +128,11 @@ class Control:
         newest = self.snapshot
         if revision > newest.revision:
             raise NotFoundError(f"there is no revision {revision} yet; the newest is {newest.revision}")
-        return newest if revision == newest.revision else replayed(self._store, revision).facts
+        return newest if revision == newest.revision else replay(self._store, revision).facts
 
     def past(self, revision: int) -> HistoricalView:
         """Return what answers questions about a revision. Raises `NotFoundError` if there is none."""
-        return self._pasts(self._follower.known.reopened, revision)
+        return self._pasts(self._follower.followed.reopened, revision)
 
     def revision_at(self, at: float) -> int:
         """Return the revision that was the newest at a time. Raises `NotFoundError` if there was none."""
@@ -153,7 +153,7 @@ class Control:
 
     def write_checkpoint(self) -> None:
         """Write a checkpoint if there is none of late, so that the next start has little to replay."""
-        known, log = self._follower.known, self._follower
+        known, log = self._follower.followed, self._follower
         facts = known.engine.facts
         if facts.revision - log.kept < CHECKPOINT_EVERY:
             return
@@ -192,14 +192,14 @@ class Control:
     def ask(self, question: Question) -> Decision:
         """Answer a question on the newest facts."""
         decision = self._engine.check(question, self._clock())
-        self.counts.decided(allowed=decision.allowed)
+        self.counts.count_decision(allowed=decision.allowed)
         return decision
 
     def require(self, question: Question) -> None:
         """Raise `PermissionDeniedError`, or `NotFoundError` for what is hidden, unless it is allowed on the newest facts."""
         with self._counted():
             self.view(question.caller).require(question)
-        self.counts.decided(allowed=True)
+        self.counts.count_decision(allowed=True)
 
     def is_visible(self, caller: Caller, resource: ResourceId) -> bool:
         """Say whether the caller may discover the resource."""
@@ -218,7 +218,7 @@ class Control:
         try:
             yield
         except PermissionDeniedError:
-            self.counts.decided(allowed=False)
+            self.counts.count_decision(allowed=False)
             raise
 
     def _decided(self, command: Command, view: CommandContext, call: CommandMetadata) -> CommandEffect:
@@ -269,7 +269,7 @@ class Control:
 
     @property
     def _engine(self) -> Answers:
-        return self._follower.known.engine
+        return self._follower.followed.engine
 
     def _past(self, _reopened: int, revision: int) -> HistoricalView:
         facts = self.as_of(revision)

@@ -83,7 +83,7 @@ def _rising(
     for rule in model.spread:
         if any(model.roles[rule.role or role].closure & set(wanted) for role in rule.roles):
             for top in _propagation_roots(facts, rule, resource):
-                yield from (id for id in facts.below(top) if facts.resources[id].type in rule.origin)
+                yield from (id for id in facts.list_below(top) if facts.resources[id].type in rule.origin)
 
 
 def _propagation_roots(facts: Snapshot, rule: PropagationRule, resource: Resource) -> tuple[ResourceId, ...]:

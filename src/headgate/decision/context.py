@@ -34,5 +34,5 @@ class EvaluationContext:
 
 def model_for(models: Models, facts: Snapshot, type: str, place: ResourceId) -> Model | None:
     """Return the model that decides on resources of a type at a place or right below it; none if none knows the type."""
-    found = (models.get(name) for name in facts.governing(place) if name)
+    found = (models.get(name) for name in facts.find_governing_models(place) if name)
     return next((model for model in found if model and type in model.types), None)

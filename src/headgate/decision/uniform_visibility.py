@@ -6,7 +6,7 @@ _TREE = ("lake", "database", "table")
 """What can lie between two such resources and what is above both."""
 
 
-def alike(model: Model, type: str) -> bool:
+def is_visibility_uniform(model: Model, type: str) -> bool:
     """Say whether who may discover a resource without assignments of its own may discover every other one beside it."""
     actions = (f"{type}.{model.discover}",) if model.discover else model.actions_on(type)
     alternatives = [each for action in actions for each in model.needs.get(action, ())]

@@ -150,7 +150,7 @@ def _entry(number: int, fields: dict[str, Json], before: int) -> tuple[int, floa
 def _after(state: State, number: int, value: Json) -> State:
     change = _change(number, value)
     try:
-        return state.after(change)
+        return state.apply_change(change)
     except KeyError as error:
         raise FactsError(f"line {number}: the change is about `{error.args[0]}`, which is not there") from error
 

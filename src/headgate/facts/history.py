@@ -40,7 +40,7 @@ class State:
         """Return the state at the next revision, before its changes."""
         return replace(self, facts=fold(self.facts, (), revision), at=at)
 
-    def after(self, change: Change) -> "State":
+    def apply_change(self, change: Change) -> "State":
         """Return the state after a change. Raises `KeyError` for one about something that is not there."""
         sources = self.sources
         if isinstance(change, OrganizationCreated | GovernedBy):
@@ -54,5 +54,5 @@ def history(entries: Iterable[HistoryEntry]) -> Iterator[State]:
     for entry in entries:
         state = state.next_revision(entry.revision, entry.at)
         for change in entry.changes:
-            state = state.after(change)
+            state = state.apply_change(change)
         yield state

@@ -208,13 +208,13 @@ class Snapshot(NamedTuple):
             current = self.resources[current.parent]
             yield current
 
-    def below(self, resource: ResourceId) -> Iterator[ResourceId]:
+    def list_below(self, resource: ResourceId) -> Iterator[ResourceId]:
         """Yield every resource below this one, deepest first."""
         for child in self.children.get(resource, NO_NAMES).values():
-            yield from self.below(child)
+            yield from self.list_below(child)
             yield child
 
-    def assigned_on(self, resource: ResourceId) -> Iterator[Assignment]:
+    def list_assigned_on(self, resource: ResourceId) -> Iterator[Assignment]:
         """Yield every assignment on the resource itself."""
         for subject, keys in self.assignments_on.get(resource, NO_SUBJECTS).items():
             yield from (self.assignments[subject][key] for key in keys)
@@ -223,7 +223,7 @@ class Snapshot(NamedTuple):
         """Return the groups that hold the principal."""
         return self.memberships.get(principal, NO_GROUPS)
 
-    def governing(self, resource: ResourceId) -> tuple[str, str | None]:
+    def find_governing_models(self, resource: ResourceId) -> tuple[str, str | None]:
         """Return the model of the project that the resource lies in (else the home model), and the ownership tree's."""
         root = self.organization
         line = (resource, *(each.id for each in self.ancestors(resource)))

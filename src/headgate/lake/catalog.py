@@ -24,9 +24,9 @@ from headgate.lake.history import check_new_snapshots
 from headgate.lake.idempotency import CommitIdempotency
 from headgate.lake.maintenance import is_maintenance
 from headgate.lake.manifests import TableFiles
-from headgate.lake.metadata import NewTable, check_requirements, new_metadata, parse_metadata, updated_metadata
+from headgate.lake.metadata import NewTable, build_updated_metadata, check_requirements, new_metadata, parse_metadata
 from headgate.lake.metadata_files import LoadedTable, MetadataFile, MetadataFiles
-from headgate.lake.metadata_rules import check_changed_metadata, check_metadata, named_files
+from headgate.lake.metadata_rules import check_changed_metadata, check_metadata, list_named_files
 from headgate.lake.register import register_dropped
 from headgate.lake.staged_creates import Staged, StagedCreates
 from headgate.lake.warehouse import NOT_OURS, Warehouse
@@ -95,21 +95,21 @@ class TableCatalog:
         """Write the metadata of a staged table. The pointer is not stored: it goes with the table's fact."""
         check_requirements(requirements, None)
         staged = self._announced(owner, database, name, updates)
-        metadata = updated_metadata(None, None, updates)
+        metadata = build_updated_metadata(None, None, updates)
         check_changed_metadata(None, metadata, staged.table, staged.location)
         self._check_files(metadata, updates)
         check_new_snapshots(metadata, updates, self._clock())
         return self._written(metadata, None)
 
-    def staged_stored(self, owner: PrincipalId, table: ResourceId) -> None:
+    def drop_staged(self, owner: PrincipalId, table: ResourceId) -> None:
         """Say that a staged table's pointer was stored."""
         self._staged.drop(owner, table)
 
     def is_staged_commit(self, base: LoadedTable, updates: Sequence[TableUpdate]) -> bool:
         """Return whether a table was made by this very commit of a staged create, and is as that left it."""
-        return assigned(updates) == base.pointer.table and self._is_step(None, updates, base)
+        return find_assigned_uuid(updates) == base.pointer.table and self._is_step(None, updates, base)
 
-    def registered(self, path: str) -> LoadedTable:
+    def register(self, path: str) -> LoadedTable:
         """Return a table of the metadata file of one that was dropped. The pointer goes with the table's fact."""
         return register_dropped(self._store, self._warehouse, path, self._parsers())
 
@@ -145,7 +145,7 @@ class TableCatalog:
         """
         check_requirements(requirements, base.metadata)
         path = base.pointer.metadata_location
-        metadata = updated_metadata(base.metadata, path, updates)
+        metadata = build_updated_metadata(base.metadata, path, updates)
         check_changed_metadata(base.metadata, metadata, base.pointer.table, base.metadata.location)
         files = self._check_files(base.metadata, updates)
         check_new_snapshots(metadata, updates, self._clock())
@@ -206,7 +206,7 @@ class TableCatalog:
         return metadata
 
     def _announced(self, owner: PrincipalId, database: ResourceId, name: str, updates: Sequence[TableUpdate]) -> Staged:
-        table = assigned(updates)
+        table = find_assigned_uuid(updates)
         if table is None:
             raise InvalidMetadataError("a create must assign the one uuid that its staged table was given")
         staged = self._staged.get(owner, table)
@@ -230,7 +230,7 @@ class TableCatalog:
     def _is_step(self, before: LoadedTable | None, updates: Sequence[TableUpdate], after: LoadedTable) -> bool:
         start, path = (before.metadata, before.pointer.metadata_location) if before else (None, None)
         try:
-            return idempotency.is_same_result(updated_metadata(start, path, updates), after.metadata)
+            return idempotency.is_same_result(build_updated_metadata(start, path, updates), after.metadata)
         except LakeError:
             return False
 
@@ -248,8 +248,8 @@ class TableCatalog:
     def _named(self, loaded: LoadedTable) -> Iterator[str]:
         metadata = loaded.metadata
         files = TableFiles(self._warehouse, metadata.location, self._parsers())
-        yield from dict.fromkeys(files.named(metadata.snapshots))
-        yield from named_files(metadata)
+        yield from dict.fromkeys(files.list_named_files(metadata.snapshots))
+        yield from list_named_files(metadata)
         yield loaded.pointer.metadata_location
 
     def _written(self, metadata: TableMetadata, base_path: str | None) -> LoadedTable:
@@ -263,7 +263,7 @@ def is_create(requirements: Sequence[TableRequirement]) -> bool:
     return any(isinstance(requirement, AssertCreate) for requirement in requirements)
 
 
-def assigned(updates: Sequence[TableUpdate]) -> ResourceId | None:
+def find_assigned_uuid(updates: Sequence[TableUpdate]) -> ResourceId | None:
     """Return the one uuid that the updates assign; None for none or several."""
     ids = {str(update.uuid) for update in updates if isinstance(update, AssignUUIDUpdate)}
     return ResourceId(ids.pop()) if len(ids) == 1 else None

@@ -118,7 +118,7 @@ class _Effects:
             self._of[id] = row_effect(self._files, snapshot, self._parent(snapshot))
         return self._of[id]
 
-    def between(self, start: int | None, end: int) -> RowEffect:
+    def find_effect_between(self, start: int | None, end: int) -> RowEffect:
         """Return what happens between two heads of a branch: everything, if one does not lead to the other."""
         done, current, seen = NOTHING, self._known.get(end), set[int]()
         while current is not None and current.snapshot_id not in seen:
@@ -153,12 +153,12 @@ def _row_effects(
     for name, before, after in _refs(base, updated):
         if before is None:
             if after is not None and name == MAIN_BRANCH:
-                yield effects.between(None, after.snapshot_id)
+                yield effects.find_effect_between(None, after.snapshot_id)
         elif before.snapshot_ref_type == SnapshotRefType.BRANCH:
             if after is None:
                 yield RowEffect(adds=False, removes=name == MAIN_BRANCH or not guarded)
             elif before.snapshot_id != after.snapshot_id:
-                yield effects.between(before.snapshot_id, after.snapshot_id)
+                yield effects.find_effect_between(before.snapshot_id, after.snapshot_id)
 
 
 def _expired(base: TableMetadata, updated: TableMetadata) -> set[int]:

@@ -83,7 +83,7 @@ class TableFiles:
         for file in self.files(manifest for path, manifest in listed.items() if path not in known):
             self._warehouse.check(self._location, file.path)
 
-    def named(self, snapshots: Iterable[Snapshot]) -> Iterator[str]:
+    def list_named_files(self, snapshots: Iterable[Snapshot]) -> Iterator[str]:
         """Yield every file that the snapshots name, some more than once, and each list after what it lists."""
         for snapshot in snapshots:
             listed = self.manifests(snapshot)

@@ -63,7 +63,7 @@ def new_metadata(new: NewTable, table: ResourceId, location: str) -> TableMetada
     return made
 
 
-def updated_metadata(
+def build_updated_metadata(
     base: TableMetadata | None, base_path: str | None, updates: Sequence[TableUpdate]
 ) -> TableMetadata:
     """Return the metadata after the updates, from nothing for a table that is made by them. Raises `InvalidMetadataError`."""
@@ -72,7 +72,7 @@ def updated_metadata(
     check_updates(updates)
     last = _check_sequence(start, updates)
     removals = Removals(start)
-    others = require_valid("table", lambda: tuple(removals.others(assign_ids(base, updates))))
+    others = require_valid("table", lambda: tuple(removals.list_remaining(assign_ids(base, updates))))
     changed = require_valid("table", lambda: update_table_metadata(start, others, base is None, base_path))
     changed = removals.apply(changed)
     check_metadata_growth(base, changed)

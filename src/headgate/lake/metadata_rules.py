@@ -110,7 +110,7 @@ def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) ->
     if metadata.format_version != FORMAT_VERSION:
         raise RuleError(f"only tables of format version {FORMAT_VERSION} are supported")
     check_properties(metadata.properties)
-    for path in named_files(metadata):
+    for path in list_named_files(metadata):
         if not inside(location, path):
             raise RuleError("a file of a table must lie inside the table's location")
 
@@ -132,7 +132,7 @@ def check_main_branch(metadata: TableMetadata) -> None:
         raise RuleError(f"`{MAIN_BRANCH}` cannot be a tag: no engine could write to the table; keep it a branch")
 
 
-def named_files(metadata: TableMetadata) -> Iterator[str]:
+def list_named_files(metadata: TableMetadata) -> Iterator[str]:
     """Yield the files that the metadata names itself; the manifest lists name the others."""
     yield from (snapshot.manifest_list for snapshot in metadata.snapshots)
     yield from (each.statistics_path for each in metadata.statistics)

@@ -9,7 +9,7 @@ from headgate.lake.errors import RuleError
 from headgate.lake.relocation import Relocation, manifests_of, position_deletes_of
 
 
-def relocated_files(relocation: Relocation, metadata_location: str) -> dict[str, bytes]:
+def relocate_files(relocation: Relocation, metadata_location: str) -> dict[str, bytes]:
     """Return the files that hold paths as they are after the move, by their paths then.
 
     A metadata file of the past that is gone already stays so. Raises `LakeError` or `OSError`.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from headgate.lake.errors import LakeError
-from headgate.lake.relocated_files import relocated_files
+from headgate.lake.relocated_files import relocate_files
 from headgate.lake.relocation import Relocation
 from headgate.untrusted_input.limits import limit_memory
 
@@ -42,7 +42,7 @@ def main() -> None:
     limit_memory(question.memory)
     files = dict[str, bytes]()
     try:
-        files = relocated_files(Relocation(question.old, question.new), question.metadata_location)
+        files = relocate_files(Relocation(question.old, question.new), question.metadata_location)
         said = {"files": [(path, len(content)) for path, content in files.items()]}
     except LakeError as error:
         said = {"error": str(error)}

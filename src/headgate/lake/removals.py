@@ -44,7 +44,7 @@ class Removals:
         self._partition_statistics = set[int]()
         self._any = False
 
-    def others(self, updates: Iterable[TableUpdate]) -> Iterator[TableUpdate]:
+    def list_remaining(self, updates: Iterable[TableUpdate]) -> Iterator[TableUpdate]:
         """Yield the updates that remove nothing, in order, and then those that stand for all removals and properties."""
         for update in updates:
             if not self._takes(update):

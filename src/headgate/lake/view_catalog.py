@@ -15,11 +15,11 @@ from headgate.lake.views import (
     NewView,
     ViewRequirement,
     ViewUpdate,
+    build_updated_view,
     check_view,
     check_view_requirements,
     new_view,
     parse_view,
-    updated_view,
 )
 from headgate.lake.warehouse import Warehouse
 
@@ -58,7 +58,7 @@ class ViewCatalog:
         view = ResourceId(str(uuid.uuid4()))
         return self._written(new_view(new, view, self._warehouse.location(database, view)), None)
 
-    def happened(self, base: LoadedView, once: CommitIdempotency | None) -> bool:
+    def is_applied(self, base: LoadedView, once: CommitIdempotency | None) -> bool:
         """Return whether this commit is in the view already, and only its answer was lost."""
         return idempotency.was_applied(self._store, base.pointer.table, once)
 
@@ -71,7 +71,7 @@ class ViewCatalog:
     ) -> LoadedView:
         """Apply updates. Raises `ConflictError` if another commit was faster, `RuleError` or `InvalidMetadataError`."""
         check_view_requirements(requirements, base.metadata)
-        metadata = updated_view(base.metadata, updates, self._clock())
+        metadata = build_updated_view(base.metadata, updates, self._clock())
         check_view(metadata, base.pointer.table, base.metadata.location)
         written = self._written(metadata, base.pointer.metadata_location)
         self._pointed.swap([(base.pointer, written.file)], idempotency.record(self._store, base.pointer.table, once))

@@ -122,7 +122,7 @@ def new_view(new: NewView, view: ResourceId, location: str) -> ViewMetadata:
     return made
 
 
-def updated_view(base: ViewMetadata, updates: Sequence[ViewUpdate], now: float) -> ViewMetadata:
+def build_updated_view(base: ViewMetadata, updates: Sequence[ViewUpdate], now: float) -> ViewMetadata:
     """Return the metadata after the updates (`now` in seconds since the epoch). Raises `RuleError` or `InvalidMetadataError`."""
     check_updates(updates)
     building = _ViewBuilder(base, int(now * 1000))

@@ -157,12 +157,12 @@ def require_own(warehouse: str, root: str, location: str, former: Container[Reso
     """
     if not inside(warehouse, location) or inside(root, location):
         return
-    database = former_database_of(warehouse, location)
+    database = find_former_database(warehouse, location)
     if database is None or database not in former:
         raise RuleError(NOT_OURS)
 
 
-def former_database_of(warehouse: str, location: str) -> ResourceId | None:
+def find_former_database(warehouse: str, location: str) -> ResourceId | None:
     """Return the database of a table from before each organization had a root; None for any other place."""
     found = _table_folder(warehouse, location)
     return found[0] if found else None

@@ -72,14 +72,14 @@ def _needed(needed: RequiredRole) -> str:
     return f"`{needed.role}` on {'each ' if needed.optional else ''}`{where}`"
 
 
-def standing(rule: MembershipRequirement, model: Model) -> str:
+def format_membership_requirement(rule: MembershipRequirement, model: Model) -> str:
     """Return whose assignments count at all."""
     exempt = f"; {roles(rule.exempt, model)} count without" if rule.exempt else ""
     kinds = join_names(sorted(rule.kinds))
     return f"Below {type_words(model, {rule.on})}, for {kinds}: one of {roles(rule.roles, model)} on it{exempt}"
 
 
-def assigning(rule: AssignRule, model: Model) -> tuple[str, ...]:
+def format_assign_rule(rule: AssignRule, model: Model) -> tuple[str, ...]:
     """Return who may assign what, where, to whom, and what doing, as cells of a table."""
     return (
         " ".join(_assigner(rule, model)),

@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterator, Sequence
 
 from headgate.model.describe import (
     alternative,
-    assigning,
     condition_suffix,
+    format_assign_rule,
+    format_membership_requirement,
     join_names,
     roles,
     spread,
-    standing,
     type_words,
 )
 from headgate.model.diagnostic_codes import DiagnosticCode
@@ -199,13 +199,13 @@ def _needs(model: Model) -> Iterator[str]:
 
 def _assign(model: Model) -> Iterator[str]:
     yield from ("## Who may assign what", "")
-    rows = [assigning(rule, model) for rule in model.assign]
+    rows = [format_assign_rule(rule, model) for rule in model.assign]
     yield from _table(("who holds", "roles", "on", "to", "may", "while"), rows)
 
 
 def _rest(model: Model) -> Iterator[str]:
     yield from ("## Whose assignments count", "")
-    yield from (f"- {standing(rule, model)}" for rule in model.standing)
+    yield from (f"- {format_membership_requirement(rule, model)}" for rule in model.standing)
     if not model.standing:
         yield "- everybody's"
     yield from ("", "## What comes by itself", "")

@@ -35,7 +35,7 @@ class AbandonedSessions:
 
     def add(self, driver: str, sessions: SparkSessions) -> None:
         """Add the open sessions of the driver of this name."""
-        found = {_Session(driver, SessionKey(user_id(caller), id)) for caller, id in sessions.opened()}
+        found = {_Session(driver, SessionKey(user_id(caller), id)) for caller, id in sessions.list_open()}
         with self._lock:
             self._sessions |= found
 

@@ -117,7 +117,7 @@ class StoredCheckpoints:
 
     def _is_signed(self, row: Any, header: _Header) -> bool:
         text = self._text(row.revision, row.at, header.hash, header.digest)
-        return self._key.signed(header.signature.hex(), text)
+        return self._key.is_signed(header.signature.hex(), text)
 
     def _text(self, revision: int, at: float, hash: str, digest: bytes) -> bytes:
         """Return what is signed."""

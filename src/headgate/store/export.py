@@ -36,7 +36,7 @@ DERIVED = ("log_id", "place")
 _PAGE = 500
 
 
-def exported(database: Database, root: ResourceId) -> Iterator[str]:
+def export_log(database: Database, root: ResourceId) -> Iterator[str]:
     """Yield the lines of a log as it is now. Raises `StoreError` if there is none."""
     digest, count = hashlib.sha256(), 0
     for line in _lines(database, root):

@@ -84,7 +84,7 @@ def read_export(file: TextIO) -> Iterator[str]:
         yield line
 
 
-def exported_root(lines: Iterable[str]) -> ResourceId:
+def read_exported_root(lines: Iterable[str]) -> ResourceId:
     """Return the root of the log that a file begins to tell. Raises `StoreError` if it is no such file."""
     return _Reader(lines, lambda _: False).root
 

@@ -18,7 +18,7 @@ from headgate.store.keys import KnownKeys
 from headgate.store.log_rows import entry_of, hash_of
 from headgate.store.marks import Marks, require_reached
 from headgate.store.schema import NEWEST_SCHEMA, version_table
-from headgate.store.seals import all_seals
+from headgate.store.seals import list_all_seals
 from headgate.store.tables import log_table, meta, runs
 from headgate.store.verification import require_known
 
@@ -99,12 +99,12 @@ def _earliest(connection: Connection, column: Column[Any], state: str) -> float 
 
 
 def _held_to_seals(connection: Connection, found: StoreStatus, key: Path) -> StoreStatus:
-    sealed = all_seals(connection)
+    sealed = list_all_seals(connection)
     try:
-        known = KnownKeys.beside(key)
+        known = KnownKeys.read_beside(key)
         for seal in sealed:
             require_known(seal, known)
-        for root, mark in Marks.beside(key).read().items():
+        for root, mark in Marks.locate_beside(key).read().items():
             newest = max((seal.revision for seal in sealed if seal.log == root), default=0)
             require_reached(mark, newest, partial(_hash, connection, root))
     except StoreError as error:

@@ -30,7 +30,7 @@ class KnownKeys:
     keys: Mapping[str, Ed25519PublicKey]
 
     @classmethod
-    def beside(cls, file: Path) -> Self:
+    def read_beside(cls, file: Path) -> Self:
         """Return the public keys beside a key file; none is no error. Raises `StoreError` for what is no key."""
         try:
             parts = public_file(file).read_text(encoding="ascii").split(_END)[:-1]
@@ -41,7 +41,7 @@ class KnownKeys:
             raise _unusable(public_file(file), error) from error
         return cls({fingerprint(key): key for key in keys if isinstance(key, Ed25519PublicKey)})
 
-    def signed(self, key: str, signature: str, text: bytes) -> bool:
+    def is_signed(self, key: str, signature: str, text: bytes) -> bool:
         """Say whether the key of this fingerprint is known and signed the text."""
         try:
             self.keys[key].verify(bytes.fromhex(signature), text)
@@ -63,7 +63,7 @@ class SealKey:
             if not file.exists():
                 _make(file)
             key = cls(_private_key(file))
-            if key.fingerprint not in KnownKeys.beside(file).keys:
+            if key.fingerprint not in KnownKeys.read_beside(file).keys:
                 _remember(file, key.private)
         except (OSError, ValueError, TypeError) as error:
             raise _unusable(file, error) from error
@@ -83,9 +83,9 @@ class SealKey:
         """Return the signature, in hex."""
         return self.private.sign(text).hex()
 
-    def signed(self, signature: str, text: bytes) -> bool:
+    def is_signed(self, signature: str, text: bytes) -> bool:
         """Return whether this key made the signature (hex) of the text."""
-        return KnownKeys({self.fingerprint: self.private.public_key()}).signed(self.fingerprint, signature, text)
+        return KnownKeys({self.fingerprint: self.private.public_key()}).is_signed(self.fingerprint, signature, text)
 
 
 def rotate(file: Path) -> SealKey:

@@ -217,7 +217,9 @@ class SqlStore:
 
         Raises `StoreError` that names the first revision that does not hold.
         """
-        proof = verify_store(self.root, self.rows(), [*seals.kept(self._database, self.root), *given], known, seen)
+        proof = verify_store(
+            self.root, self.rows(), [*seals.list_seals(self._database, self.root), *given], known, seen
+        )
         if mark is not None:
             require_reached(mark, proof.sealed, self._hash)
         self._checkpoints.compare(self.entries())

@@ -20,7 +20,7 @@ class Marks:
     file: Path
 
     @classmethod
-    def beside(cls, key: Path) -> Self:
+    def locate_beside(cls, key: Path) -> Self:
         """Return the marks beside a key file."""
         return cls(key.with_suffix(".seals.jsonl"))
 

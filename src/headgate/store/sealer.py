@@ -47,7 +47,7 @@ class Sealer:
         self.key = SealKey.open(file)
         self._file = file
         self._database = database
-        self._marks = Marks.beside(file)
+        self._marks = Marks.locate_beside(file)
 
     def begin(self, roots: Sequence[ResourceId]) -> None:
         """Move the marks up to the newest seals, and report each log that is behind its mark."""
@@ -80,7 +80,7 @@ class Sealer:
     def _starts(self, roots: Sequence[ResourceId], sealed: SealResult) -> dict[ResourceId, Seal | None]:
         """Return the newest seal of each log that is not behind its mark. The marks are moved up to these seals."""
         marks, found = self._marks.read(), dict[ResourceId, Seal | None]()
-        newest = seals.newest(self._database, roots, KnownKeys.beside(self._file))
+        newest = seals.newest(self._database, roots, KnownKeys.read_beside(self._file))
         for root in roots:
             try:
                 if root in marks:
@@ -108,7 +108,7 @@ def _require_no_foreign_seals(database: Database, file: Path) -> None:
     """Raise `StoreError` for a sealed store none of whose keys is known beside the file: a new key would hide that."""
     newest_first = select(seal_table.c.key).order_by(seal_table.c.at.desc())
     found = list(dict.fromkeys(row.key for row in database.rows(newest_first)))
-    if found and KnownKeys.beside(file).keys.keys().isdisjoint(found):
+    if found and KnownKeys.read_beside(file).keys.keys().isdisjoint(found):
         raise StoreError(
             f"this store is sealed by the key `{found[0]}`, which is not in `{file.parent}`; put the folder `keys` of the "
             "deployment there, or, if that key is lost, make a new one with `headgate log rotate`"

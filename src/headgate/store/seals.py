@@ -53,7 +53,7 @@ class Seal:
 
     def is_made_by(self, known: KnownKeys) -> bool:
         """Return whether one of the known keys made the signature. SQLite keeps values of other types than its column's."""
-        return self.has_types and known.signed(self.key, self.signature, self.text)
+        return self.has_types and known.is_signed(self.key, self.signature, self.text)
 
     @property
     def has_types(self) -> bool:
@@ -65,13 +65,13 @@ class Seal:
         return chain.canonical(asdict(self))
 
 
-def kept(database: Database, root: ResourceId) -> list[Seal]:
+def list_seals(database: Database, root: ResourceId) -> list[Seal]:
     """Return the seals that are kept beside a log, the oldest first."""
     query = select(*_COLUMNS).where(seals.c.log_id == root).order_by(seals.c.revision)
     return list(map(_seal_of, database.rows(query)))
 
 
-def all_seals(connection: Connection) -> list[Seal]:
+def list_all_seals(connection: Connection) -> list[Seal]:
     """Return the seals of all logs, the oldest of each first."""
     query = select(*_COLUMNS).order_by(seals.c.log_id, seals.c.revision)
     return [Seal(**row) for row in connection.execute(query).mappings()]
@@ -83,7 +83,7 @@ def newest(database: Database, roots: Sequence[ResourceId], known: KnownKeys) ->
     found = {seal.log: seal for seal in map(_seal_of, rows) if seal.is_made_by(known)}
     for root in {ResourceId(row.log) for row in rows} - found.keys():
         # The newest was not made by a known key: an earlier one can be.
-        found.update((root, seal) for seal in kept(database, root) if seal.is_made_by(known))
+        found.update((root, seal) for seal in list_seals(database, root) if seal.is_made_by(known))
     return found
 
 

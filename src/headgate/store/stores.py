@@ -16,7 +16,7 @@ from headgate.facts.snapshot import Snapshot
 from headgate.store import audit, sqlite
 from headgate.store.backends import DatabaseBackend
 from headgate.store.database import Database, is_storable_text
-from headgate.store.export import exported
+from headgate.store.export import export_log
 from headgate.store.import_log import import_log
 from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.log import SqlStore
@@ -169,7 +169,7 @@ class SqlStores:
 
     def export(self, root: ResourceId) -> Iterator[str]:
         """Yield the lines of one log's file, as it is now (`headgate.store.export`). Raises `StoreError`."""
-        return exported(self._database, root)
+        return export_log(self._database, root)
 
     def take(
         self, lines: Iterable[str], may_hold: Callable[[Pointer], bool], is_model: Callable[[str], bool]

@@ -14,7 +14,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
-from headgate.app.background import running
+from headgate.app.background import run_in_background
 from headgate.app.server import Server
 from headgate.app.settings.clusters import read_clusters
 from headgate.app.settings.settings import Settings
@@ -90,7 +90,7 @@ def scene(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Ite
             clusters=read_clusters(file),
             egress=OPEN,
         )
-        with running(settings, print) as server:
+        with run_in_background(settings, print) as server:
             made = Scene(server, cluster)
             yield made
             made.owner.close()

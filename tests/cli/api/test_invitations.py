@@ -46,7 +46,7 @@ def test_a_user_of_the_deployment_joins_by_an_invitation(world: DeploymentHarnes
     joined = run("invitation", "accept", invite(world, run, "--role", "admin"))
 
     assert joined.stdout == "you are in the organization `main` now\n"
-    assert {each.role for each in world.control.snapshot.assigned_on(world.opened.id) if each.subject == user} == {
+    assert {each.role for each in world.control.snapshot.list_assigned_on(world.opened.id) if each.subject == user} == {
         "admin"
     }
 

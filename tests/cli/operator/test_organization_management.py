@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 def id_of(folder: Path, name: str = "acme") -> ResourceId:
     with deployment_in(folder) as deployment:
-        return deployment.organizations.listed_id(name)
+        return deployment.organizations.resolve_listed_id(name)
 
 
 def filled(folder: Path, id: ResourceId) -> list[Path]:

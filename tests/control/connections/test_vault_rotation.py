@@ -39,7 +39,7 @@ class Deployment:
 
     def opened(self) -> dict[str, object]:
         """Return every secret."""
-        kept = [pair for each in self.organizations.all() for pair in each.store.documents(SECRET).items()]
+        kept = [pair for each in self.organizations.list_all() for pair in each.store.documents(SECRET).items()]
         return {id: self.vault.open(id, sealed) for id, sealed in kept}
 
 
@@ -52,7 +52,7 @@ def test_every_secret_opens_at_each_step_of_a_rotation(deployment: Deployment) -
     former = deployment.vault.file.read_text().split()
     deployment.vault.add_key()
     assert deployment.opened() == SECRETS
-    for each in list(deployment.rotation.waiting()):
+    for each in list(deployment.rotation.find_outdated()):
         assert not deployment.rotation.finish()
         deployment.rotation.reseal(each)
         assert deployment.opened() == SECRETS
@@ -66,10 +66,10 @@ def test_every_secret_opens_at_each_step_of_a_rotation(deployment: Deployment) -
 
 def test_an_interrupted_rotation_continues_with_the_same_key(deployment: Deployment) -> None:
     deployment.vault.add_key()
-    deployment.rotation.reseal(next(deployment.rotation.waiting()))
+    deployment.rotation.reseal(next(deployment.rotation.find_outdated()))
 
     again = VaultRotation(deployment.organizations, Vault(deployment.vault.file))
-    for each in list(again.waiting()):
+    for each in list(again.find_outdated()):
         again.reseal(each)
 
     assert again.finish()
@@ -81,7 +81,7 @@ def test_a_secret_that_is_changed_while_it_is_resealed_keeps_the_change(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deployment.vault.add_key()
-    each = next(deployment.rotation.waiting())
+    each = next(deployment.rotation.find_outdated())
     seal, store = Vault.seal, each.organization.store
 
     def changed_meanwhile(vault: Vault, id: str, secret: object) -> object:
@@ -97,12 +97,12 @@ def test_a_secret_that_is_changed_while_it_is_resealed_keeps_the_change(
 
 def test_a_secret_of_an_unknown_key_keeps_the_former_keys_in_the_file(deployment: Deployment, tmp_path: Path) -> None:
     other = Vault(tmp_path / "other.key")
-    organization = deployment.organizations.all()[0]
+    organization = deployment.organizations.list_all()[0]
     organization.store.put_document(DocumentPut(SECRET, "c3", dict(other.seal("c3", {"password": "three"}))))
     deployment.vault.add_key()
 
     faults = 0
-    for each in list(deployment.rotation.waiting()):
+    for each in list(deployment.rotation.find_outdated()):
         try:
             deployment.rotation.reseal(each)
         except VaultError:
@@ -115,7 +115,7 @@ def test_a_secret_of_an_unknown_key_keeps_the_former_keys_in_the_file(deployment
 
 def test_a_rotation_that_begins_while_another_ends_loses_no_key(deployment: Deployment) -> None:
     deployment.vault.add_key()
-    for each in list(deployment.rotation.waiting()):
+    for each in list(deployment.rotation.find_outdated()):
         deployment.rotation.reseal(each)
     former = deployment.vault.former_keys
 
@@ -171,6 +171,6 @@ def test_a_key_that_cannot_be_written_leaves_no_file(deployment: Deployment, mon
 
 def rotate(deployment: Deployment) -> None:
     deployment.vault.add_key()
-    for each in list(deployment.rotation.waiting()):
+    for each in list(deployment.rotation.find_outdated()):
         deployment.rotation.reseal(each)
     assert deployment.rotation.finish()

@@ -16,7 +16,7 @@ def rules(*hosts: str, folders: tuple[str, ...] = ()) -> EgressRules:
 
 
 def allowed(found: EgressRules, host: str, *addresses: str | Address, port: int = 443) -> list[str]:
-    return [str(each) for each in found.allowed([ip_address(str(each)) for each in addresses], host, port)]
+    return [str(each) for each in found.select_allowed([ip_address(str(each)) for each in addresses], host, port)]
 
 
 class TestNothing:

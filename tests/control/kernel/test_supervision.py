@@ -38,7 +38,7 @@ class TestAThread:
             raise RuntimeError("broken")
 
         thread = tasks.start_thread("audit", run, "decisions are missing from the audit")
-        wait_until(lambda: bool(tasks.stopped()))
+        wait_until(lambda: bool(tasks.list_stopped()))
 
         assert tasks.not_ready_reason() == (
             "the background task `audit` is not running (RuntimeError: broken); "
@@ -53,7 +53,7 @@ class TestAThread:
             raise RuntimeError("broken")
 
         thread = tasks.start_thread("listener", run, "")
-        wait_until(lambda: [each.name for each in tasks.stopped()] == ["listener"])
+        wait_until(lambda: [each.name for each in tasks.list_stopped()] == ["listener"])
 
         assert tasks.not_ready_reason() is None
         thread.stop()
@@ -67,7 +67,7 @@ class TestAThread:
                 raise RuntimeError("broken")
 
         thread = tasks.start_thread("audit", run, "")
-        wait_until(lambda: bool(tasks.stopped()))
+        wait_until(lambda: bool(tasks.list_stopped()))
         thread.stop()
 
         assert len(runs) == 2

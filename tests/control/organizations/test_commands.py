@@ -88,7 +88,7 @@ class TestGoverning:
         assert world.may(ANN, "table.select", "table")
 
         facts = world.do(GovernProject(ResourceId("project"), "nekt"))
-        assert facts.governing(ResourceId("table"))[0] == "nekt"
+        assert facts.find_governing_models(ResourceId("table"))[0] == "nekt"
         assert not world.may(ANN, "table.select", "table")
 
     def test_implicit_resources_of_the_new_model_are_created_once(self) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunFilter
 from headgate.control.pipelines.runs import SECRET, RunNotReadyError
-from headgate.control.pipelines.states import ChangeState, cleaned
+from headgate.control.pipelines.states import ChangeState, count_cleanings
 from headgate.facts.changes import ResourceCreated, RunAsSet
 from headgate.facts.ids import ResourceId, RunId
 from tests.control.pipelines.test_runs import RUN, Queue, start
@@ -50,4 +50,4 @@ class TestAStreamCapture:
             self.change(queue, "clean_and_restart")
 
         assert queue.row.state == "queued"
-        assert cleaned(queue.control.snapshot.resources[LATE]) == 2
+        assert count_cleanings(queue.control.snapshot.resources[LATE]) == 2

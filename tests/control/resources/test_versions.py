@@ -5,7 +5,7 @@ import pytest
 from headgate.control.kernel.metadata import CommandOutcome
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.document_kinds import document_kinds
-from headgate.control.resources.versions import resource_version, upcoming_version
+from headgate.control.resources.versions import compute_upcoming_version, resource_version
 from headgate.facts.changes import OrganizationCreated, PrincipalAdded, ResourceCreated
 from headgate.facts.fold import fold
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -58,7 +58,7 @@ def test_the_version_after_a_command_is_computed_before_its_documents_are_writte
     facts, store = one_of(type), FakeStore()
     store.put_document(DocumentPut(kind, X, {"text": "before"}))
     put = DocumentPut(kind, X, body)
-    foreseen = upcoming_version(CommandOutcome(facts, (put,)), store, X)
+    foreseen = compute_upcoming_version(CommandOutcome(facts, (put,)), store, X)
     store.put_document(put)
 
     assert foreseen == resource_version(facts, store, X)

@@ -7,21 +7,21 @@ import pytest
 import headgate
 from headgate.control.kernel.display_names import confusable_key
 from headgate.control.kernel.normalize import nfkc_casefold
-from headgate.control.text.scripts import LONGEST, normalized
+from headgate.control.text.scripts import LONGEST, normalize_text
 
 SOURCES = Path(headgate.__file__).parent
 
 
 def test_a_text_is_brought_into_its_normal_form() -> None:
-    assert normalized("e\u0301\ufb01") == "\xe9fi"
-    assert normalized("e\u0301\ufb01", "NFC") == "\xe9\ufb01"
+    assert normalize_text("e\u0301\ufb01") == "\xe9fi"
+    assert normalize_text("e\u0301\ufb01", "NFC") == "\xe9\ufb01"
 
 
 def test_a_text_longer_than_any_name_stays_as_it_is() -> None:
     marks = "a" + "\u0301" * LONGEST
 
-    assert normalized(marks) is marks
-    assert normalized(marks[:LONGEST]) != marks[:LONGEST]
+    assert normalize_text(marks) is marks
+    assert normalize_text(marks[:LONGEST]) != marks[:LONGEST]
 
 
 @pytest.mark.parametrize("unit", ["\u0301", "\u0344", "\u0301\u0316", "\ufdfa", "\u1e9b\u0323", "e\u0301"])

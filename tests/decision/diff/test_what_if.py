@@ -12,7 +12,7 @@ from headgate.decision.context import Models
 from headgate.decision.diff import impact
 from headgate.decision.diff.compare import EvaluatedSide, compare
 from headgate.decision.diff.results import Ability, DecisionChange, Impact, SubjectImpact
-from headgate.decision.diff.what_if import difference, what_if
+from headgate.decision.diff.what_if import analyze_changes, difference
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
 from headgate.decision.reference import decide
@@ -110,7 +110,7 @@ def test_the_impact_equals_the_difference_of_all_decisions(
     facts, changes = state(batches[:-1]), batches[-1]
     before, after = Reference(models, facts), Reference(models, fold(facts, changes, 2))
 
-    assert set(what_if(Engine(models, facts), changes, now).flips()) == differing(before, after, now)
+    assert set(analyze_changes(Engine(models, facts), changes, now).flips()) == differing(before, after, now)
 
 
 @pytest.mark.timeout(600)
@@ -148,7 +148,7 @@ class Counting:
 def test_a_what_if_checks_only_affected_principals_and_resources() -> None:
     answers = Counting(MODELS, snapshot())
 
-    what_if(answers, (assigned(MEMBER, "editor", FLIGHTS),), NOW)  # type: ignore[arg-type]
+    analyze_changes(answers, (assigned(MEMBER, "editor", FLIGHTS),), NOW)  # type: ignore[arg-type]
 
     # The admin is who the two pipelines run as.
     assert {question.caller.principal for question in answers.asked} == {MEMBER, ADMIN}
@@ -157,7 +157,7 @@ def test_a_what_if_checks_only_affected_principals_and_resources() -> None:
 
 
 def foreseen(facts: Snapshot, *changes: Change) -> Impact:
-    return what_if(Engine(MODELS, facts), changes, NOW)
+    return analyze_changes(Engine(MODELS, facts), changes, NOW)
 
 
 def on(consequences: Impact, who: PrincipalId, place: ResourceId) -> SubjectImpact:

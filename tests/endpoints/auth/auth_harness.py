@@ -82,7 +82,7 @@ class AuthHarness:
     def _app(self) -> FastAPI:
         app = FastAPI()
         known = Authenticator(
-            self.stores, self.entrance.authentication.principal_of, self.entrance.access_tokens.presented
+            self.stores, self.entrance.authentication.principal_of, self.entrance.access_tokens.authenticate
         )
         self.audit = Audit(self.stores)
         app.state.deployed = AppState(

@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from headgate.pipelines.definitions.definition import MAX_ENTRIES
-from headgate.pipelines.kinds import Definition, defined
+from headgate.pipelines.kinds import Definition, parse_definition
 from tests.pipelines.sources import source, stream
 
 _QUERY = {"kind": "query", "name": "q", "into": "lake.raw.q", "sql": "SELECT 1"}
@@ -40,10 +40,10 @@ LISTS: dict[str, Callable[[int], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("document", LISTS.values(), ids=LISTS)
 def test_a_list_with_more_entries_than_the_limit_is_refused(document: Callable[[int], dict[str, Any]]) -> None:
-    assert defined(document(MAX_ENTRIES)).name
+    assert parse_definition(document(MAX_ENTRIES)).name
 
     with pytest.raises(ValidationError, match=f"at most {MAX_ENTRIES}") as refused:
-        defined(document(MAX_ENTRIES + 1))
+        parse_definition(document(MAX_ENTRIES + 1))
     assert {each["type"] for each in refused.value.errors()} == {"too_long"}
 
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from headgate.control.kernel.vocabulary import shipped_vocabulary
-from headgate.pipelines.kinds import KINDS, defined
+from headgate.pipelines.kinds import KINDS, parse_definition
 
 _DOCS = Path(__file__).resolve().parents[3] / "docs"
 _SHOWN = [
@@ -21,7 +21,7 @@ _SHOWN = [
 
 @pytest.mark.parametrize("text", _SHOWN)
 def test_each_definition_in_the_documentation_is_valid(text: str) -> None:
-    assert defined(yaml.safe_load(text)).name
+    assert parse_definition(yaml.safe_load(text)).name
 
 
 def test_every_kind_of_the_vocabulary_has_a_definition() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.pipelines.definitions.select import InputsError, reads, require_same, wrapped
+from headgate.pipelines.definitions.select import InputsError, reads, require_same, wrap_query
 
 EXPLAINED = """== Parsed Logical Plan ==
 'Project [*]
@@ -43,5 +43,5 @@ class TestWhatASelectReads:
 
 
 def test_a_query_with_a_trailing_comment_or_semicolon_can_be_wrapped() -> None:
-    assert wrapped("SELECT 1 -- one") == "SELECT * FROM (\nSELECT 1 -- one\n)"
-    assert wrapped("SELECT 1;\n") == "SELECT * FROM (\nSELECT 1\n)"
+    assert wrap_query("SELECT 1 -- one") == "SELECT * FROM (\nSELECT 1 -- one\n)"
+    assert wrap_query("SELECT 1;\n") == "SELECT * FROM (\nSELECT 1\n)"

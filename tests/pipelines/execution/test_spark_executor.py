@@ -21,7 +21,7 @@ from headgate.pipelines.definitions.kind import Kind
 from headgate.pipelines.execution import spark_executor
 from headgate.pipelines.execution.attempt import Attempt, StopReason
 from headgate.pipelines.execution.spark_executor import SparkExecutor
-from headgate.pipelines.kinds import defined as read
+from headgate.pipelines.kinds import parse_definition as read
 from headgate.untrusted_input.blocking_pool import BlockingPool
 from tests.egress import open_egress
 from tests.fakes.small_organization import ADMIN, DELAYS, ROOT

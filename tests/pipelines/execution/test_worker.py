@@ -249,7 +249,7 @@ class TestAnAttemptThatHasToEnd:
         organization.store.put_document(defined(DELAYS, timeout=0.1))
 
         def perform(attempt: Attempt) -> None:
-            attempt.interrupted_by(interrupted.set)
+            attempt.set_interrupt(interrupted.set)
             interrupted.wait(10)
             raise RuntimeError("interrupted")
 

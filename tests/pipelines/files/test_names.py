@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.pipelines.files.names import require_plain_name, shown_name
+from headgate.pipelines.files.names import format_file_name, require_plain_name
 from headgate.pipelines.load_errors import LoadError
 
 
@@ -40,4 +40,4 @@ def test_a_compressed_file_is_refused(ending: str) -> None:
 
 
 def test_a_name_is_shown_on_one_line() -> None:
-    assert shown_name("a\n\x1b\udcff\u00df.csv") == "a???\u00df.csv"
+    assert format_file_name("a\n\x1b\udcff\u00df.csv") == "a???\u00df.csv"

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from headgate.pipelines.kinds import defined
+from headgate.pipelines.kinds import parse_definition
 from headgate.pipelines.writing.versions import HistoryError
 from tests.pipelines.spark_deployment import ByHand
 from tests.pipelines.version_model import Values, Version, after_a_look, after_changes
@@ -57,7 +57,7 @@ class TestVersions:
 
     def test_a_history_with_a_change_time_cannot_close_absent_rows(self) -> None:
         with pytest.raises(ValidationError, match="leave out `close_absent`"):
-            defined(history("h", changed_at="at", close_absent=True))
+            parse_definition(history("h", changed_at="at", close_absent=True))
 
 
 def history(name: str, **more: Any) -> dict[str, Any]:

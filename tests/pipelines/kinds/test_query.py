@@ -10,7 +10,7 @@ from headgate.cli.demo.data import DemoError
 from headgate.facts.ids import RunId
 from headgate.pipelines.definitions.context import Range
 from headgate.pipelines.definitions.select import InputsError
-from headgate.pipelines.kinds import defined
+from headgate.pipelines.kinds import parse_definition
 from headgate.pipelines.kinds.query import QueryError
 from tests.pipelines.spark_deployment import ByHand
 
@@ -24,7 +24,7 @@ class TestAQuery:
     def test_a_query_needs_keys_exactly_when_it_merges(self) -> None:
         for wrong in ({"mode": "merge"}, {"keys": ["k"]}):
             with pytest.raises(ValidationError, match="`merge` needs `keys`"):
-                defined(query("q", "SELECT 1", "lake.raw.t", **wrong))
+                parse_definition(query("q", "SELECT 1", "lake.raw.t", **wrong))
 
 
 @pytest.mark.spark

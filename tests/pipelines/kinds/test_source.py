@@ -14,7 +14,7 @@ from headgate.control.kernel.ids import new_id
 from headgate.facts.ids import RunId
 from headgate.pipelines.connections.targets import HttpPlace
 from headgate.pipelines.definitions.context import Range
-from headgate.pipelines.kinds import defined, kind_of
+from headgate.pipelines.kinds import kind_of, parse_definition
 from headgate.pipelines.kinds.source import SourceDefinition
 from headgate.pipelines.load_errors import LoadError
 from headgate.pipelines.loading.load import load
@@ -442,7 +442,7 @@ class TestADatabase:
 
 def test_an_integration_loads_as_a_source_does(lake: Loaded) -> None:
     lake.write("integrated.csv", "id", "1")
-    definition = defined(source(stream("integrated"), kind="integration"))
+    definition = parse_definition(source(stream("integrated"), kind="integration"))
     lake.lake.save(source(stream("integrated")))
     with lake.lake.execution("load") as (execution, _):
         carry_out = kind_of(definition).run

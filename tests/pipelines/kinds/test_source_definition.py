@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from headgate.pipelines.kinds import declared_io, defined
+from headgate.pipelines.kinds import declared_io, parse_definition
 from tests.pipelines.sources import source, stream
 
 
@@ -30,20 +30,20 @@ class TestADefinition:
     )
     def test_a_source_with_an_incomplete_or_invalid_stream_is_refused(self, more: dict[str, Any], said: str) -> None:
         with pytest.raises(ValidationError, match=said):
-            defined(source(stream("a", **more)))
+            parse_definition(source(stream("a", **more)))
 
     @pytest.mark.parametrize("other", [7, None, "a", ["a"]])
     def test_a_stream_that_is_no_object_is_refused(self, other: object) -> None:
         with pytest.raises(ValidationError):
-            defined(source() | {"streams": [other]})
+            parse_definition(source() | {"streams": [other]})
 
     @pytest.mark.parametrize("other", [stream("a"), stream("b") | {"into": "lake.raw.a"}])
     def test_two_streams_with_the_same_name_or_table_are_refused(self, other: dict[str, Any]) -> None:
         with pytest.raises(ValidationError, match="two streams have the"):
-            defined(source(stream("a"), other))
+            parse_definition(source(stream("a"), other))
 
     def test_a_source_declares_its_quarantine_tables(self) -> None:
-        found = declared_io(defined(source(stream("a", bad_rows="quarantine"), stream("b", enabled=False))))
+        found = declared_io(parse_definition(source(stream("a", bad_rows="quarantine"), stream("b", enabled=False))))
 
         assert [(each.table, each.enabled) for each in found.outputs] == [
             ("lake.raw.a", True),
@@ -53,4 +53,4 @@ class TestADefinition:
         assert found.others == {"connections": ("files",)}
 
     def test_a_source_without_streams_is_allowed(self) -> None:
-        assert declared_io(defined(source())).outputs == ()
+        assert declared_io(parse_definition(source())).outputs == ()

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 from pyspark.errors import PySparkException
 
-from headgate.pipelines.kinds import defined
+from headgate.pipelines.kinds import parse_definition
 from headgate.pipelines.load_errors import EndedError, LoadError
 from tests.pipelines.drop_folder import Drop
 
@@ -33,7 +33,7 @@ class TestADefinition:
     )
     def test_a_capture_needs_one_folder_below_its_connection_or_source(self, wrong: dict[str, Any]) -> None:
         with pytest.raises(ValidationError):
-            defined(capture("late") | wrong)
+            parse_definition(capture("late") | wrong)
 
 
 @pytest.mark.spark

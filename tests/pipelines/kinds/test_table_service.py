@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
-from headgate.pipelines.kinds import defined
+from headgate.pipelines.kinds import parse_definition
 from headgate.pipelines.kinds.table_service import KIND
 from tests.pipelines.drop_folder import Drop
 
@@ -29,7 +29,7 @@ class TestADefinition:
     )
     def test_a_service_with_invalid_clustering_options_is_refused(self, wrong: dict[str, Any]) -> None:
         with pytest.raises(ValidationError):
-            defined(service("s", "t", **wrong))
+            parse_definition(service("s", "t", **wrong))
 
 
 @pytest.mark.spark
@@ -43,7 +43,7 @@ class TestOnSpark:
     def run(self, drop: Drop, definition: dict[str, Any]) -> dict[str, float]:
         """Save a service under its table, carry out one run of it, and return what that counted."""
         drop.lake.owner.call("PUT", f"/pipelines/{definition['name']}", definition, project=definition["table"])
-        found = defined(definition)
+        found = parse_definition(definition)
         with drop.lake.execution(definition["name"]) as (execution, told):
             assert KIND.run is not None
             KIND.run(found, execution)  # pyright: ignore[reportArgumentType] (it is of this kind)

@@ -120,7 +120,7 @@ class TestEvents:
     def test_events_describe_the_start_and_the_end_of_one_run(self, main: Organization) -> None:
         done = carried_out(main, touches)
 
-        end, start = EventBuilder(main.control.snapshot).all(done, lambda: trace_of(main, done))
+        end, start = EventBuilder(main.control.snapshot).build_all(done, lambda: trace_of(main, done))
 
         assert [again(each).eventType for each in (start, end)] == [RunState.START, RunState.COMPLETE]
         assert start["run"]["runId"] == end["run"]["runId"]
@@ -142,7 +142,7 @@ class TestEvents:
     def test_each_facet_of_an_event_names_its_producer_and_schema(self, main: Organization) -> None:
         done = carried_out(main, touches, trigger="schedule")
 
-        end = EventBuilder(main.control.snapshot).ended(done, trace_of(main, done))
+        end = EventBuilder(main.control.snapshot).build_end(done, trace_of(main, done))
 
         assert end["run"]["facets"]["nominalTime"]["nominalStartTime"] == "1970-01-12T13:46:40.000Z"
         facets = [*end["run"]["facets"].values(), *end["job"]["facets"].values(), *end["outputs"][0]["facets"].values()]
@@ -152,8 +152,8 @@ class TestEvents:
     def test_an_event_has_the_error_message_for_permitted_callers_only(self, main: Organization) -> None:
         done = carried_out(main, refused)
 
-        heard = EventBuilder(main.control.snapshot).ended(done, RunTrace())
-        hidden = EventBuilder(main.control.snapshot, says_why=False).ended(done, RunTrace())
+        heard = EventBuilder(main.control.snapshot).build_end(done, RunTrace())
+        hidden = EventBuilder(main.control.snapshot, says_why=False).build_end(done, RunTrace())
 
         assert heard["eventType"] == "FAIL"
         assert heard["run"]["facets"]["errorMessage"]["message"] == "the file `a.csv` is torn"
@@ -162,7 +162,7 @@ class TestEvents:
     def test_an_event_counts_rows_for_callers_that_may_read_the_table(self, main: Organization) -> None:
         done = carried_out(main, touches)
 
-        end = EventBuilder(main.control.snapshot, counts=lambda _: False).ended(done, trace_of(main, done))
+        end = EventBuilder(main.control.snapshot, counts=lambda _: False).build_end(done, trace_of(main, done))
 
         assert "outputStatistics" not in json.dumps(end)
 
@@ -170,7 +170,7 @@ class TestEvents:
         done = carried_out(main, touches)
         trace = RunTrace((FLIGHTS, ResourceId("gone")), trace_of(main, done).outputs)
 
-        end = EventBuilder(main.control.snapshot, lambda seen: seen != FLIGHTS).ended(done, trace)
+        end = EventBuilder(main.control.snapshot, lambda seen: seen != FLIGHTS).build_end(done, trace)
 
         assert end["inputs"] == []
         assert "columnLineage" not in end["outputs"][0]["facets"]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from headgate.control.resources.document_kinds import document_kinds
-from headgate.pipelines.kinds import KINDS, defined, kind_of
+from headgate.pipelines.kinds import KINDS, kind_of, parse_definition
 from tests.app.deployment_harness import DeploymentHarness, world_in
 
 DEFINITION = {"kind": "row_count", "name": "rows", "input": "lake.raw.flights", "into": "lake.raw.counts"}
@@ -13,7 +13,7 @@ DEFINITION = {"kind": "row_count", "name": "rows", "input": "lake.raw.flights", 
 
 def main() -> None:
     """Ask everything that a kind of pipeline takes part in."""
-    assert kind_of(defined(DEFINITION)) is KINDS["row_count"]
+    assert kind_of(parse_definition(DEFINITION)) is KINDS["row_count"]
     assert document_kinds("row_count") == document_kinds("history")
     with world_in(Path(sys.argv[1])) as world:
         check_document(world.app.openapi())
@@ -41,7 +41,7 @@ def check_decisions(world: DeploymentHarness) -> None:
 def check_life(world: DeploymentHarness) -> None:
     """Hold that it is listed and shown with its definition, is run, and is gone with its document in the end."""
     shown = world.call("ed", "GET", "/pipelines/rows").json()
-    assert shown["definition"] == defined(DEFINITION).model_dump(mode="json")
+    assert shown["definition"] == parse_definition(DEFINITION).model_dump(mode="json")
     assert [each["name"] for each in world.call("vic", "GET", "/pipelines", kind="row_count").json()["items"]] == [
         "rows"
     ]

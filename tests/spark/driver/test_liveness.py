@@ -153,6 +153,6 @@ class TestADriver:
     def test_a_driver_with_a_large_heap_has_more_time_for_a_garbage_collection(self, scene: Scene) -> None:
         scene.backend.config_seconds = 60 * PART
 
-        why = asyncio.run(liveness_module.Liveness(scene.backend.driver.address, "", 64 * 1024).until_stuck())
+        why = asyncio.run(liveness_module.Liveness(scene.backend.driver.address, "", 64 * 1024).wait_until_stuck())
 
         assert why == "has not answered for 2 s"

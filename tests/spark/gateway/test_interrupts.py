@@ -38,7 +38,7 @@ def gateway(backend: FakeBackend) -> Iterator[RunningGateway]:
 
 def tracked(gateway: RunningGateway) -> int:
     """Return how many operations the gateway counts as running."""
-    return len(gateway.gateway._operations.running())  # pyright: ignore[reportPrivateUsage]
+    return len(gateway.gateway._operations.list_running())  # pyright: ignore[reportPrivateUsage]
 
 
 class TestAnOrphan:
@@ -389,4 +389,4 @@ def _analyse(gateway: RunningGateway, name: str) -> Any:
 
 
 def _is_attached(gateway: RunningGateway) -> bool:
-    return any(each.calls for each in gateway.gateway._operations.running())  # pyright: ignore[reportPrivateUsage]
+    return any(each.calls for each in gateway.gateway._operations.list_running())  # pyright: ignore[reportPrivateUsage]

@@ -34,7 +34,7 @@ The statements of the attacker together take minutes.
 
 def running(gateway: Guarded, person: str) -> list[Operation]:
     """Return the operations of a person that the gateway tracks."""
-    every = gateway.gateway.gateway._operations.running()  # pyright: ignore[reportPrivateUsage]
+    every = gateway.gateway.gateway._operations.list_running()  # pyright: ignore[reportPrivateUsage]
     return [each for each in every if each.principal == person]
 
 

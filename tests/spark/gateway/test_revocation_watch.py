@@ -96,7 +96,7 @@ def test_a_failed_interrupt_is_retried(
 
 def test_an_operation_of_a_closed_channel_does_not_end_the_watch(gateway: RunningGateway, backend: FakeBackend) -> None:
     statement = Statement(gateway, backend)
-    operation = gateway.gateway._operations.running()[0]  # pyright: ignore[reportPrivateUsage]
+    operation = gateway.gateway._operations.list_running()[0]  # pyright: ignore[reportPrivateUsage]
     gateway.run(operation.backend._channel.close())  # pyright: ignore[reportPrivateUsage]
     gateway.spark.denied[READ] = WHY
     gateway.report()

@@ -412,8 +412,8 @@ class TestBudget:
                 request = base.AddArtifactsRequest(**whole(LARGE))
                 upload = Upload(request, ArrowRows(Doubling()), "ann", share)
                 await upload.take(request, len(LARGE))
-                held = [budget.held("ann") for _ in await upload.finish()]
-                return [*held, budget.held("ann")]
+                held = [budget.get_held("ann") for _ in await upload.finish()]
+                return [*held, budget.get_held("ann")]
 
         *while_sent, after = asyncio.run(attempt())
 
@@ -427,7 +427,7 @@ class TestBudget:
             with budget.share("ann") as share:
                 relation = local(LARGE).local_relation
                 await ArrowRows(Doubling()).rewrite_relations("ann", [relation, relation], share)
-                return budget.held("ann")
+                return budget.get_held("ann")
 
         assert asyncio.run(attempt()) == 2 * len(LARGE)
 

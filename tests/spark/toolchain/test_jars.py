@@ -10,7 +10,7 @@ import pytest
 from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.jars import Jar, ensure_jar
 from headgate.spark.toolchain.java import Java
-from headgate.spark.toolchain.truststore import PASSWORD, trusted_here, write_truststore
+from headgate.spark.toolchain.truststore import PASSWORD, list_trusted_certificates, write_truststore
 
 BYTES = b"not really a jar"
 JAR = Jar("org.example", "thing_2.13", "1.0", hashlib.sha256(BYTES).hexdigest(), megabytes=1)
@@ -85,7 +85,7 @@ class TestEnsureJarFromTheNetwork:
 
 class TestWriteTruststore:
     def test_java_reads_every_certificate_of_the_truststore(self, tmp_path: Path) -> None:
-        certificates = trusted_here()
+        certificates = list_trusted_certificates()
         store = tmp_path / "authorities.jks"
 
         write_truststore(certificates, store)

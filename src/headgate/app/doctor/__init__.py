@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from headgate.app.doctor.clusters import clusters
 from headgate.app.doctor.egress import egress
-from headgate.app.doctor.finding import Finding, failed
+from headgate.app.doctor.finding import Finding, build_failure
 from headgate.app.doctor.folder import data_folder, disk, secrets
 from headgate.app.doctor.ports import certificate, ports, public_url
 from headgate.app.doctor.sandbox import sandbox
@@ -36,7 +36,7 @@ def doctor(read: Callable[[], Settings], environ: Mapping[str, str], now: float)
     try:
         settings = read()
     except SettingsError as error:
-        yield failed("settings", str(error), "put that right")
+        yield build_failure("settings", str(error), "put that right")
         return
     yield Finding("settings", "ok", "can be used")
     for check in CHECKS:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping
 
-from headgate.app.doctor.finding import Finding, failed, warning
+from headgate.app.doctor.finding import Finding, build_failure, warning
 from headgate.app.settings.settings import Settings
 from headgate.control.egress.loopback import is_loopback
 from headgate.spark.driver.clusters import Cluster
@@ -52,7 +52,7 @@ def _kept(cluster: Cluster) -> Iterator[Finding]:
     what, files = f"cluster `{cluster.name}`", (cluster.secret_file, cluster.hadoop)
     for file in files:
         if file is not None and not file.exists():
-            yield failed(what, f"`{file}` is not there", "put it there, or correct the file of clusters")
+            yield build_failure(what, f"`{file}` is not there", "put it there, or correct the file of clusters")
     secret = cluster.secret_file
     if secret is not None and secret.exists() and secret.stat().st_mode & _OTHERS:
         yield warning(what, f"`{secret}` can be read by other users of this machine", f"chmod 600 {secret}")

@@ -16,7 +16,7 @@ class Finding:
     do: str = ""
 
 
-def failed(what: str, seen: str, do: str) -> Finding:
+def build_failure(what: str, seen: str, do: str) -> Finding:
     """Return what keeps a deployment from serving."""
     return Finding(what, "fail", seen, do)
 

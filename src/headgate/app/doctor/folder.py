@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from headgate.app.doctor.finding import Finding, failed, warning
+from headgate.app.doctor.finding import Finding, build_failure, warning
 from headgate.app.settings.settings import Settings
 
 _OTHERS = 0o077
@@ -19,7 +19,7 @@ def data_folder(settings: Settings, _environ: Mapping[str, str], _now: float) ->
     if not folder.exists():
         yield Finding(what, "ok", f"`{folder}` is not there yet; `headgate serve` makes it")
     elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        yield failed(
+        yield build_failure(
             what, f"`{folder}` cannot be read and written", f"give it to this user: chown -R $(id -u) {folder}"
         )
     elif folder.stat().st_mode & _OTHERS:
@@ -46,7 +46,7 @@ def disk(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterat
         free = shutil.disk_usage(_nearest(folder)).free
         seen = f"{free / (1 << 30):.1f} GiB free at `{folder}`"
         if free < _HARDLY_ANY:
-            yield failed(what, seen, "make room: a log that cannot be written refuses every change")
+            yield build_failure(what, seen, "make room: a log that cannot be written refuses every change")
         elif free < _FEW:
             yield warning(what, seen, "make room")
         else:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cryptography import x509
 
-from headgate.app.doctor.finding import Finding, failed, warning
+from headgate.app.doctor.finding import Finding, build_failure, warning
 from headgate.app.settings.settings import Settings
 from headgate.control.kernel.ports import StoreError
 from headgate.endpoints.http.tls import Certificate, TlsError
@@ -31,7 +31,7 @@ def ports(settings: Settings, _environ: Mapping[str, str], _now: float) -> Itera
         if is_free(host, port):
             yield Finding("ports", "ok", f"{port} is free")
         else:
-            yield failed("ports", f"{port} of {host} is in use", f"end what holds it, or set {variable}")
+            yield build_failure("ports", f"{port} of {host} is in use", f"end what holds it, or set {variable}")
 
 
 def public_url(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
@@ -54,12 +54,12 @@ def certificate(settings: Settings, _environ: Mapping[str, str], now: float) -> 
         Certificate(settings.tls_cert, settings.tls_key)
         days = (_ends(settings.tls_cert) - now) / _DAY
     except (TlsError, ValueError) as error:
-        yield failed("TLS", str(error), "put a certificate and its key there")
+        yield build_failure("TLS", str(error), "put a certificate and its key there")
         return
     seen = f"the certificate ends in {days:.0f} days" if days > 0 else f"the certificate ended {-days:.0f} days ago"
     do = "put a new one in its place; a running server takes it by itself"
     if days <= 0:
-        yield failed("TLS", seen, do)
+        yield build_failure("TLS", seen, do)
     elif days < _SOON:
         yield warning("TLS", seen, do)
     else:
@@ -90,7 +90,7 @@ def _serving(settings: Settings) -> Finding | None:
         seen = f"a process holds the data folder, and nothing listens on {settings.api_port} of {settings.bind}"
         return warning("lock", seen, "wait if it is starting or ending; its process id is in the file `lock`")
     except StoreError as error:
-        return failed("lock", str(error), "give the folder to this user")
+        return build_failure("lock", str(error), "give the folder to this user")
     return None
 
 

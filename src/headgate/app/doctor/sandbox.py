@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from headgate.app.doctor.finding import Finding, failed, warning
+from headgate.app.doctor.finding import Finding, build_failure, warning
 from headgate.app.settings.settings import Settings
 from headgate.app.spark.sandboxes import SANDBOX_SETTING, SandboxRequiredError, describe_unenforced
 from headgate.sandbox.machine import find_level
@@ -18,7 +18,7 @@ def sandbox(settings: Settings, _environ: Mapping[str, str], _now: float) -> Ite
     try:
         line = describe_unenforced(settings, level, why)
     except SandboxRequiredError as error:
-        yield failed(_WHAT, str(error), f"use Linux 6.7 or newer, or set {SANDBOX_SETTING}=prefer")
+        yield build_failure(_WHAT, str(error), f"use Linux 6.7 or newer, or set {SANDBOX_SETTING}=prefer")
         return
     if line:
         yield warning(_WHAT, line, "use Linux 6.7 or newer")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from headgate.app.deployment import shipped_model
-from headgate.app.doctor.finding import Finding, failed, warning
+from headgate.app.doctor.finding import Finding, build_failure, warning
 from headgate.app.settings.settings import Settings
 from headgate.control.kernel.ports import StoreError
 from headgate.model.vocabulary import MODELS
@@ -21,7 +21,7 @@ def store(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterat
     try:
         seen = inspect_store(settings.store_url or settings.folder, settings.seal_key)
     except StoreError as error:
-        yield failed("store", str(error), "check that it is there and may be read, or restore a backup")
+        yield build_failure("store", str(error), "check that it is there and may be read, or restore a backup")
         return
     yield _schema(seen)
     if seen.tails:
@@ -44,7 +44,9 @@ def _schema(seen: StoreStatus) -> Finding:
 def _seals(seen: StoreStatus) -> Finding:
     if seen.unproved is not None:
         fault, _, do = seen.unproved.partition("; ")
-        return failed("seals", fault, f"{do}; `headgate log verify` proves every log" if do else "headgate log verify")
+        return build_failure(
+            "seals", fault, f"{do}; `headgate log verify` proves every log" if do else "headgate log verify"
+        )
     return Finding("seals", "ok", f"{seen.sealed} were made by known keys, and no log is behind its newest one")
 
 
@@ -61,7 +63,7 @@ def _runs(seen: StoreStatus, now: float) -> Finding:
 def _clock(seen: StoreStatus, now: float) -> Finding:
     ahead = max(tail.at for tail in seen.tails) - now
     if ahead > _AHEAD:
-        return failed(
+        return build_failure(
             "clock", f"the newest entry is {ahead:.0f} s ahead of this machine's clock", "set the clock right"
         )
     return Finding("clock", "ok", "is not behind the newest entry")

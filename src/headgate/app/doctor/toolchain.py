@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from headgate.app.doctor.finding import Finding, failed, warning
+from headgate.app.doctor.finding import Finding, build_failure, warning
 from headgate.app.settings.settings import Settings
 from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.guard_build import guard_jar
@@ -21,7 +21,7 @@ def tools(settings: Settings, environ: Mapping[str, str], _now: float) -> Iterat
     try:
         java = find_java(environ, passed_over.append)
     except ToolchainError as error:
-        yield failed("Java", str(error), "install it")
+        yield build_failure("Java", str(error), "install it")
     else:
         yield Finding("Java", "ok", "; ".join((str(java), *passed_over)))
     iceberg = cached(ICEBERG, settings.cache)

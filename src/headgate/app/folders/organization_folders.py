@@ -31,7 +31,7 @@ class OrganizationFolders:
         self._data = data
         self._name = organization
 
-    def found(self) -> tuple[Path, ...]:
+    def list_existing(self) -> tuple[Path, ...]:
         """Return the folders that exist."""
         return tuple(self._data / root / self._name for root, _ in self._opened())
 

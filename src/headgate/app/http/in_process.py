@@ -24,7 +24,7 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def served(app: ASGIApp) -> Iterator[str]:
+def serve_in_process(app: ASGIApp) -> Iterator[str]:
     """Serve an application on a free port of loopback until the block ends; gives its address."""
     config = uvicorn.Config(app, host=HOST, port=0, log_level="warning", access_log=False, lifespan="off", ws="none")
     server = _Server(config)

@@ -84,7 +84,7 @@ def identifier(
             return None
 
     def driven(sent: HttpRequest) -> Authenticated:
-        spoken = sparks.spoken(sent.method, sent.target, sent.headers, sent.body)
+        spoken = sparks.authenticate_driver_request(sent.method, sent.target, sent.headers, sent.body)
         if spoken is None:
             raise SenderDeniedError(UNAUTHENTICATED, None)
         organization = spoken.spark.organization
@@ -97,7 +97,7 @@ def identifier(
             return driven(sent)
         presented = sent.headers.get("authorization", "")
         found = identity.authenticate(presented.removeprefix(_BEARER)) if presented.startswith(_BEARER) else None
-        organization = organizations.addressed(found, sent.organization) if found else None
+        organization = organizations.resolve_addressed(found, sent.organization) if found else None
         caller = organization.caller(found) if found and organization else None
         if caller is None and found and organization and organization.is_suspended_for(found):
             raise SenderDeniedError(SUSPENDED, organization)

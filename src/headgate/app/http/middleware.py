@@ -115,7 +115,7 @@ def _unready(deployment: Deployment) -> str | None:
 
 
 def _figures(deployment: Deployment, spark: SparkFigures) -> Figures:
-    opened = deployment.organizations.opened
+    opened = deployment.organizations.loaded_organizations
     counts = [each.control.counts for each in opened]
     return Figures(
         allowed=sum(each.allowed for each in counts),
@@ -123,9 +123,9 @@ def _figures(deployment: Deployment, spark: SparkFigures) -> Figures:
         appends=sum(each.appends for each in counts),
         conflicts=sum(each.conflicts for each in counts),
         head_reads=deployment.organizations.head_reads,
-        audit_waiting=deployment.audit.waiting,
+        audit_waiting=deployment.audit.backlog,
         task_deaths=deployment.tasks.deaths,
-        tasks_stopped=tuple(each.name for each in deployment.tasks.stopped()),
+        tasks_stopped=tuple(each.name for each in deployment.tasks.list_stopped()),
         spark=spark(),
         revisions={each.id: each.control.snapshot.revision for each in opened if not each.control.is_refused},
     )

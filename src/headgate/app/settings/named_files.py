@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from headgate.app.settings.path_mentions import mentioned_paths
+from headgate.app.settings.path_mentions import find_mentioned_paths
 from headgate.app.settings.schema import VARIABLES
 from headgate.app.settings.settings import Settings
 from headgate.app.settings.variable import CONFIG_VARIABLE, FILE_KINDS, FILE_SUFFIX, SettingSpec
@@ -102,12 +102,12 @@ def _paths(found: Any) -> Iterator[Path]:
 def _of_conf(cluster: Cluster | None) -> Iterator[Path]:
     """Yield what the values of a cluster's configuration mention: keys, tokens and keytabs that Spark reads."""
     for value in cluster.conf.values() if cluster else ():
-        yield from mentioned_paths(value)
+        yield from find_mentioned_paths(value)
 
 
 def _of_libraries(environ: Mapping[str, str]) -> Iterator[Path]:
     for text in (environ[name] for name in _OF_LIBRARIES if environ.get(name)):
-        yield from (Path(text), *mentioned_paths(text))
+        yield from (Path(text), *find_mentioned_paths(text))
     yield from (Path.home() / each for each in _HOMES_OF_LIBRARIES)
     yield from map(Path, _DEFAULTS_OF_LIBRARIES)
 

@@ -13,7 +13,7 @@ _SCHEME = re.compile(r"^(?:file|local):", re.IGNORECASE)
 _ROOT = Path("/")
 
 
-def mentioned_paths(text: str) -> Iterator[Path]:
+def find_mentioned_paths(text: str) -> Iterator[Path]:
     """Yield every absolute path in a text: the text itself, and each part of it. The root alone names no file."""
     for part in (_SCHEME.sub("", text.strip()), *_BREAKS.split(text)):
         plain = _OF_THIS_MACHINE.sub("", part)

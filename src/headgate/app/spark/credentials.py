@@ -37,7 +37,7 @@ class CredentialResolver:
         presented = self._deployment.identity.authenticate(credential.token)
         if presented is None:
             return None
-        organization = self._deployment.organizations.addressed(presented, credential.organization or None)
+        organization = self._deployment.organizations.resolve_addressed(presented, credential.organization or None)
         found = self._in(organization, presented) if organization else None
         if found is None and organization and organization.is_suspended_for(presented):
             raise SuspendedError
@@ -50,7 +50,7 @@ class CredentialResolver:
         addressed = None
         if presented is not None:
             with suppress(SeveralOrganizationsError):
-                addressed = organizations.addressed(presented, named)
+                addressed = organizations.resolve_addressed(presented, named)
         organization = recording_organization(organizations, addressed, named)
         if organization is not None:
             caller = organization.caller(presented) if presented and organization is addressed else None

@@ -71,14 +71,14 @@ class Drivers:
         held = self._held.get((self._home.id, EMBEDDED))
         return held.driver if held else None
 
-    def all(self) -> tuple[Driver, ...]:
+    def list_all(self) -> tuple[Driver, ...]:
         """Return the drivers that were begun."""
         return tuple(held.driver for held in tuple(self._held.values()))
 
     @property
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         """How often each driver was started, and killed because it was stuck, and whether it serves now, by its name."""
-        drivers = self.all()
+        drivers = self.list_all()
         return {
             "driver_starts": {each.name: float(each.generation) for each in drivers},
             "driver_hangs": {each.name: float(each.hangs) for each in drivers},
@@ -99,7 +99,7 @@ class Drivers:
         """Say whether the organization is to have Spark here."""
         return organization is self._home or IDLE_CHECK_SECONDS in self._others or organization.id in self._others
 
-    def served(self) -> Iterable[Organization]:
+    def list_served(self) -> Iterable[Organization]:
         """Return the organizations that are to have Spark here."""
         return (each for each in self._organizations.readable() if self.serves(each))
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from headgate.app.deployment import Deployment
-from headgate.app.settings.path_mentions import mentioned_paths
+from headgate.app.settings.path_mentions import find_mentioned_paths
 from headgate.app.settings.settings import Settings
 from headgate.app.settings.variable import CONFIG_VARIABLE
 from headgate.control.organizations.organization import Organization
@@ -60,7 +60,7 @@ def prepare_driver_sandbox(
     """
     settings = deployment.settings
     own = [settings.folder / root / organization.id for root in ("warehouse", "checkpoints", "scratch")]
-    events = [path for path in mentioned_paths(cluster.conf.get(_EVENT_LOGS, "")) if path.parent.is_dir()]
+    events = [path for path in find_mentioned_paths(cluster.conf.get(_EVENT_LOGS, "")) if path.parent.is_dir()]
     for folder in (*own, *events):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return DriverSandbox(
@@ -88,4 +88,4 @@ def forbidden_files(settings: Settings, environ: Mapping[str, str], *more: Path 
 
 
 def _paths(text: str) -> Iterator[Path]:
-    yield from (path for path in mentioned_paths(text) if path.exists())
+    yield from (path for path in find_mentioned_paths(text) if path.exists())

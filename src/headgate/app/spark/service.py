@@ -92,9 +92,9 @@ class SparkService:
         """The process of the home organization's embedded driver, while there is one."""
         return self._drivers.home.pid if self._drivers.home else None
 
-    def served(self) -> Iterable[Organization]:
+    def list_served(self) -> Iterable[Organization]:
         """Return the organizations that are to have Spark here."""
-        return self._drivers.served()
+        return self._drivers.list_served()
 
     @property
     def state(self) -> str:
@@ -206,7 +206,7 @@ class SparkService:
             spark.forget()
 
         async def release() -> None:
-            found = (endpoint(driver) for driver in self._drivers.all())
+            found = (endpoint(driver) for driver in self._drivers.list_all())
             await self._abandoned.release([each for each in found if each is not None])
 
         if self._releasing is not None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from headgate.app.background import running
+from headgate.app.background import run_in_background
 from headgate.app.server import Server
 from headgate.app.settings.settings import Settings
 from headgate.cli.demo.attempts import try_everything
@@ -32,8 +32,8 @@ def run_demo(settings: Settings, *, once: bool) -> int:
     began = time.monotonic()
     # Not in the data folder or the cache: no connection reaches those.
     folder = unpack_data(settings.folder.with_name(f"{settings.folder.name}-files"))
-    egress = settings.egress.extended(ORGANIZATION, EgressRules((PurePosixPath(folder),)))
-    with running(replace(settings, owner=PARTS[0].name, egress=egress), say) as server:
+    egress = settings.egress.extend(ORGANIZATION, EgressRules((PurePosixPath(folder),)))
+    with run_in_background(replace(settings, owner=PARTS[0].name, egress=egress), say) as server:
         with _naming_the_rescue(settings.folder):
             people = make_people(server)
             make_lakehouse(people, folder)

@@ -104,7 +104,7 @@ def what_if(
     from headgate.cli.facts.facts_file import changes_of, opened
     from headgate.cli.facts.impact import print_consequences
     from headgate.cli.facts.options import AskError
-    from headgate.decision.diff.what_if import what_if as foreseen
+    from headgate.decision.diff.what_if import analyze_changes as foreseen
 
     moment, proposed = opened(facts, on), changes_of(changes)
     try:

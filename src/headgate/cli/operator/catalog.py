@@ -73,7 +73,7 @@ def _taking(deployment: "Deployment", named: str | None) -> "Organization":
     """Return the organization that takes the tables. With several and none named it ends with exit code 1."""
     from headgate.control.kernel.errors import InvalidError
 
-    listed = deployment.organizations.listed
+    listed = deployment.organizations.names_by_id
     with exit_on_refusal():
         if named is None and len(listed) > 1:
             ways = " or ".join(f"`--organization {each}`" for each in sorted(listed.values()))

@@ -68,7 +68,9 @@ def verify_logs(
         given = [seal for file in seals or () for seal in read_seals(file.read_text(encoding="utf-8").splitlines())]
         total = sum(head.revision for head in stores.heads(stores.logs()).values())
         with _progress(total) as seen:
-            proofs = stores.verify(given, seen, KnownKeys.beside(settings.seal_key), Marks.beside(settings.seal_key))
+            proofs = stores.verify(
+                given, seen, KnownKeys.read_beside(settings.seal_key), Marks.locate_beside(settings.seal_key)
+            )
     _say(proofs)
 
 
@@ -81,9 +83,9 @@ def accept_logs(data: Data = None) -> None:
     from headgate.store.marks import Marks
 
     with open_store(data) as (stores, settings):
-        known = KnownKeys.beside(settings.seal_key)
+        known = KnownKeys.read_beside(settings.seal_key)
         proofs = stores.verify(known=known)
-        stores.accept(Marks.beside(settings.seal_key), known)
+        stores.accept(Marks.locate_beside(settings.seal_key), known)
     _say(proofs)
 
 

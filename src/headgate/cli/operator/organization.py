@@ -71,11 +71,11 @@ def import_organization(
     from headgate.control.organizations.commands import DEPLOYMENT
     from headgate.lake.metadata_files import location_of
     from headgate.lake.warehouse import may_adopt
-    from headgate.store.import_log import exported_root, read_export
+    from headgate.store.import_log import read_export, read_exported_root
 
     _warn_of_missing(files or ())
     with exit_on_refusal(), file.open(encoding="utf-8") as lines:
-        root = exported_root(read_export(lines))
+        root = read_exported_root(read_export(lines))
         if root == DEPLOYMENT:
             raise InvalidError(
                 "the file is of a deployment, not of an organization; export one with `headgate organization export`"
@@ -115,7 +115,7 @@ def _id_of(named: str, data: Path | None) -> "ResourceId":
         if named in stores.logs():
             return ResourceId(named)
     with open_local_deployment(data) as deployment:
-        return deployment.organizations.listed_id(named)
+        return deployment.organizations.resolve_listed_id(named)
 
 
 def _write(file: Path, first: str, lines: Iterable[str]) -> int:

@@ -62,7 +62,7 @@ def list_organizations(data: Data = None) -> None:
     with open_local_deployment(data) as deployment:
         organizations = deployment.organizations
         found = sorted(
-            (name, id, describe_organization(organizations, id)) for id, name in organizations.listed.items()
+            (name, id, describe_organization(organizations, id)) for id, name in organizations.names_by_id.items()
         )
     rows = [(name, each.model, each.state, when(each.created), id) for name, id, each in found]
     table(("name", "model", "state", "created", "id"), rows)
@@ -164,7 +164,7 @@ def _require_in_data_folder(deployment: "Deployment", *, files: bool) -> None:
 
 def _shown(deployment: "Deployment", id: "ResourceId", named: str) -> str:
     """Return an organization as answers show it: by its name, with its id where it was not `named` by its name."""
-    name = deployment.organizations.listed[id]
+    name = deployment.organizations.names_by_id[id]
     return f"`{name}`" if named == name else f"`{name}` ({id})"
 
 
@@ -181,7 +181,7 @@ def _delete_folders(shown: str, folders: "OrganizationFolders") -> None:
     try:
         folders.remove()
     except OSError as error:
-        left = ", ".join(f"`{each}`" for each in folders.found())
+        left = ", ".join(f"`{each}`" for each in folders.list_existing())
         fail(f"{shown} is deleted, but not all of its files ({error.strerror}); delete {left} by hand")
         sys.exit(1)
 

@@ -51,7 +51,7 @@ def rotate_key(
                 say("no rotation waits to be finished; nothing was changed")
                 return
             rotation = VaultRotation(deployment.organizations, vault)
-            waiting = list(rotation.waiting())
+            waiting = list(rotation.find_outdated())
             with Progress(console=errors, transient=True) as progress:
                 for each in progress.track(waiting, description="sealing"):
                     try:

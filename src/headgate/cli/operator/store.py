@@ -51,8 +51,8 @@ def restore_store(
     _embedded(settings)
     with exit_on_refusal():
         # Without the keys nothing says whose seals are true.
-        known = KnownKeys.beside(settings.seal_key)
-        marks = Marks.beside(settings.seal_key)
+        known = KnownKeys.read_beside(settings.seal_key)
+        marks = Marks.locate_beside(settings.seal_key)
         proofs = backup.restore(file, settings.folder, known if known.keys else None, marks)
     for proof in proofs:
         say(f"the log `{proof.log}` is whole up to revision {proof.head}")

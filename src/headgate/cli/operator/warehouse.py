@@ -44,7 +44,7 @@ def move_tables(
             fail("tables in a bucket are not moved; they go on where they are")
             sys.exit(1)
         relocations = Relocations(deployment.organizations, deployment.settings.warehouse)
-        waiting = list(relocations.waiting())
+        waiting = list(relocations.list_waiting())
         rows = [(each.organization.id, each.name, str(each.measure_size())) for each in waiting]
         with Progress(console=errors, transient=True) as progress:
             tables = progress.track(waiting, description="moving")

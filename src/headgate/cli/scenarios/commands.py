@@ -88,7 +88,7 @@ def _asking(entry: Entry) -> "Iterator[tuple[Asking, Callable[[], None]]]":
     from headgate.conformance.http.runner import scenario_server
 
     with scenario_server() as opened:
-        yield opened.asked, lambda: _sum_up(opened)
+        yield opened.ask, lambda: _sum_up(opened)
 
 
 def _sum_up(opened: "HttpScenarioRunner") -> None:

@@ -13,7 +13,7 @@ import yaml
 from headgate.conformance.errors import ScenarioError
 from headgate.conformance.questions import Asked
 from headgate.conformance.world import World
-from headgate.conformance.world_builder import below
+from headgate.conformance.world_builder import resolve_parent
 from headgate.control.kernel.parsing import JsonObject
 from headgate.decision.types import Question
 
@@ -100,7 +100,7 @@ def _made(world: World, question: Question) -> Mapping[str, Any]:
         return {}
     type = verb.removeprefix(_MAKING)
     try:
-        parent, belonging = below(world, question.resource, type)
+        parent, belonging = resolve_parent(world, question.resource, type)
     except ScenarioError:  # it does not lie under anything: that has to be refused
         parent, belonging = question.resource, {}
     owners = {name: tuple(edge.target for edge in edges) for name, edges in belonging.items()}

@@ -17,7 +17,7 @@ from fastapi import FastAPI
 
 from headgate.app.deployment import HOME, over, shipped_model
 from headgate.app.http.application import http_application
-from headgate.app.http.in_process import served
+from headgate.app.http.in_process import serve_in_process
 from headgate.app.settings.settings import default_settings
 from headgate.conformance.errors import ScenarioError
 from headgate.conformance.http.people import Bearer, CaseUsers, program
@@ -72,7 +72,7 @@ class HttpScenarioRunner:
         self.confirmed = 0
         """How many cases a route's dry run has confirmed."""
 
-    def asked(self, world: World, asked: Sequence[Asked], ask: JsonObject) -> tuple[bool, ...]:
+    def ask(self, world: World, asked: Sequence[Asked], ask: JsonObject) -> tuple[bool, ...]:
         """Ask the questions that one question of a case stands for, and return which are allowed.
 
         Raises `ScenarioError` for an answer that is none.
@@ -107,7 +107,7 @@ class HttpScenarioRunner:
         self.app.state.entrance = ways
         self.app.state.deployed = AppState(
             organizations=organizations,
-            identity=Authenticator(stores, ways.authentication.principal_of, ways.access_tokens.presented),
+            identity=Authenticator(stores, ways.authentication.principal_of, ways.access_tokens.authenticate),
             audit=audit,
             runner=NoSpark(),
             statements=StatementStore(NoSpark(), SqlLimits()),
@@ -199,7 +199,7 @@ def scenario_server() -> Iterator[HttpScenarioRunner]:
         )
         with (
             closing(deployment),
-            served(app) as address,
+            serve_in_process(app) as address,
             httpx.Client(base_url=address, timeout=_PATIENCE, trust_env=False) as http,
         ):
             yield HttpScenarioRunner(app, http)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headgate.control.access.last_owner import require_remaining_owner
-from headgate.control.kernel.command import CommandContext, CommandEffect, known_role
+from headgate.control.kernel.command import CommandContext, CommandEffect, resolve_role_model
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.facts.changes import RoleAssigned, RoleRevoked
 from headgate.facts.ids import ResourceId, SubjectId
@@ -30,8 +30,8 @@ class AssignRole:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Need the right to add this role there, and, where that cuts another one short, to remove that."""
         place = view.target(self.resource)
-        view.known_subject(self.subject)
-        model = known_role(view, self.role, place, self.model)
+        view.require_visible_subject(self.subject)
+        model = resolve_role_model(view, self.role, place, self.model)
         view.require_action("assignment.add", place.id, role=self.role, subject=self.subject)
         if self.ends is not None and self.ends <= max(view.now, self.starts or view.now):
             raise InvalidError("the assignment would end before it begins")
@@ -81,7 +81,7 @@ class ChangeRole:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Need the right to change the one into the other there; somebody stays who rules the organization."""
         place = view.target(self.resource)
-        model = known_role(view, self.new_role, place)
+        model = resolve_role_model(view, self.new_role, place)
         view.require_action("assignment.change", place.id, role=self.role, subject=self.subject, new_role=self.new_role)
         old = _known(view, self.subject, self.role, place.id, self.reason)
         if _held(view, self.subject, self.new_role, place.id, self.reason) is not None:

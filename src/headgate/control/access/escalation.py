@@ -53,7 +53,7 @@ def find_owners(view: CommandContext, port: Resource) -> frozenset[ResourceId]:
 def require_adding_access_of_owners(view: CommandContext, resource: ResourceId, change: Change) -> None:
     """Need `output_port.add_access` on each port that a move gives to other teams: they get access without an approver."""
     after = view.with_changes(change)
-    for id in (resource, *view.facts.below(resource)):
+    for id in (resource, *view.facts.list_below(resource)):
         port = view.facts.resources[id]
         if port.type == PORT and (new := find_owners(after, after.facts.resources[id]) - find_owners(view, port)):
             on = {"consumer": tuple(sorted(new))}

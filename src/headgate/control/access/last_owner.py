@@ -31,7 +31,7 @@ def require_remaining_owner(view: CommandContext, leaving: SubjectId, *changes: 
     if view.caller is None or not any(role in roles and place == view.root for role, place, _ in held):
         return
     after = view.with_changes(*changes)
-    if not any(_is_permanent(after, each) for each in after.facts.assigned_on(view.root) if each.role in roles):
+    if not any(_is_permanent(after, each) for each in after.facts.list_assigned_on(view.root) if each.role in roles):
         raise InvalidError(f"somebody always stays who can give every role; make somebody else `{roles[0]}` first")
 
 

@@ -58,7 +58,7 @@ class DeleteRole:
 def _catalogue(view: CommandContext) -> tuple[Model, CustomRoles]:
     """Return the model that lets the organization define roles. Raises `InvalidError` if none does."""
     for model in view.models.values():
-        if model.custom_roles is not None and model.name in view.facts.governing(view.root):
+        if model.custom_roles is not None and model.name in view.facts.find_governing_models(view.root):
             return model, model.custom_roles
     raise InvalidError("no access model in force here lets an organization define roles of its own")
 

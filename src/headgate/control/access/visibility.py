@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
-from headgate.control.kernel.command import CommandContext, known_role
+from headgate.control.kernel.command import CommandContext, resolve_role_model
 from headgate.control.kernel.errors import NotFoundError
 from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers
@@ -98,7 +98,7 @@ def resolve_subject_for(view: CommandContext, asked: Question, found: SubjectId 
     """
     given = asked.new_role or (asked.role if asked.action == "assignment.add" else None)
     if given is not None:
-        known_role(view, given, view.target(asked.resource))
+        resolve_role_model(view, given, view.target(asked.resource))
     if found is not None and view.engine.check(replace(asked, subject=found), view.now).allowed:
         return found
     _with_hypothetical_user(view, asked.resource).require(replace(asked, subject=HYPOTHETICAL_USER))

@@ -134,7 +134,7 @@ def _port(view: CommandContext, asked: RequestAccess | AddAccess, verb: str) -> 
     port = view.target(asked.port, "output_port")
     on, given = {"consumer": (ResourceId(asked.consumer),)}, {"purpose": (asked.purpose,)}
     view.require_action(f"{port.type}.{verb}", port.id, on=on, given=given)
-    view.known_subject(asked.consumer)
+    view.require_visible_subject(asked.consumer)
     view.free_id(asked.access)
     model, role = _role(view, port)
     kind = subject_kind(view.facts, asked.consumer)

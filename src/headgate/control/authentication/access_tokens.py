@@ -45,9 +45,9 @@ class AccessTokens:
         credential, ends = generate(new_id("a")), self._organizations.now + self._length
         body = {"principal": found.principal, "token": found.token, "hash": credential.hash, "ends": ends}
         organization.store.put_document(DocumentPut("access_token", credential.id, body))
-        return AccessToken(credential.written(ACCESS), self._length)
+        return AccessToken(credential.format(ACCESS), self._length)
 
-    def presented(self, text: str) -> AuthenticatedPrincipal | None:
+    def authenticate(self, text: str) -> AuthenticatedPrincipal | None:
         """Return who presents this access token, or None. Whether its token still stands, the organization says."""
         credential = parse_secret(ACCESS, text)
         found = self._organizations.stores.find("access_token", credential.id) if credential else None

@@ -56,7 +56,7 @@ class DeviceFlow:
         self._asking.record(client_key(told.get("address", "")), now)
         credential = self._new_credential(told, now + self._settings.device)
         return DeviceAuthorization(
-            credential.written(DEVICE),
+            credential.format(DEVICE),
             _shown(credential.id),
             self._settings.device,
             self._settings.device_interval,

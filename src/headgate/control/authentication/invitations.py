@@ -52,7 +52,7 @@ class Invitation:
         }
 
     @property
-    def taken(self) -> DocumentPut:
+    def erasure(self) -> DocumentPut:
         """What erases it, for the one caller that finds it."""
         return DocumentPut("invitation", self.id, None, expected=self.document)
 
@@ -88,7 +88,7 @@ class Join:
         added = AddPrincipal(self.principal, self.principal, self.invitation.role, self.invitation.place).decide(view)
         named = DocumentPut("principal", self.principal, {"name": self.person})
         used = DocumentPut("invitation_used", self.invitation.id, {"principal": self.principal}, new=True)
-        return CommandEffect(added.changes, (named, used, self.invitation.taken))
+        return CommandEffect(added.changes, (named, used, self.invitation.erasure))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Withdraw:
         own = view.caller is None or not is_narrowed(view.facts, view.caller)
         if not own or view.actor != self.invitation.by.principal:
             view.require_action("organization.manage_users", view.root)
-        return CommandEffect((), (self.invitation.taken,))
+        return CommandEffect((), (self.invitation.erasure,))
 
 
 class Invitations:
@@ -119,7 +119,7 @@ class Invitations:
         """Return the command that creates an invitation, and the invitation's secret, which is stored nowhere."""
         credential, ends = generate(new_id(_PREFIX)), self._organizations.now + self._length
         new = Invitation(credential.id, organization.id, caller, role, place, ends, credential.hash)
-        return Invite(new), credential.written(INVITATION)
+        return Invite(new), credential.format(INVITATION)
 
     def find(self, secret: str) -> Invitation:
         """Return the invitation of a secret.
@@ -129,12 +129,12 @@ class Invitations:
         credential = parse_secret(INVITATION, secret)
         found = self._organizations.stores.find("invitation", credential.id) if credential else None
         if credential is None or found is None or not credential.matches(found[1]):
-            raise missing_invitation()
+            raise build_missing_invitation_error()
         root, body = found
         # A caller that is no member must not learn that the organization is suspended.
         is_suspended = self._organizations.open(root).control.snapshot.is_suspended
         if body["ends"] <= self._organizations.now or is_suspended:
-            raise missing_invitation()
+            raise build_missing_invitation_error()
         invitation = _invitation(credential.id, root, body)
         self._require_standing(invitation)
         return invitation
@@ -150,11 +150,11 @@ class Invitations:
         try:
             return organization.control.execute(Join(invitation, principal, person), invitation.by, call).facts
         except (CallerGoneError, PermissionDeniedError, DocumentConflictError):
-            raise missing_invitation() from None
+            raise build_missing_invitation_error() from None
 
     def organization_name(self, invitation: Invitation) -> str:
         """Return the name of the organization that an invitation is into."""
-        return self._organizations.listed.get(invitation.organization, invitation.organization)
+        return self._organizations.names_by_id.get(invitation.organization, invitation.organization)
 
     def _require_standing(self, invitation: Invitation) -> None:
         """Raise `NotFoundError` if nobody could join by it now: before a user is registered, or anything else is done."""
@@ -162,9 +162,9 @@ class Invitations:
         try:
             control.preview(Join(invitation, invitation.newcomer, ""), invitation.by)
         except (CallerGoneError, PermissionDeniedError, NotFoundError):
-            raise missing_invitation() from None
+            raise build_missing_invitation_error() from None
 
-    def seen_by(self, organization: Organization, caller: Caller) -> tuple[Invitation, ...]:
+    def list_visible(self, organization: Organization, caller: Caller) -> tuple[Invitation, ...]:
         """Return the invitations that stand: all for who manages users, one's own for anybody else."""
         control = organization.control
         own = None if is_narrowed(control.snapshot, caller) else caller.principal
@@ -175,9 +175,9 @@ class Invitations:
 
     def one(self, organization: Organization, caller: Caller, id: str) -> Invitation:
         """Return an invitation by its id. Raises `NotFoundError` for one that the caller may not see."""
-        found = next((each for each in self.seen_by(organization, caller) if each.id == id), None)
+        found = next((each for each in self.list_visible(organization, caller) if each.id == id), None)
         if found is None:
-            raise missing_invitation()
+            raise build_missing_invitation_error()
         return found
 
     def tidy(self) -> None:
@@ -195,6 +195,6 @@ def _invitation(id: str, root: ResourceId, body: Mapping[str, Any]) -> Invitatio
     return Invitation(id, root, by, str(body["role"]), ResourceId(place) if place else None, ends, kept)
 
 
-def missing_invitation() -> NotFoundError:
+def build_missing_invitation_error() -> NotFoundError:
     """Return the error for an invitation that was used, withdrawn or over, or never was."""
     return NotFoundError("this invitation is not good any more, or never was")

@@ -12,7 +12,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from headgate.control.authentication.errors import TooOftenError
 from headgate.control.authentication.settings import LoginSettings
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.text.scripts import normalized
+from headgate.control.text.scripts import normalize_text
 
 _SOON = 1.0
 """Seconds; a turn does not take longer."""
@@ -30,7 +30,7 @@ class Passwords:
         # Of no password that anybody knows; made up and not worked out, which would hold up every start.
         self._nobodys = f"$argon2id$v=19$m={cost.memory},t={cost.time},p={cost.lanes}${_noise(16)}${_noise(32)}"
 
-    def hashed(self, password: str, name: str) -> str:
+    def hash_new_password(self, password: str, name: str) -> str:
         """Return what is kept of a new password. Raises `InvalidError` for one that is too short, or is the name.
 
         Raises `TooOftenError` where too many wait for their turn, as everything here that works.
@@ -40,9 +40,9 @@ class Passwords:
             raise InvalidError(f"a password has {shortest} to {longest} characters")
         if password.casefold() == name.casefold():
             raise InvalidError("a password is not the login name")
-        return self.kept(password)
+        return self.hash_password(password)
 
-    def kept(self, password: str) -> str:
+    def hash_password(self, password: str) -> str:
         """Return what is kept of a password."""
         with self._in_turn():
             return self._hasher.hash(_spelled(password))
@@ -80,4 +80,4 @@ def _noise(bytes: int) -> str:
 
 def _spelled(password: str) -> str:
     # Keyboards differ in how they write an accent.
-    return normalized(password)
+    return normalize_text(password)

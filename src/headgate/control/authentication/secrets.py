@@ -20,7 +20,7 @@ class ParsedSecret:
     id: str
     secret: str
 
-    def written(self, prefix: str) -> str:
+    def format(self, prefix: str) -> str:
         """Return it as its holder writes it."""
         return f"{prefix}.{self.id}.{self.secret}"
 

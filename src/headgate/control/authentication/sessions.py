@@ -53,7 +53,7 @@ class Sessions:
         session = Session(credential.id, principal, now, now + self._length, how, told or {})
         started = StartSession(session.id, credential.hash, principal, session.ends, how, session.told, let_in_by)
         self._control.execute(started, Caller(principal))
-        return NewSession(credential.written(SESSION), session)
+        return NewSession(credential.format(SESSION), session)
 
     def find(self, secret: str) -> Session | None:
         """Return the session of this secret, or None if there is none any more."""

@@ -15,7 +15,7 @@ from headgate.control.authentication.settings import LoginSettings
 from headgate.control.control import Control
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.normalize import address, login_name, named_login, new_login_name, nfkc_casefold
+from headgate.control.kernel.normalize import address, login_name, new_login_name, nfkc_casefold, parse_existing_login
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, Store
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
@@ -69,7 +69,11 @@ class UserAccounts:
         """
         id = principal or PrincipalId(new_id("p"))
         name = new_login_name(login or person) if login or password is not None else None
-        kept = Password(new_id("w"), self._passwords.hashed(password, name)) if name and password is not None else None
+        kept = (
+            Password(new_id("w"), self._passwords.hash_new_password(password, name))
+            if name and password is not None
+            else None
+        )
         mail = address(email) if email else None
         if mail and verified and self.addresses.is_like_another(mail):
             raise _taken()
@@ -98,7 +102,7 @@ class UserAccounts:
 
     def user_of(self, login: str) -> User:
         """Return the user of a login name. Raises `NotFoundError`."""
-        found = self._store.document("login", named_login(login))
+        found = self._store.document("login", parse_existing_login(login))
         user = self.user(PrincipalId(found["principal"])) if found else None
         if user is None:
             raise NotFoundError(f"there is no user with the login name `{login}`")
@@ -154,7 +158,7 @@ class UserAccounts:
         """Write a new password, and end every session of the user with it but the one that `stays`."""
         if before is not None and before["principal"] != user.principal:
             raise AlreadyExistsError(f"the login name `{login}` is taken")
-        password = Password(new_id("w"), self._passwords.hashed(new, login))
+        password = Password(new_id("w"), self._passwords.hash_new_password(new, login))
         body = {**(self._store.document("user", user.principal) or {}), "login": login}
 
         def ended() -> tuple[str, ...]:
@@ -192,7 +196,7 @@ class UserAccounts:
         """Keep a password at the cost that is set now; at another login, if there is no time for it at this one."""
         if self._passwords.is_outdated(kept["hash"]):
             with suppress(TooOftenError, DocumentConflictError):
-                again = {**kept, "hash": self._passwords.kept(password)}
+                again = {**kept, "hash": self._passwords.hash_password(password)}
                 self._store.put_document(DocumentPut("password", id, again, expected=kept))
 
     def _login(self, login: str) -> Mapping[str, Any] | None:

@@ -38,9 +38,9 @@ class VaultRotation:
         self._organizations = organizations
         self._vault = vault
 
-    def waiting(self) -> Iterator[SealedSecret]:
+    def find_outdated(self) -> Iterator[SealedSecret]:
         """Yield the connections whose secrets are sealed with a former key. Raises `VaultError`."""
-        for organization in self._organizations.all():
+        for organization in self._organizations.list_all():
             for connection, kept in organization.store.documents(SECRET).items():
                 if not self._vault.is_current(kept):
                     yield SealedSecret(organization, connection)
@@ -62,7 +62,7 @@ class VaultRotation:
         """Remove the former keys if no secret needs them any more; return whether they are gone. Raises `VaultError`."""
         # Before it is asked what they seal: a rotation that begins meanwhile adds keys that are not among these.
         former = self._vault.former_keys
-        if next(self.waiting(), None) is not None:
+        if next(self.find_outdated(), None) is not None:
             return False
         self._vault.remove_keys(former)
         return True

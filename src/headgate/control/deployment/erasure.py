@@ -9,7 +9,7 @@ from headgate.control.authentication.addresses import ADDRESS, LOOK, Addresses
 from headgate.control.identity.principals import RemovePrincipal
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError, NotFoundError
-from headgate.control.kernel.normalize import named_login
+from headgate.control.kernel.normalize import parse_existing_login
 from headgate.control.kernel.ports import DocumentPut, LogEntry, Store
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.facts.changes import AccessRequested, Change, RequestFiled
@@ -60,7 +60,7 @@ def erase_person(organizations: Organizations, principal: PrincipalId) -> Mappin
     Their rights end with it. What they did stays in the logs, under an id that means nobody any more. It can be done
     again: what was written while it ran goes then.
     """
-    everywhere = (organizations.deployment, *organizations.all())
+    everywhere = (organizations.deployment, *organizations.list_all())
     return {each.id: erased for each in everywhere if (erased := _forgotten(each, principal)) is not None}
 
 
@@ -74,7 +74,7 @@ def find_person(organizations: Organizations, called: str) -> PrincipalId:
         return user
     if any(organizations.stores.find(kind, called) for kind in OWN_KINDS):
         return PrincipalId(called)
-    everywhere = (organizations.deployment, *organizations.all())
+    everywhere = (organizations.deployment, *organizations.list_all())
     named = {
         id for each in everywhere for id, body in each.store.documents("principal").items() if body["name"] == called
     }
@@ -88,7 +88,7 @@ def find_person(organizations: Organizations, called: str) -> PrincipalId:
 def _user(store: Store, called: str) -> PrincipalId | None:
     """Return the user of a login name or an address, or None."""
     with suppress(InvalidError):
-        document = store.document("login", named_login(called))
+        document = store.document("login", parse_existing_login(called))
         if document is not None:
             return PrincipalId(str(document["principal"]))
     with suppress(InvalidError):

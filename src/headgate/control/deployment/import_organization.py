@@ -12,13 +12,13 @@ from headgate.facts.snapshot import SUSPENDED, Snapshot
 def require_importable(organizations: Organizations, root: ResourceId, title: str) -> None:
     """Raise a `CommandError` if the deployment has something under this id or name already."""
     if root in organizations.stores.logs():
-        if root not in organizations.listed:
+        if root not in organizations.names_by_id:
             raise AlreadyExistsError(
                 f"the organization `{root}` was removed, and its id cannot be used again in this deployment; import the file "
                 "into another deployment"
             )
         raise AlreadyExistsError(f"there is an organization `{root}` already")
-    if any(root in each.control.snapshot.resources for each in organizations.all()):
+    if any(root in each.control.snapshot.resources for each in organizations.list_all()):
         # An earlier version kept the files of a database in a folder of that id.
         raise AlreadyExistsError(f"the id `{root}` of the organization is that of something in another organization")
     organizations.deployment.control.preview(_known(root, title), None)

@@ -27,7 +27,7 @@ def remove_operator(deployment: Control, user: PrincipalId, call: CommandMetadat
 
 def operators(deployment: Control) -> tuple[PrincipalId, ...]:
     """Return the users that hold the role, sorted."""
-    held = deployment.snapshot.assigned_on(DEPLOYMENT)
+    held = deployment.snapshot.list_assigned_on(DEPLOYMENT)
     return tuple(sorted(PrincipalId(each.subject) for each in held if each.role == OPERATOR))
 
 

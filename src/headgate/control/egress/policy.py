@@ -39,7 +39,7 @@ class EgressRules:
         """
         address = parse_address(host)
         if address is not None:
-            return None if self.allowed((address,), "", port) else self._fault(host, port)
+            return None if self.select_allowed((address,), "", port) else self._fault(host, port)
         name = plain_name(host)
         if name is None:
             return f"`{host}` is neither a DNS name nor an IP address in its usual form; write it as one of them"
@@ -57,7 +57,7 @@ class EgressRules:
             )
         return self._fault(host, port)
 
-    def allowed(self, addresses: Sequence[Address], host: str, port: int) -> tuple[Address, ...]:
+    def select_allowed(self, addresses: Sequence[Address], host: str, port: int) -> tuple[Address, ...]:
         """Return those of a host's addresses that may be connected.
 
         One may if its network is listed, or if it is public and the host's name is listed.
@@ -92,7 +92,7 @@ class EgressPolicy:
         folders = tuple(folder for each in found for folder in each.folders)
         return EgressRules(folders, tuple(rule for each in found for rule in each.hosts))
 
-    def extended(self, organization: str, rules: EgressRules) -> "EgressPolicy":
+    def extend(self, organization: str, rules: EgressRules) -> "EgressPolicy":
         """Return the same policy with more rules for the organization with this id."""
         before = self.organizations.get(organization, EgressRules())
         both = EgressRules((*before.folders, *rules.folders), (*before.hosts, *rules.hosts))

@@ -49,7 +49,7 @@ class Directory:
             return None  # what had the id is gone, and a name that is like it is another's
         # By its letters: a name that only looks the same is that of another.
         wanted = ascii_lower(name)
-        found = [each for each in self.alike(name) if ascii_lower(self._names.get(each, each)) == wanted]
+        found = [each for each in self.find_similar(name) if ascii_lower(self._names.get(each, each)) == wanted]
         return PrincipalId(found[0]) if len(found) == 1 else None
 
     def principal(self, name: str) -> PrincipalId:
@@ -68,9 +68,9 @@ class Directory:
 
     def is_free(self, name: str) -> bool:
         """Return whether no principal and no group is called so, or so alike that readers would mix them up."""
-        return not self.alike(name)
+        return not self.find_similar(name)
 
-    def alike(self, name: str) -> frozenset[str]:
+    def find_similar(self, name: str) -> frozenset[str]:
         """Return every principal and group of this id, of this name, or of one that readers would take for it."""
         self._all()
         called, facts = self._called, self._control.snapshot

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from headgate.control.access.last_owner import require_remaining_owner
 from headgate.control.access.visibility import may_see_subject
 from headgate.control.identity.tokens import token_erasures
-from headgate.control.kernel.command import CommandContext, CommandEffect, known_role, model_has_action
+from headgate.control.kernel.command import CommandContext, CommandEffect, model_has_action, resolve_role_model
 from headgate.control.kernel.display_names import require_display_name, usable_name_of_user
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError
 from headgate.control.kernel.ports import DocumentPut
@@ -46,7 +46,7 @@ class AddPrincipal:
         place = view.target(self.place or view.root)
         model = view.model_for(place.type, place.id)
         usable_name_of_user(view, self.principal, self.person)
-        known_role(view, self.role, place)
+        resolve_role_model(view, self.role, place)
         if model_has_action(model, f"{place.type}.add_user"):
             view.require_action(f"{place.type}.add_user", place.id)
         view.require_action("assignment.add", place.id, role=self.role)
@@ -136,7 +136,7 @@ class CreateServicePrincipal:
         view.free_id(self.principal)
         added = PrincipalAdded(self.principal, _SERVICE)
         if self.role is not None:
-            known_role(view, self.role, place)
+            resolve_role_model(view, self.role, place)
             after = view.with_changes(added)
             after.require_action("assignment.add", place.id, role=self.role, subject=self.principal)
         roles = self._roles(view, model, place)

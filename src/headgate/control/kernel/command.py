@@ -168,7 +168,7 @@ class CommandContext:
         if id not in self.facts.principals:
             raise NotFoundError(f"there is no principal `{id}`")
 
-    def known_subject(self, id: SubjectId) -> None:
+    def require_visible_subject(self, id: SubjectId) -> None:
         """Raise `NotFoundError` unless this can be assigned something: a principal, group or resource that is seen."""
         if id not in self.facts.principals and id not in self.facts.groups:
             self.resource(ResourceId(id))
@@ -226,7 +226,7 @@ def model_has_action(model: Model, action: str) -> bool:
     return bool(model.roles_granting(action)) or action in model.needs
 
 
-def known_role(view: CommandContext, role: str, place: Resource, named: str | None = None) -> str:
+def resolve_role_model(view: CommandContext, role: str, place: Resource, named: str | None = None) -> str:
     """Return the name of the model that the role is of: the one that decides there, or that the deployment names.
 
     Raises `InvalidError` for a role that it does not have.

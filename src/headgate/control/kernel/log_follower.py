@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from headgate.control.kernel.ports import Head, LogRefusedError, LogWrite, Store, StoreError, UnreadableLogError
-from headgate.control.kernel.replay import ForkError, entries_after, replayed
+from headgate.control.kernel.replay import ForkError, entries_after, replay
 from headgate.decision.context import Models
 from headgate.decision.evaluator import Answers
 from headgate.facts.changes import Change
@@ -50,14 +50,14 @@ class LogFollower:
         self._store = store
         self._clock = clock
         self._start = start
-        found = replayed(store)
+        found = replay(store)
         self.kept = found.kept
         """The revision of the newest checkpoint, as far as it is known here."""
         self._known = Known(start(models, found.facts), found.head)
         self._refusal: _Refusal | None = None
 
     @property
-    def known(self) -> Known:
+    def followed(self) -> Known:
         """What answers now. Raises `LogRefusedError` while nothing may be answered."""
         refusal = self._refusal
         if refusal is not None:
@@ -116,7 +116,7 @@ class LogFollower:
         """Read all of the log, which has lost entries that are known here: nothing is answered with them."""
         lost = self._known
         self._refusal = _Refusal(f"entries of the log `{self.name}` are lost; it is read again", 0.0)
-        found = replayed(self._store)
+        found = replay(self._store)
         _check_model(lost.engine.facts, found.facts)
         log.warning(
             "the log `%s` has lost acknowledged entries: revision %d was read or written here and is not in the store; "

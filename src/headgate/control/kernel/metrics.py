@@ -12,7 +12,7 @@ class CommandCounts:
     appends: int = 0
     conflicts: int = 0
 
-    def decided(self, *, allowed: bool) -> None:
+    def count_decision(self, *, allowed: bool) -> None:
         """Count one decision."""
         if allowed:
             self.allowed += 1

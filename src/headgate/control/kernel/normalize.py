@@ -4,7 +4,12 @@ import re
 
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ids import describe_id_fault
-from headgate.control.text.scripts import describe_letter_fault, describe_likeness_fault, is_word_character, normalized
+from headgate.control.text.scripts import (
+    describe_letter_fault,
+    describe_likeness_fault,
+    is_word_character,
+    normalize_text,
+)
 
 _LONGEST = 100
 _ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
@@ -24,7 +29,7 @@ def login_name(text: str) -> str:
     return name
 
 
-def named_login(text: str) -> str:
+def parse_existing_login(text: str) -> str:
     """Return the login name of the user that a caller means, who proves nothing. Raises `InvalidError`.
 
     Names compare exactly, except for the case of ASCII letters; a look-alike names no user.
@@ -69,7 +74,7 @@ def domain_name(text: str) -> str:
     """Return a domain in its IDNA form and lower case. Raises `InvalidError` for letters that only look like others."""
     if len(text) > _LONGEST_ADDRESS:
         raise InvalidError("that is not a domain; it is too long")
-    if normalized(text) != text:
+    if normalize_text(text) != text:
         raise InvalidError("the domain of the address has letters that stand for others; write it in plain ones")
     try:
         return ".".join(map(_idna_label, text.split(".")))
@@ -90,9 +95,9 @@ def address_skeleton(address: str) -> str:
 
 def nfkc_casefold(text: str) -> str:
     """Return the text without differences of case and compatibility (NFKC); the same again for what it returns."""
-    before, after = text, normalized(text.casefold())
+    before, after = text, normalize_text(text.casefold())
     while before != after:
-        before, after = after, normalized(after.casefold())
+        before, after = after, normalize_text(after.casefold())
     return after
 
 
@@ -102,7 +107,7 @@ def ascii_lower(text: str) -> str:
 
 
 def _idna_label(label: str) -> str:
-    lower = normalized(label.lower(), "NFC")
+    lower = normalize_text(label.lower(), "NFC")
     return lower if lower.isascii() else f"{_IDNA}{lower.encode('punycode').decode('ascii')}"
 
 

@@ -37,7 +37,7 @@ def entries_after(store: Store, last: Head) -> Iterator[LogEntry]:
         yield entry
 
 
-def replayed(store: Store, at_most: int | None = None) -> Replayed:
+def replay(store: Store, at_most: int | None = None) -> Replayed:
     """Return the facts of the newest entry, or of revision `at_most`. Raises `StoreError` for a log that cannot be read."""
     facts, head = _kept(store, store.head().revision if at_most is None else at_most)
     kept = facts.revision

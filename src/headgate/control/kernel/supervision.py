@@ -108,13 +108,13 @@ class BackgroundTasks:
         """Return the names of all tasks."""
         return tuple(each.name for each in self._copied())
 
-    def stopped(self) -> tuple[BackgroundState, ...]:
+    def list_stopped(self) -> tuple[BackgroundState, ...]:
         """Return the tasks that do not run now."""
         return tuple(each for each in self._copied() if not each.is_running)
 
     def not_ready_reason(self) -> str | None:
         """Return which task is not running although a promise depends on it, or None."""
-        return next((str(each) for each in self.stopped() if each.endangers), None)
+        return next((str(each) for each in self.list_stopped() if each.endangers), None)
 
     @property
     def deaths(self) -> Mapping[str, int]:

@@ -52,12 +52,12 @@ class Audit:
         )
 
     @property
-    def everything(self) -> bool:
+    def is_recording_everything(self) -> bool:
         """Whether allowed decisions are kept too."""
         return self._level == "all"
 
     @property
-    def waiting(self) -> int:
+    def backlog(self) -> int:
         """How many records are not written yet."""
         return self._queue.qsize() + len(self._unwritten)
 

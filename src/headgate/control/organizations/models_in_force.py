@@ -42,5 +42,5 @@ def switches(control: Control, caller: Caller, place: Resource) -> Iterator[Swit
 
 
 def _at(control: Control, facts: Snapshot, place: Resource) -> tuple[Model, ...]:
-    own, tree = facts.governing(place.id)
+    own, tree = facts.find_governing_models(place.id)
     return tuple(control.models[name] for name in (own, tree) if name is not None and name in control.models)

@@ -170,7 +170,7 @@ class Organizations:
         return self._models
 
     @property
-    def opened(self) -> tuple[Organization, ...]:
+    def loaded_organizations(self) -> tuple[Organization, ...]:
         """The logs that are open here, the deployment's too."""
         return tuple(self._opened.values())
 
@@ -199,13 +199,13 @@ class Organizations:
 
         The deployment itself is no organization. An id comes first: no organization is named into another one's place.
         """
-        found = self._begun(self.listed_id(name))
+        found = self._begun(self.resolve_listed_id(name))
         if found is None:
             raise NotFoundError(f"there is no organization `{name}` that you may see")
         return found
 
     @property
-    def listed(self) -> Mapping[ResourceId, str]:
+    def names_by_id(self) -> Mapping[ResourceId, str]:
         """The names of the organizations by id, as the deployment's log has them: without those that were removed."""
         facts = self.deployment.control.snapshot
         below = (facts.resources[id] for id in facts.children.get(DEPLOYMENT, NO_NAMES).values())
@@ -214,15 +214,15 @@ class Organizations:
     @property
     def sole(self) -> Organization | None:
         """The organization of a deployment that has one; None where it has several. Raises `StoreError`."""
-        roots = tuple(self.listed)
+        roots = tuple(self.names_by_id)
         return self._begun(roots[0]) if len(roots) == 1 else None
 
-    def listed_id(self, named: str) -> ResourceId:
+    def resolve_listed_id(self, named: str) -> ResourceId:
         """Return the id of the listed organization of this id, or else of this name; the text itself if there is none."""
         facts, id = self.deployment.control.snapshot, ResourceId(named)
         return id if id in facts.resources else facts.children.get(DEPLOYMENT, NO_NAMES).get(named, id)
 
-    def addressed(self, presented: AuthenticatedPrincipal, named: str | None) -> Organization | None:
+    def resolve_addressed(self, presented: AuthenticatedPrincipal, named: str | None) -> Organization | None:
         """Return the organization that a request is for, or None if there is none.
 
         It is the one that the request names, else that of the token, else the only one that the login is in. Raises
@@ -245,7 +245,7 @@ class Organizations:
         """The ids of the organizations' logs, sorted."""
         return tuple(sorted(root for root in self._stores.logs() if root != DEPLOYMENT))
 
-    def all(self) -> tuple[Organization, ...]:
+    def list_all(self) -> tuple[Organization, ...]:
         """Return every organization, without the deployment itself. Raises `StoreError` if one cannot be read."""
         return tuple(self.open(root) for root in self.roots)
 

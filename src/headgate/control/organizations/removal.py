@@ -30,5 +30,5 @@ def require_removable(organizations: Organizations, id: ResourceId) -> None:
     """Raise `InvalidError` for the home organization: its owner's token and its Spark driver are those of the deployment."""
     if id == organizations.home:
         raise InvalidError(
-            f"`{organizations.listed.get(id, id)}` is the home organization of this deployment and cannot be removed; suspend it instead"
+            f"`{organizations.names_by_id.get(id, id)}` is the home organization of this deployment and cannot be removed; suspend it instead"
         )

@@ -24,10 +24,10 @@ def cluster_of(facts: Snapshot, pipeline: ResourceId, named: str | None = None) 
     cluster = facts.resources.get(edges[0].target)
     if cluster is None:
         raise NotFoundError("the cluster that it is to run on is gone; move it to another")
-    return configured(cluster.attributes)
+    return find_configured_cluster(cluster.attributes)
 
 
-def configured(attributes: Attributes) -> str:
+def find_configured_cluster(attributes: Attributes) -> str:
     """Return the configured cluster that a cluster resource with these attributes stands for."""
     return next(iter(attributes.get(CONFIGURED, ())), EMBEDDED)
 

@@ -10,7 +10,7 @@ from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.control.pipelines.requirements import missing_privileges
-from headgate.control.resources.commands import CreateResource, DeleteResource, asked_about
+from headgate.control.resources.commands import CreateResource, DeleteResource, list_needed_relations
 from headgate.decision.run_scope import pipeline_edges as declared_edges
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Attributes, AttributesSet, Change, Relations, RelationsSet, RunAsSet
@@ -96,7 +96,7 @@ class SavePipeline:
         if "cluster" in added:
             action = f"{found.type}.move_to_cluster"
             view.require_action(action, found.id, on={"cluster": named["cluster"]})
-        if found.type not in model.derived and added & asked_about(model):
+        if found.type not in model.derived and added & list_needed_relations(model):
             parent = view.target(found.parent)
             action = f"{parent.type}.create_{found.type}"
             view.require_action(action, parent.id, on=named, given={**found.attributes, **self.attributes})

@@ -59,13 +59,13 @@ class RunAccessLog:
     def record_columns(self, store: Store, run: RunId, table: str, came: ColumnSources) -> None:
         """Keep of what the columns of a table are made that a run writes. Raises `StoreError`."""
         with self._lock:
-            kept = written_columns(store, run)
+            kept = read_written_columns(store, run)
             if table in kept or len(kept) < _MOST_TABLES:
                 body = {**kept, table: {name: [list(each) for each in whence] for name, whence in came.items()}}
                 store.put_document(DocumentPut(COLUMNS, run, body))
 
 
-def written_columns(store: Store, run: RunId) -> Mapping[str, Mapping[str, Sequence[Sequence[str]]]]:
+def read_written_columns(store: Store, run: RunId) -> Mapping[str, Mapping[str, Sequence[Sequence[str]]]]:
     """Return of what the columns of tables are made that a run has written, by the table's full name then."""
     return store.document(COLUMNS, run) or {}
 

@@ -61,7 +61,7 @@ class ChangeState:
 
     def _attributes(self, found: Resource) -> Attributes:
         states = {**found.attributes, STATE: (STATES[self.verb],)}
-        return {**states, CLEANED: (str(cleaned(found) + 1),)} if self.verb == _CLEANING else states
+        return {**states, CLEANED: (str(count_cleanings(found) + 1),)} if self.verb == _CLEANING else states
 
     def _stopped(self, view: CommandContext) -> list[CommandEffect]:
         under_way = [each for each in self.rows if each.state == RUNNING and self.verb in _STOPPING]
@@ -74,7 +74,7 @@ class ChangeState:
         return [QueueRun(self.run, found.id).decide(view)]
 
 
-def cleaned(found: Resource) -> int:
+def count_cleanings(found: Resource) -> int:
     """Return how often a pipeline was cleaned and restarted."""
     return int(next(iter(found.attributes.get(CLEANED, ())), "0"))
 

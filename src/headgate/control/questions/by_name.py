@@ -13,7 +13,7 @@ from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.explain import explain
 from headgate.decision.types import Explanation, Question
-from headgate.decision.uniform_visibility import alike
+from headgate.decision.uniform_visibility import is_visibility_uniform
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 
@@ -52,14 +52,14 @@ class NameAuthorizer:
         if found is not None:
             question = Question(caller, action, found.id)
             if answers.check(question, now).allowed:
-                self._control.counts.decided(allowed=True)
+                self._control.counts.count_decision(allowed=True)
                 return _allowed(answers, found.id)
             if self._knows(answers, caller, found.id):
-                self._control.counts.decided(allowed=False)
+                self._control.counts.count_decision(allowed=False)
                 explained = explain(answers.models, answers.facts, question, now, answers)
                 return self._refused(answers, names, question, explained, found.id)
         verdict = self._check_absent_name(answers, caller, action, names)
-        self._control.counts.decided(allowed=verdict.allowed)
+        self._control.counts.count_decision(allowed=verdict.allowed)
         return verdict
 
     def discover(self, caller: Caller, names: Sequence[str]) -> Verdict:
@@ -88,7 +88,7 @@ class NameAuthorizer:
         """Return the verdict of a command that was refused on the facts it would have landed on."""
         return self._refused(self._control.answers, names, question, explained, None)
 
-    def missing(self, names: Sequence[str], action: str | None = None) -> Verdict:
+    def build_missing_verdict(self, names: Sequence[str], action: str | None = None) -> Verdict:
         """Return the verdict about a name that is hidden or missing."""
         wanted = action or f"{TYPES[min(len(names), len(TYPES)) - 1]}.describe"
         return Verdict(
@@ -130,7 +130,7 @@ class NameAuthorizer:
                 allowed = asked.check(Question(caller, action, id), now).allowed
             if allowed and self._sees_all_siblings(answers, caller, would):
                 return Verdict(allowed=True, discoverable=True, revision=answers.facts.revision)
-        return self.missing(names, action)
+        return self.build_missing_verdict(names, action)
 
     def _sees_all_siblings(self, answers: Answers, caller: Caller, would: HypotheticalResource) -> bool:
         """Say whether the caller may discover everything of the type there, and what would lie there too."""
@@ -138,7 +138,7 @@ class NameAuthorizer:
         if not would.answers.is_discoverable(caller, resource.id, now):
             return False
         model = model_for(answers.models, answers.facts, resource.type, would.above)
-        if model is not None and alike(model, resource.type):
+        if model is not None and is_visibility_uniform(model, resource.type):
             return True
         return all(
             answers.is_discoverable(caller, id, now) for id in descendants(answers.facts, would.above, resource.type)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from headgate.control.kernel.batch import Batch
 from headgate.control.kernel.command import Command, CommandContext
 from headgate.decision.diff.results import Impact
-from headgate.decision.diff.what_if import what_if
+from headgate.decision.diff.what_if import analyze_changes
 from headgate.decision.evaluator import Answers
 
 
@@ -15,4 +15,4 @@ def impact_of_commands(answers: Answers, commands: Sequence[Command], now: float
     Raises a `CommandError` for what could not be done by anybody.
     """
     plan = Batch(tuple(commands), "what_if").decide(CommandContext(answers, None, now))
-    return what_if(answers, plan.changes, now)
+    return analyze_changes(answers, plan.changes, now)

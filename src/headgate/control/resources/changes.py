@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from headgate.control.access.escalation import require_may_grant_bridge, require_no_escalation
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.resources.commands import asked_about
+from headgate.control.resources.commands import list_needed_relations
 from headgate.control.resources.generic_types import require_generic_type
 from headgate.facts.changes import Edge, Relations, RelationsSet, ResourceRenamed
 from headgate.facts.ids import ResourceId
@@ -68,7 +68,7 @@ class ChangeRelations:
             for target in targets:
                 view.resource(target)
         require_may_grant_bridge(view, model, added)
-        if asked_about(model) & added.keys():
+        if list_needed_relations(model) & added.keys():
             _makeable(view, model, found, change.relations)
         require_no_escalation(view, found.id, change)
         return CommandEffect((change,))

@@ -64,7 +64,7 @@ class CreateResource:
                 f"{place.type}.create_{self.made_as or self.type}", place.id, on=on, given=self.attributes
             )
         model = view.model_for(self.type, parent.id)
-        for relation in sorted(on.keys() - asked_about(model)):
+        for relation in sorted(on.keys() - list_needed_relations(model)):
             for target in on[relation]:
                 view.resource(target)
         require_may_grant_bridge(view, model, on)
@@ -108,7 +108,7 @@ class DeleteResource:
         if found.id == view.root:
             raise InvalidError("the organization itself does not go by a command of its own")
         # Each by itself, so that whatever else is kept for it goes too.
-        gone = [view.facts.resources[id] for id in (*view.facts.below(found.id), found.id)]
+        gone = [view.facts.resources[id] for id in (*view.facts.list_below(found.id), found.id)]
         erased = tuple(put for each in gone for put in _erased(each))
         return CommandEffect(tuple(ResourceDeleted(each.id) for each in gone), erased)
 
@@ -177,7 +177,7 @@ class SetAttributes:
         return CommandEffect((change,))
 
 
-def asked_about(model: Model) -> frozenset[str]:
+def list_needed_relations(model: Model) -> frozenset[str]:
     """Return the relations that the model's needs are about, and only they: what they may name, the model has said."""
     needed = {role.relation for ways in model.needs.values() for way in ways for role in way.roles if role.relation}
     along = {rule.along for rule in model.spread}

@@ -41,7 +41,7 @@ def has_version(facts: Snapshot, id: str) -> bool:
     return ResourceId(id) in facts.resources or id in facts.requests
 
 
-def upcoming_version(outcome: CommandOutcome, store: Documents, resource: ResourceId) -> str:
+def compute_upcoming_version(outcome: CommandOutcome, store: Documents, resource: ResourceId) -> str:
     """Return the version that a resource will have once a command is written."""
     return resource_version(outcome.facts, _Upcoming(outcome, store), resource, outcome.may_know)
 

@@ -103,7 +103,7 @@ readers tell them from r, w, 6 and o, and they are all that keeps many a word fr
 """
 
 
-def normalized(text: str, form: Literal["NFC", "NFKC"] = "NFKC") -> str:
+def normalize_text(text: str, form: Literal["NFC", "NFKC"] = "NFKC") -> str:
     """Return a text in a normal form (UAX 15); a longer one than `LONGEST`, which is no name, as it is."""
     return text if len(text) > LONGEST else unicodedata.normalize(form, text)
 
@@ -113,7 +113,7 @@ def describe_letter_fault(text: str) -> str | None:
     hidden = _INVISIBLE.search(text)
     if hidden is not None:
         return f"{_code(hidden[0])} cannot be seen; remove the character"
-    normal = normalized(text)
+    normal = normalize_text(text)
     if normal != text:
         return f"it has characters that stand for others; write it in the Unicode form NFKC, `{normal}`"
     return _describe_odd(text) or _describe_mixture(text)

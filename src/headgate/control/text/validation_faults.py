@@ -143,7 +143,7 @@ def faults(errors: Sequence[Error], form: object) -> list[Fault]:
     ]
 
 
-def listed_faults(errors: Sequence[Error], form: object) -> tuple[list[Fault], int]:
+def list_reported_faults(errors: Sequence[Error], form: object) -> tuple[list[Fault], int]:
     """Return the faults that an answer lists, and how many more there are at most: one fault may have several errors."""
     found = faults(errors, form)
     return found[:LISTED], max(0, len(found) - LISTED) + max(0, len(errors) - MOST)

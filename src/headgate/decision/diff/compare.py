@@ -34,7 +34,7 @@ class EvaluatedSide:
     acting: dict[str, tuple[Ability, ...]] = field(default_factory=dict[str, tuple[Ability, ...]])
     words: dict[_Allowed, str | None] = field(default_factory=dict[_Allowed, str | None])
 
-    def allowed(self, question: Question) -> bool:
+    def is_allowed(self, question: Question) -> bool:
         """Say whether a question is answered with allow."""
         return self.answers.check(question, self.now).allowed
 
@@ -149,7 +149,7 @@ def _may(place: _ResourceSide, who: PrincipalId, ability: Ability) -> bool:
     question = Question(Caller(who), ability.action, place.resource.id)
     if ability.role:
         question = Question(Caller(who), ability.action, place.resource.id, role=ability.role, subject=who)
-    return place.moment.allowed(question)
+    return place.moment.is_allowed(question)
 
 
 def _assignable(place: _ResourceSide) -> tuple[Ability, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from headgate.decision.candidates import members_of
 from headgate.decision.context import Models
-from headgate.decision.diff.reach import is_satisfiable, reached
+from headgate.decision.diff.reach import find_reachable_resources, is_satisfiable
 from headgate.facts import changes as c
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import Snapshot
@@ -39,19 +39,23 @@ class _Step:
         """Both of them."""
         return self.before, self.after
 
-    def reached(self, origins: Iterable[ResourceId], roles: Collection[str] | None = None) -> frozenset[ResourceId]:
+    def find_reachable(
+        self, origins: Iterable[ResourceId], roles: Collection[str] | None = None
+    ) -> frozenset[ResourceId]:
         """Return everything that an assignment of the roles (None: any) on one of these may decide about, on a side."""
         known = frozenset(origins)
-        return frozenset(chain.from_iterable(reached(self.models, facts, known, roles) for facts in self.sides))
+        return frozenset(
+            chain.from_iterable(find_reachable_resources(self.models, facts, known, roles) for facts in self.sides)
+        )
 
-    def meant(self, names: Iterable[str]) -> frozenset[str]:
+    def expand_roles(self, names: Iterable[str]) -> frozenset[str]:
         """Return the roles, and what they mean as custom roles on either side."""
         known = frozenset(names)
         return known.union(*(facts.custom_roles.get(name, ()) for facts in self.sides for name in known))
 
     def gives(self, names: Iterable[str]) -> bool:
         """Say whether what somebody may assign can rest on an assignment of one of these roles."""
-        roles = self.meant(names)
+        roles = self.expand_roles(names)
         return any(_gives(model, facts, roles) for model in self.models.values() for facts in self.sides)
 
     def opens_others(self, role: str, place: ResourceId) -> bool:
@@ -65,7 +69,7 @@ class _Step:
         )
 
 
-def affected(models: Models, before: Snapshot, after: Snapshot, change: c.Change) -> tuple[Scope, ...]:
+def find_scopes(models: Models, before: Snapshot, after: Snapshot, change: c.Change) -> tuple[Scope, ...]:
     """Return scopes outside of which the change leaves every decision as it was."""
     return tuple(_SCOPES[type(change)](_Step(models, before, after), change))
 
@@ -121,13 +125,13 @@ def _of_assignment(step: _Step, who: Collection[PrincipalId], role: str, place: 
         yield _of_people(step, who)
         return
     yield Scope(frozenset(who), frozenset((place,)))  # that somebody was assigned something there can count by itself
-    yield Scope(frozenset(who), step.reached((place,), step.meant((role,))), step.gives((role,)))
+    yield Scope(frozenset(who), step.find_reachable((place,), step.expand_roles((role,))), step.gives((role,)))
 
 
 def _of_people(step: _Step, who: Collection[PrincipalId]) -> Scope:
     """Return these principals on all that anything may decide about that they, their groups or teams were assigned."""
     held = {each for facts in step.sides for principal in who for each in _held(step.models, facts, principal)}
-    found = (step.reached((place,), step.meant((role,))) for role, place in held)
+    found = (step.find_reachable((place,), step.expand_roles((role,))) for role, place in held)
     return Scope(frozenset(who), frozenset(place for _, place in held).union(*found))
 
 
@@ -145,8 +149,8 @@ def _assigned(facts: Snapshot, subject: SubjectId) -> Iterator[tuple[str, Resour
 
 def _place(step: _Step, id: ResourceId) -> Iterator[Scope]:
     """Yield the scopes of a resource that comes, goes or changes, with everything below it."""
-    inside = {each for facts in step.sides if id in facts.resources for each in (id, *facts.below(id))}
-    here = step.reached(inside)
+    inside = {each for facts in step.sides if id in facts.resources for each in (id, *facts.list_below(id))}
+    here = step.find_reachable(inside)
     yield Scope(None, here)
     for each in inside | here:
         if any(each in facts.principals for facts in step.sides):

@@ -24,7 +24,9 @@ def pipeline_effects(
     return tuple(effect for effect in found if effect.breaks or effect.opens)
 
 
-def touching(before: EvaluatedSide, after: EvaluatedSide, effects: Iterable[SubjectImpact]) -> set[ResourceId]:
+def find_touching_pipelines(
+    before: EvaluatedSide, after: EvaluatedSide, effects: Iterable[SubjectImpact]
+) -> set[ResourceId]:
     """Return the pipelines that somebody loses or gains something on, or on something that they touch."""
     sides, concerned = (before.answers.facts, after.answers.facts), {effect.resource for effect in effects}
     return {id for facts in sides for each in concerned for id in _touching(facts, each)}
@@ -35,7 +37,7 @@ def rewritten(changes: Iterable[Change]) -> set[ResourceId]:
     return {each.resource for each in changes if isinstance(each, RelationsSet | ResourceCreated | RunAsSet)}
 
 
-def every_pipeline(facts: Snapshot) -> set[ResourceId]:
+def find_all_pipelines(facts: Snapshot) -> set[ResourceId]:
     """Return all pipelines: whatever declares something."""
     return {id for id, resource in facts.resources.items() if _declares(resource)}
 
@@ -87,7 +89,7 @@ def _lacking(moment: EvaluatedSide, id: ResourceId, other: EvaluatedSide) -> dic
         (ability, target): None
         for ability, target in asked
         if _known(moment, ability, target) or _known(other, ability, target)
-        if not moment.allowed(Question(Caller(run_as), ability.action, target))
+        if not moment.is_allowed(Question(Caller(run_as), ability.action, target))
     }
 
 

@@ -8,7 +8,7 @@ from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Condition, Model, PropagationRule, When
 
 
-def reached(
+def find_reachable_resources(
     models: Models, facts: Snapshot, origins: Iterable[ResourceId], roles: Collection[str] | None = None
 ) -> set[ResourceId]:
     """Return every resource on which a decision may rest on an assignment of the roles (None: any) on an origin."""
@@ -48,7 +48,7 @@ def _spread(
 def _up(facts: Snapshot, rule: PropagationRule, starts: Iterable[Resource]) -> set[ResourceId]:
     lines = ((start, *facts.ancestors(start.id)) for start in starts)
     tops = {each.id for line in lines if (each := next((one for one in line if one.type == rule.up), None))}
-    return tops | ({id for top in tops for id in facts.below(top)} if rule.within else set[ResourceId]())
+    return tops | ({id for top in tops for id in facts.list_below(top)} if rule.within else set[ResourceId]())
 
 
 def _down(facts: Snapshot, model: Model, rule: PropagationRule, starts: Iterable[Resource]) -> set[ResourceId]:

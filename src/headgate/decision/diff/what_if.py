@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from headgate.decision.diff.compare import EvaluatedSide, compare
-from headgate.decision.diff.impact import WHOLE_SCOPE, Scope, affected
-from headgate.decision.diff.pipelines import every_pipeline, pipeline_effects, rewritten, touching
+from headgate.decision.diff.impact import WHOLE_SCOPE, Scope, find_scopes
+from headgate.decision.diff.pipelines import find_all_pipelines, find_touching_pipelines, pipeline_effects, rewritten
 from headgate.decision.diff.results import Impact
 from headgate.decision.evaluator import Answers
 from headgate.facts.changes import Change
@@ -14,11 +14,11 @@ from headgate.facts.fold import apply
 def difference(before: EvaluatedSide, after: EvaluatedSide) -> Impact:
     """Return every decision that the two answer differently, of whoever and about whatever is there in either."""
     found = compare(before, after, (WHOLE_SCOPE,))
-    pipelines = every_pipeline(before.answers.facts) | every_pipeline(after.answers.facts)
+    pipelines = find_all_pipelines(before.answers.facts) | find_all_pipelines(after.answers.facts)
     return Impact(found, pipeline_effects(before, after, found, pipelines))
 
 
-def what_if(answers: Answers, changes: Sequence[Change], now: float) -> Impact:
+def analyze_changes(answers: Answers, changes: Sequence[Change], now: float) -> Impact:
     """Return what would differ if these changes were written now (seconds since the epoch).
 
     Only what they can concern is asked about. Raises `KeyError` for a change about something that is not there.
@@ -26,8 +26,8 @@ def what_if(answers: Answers, changes: Sequence[Change], now: float) -> Impact:
     scopes, facts = list[Scope](), answers.facts
     for change in changes:
         before, facts = facts, apply(facts, change)
-        scopes += affected(answers.models, before, facts, change)
+        scopes += find_scopes(answers.models, before, facts, change)
     earlier, later = EvaluatedSide(answers, now), EvaluatedSide(answers.advance(changes, facts), now)
     found = compare(earlier, later, scopes)
-    pipelines = touching(earlier, later, found) | rewritten(changes)
+    pipelines = find_touching_pipelines(earlier, later, found) | rewritten(changes)
     return Impact(found, pipeline_effects(earlier, later, found, pipelines))

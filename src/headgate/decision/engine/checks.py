@@ -18,7 +18,7 @@ from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import AssignRule, RequiredRole
 
 
-def reached(plan: MaskRequirement, id: ResourceId, at: dict[ResourceId, int]) -> bool:
+def is_mask_satisfied(plan: MaskRequirement, id: ResourceId, at: dict[ResourceId, int]) -> bool:
     """Say whether a wanted role comes to the resource from an assignment. Every check comes by here, so it is plain."""
     if at.get(id, 0) & plan.own:
         return True
@@ -30,18 +30,18 @@ def reached(plan: MaskRequirement, id: ResourceId, at: dict[ResourceId, int]) ->
 
 def met(plan: MaskRequirement, id: ResourceId, at: dict[ResourceId, int]) -> bool:
     """Say whether masks meet a bare plan for the resource."""
-    if reached(plan, id, at):
+    if is_mask_satisfied(plan, id, at):
         return True
     for plans in plan.least:
         for there, each in plans:
-            if not reached(each, there, at):
+            if not is_mask_satisfied(each, there, at):
                 break
         else:
             return True
     return False
 
 
-def named(resource: Resource, relation: str) -> set[str | None]:
+def list_named_subjects(resource: Resource, relation: str) -> set[str | None]:
     """Return whom a relation of the resource names, by the word that models use for it."""
     return {resource.creator} if relation == "created_by" else {edge.target for edge in resource.edges(relation)}
 
@@ -74,7 +74,9 @@ class MaskChecker:
         """Say whether what is held, or the relations of the resource, meet a plan for it."""
         if plan.bare:
             return met(plan, resource.id, held.at)
-        if reached(plan, resource.id, held.at) or any(held.principal in named(resource, each) for each in plan.named):
+        if is_mask_satisfied(plan, resource.id, held.at) or any(
+            held.principal in list_named_subjects(resource, each) for each in plan.named
+        ):
             return True
         there = self.facts.resources
         return any(all(self.meets(held, each, there[id]) for id, each in plans) for plans in plan.least)
@@ -100,7 +102,10 @@ class MaskChecker:
     ) -> bool:
         """Say whether each role is held on all of its places."""
         for needed in roles:
-            places, wanted = requirement_places(self.facts, question, resource, needed), rules.wanted((needed.role,))
+            places, wanted = (
+                requirement_places(self.facts, question, resource, needed),
+                rules.get_role_set((needed.role,)),
+            )
             if not places and not needed.optional:
                 return False
             if not all(self._holds_there(held, rules, id, wanted) for id in places):
@@ -125,7 +130,7 @@ class MaskChecker:
 
     def _bridged(self, held: Holdings, action: str, resource: Resource) -> bool:
         ways = self.bridges(action, resource)
-        return any(self.holds(held, rules, port, rules.wanted((role,))) for port, rules, role in ways)
+        return any(self.holds(held, rules, port, rules.get_role_set((role,))) for port, rules, role in ways)
 
     def _assigning(
         self, held: Holdings, question: Question, rules: CompiledModel, resource: Resource, now: float
@@ -174,9 +179,9 @@ class MaskChecker:
         self, held: Holdings, asked: EvaluationContext, rules: CompiledModel, resource: Resource, rule: AssignRule
     ) -> bool:
         question, subject = asked.question, ResourceId(asked.question.subject or "")
-        if rule.holder and not self.holds(held, rules, resource, rules.wanted(rule.holder)):
+        if rule.holder and not self.holds(held, rules, resource, rules.get_role_set(rule.holder)):
             return False
-        if rule.on_subject and not self._holds_there(held, rules, subject, rules.wanted(rule.on_subject)):
+        if rule.on_subject and not self._holds_there(held, rules, subject, rules.get_role_set(rule.on_subject)):
             return False
         # A rule that asks for nothing lets nobody.
         asks = (

@@ -64,11 +64,11 @@ class CompiledModel:
         self.attributed = any(term.root in ("self", "parent") for when in _lasting(model) for term in when)
         self._wanted: dict[tuple[str, ...], RoleSet] = {}
         self._masks: dict[tuple[RoleSet, tuple[int, ...], frozenset[str], str], int] = {}
-        self.any_role = self.wanted(tuple(model.roles))
+        self.any_role = self.get_role_set(tuple(model.roles))
         self.acts = {action: self._act(action) for type in model.types for action in model.actions_on(type)}
         self.discovering = {type: self._discovering(type) for type in model.types}
 
-    def wanted(self, roles: tuple[str, ...]) -> RoleSet:
+    def get_role_set(self, roles: tuple[str, ...]) -> RoleSet:
         """Return the one record for these roles; those that the model does not know are nobody's."""
         found = self._wanted.get(roles)
         if found is None:
@@ -88,11 +88,11 @@ class CompiledModel:
             found = self._masks[key] = _union(self._giving(*key))
         return found
 
-    def named(self, wanted: RoleSet, type: str) -> tuple[str, ...]:
+    def list_granting_relations(self, wanted: RoleSet, type: str) -> tuple[str, ...]:
         """Return the relations of a resource of this type that give a wanted role to whom they name."""
         return tuple(each.relation for each in self.model.named_in if type in each.to and each.role in wanted.holding)
 
-    def carrying(self, wanted: RoleSet) -> frozenset[str]:
+    def list_types_with_role(self, wanted: RoleSet) -> frozenset[str]:
         """Return the types on whose resources somebody can hold a wanted role at all."""
         model = self.model
         on = [model.roles[role].on for role in wanted.holding]
@@ -102,7 +102,7 @@ class CompiledModel:
         on += [frozenset(model.types) if types is None else types for types in to]
         return frozenset(model.derived).union(*on) & model.types.keys()
 
-    def shared(self, type: str) -> bool:
+    def is_position_shared(self, type: str) -> bool:
         """Say whether the same rules reach all resources of this type in the same place from the same places."""
         model = self.model
         along = any(rule.along and (rule.to is None or type in rule.to) for rule in model.spread)
@@ -124,7 +124,7 @@ class CompiledModel:
     def _act(self, action: str) -> ActionRequirement:
         giving = self.model.roles_granting(action)
         return ActionRequirement(
-            action.partition(".")[0], self.wanted(giving) if giving else None, self.model.needs.get(action)
+            action.partition(".")[0], self.get_role_set(giving) if giving else None, self.model.needs.get(action)
         )
 
     def _discovering(self, type: str) -> tuple[str, ...]:

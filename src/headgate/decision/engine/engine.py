@@ -80,7 +80,9 @@ class Engine:
         candidates: Iterable[ResourceId] = self.facts.resources
         if self._compiled.foreseen and action not in ASSIGNING:
             held = self._holders.of(caller.principal, now)
-            candidates = ResourceSearch(self._answering, self._contents, held, now).which(action) if held.exists else ()
+            candidates = (
+                ResourceSearch(self._answering, self._contents, held, now).find_resources(action) if held.exists else ()
+            )
             if caller.token is None and caller.run is None:
                 return tuple(candidates)
         return tuple(id for id in candidates if self._allowed(asked(id), now))
@@ -91,7 +93,7 @@ class Engine:
         if found is None or self._suspended:
             return frozenset()
         if self._compiled.foreseen and action not in ASSIGNING:
-            return PrincipalSearch(self._answering, self._rolls, now, self._allowed).who(action, found)
+            return PrincipalSearch(self._answering, self._rolls, now, self._allowed).find_principals(action, found)
         people = self.facts.principals
         return frozenset(id for id in people if self._allowed(Question(Caller(id), action, resource), now))
 
@@ -109,8 +111,8 @@ class Engine:
             return self.with_facts(facts)
         grounds, contents = self._grounds, self._contents
         if facts.resources is not self.facts.resources:
-            grounds, contents = grounds.after(facts, touched), contents.after(facts, touched)
-        holders, rolls = self._holders.after(facts, grounds, touched), self._rolls.after(facts, grounds, touched)
+            grounds, contents = grounds.advance(facts, touched), contents.advance(facts, touched)
+        holders, rolls = self._holders.advance(facts, grounds, touched), self._rolls.advance(facts, grounds, touched)
         return Engine(self.models, facts, EngineCaches(self._compiled, grounds, holders, contents, rolls))
 
     def with_facts(self, facts: Snapshot) -> "Engine":

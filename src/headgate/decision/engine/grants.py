@@ -31,7 +31,7 @@ class Grants(NamedTuple):
     teams: frozenset[tuple[str, ResourceId]]
     span: ValidityWindow
 
-    def under(self, model: str) -> "Grants":
+    def select_by_model(self, model: str) -> "Grants":
         """Return what was assigned under one model."""
         masks = {condition: marks for condition, marks in self.masks.items() if condition.model == model}
         return Grants(masks, frozenset(each for each in self.roles if each[0] == model), self.teams, self.span)
@@ -52,7 +52,7 @@ class GrantIndex:
         self._grounds = grounds
         self._kept = kept or BoundedCache[SubjectId, Grants](_MOST)
 
-    def after(self, facts: Snapshot, grounds: PositionIndex, touched: Invalidation) -> "GrantIndex":
+    def advance(self, facts: Snapshot, grounds: PositionIndex, touched: Invalidation) -> "GrantIndex":
         """Return the grants in the snapshot after these changes."""
         return GrantIndex(self._compiled, facts, grounds, self._kept.without(touched.subjects))
 
@@ -71,7 +71,7 @@ class GrantIndex:
             rules, place = compiled.rules.get(given.model), given.resource
             origin = facts.resources.get(place)
             if rules and origin and span.covers(given):
-                here, raised, condition = self._grounds.meaning(given, origin)
+                here, raised, condition = self._grounds.get_compiled_role(given, origin)
                 add(masks.setdefault(condition, {}), ((place, here), *raised))
                 roles.add((given.model, place, given.role))
                 if origin.type in rules.model.members:
@@ -85,7 +85,7 @@ def add(at: Masks, marks: Iterable[tuple[ResourceId, int]]) -> None:
         at[place] = at.get(place, 0) | bits
 
 
-def joined(at: Masks, more: Masks) -> Masks:
+def join_masks(at: Masks, more: Masks) -> Masks:
     """Return new masks with the bits of both."""
     less, most = (at, more) if len(at) < len(more) else (more, at)
     both = dict(most)

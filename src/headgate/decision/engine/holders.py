@@ -39,7 +39,7 @@ class ResourceHolders:
         self.span = span
         self._having: dict[tuple[str, frozenset[str]], Principals] = {}
 
-    def having(self, model: str, roles: frozenset[str]) -> Principals:
+    def find_holders(self, model: str, roles: frozenset[str]) -> Principals:
         """Return who has one of these roles of the model there."""
         found = self._having.get((model, roles))
         if found is None:
@@ -75,7 +75,7 @@ class HolderIndex:
         self._grounds = grounds
         self._kept, self._lifted, self._crowds = kept or (BoundedCache(_MOST), BoundedCache(_MOST), BoundedCache(_MOST))
 
-    def after(self, facts: Snapshot, grounds: PositionIndex, touched: Invalidation) -> "HolderIndex":
+    def advance(self, facts: Snapshot, grounds: PositionIndex, touched: Invalidation) -> "HolderIndex":
         """Return the rolls in the snapshot after these changes."""
         crowds = self._crowds.without(touched.groups)
         if touched.everywhere:
@@ -98,7 +98,7 @@ class HolderIndex:
 
     def _lacking(self, model: str, anchor: MembershipAnchor, people: Principals, now: float) -> Principals:
         principals = self._facts.principals
-        without = people - self._roll(anchor.place, now).having(model, anchor.roles)
+        without = people - self._roll(anchor.place, now).find_holders(model, anchor.roles)
         return frozenset(each for each in without if principals[each].kind in anchor.kinds)
 
     def _roll(self, place: ResourceId, now: float) -> ResourceHolders:
@@ -114,7 +114,7 @@ class HolderIndex:
         for subject, keys in facts.assignments_on.get(place, NO_SUBJECTS).items():
             for given in (facts.assignments[subject][key] for key in keys):
                 if given.model in self._compiled.rules and span.covers(given):
-                    new = (self._grounds.meaning(given, origin), set[PrincipalId]())
+                    new = (self._grounds.get_compiled_role(given, origin), set[PrincipalId]())
                     people = rows.setdefault((given.model, given.role), new)[1]
                     people.update(self._members(subject, span))
                     people.update(*self._team(subject, given.model, span))
@@ -154,7 +154,7 @@ class HolderIndex:
 
     def _build_propagated(self, place: ResourceId, now: float) -> ResourceHolders:
         span, rows = ValidityWindow(now), dict[tuple[MembershipCondition, int], set[PrincipalId]]()
-        for id in self._facts.below(place):
+        for id in self._facts.list_below(place):
             if id in self._facts.assignments_on:
                 roll = self._roll(id, now)
                 span.narrow(roll.span)

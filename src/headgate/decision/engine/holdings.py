@@ -7,7 +7,7 @@ from operator import is_
 
 from headgate.decision.caller_validity import caller_invalid
 from headgate.decision.engine.cache import BoundedCache
-from headgate.decision.engine.grants import GrantIndex, Grants, Masks, add, joined
+from headgate.decision.engine.grants import GrantIndex, Grants, Masks, add, join_masks
 from headgate.decision.engine.invalidation import Invalidation
 from headgate.decision.engine.position import MembershipAnchor, MembershipCondition
 from headgate.decision.engine.positions import PositionIndex
@@ -53,11 +53,11 @@ class HoldingsIndex:
         self._shared = shared or BoundedCache[PrincipalId, Shared](_MOST)
         self.near = self._kept.near
 
-    def after(self, facts: Snapshot, grounds: PositionIndex, touched: Invalidation) -> "HoldingsIndex":
+    def advance(self, facts: Snapshot, grounds: PositionIndex, touched: Invalidation) -> "HoldingsIndex":
         """Return the holdings in the snapshot after these changes."""
         kept = None if touched.everybody else self._kept.without(touched.people)
         return HoldingsIndex(
-            facts, grounds, self._granting.after(facts, grounds, touched), kept, self._shared.without(())
+            facts, grounds, self._granting.advance(facts, grounds, touched), kept, self._shared.without(())
         )
 
     def of(self, principal: PrincipalId, now: float) -> Holdings:
@@ -72,7 +72,7 @@ class HoldingsIndex:
         at: Masks = {}
         for id in places:
             if id in self._facts.resources:
-                add(at, self._grounds.everything(self._facts.resources[id]))
+                add(at, self._grounds.build_all_marks(self._facts.resources[id]))
         return Holdings(principal, exists=True, at=at)
 
     def _holdings(self, principal: PrincipalId, now: float) -> Holdings:
@@ -86,7 +86,7 @@ class HoldingsIndex:
         own = self._granting.of(principal, span)
         groups = tuple(self._granting.of(each, span) for each in self._facts.groups_of(principal))
         teams = own.teams.union(*(each.teams for each in groups))
-        served = [self._granting.of(team, span).under(model) for model, team in teams if team != principal]
+        served = [self._granting.of(team, span).select_by_model(model) for model, team in teams if team != principal]
         kind, parts = subject_kind(self._facts, principal), (own, *groups, *served)
         counting: dict[MembershipCondition, bool] = {}
         at: Masks = {}
@@ -95,7 +95,7 @@ class HoldingsIndex:
                 if condition not in counting:
                     counting[condition] = all(_stands(condition, each, kind, parts) for each in condition.anchors)
                 if counting[condition]:
-                    at = joined(at, marks)
+                    at = join_masks(at, marks)
         return at
 
     def _together(self, principal: PrincipalId, groups: tuple[Grants, ...]) -> Mapping[MembershipCondition, Masks]:
@@ -105,7 +105,7 @@ class HoldingsIndex:
             masks: dict[MembershipCondition, Masks] = {}
             for each in groups:
                 for condition, marks in each.masks.items():
-                    masks[condition] = joined(masks.get(condition, {}), marks)
+                    masks[condition] = join_masks(masks.get(condition, {}), marks)
             found = self._shared.put(principal, (groups, masks))
         return found[1]
 

@@ -190,7 +190,7 @@ class Invalidation:
 
 def _with_belongings(facts: Snapshot, id: str) -> Iterator[str]:
     """Yield what goes when this goes: it, what lies below it, and the tokens of all these."""
-    for each in (*facts.below(ResourceId(id)), id):
+    for each in (*facts.list_below(ResourceId(id)), id):
         yield each
         for token in facts.actors_of.get(PrincipalId(each), ()):
             if token in facts.tokens:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from headgate.decision.engine.checks import MaskChecker, named
+from headgate.decision.engine.checks import MaskChecker, list_named_subjects
 from headgate.decision.engine.compile import CompiledModel
 from headgate.decision.engine.holders import HolderIndex, Principals
 from headgate.decision.engine.position import MaskRequirement, Position
@@ -25,7 +25,7 @@ class PrincipalSearch:
     now: float
     allowed: Callable[[Question, float], bool]
 
-    def who(self, action: str, resource: Resource) -> Principals:
+    def find_principals(self, action: str, resource: Resource) -> Principals:
         """Return every principal that the action is allowed to."""
         ground = self.answering.grounds.of(resource)
         if ground.rules is None:
@@ -47,7 +47,7 @@ class PrincipalSearch:
     def _bridged(self, action: str, resource: Resource) -> Principals:
         found = _NOBODY
         for port, rules, role in self.answering.bridges(action, resource):
-            plan = self.answering.grounds.of(port).plan(rules, rules.wanted((role,)))
+            plan = self.answering.grounds.of(port).plan(rules, rules.get_role_set((role,)))
             found |= self._meeting(plan, port)
         return found
 
@@ -58,7 +58,9 @@ class PrincipalSearch:
             *(each for place, mask in marks for each in self.rolls.holders_with(place, mask, self.now))
         )
         if plan.named:
-            found |= self._existing(each for relation in plan.named for each in named(resource, relation) if each)
+            found |= self._existing(
+                each for relation in plan.named for each in list_named_subjects(resource, relation) if each
+            )
         there = self.answering.facts.resources
         for plans in plan.least:
             if plans:

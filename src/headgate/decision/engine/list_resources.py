@@ -24,7 +24,7 @@ class ResourceSearch:
     held: Holdings
     now: float
 
-    def which(self, action: str) -> Iterable[ResourceId]:
+    def find_resources(self, action: str) -> Iterable[ResourceId]:
         """Return every resource, once, on which what is held allows the action."""
         found: list[ResourceId] = []
         type = action.partition(".")[0]
@@ -97,8 +97,8 @@ class ResourceSearch:
 
     def _ports(self, rules: CompiledModel, role: str) -> Iterator[ResourceId]:
         """Yield the resources of this model on which the role is held."""
-        wanted = rules.wanted((role,))
-        for type in rules.carrying(wanted):
+        wanted = rules.get_role_set((role,))
+        for type in rules.list_types_with_role(wanted):
             own = self._own(type)
             for ground, governing, ids in self._positions(type):
                 if governing is rules:

@@ -104,10 +104,10 @@ class Position:
         marks = (
             (place, rules.mask(wanted, self.acting, related, type)) for place, (type, related) in self.places.items()
         )
-        each = [rules.wanted((role,)) for role in wanted.least] if self.touched else []
+        each = [rules.get_role_set((role,)) for role in wanted.least] if self.touched else []
         return MaskRequirement(
             rules.mask(wanted, self.acting, self.own | {SELF}, self.type),
             tuple((place, mask) for place, mask in marks if mask),
-            rules.named(wanted, self.type),
+            rules.list_granting_relations(wanted, self.type),
             tuple(tuple((id, ground.plan(rules, one)) for id, ground in self.touched) for one in each),
         )

@@ -49,7 +49,7 @@ class PositionIndex:
         self._facts = facts
         self._kept, self._conditions = kept or (BoundedCache(_MOST), {})
 
-    def after(self, facts: Snapshot, touched: Invalidation) -> "PositionIndex":
+    def advance(self, facts: Snapshot, touched: Invalidation) -> "PositionIndex":
         """Return the positions in the snapshot after these changes."""
         return PositionIndex(
             self._models, self._compiled, facts, (self._kept.without(touched.positions), self._conditions)
@@ -65,7 +65,7 @@ class PositionIndex:
             self.near[resource.id] = found
         return found
 
-    def meaning(self, given: Assignment, origin: Resource) -> CompiledRole:
+    def get_compiled_role(self, given: Assignment, origin: Resource) -> CompiledRole:
         """Return what an assignment on this resource, under a model that is in force, stands for."""
         ground = self.of(origin)
         key = (given.model, given.role)
@@ -74,7 +74,7 @@ class PositionIndex:
             found = ground.meanings[key] = self._meaning(ground, given, origin)
         return found
 
-    def everything(self, origin: Resource) -> ResourceMarks:
+    def build_all_marks(self, origin: Resource) -> ResourceMarks:
         """Return the bits of whoever holds every role of every model on this resource, and no other."""
         ground = self.of(origin)
         every = ((rules, *self._marks(rules, ground, origin, rules.bit)) for rules in self._compiled.rules.values())
@@ -88,7 +88,7 @@ class PositionIndex:
         model = model_for(self._models, self._facts, resource.type, resource.id)
         rules = self._compiled.rules[model.name] if model else None
         alone = resource.id in self.special or resource.id == resource.parent
-        alone = alone or (rules is not None and not rules.shared(resource.type))
+        alone = alone or (rules is not None and not rules.is_position_shared(resource.type))
         position = resource.id if alone else (resource.parent, resource.type)
         return position, self._ground(resource, rules, alone)
 

@@ -43,7 +43,7 @@ class TypeIndex:
         self._shelves = shelves or BoundedCache[ResourceId, ChildGroups](_MOST)
         self._below = below or BoundedCache[ResourceId, Blocks](_MOST)
 
-    def after(self, facts: Snapshot, touched: Invalidation) -> "TypeIndex":
+    def advance(self, facts: Snapshot, touched: Invalidation) -> "TypeIndex":
         """Return what lies where in the snapshot after these changes."""
         return TypeIndex(facts, self._shelves.without(touched.shelves), self._below.without(touched.contents))
 

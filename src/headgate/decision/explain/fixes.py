@@ -14,7 +14,7 @@ from headgate.decision.diff.reach import is_satisfiable
 from headgate.decision.effective_assignments import expand_assignment, meets_membership
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.goals import Goal, Need, goals
-from headgate.decision.reference import held
+from headgate.decision.reference import find_held_roles
 from headgate.decision.tree import subject_kind
 from headgate.decision.types import Fix, Question, RequiredAssignment
 from headgate.facts.caller import Caller
@@ -40,12 +40,12 @@ class _At:
         """The facts."""
         return self.asked.facts
 
-    def after(self, option: Option) -> "_At":
+    def with_option(self, option: Option) -> "_At":
         """Return the same with these assignments."""
         facts = fold(self.facts, option, self.facts.revision)
         return _At(replace(self.asked, facts=facts), self.answers.advance(option, facts))
 
-    def allowed(self, question: Question) -> bool:
+    def is_allowed(self, question: Question) -> bool:
         """Say whether a question is answered with allow."""
         return self.answers.check(question, self.asked.now).allowed
 
@@ -59,7 +59,11 @@ def find_fixes(answers: Answers, question: Question, now: float) -> tuple[Fix, .
     """
     facts = answers.facts
     at = _At(EvaluationContext(answers.models, facts, question, now), answers)
-    if question.resource not in facts.resources or caller_invalid(facts, question.caller, now) or at.allowed(question):
+    if (
+        question.resource not in facts.resources
+        or caller_invalid(facts, question.caller, now)
+        or at.is_allowed(question)
+    ):
         return ()
     found = (_minimised(at, option) for option in _options(at))
     working = dict.fromkeys(option for option in found if option)
@@ -99,7 +103,7 @@ def _giving(at: _At, need: Need) -> tuple[Option, ...]:
     ranked = sorted((_strength(at.asked, model, given), given.resource, given.role, given) for given in single)
     for _, equals in groupby(ranked, key=lambda each: each[0]):
         options = [_entered(at, model, given) for *_, given in equals]
-        working = [each for each in options if _holds(at.after(each), need) and _can_be_made(at, each)]
+        working = [each for each in options if _holds(at.with_option(each), need) and _can_be_made(at, each)]
         if working:
             return _narrowest(at.facts, working)
     return ()
@@ -155,7 +159,7 @@ def _approving(at: _At, given: RoleAssigned) -> Iterator[PrincipalId]:
         )
     for user in sorted(id for id in who if facts.principals[id].kind == "user"):
         add = Question(Caller(user), "assignment.add", place.id, role=given.role, subject=given.subject)
-        if at.allowed(add):
+        if at.is_allowed(add):
             yield user
 
 
@@ -163,12 +167,12 @@ def _steps(at: _At, option: Option) -> Iterator[tuple[_At, RoleAssigned]]:
     """Yield each assignment with the facts that it will be made on."""
     for each in option:
         yield at, each
-        at = at.after((each,))
+        at = at.with_option((each,))
 
 
 def _holds(at: _At, need: Need) -> bool:
     resource = at.facts.resources.get(need.resource)
-    return resource is not None and any(path.role == need.role for path in held(at.asked, resource))
+    return resource is not None and any(path.role == need.role for path in find_held_roles(at.asked, resource))
 
 
 def _minimised(at: _At, option: Option) -> Option:
@@ -183,7 +187,7 @@ def _minimised(at: _At, option: Option) -> Option:
 
 
 def _works(at: _At, option: Option) -> bool:
-    return bool(option) and at.after(option).allowed(at.asked.question)
+    return bool(option) and at.with_option(option).is_allowed(at.asked.question)
 
 
 def _strengths(asked: EvaluationContext, option: Option) -> tuple[int, ...]:
@@ -218,7 +222,7 @@ def _narrowest(facts: Snapshot, options: Sequence[Option]) -> tuple[Option, ...]
 def _reached(facts: Snapshot, option: Option) -> Iterator[ResourceId]:
     for given in option:
         yield given.resource
-        yield from facts.below(given.resource)
+        yield from facts.list_below(given.resource)
 
 
 def _fix(at: _At, option: Option) -> Fix:

@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 from headgate.control.authentication.secrets import SESSION, parse_secret
 from headgate.control.authentication.services import Entrance
 from headgate.control.authentication.sessions import Session
-from headgate.endpoints.common.cookies import presented
+from headgate.endpoints.common.cookies import require_presented_secret
 from headgate.endpoints.common.problems import ProblemError
 
 _AGENT = 200
@@ -22,7 +22,7 @@ def entrance(request: Request) -> Entrance:
 
 def session(request: Request, ways: Annotated[Entrance, Depends(entrance)]) -> Session:
     """Return the session that a request presents, or answer 401. A token is none: it logs nobody in or out."""
-    secret = presented(request)
+    secret = require_presented_secret(request)
     if parse_secret(SESSION, secret) is None:
         raise ProblemError(401, "session-needed", "a token cannot do this, only the session of a login; log in")
     found = ways.authentication.sessions.find(secret)
@@ -31,7 +31,7 @@ def session(request: Request, ways: Annotated[Entrance, Depends(entrance)]) -> S
     return found
 
 
-def told(request: Request) -> Mapping[str, str]:
+def read_client(request: Request) -> Mapping[str, str]:
     """Return what a client says of itself, for the list of sessions."""
     host = request.client.host if request.client else ""
     return {"address": host, "agent": agent(request.headers.get("user-agent", ""))}
@@ -44,4 +44,4 @@ def agent(said: str) -> str:
 
 CurrentAuth = Annotated[Entrance, Depends(entrance)]
 CurrentSession = Annotated[Session, Depends(session)]
-Client = Annotated[Mapping[str, str], Depends(told)]
+Client = Annotated[Mapping[str, str], Depends(read_client)]

@@ -5,12 +5,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.authentication.invitations import Invitation, Withdraw, missing_invitation
+from headgate.control.authentication.invitations import Invitation, Withdraw, build_missing_invitation_error
 from headgate.control.authentication.services import Entrance
 from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.kernel.ports import DocumentConflictError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth, session
-from headgate.endpoints.auth.sessions import LoginName, LoginResult, PasswordText, entered
+from headgate.endpoints.auth.sessions import LoginName, LoginResult, PasswordText, build_login_result
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.csrf import require_own_origin
 from headgate.endpoints.common.lookup import Text, resource
@@ -93,7 +93,7 @@ def list_invitations(
     organization: CurrentOrganization, caller: CurrentCaller, ways: CurrentAuth, pages: CurrentPaging
 ) -> dict[str, Any]:
     """List the invitations that stand."""
-    found = ways.invitations.seen_by(organization, caller)
+    found = ways.invitations.list_visible(organization, caller)
     rows = (_shown(each, organization.directory.name(each.by.principal)).model_dump() for each in found)
     return page_of_rows(rows, pages, ("ends", "by", "role"), organization.control.snapshot.revision)
 
@@ -106,7 +106,7 @@ def delete_invitation(
     try:
         return write.execute(Withdraw(ways.invitations.one(organization, caller, id)))
     except DocumentConflictError:
-        raise missing_invitation() from None
+        raise build_missing_invitation_error() from None
 
 
 @router.get("/{secret}/accept", **public("whoever is invited is nobody yet; the secret is in the address"))
@@ -134,7 +134,7 @@ def accept_invitation(
     principal = _register(ways, found, body)
     joined = _joined(ways, found, principal)
     started = ways.authentication.log_in(body.login, body.password, told)
-    login = entered(request, response, started, cookie=body.cookie)
+    login = build_login_result(request, response, started, cookie=body.cookie)
     return joined.model_copy(update={"login": login})
 
 
@@ -144,7 +144,7 @@ def _register(ways: Entrance, found: Invitation, body: InvitationAcceptance) -> 
         return ways.authentication.newcomer(found.newcomer, body.login, body.password)
     except AlreadyExistsError:
         if ways.authentication.user(found.newcomer) is not None:
-            raise missing_invitation() from None
+            raise build_missing_invitation_error() from None
         raise
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from headgate.control.authentication.sessions import NewSession, Session
 from headgate.control.kernel.errors import NotFoundError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth, CurrentSession
-from headgate.endpoints.common.cookies import in_cookie, presented, put, remember
+from headgate.endpoints.common.cookies import in_cookie, put, remember, require_presented_secret
 from headgate.endpoints.common.csrf import csrf_token, require_own_origin
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.route_metadata import caller_only, public
@@ -65,7 +65,7 @@ def log_in(body: LoginCreate, request: Request, response: Response, ways: Curren
     """Log in by a password."""
     require_own_origin(request)
     started = ways.authentication.log_in(body.login, body.password, told)
-    return entered(request, response, started, cookie=body.cookie)
+    return build_login_result(request, response, started, cookie=body.cookie)
 
 
 @router.post("/logout", status_code=204, **caller_only("it ends the session that it is sent with"))
@@ -80,7 +80,10 @@ def log_out(request: Request, response: Response, ways: CurrentAuth, session: Cu
 def get_session(request: Request, session: CurrentSession) -> LoginResult:
     """Whose session this is, and what a page sends beside its cookie."""
     return LoginResult(
-        id=session.id, principal=session.principal, ends=session.ends, csrf=csrf_token(presented(request))
+        id=session.id,
+        principal=session.principal,
+        ends=session.ends,
+        csrf=csrf_token(require_presented_secret(request)),
     )
 
 
@@ -104,7 +107,7 @@ def change_password(body: PasswordPatch, ways: CurrentAuth, session: CurrentSess
     ways.authentication.change_password(session, body.old, body.new, told["address"])
 
 
-def entered(request: Request, response: Response, started: NewSession, *, cookie: bool) -> LoginResult:
+def build_login_result(request: Request, response: Response, started: NewSession, *, cookie: bool) -> LoginResult:
     """Return the answer to who has logged in."""
     session = started.session
     answer = LoginResult(id=session.id, principal=session.principal, ends=session.ends)

@@ -138,7 +138,7 @@ def entity(source: Mapping[str, Any], key: str) -> Entity:
     return Entity(word(found, "type", key), word(found, "id", key), _properties(found, key))
 
 
-def searched(source: Mapping[str, Any], key: str) -> str:
+def parse_searched_type(source: Mapping[str, Any], key: str) -> str:
     """Return the type of what is searched for; an id of it means nothing."""
     return word(object_at(source, key), "type", key)
 

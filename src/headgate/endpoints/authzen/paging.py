@@ -24,7 +24,7 @@ class SearchPage(NamedTuple):
     """What tells the search from others: a token is good for the search that it came from."""
 
 
-def wanted(source: Mapping[str, Any]) -> SearchPage:
+def parse_page(source: Mapping[str, Any]) -> SearchPage:
     """Return the page that a request asks for. Raises `BadRequestError` for a limit or token that is none."""
     found, request = optional(source, "page"), _digest(source)
     limit = _limit(found)

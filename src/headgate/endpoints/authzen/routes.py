@@ -120,11 +120,15 @@ def record_decisions(
 
     A decision is recorded with the principal that it is about, and with the caller if there is no such principal.
     """
-    audit, everything, origin = deployed.audit, deployed.audit.everything, RequestOrigin(door, request, caller.token)
+    audit, everything, origin = (
+        deployed.audit,
+        deployed.audit.is_recording_everything,
+        RequestOrigin(door, request, caller.token),
+    )
     # One record for what a request asks many times.
     recorded = set[tuple[str, str, str, bool]]()
     for each in decisions:
-        organization.control.counts.decided(allowed=each.allowed)
+        organization.control.counts.count_decision(allowed=each.allowed)
         question = each.question
         said = (question.caller.principal, question.action, question.resource, each.allowed)
         if said not in recorded and (everything or not each.allowed):

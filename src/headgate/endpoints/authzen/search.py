@@ -10,7 +10,7 @@ from headgate.decision.types import Question
 from headgate.endpoints.authzen import messages
 from headgate.endpoints.authzen.evaluation import Answered, resolve_resource
 from headgate.endpoints.authzen.messages import BadRequestError
-from headgate.endpoints.authzen.paging import SearchPage, page_of, wanted
+from headgate.endpoints.authzen.paging import SearchPage, page_of, parse_page
 from headgate.endpoints.authzen.subjects import (
     OWNERS,
     PRINCIPALS,
@@ -26,8 +26,8 @@ from headgate.facts.snapshot import Snapshot
 
 def subjects(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     """Answer who may do something somewhere. Raises `ForbiddenError` to who may not ask about others."""
-    type, resource = messages.searched(source, "subject"), messages.entity(source, "resource")
-    (action, said), page, moment = messages.action(source), wanted(source), asker.moment(messages.context(source))
+    type, resource = messages.parse_searched_type(source, "subject"), messages.entity(source, "resource")
+    (action, said), page, moment = messages.action(source), parse_page(source), asker.moment(messages.context(source))
     asker.require_asking()
     place = resolve_resource(moment.answers.facts, resource)
     if type in PRINCIPALS and not said:
@@ -43,8 +43,8 @@ def subjects(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
 
 def resources(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     """Answer where somebody may do something."""
-    subject, type = messages.entity(source, "subject"), messages.searched(source, "resource")
-    (action, said), page, moment = messages.action(source), wanted(source), asker.moment(messages.context(source))
+    subject, type = messages.entity(source, "subject"), messages.parse_searched_type(source, "resource")
+    (action, said), page, moment = messages.action(source), parse_page(source), asker.moment(messages.context(source))
     caller, known = asker.subject(subject, moment), moment.answers.facts.resources
     if not said:
         able = (id for id in moment.answers.list_resources(caller, action, moment.time) if known[id].type == type)
@@ -58,7 +58,7 @@ def resources(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
 def actions(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     """Answer what somebody may do on a resource, as far as that needs nothing else to be said."""
     subject, resource = messages.entity(source, "subject"), messages.entity(source, "resource")
-    page, moment = wanted(source), asker.moment(messages.context(source))
+    page, moment = parse_page(source), asker.moment(messages.context(source))
     caller, answers = asker.subject(subject, moment), moment.answers
     place = resolve_resource(answers.facts, resource)
     known = place in answers.facts.resources

@@ -14,7 +14,7 @@ from headgate.control.kernel.errors import SuspendedError
 from headgate.control.organizations.audit import Audit
 from headgate.control.organizations.organization import Organization, Organizations, SeveralOrganizationsError
 from headgate.control.pipelines.clusters import EMBEDDED
-from headgate.endpoints.common.cookies import presented
+from headgate.endpoints.common.cookies import require_presented_secret
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.scope import CALLER, ORGANIZATION_KEY
 from headgate.facts.caller import Caller
@@ -86,7 +86,7 @@ class AppState:
 
     def _addressed(self, presented: AuthenticatedPrincipal, named: str | None) -> Organization | None:
         try:
-            return self.organizations.addressed(presented, named)
+            return self.organizations.resolve_addressed(presented, named)
         except SeveralOrganizationsError as error:
             raise ProblemError(
                 400,
@@ -109,7 +109,7 @@ async def app_state_async(request: Request) -> AppState:
 
 async def access(request: Request) -> tuple[Organization, Caller]:
     """Return which organization a request is for, and who asks; or answer 401."""
-    named, secret = request.scope.get(ORGANIZATION_KEY), presented(request)
+    named, secret = request.scope.get(ORGANIZATION_KEY), require_presented_secret(request)
     found = deployed(request).authenticate_cached(secret) if named is None else None
     if found is None:
         found = await anyio.to_thread.run_sync(deployed(request).authenticate, named, secret)
@@ -143,11 +143,11 @@ async def caller(found: Access) -> Caller:
 
 async def credential(request: Request, found: Access) -> PresentedCredential:
     """Return what the caller presents to Spark: for the organization of this request, and for no other."""
-    return PresentedCredential(presented(request), found[0].id)
+    return PresentedCredential(require_presented_secret(request), found[0].id)
 
 
 CurrentApp = Annotated[AppState, Depends(app_state_async)]
 CurrentOrganization = Annotated[Organization, Depends(requested_organization)]
 CurrentCaller = Annotated[Caller, Depends(caller)]
 Presents = Annotated[PresentedCredential, Depends(credential)]
-PresentedSecret = Annotated[str, Depends(presented)]
+PresentedSecret = Annotated[str, Depends(require_presented_secret)]

@@ -13,7 +13,7 @@ _VALUE = re.compile(r"[\w.~%-]+", re.ASCII)
 """What a value of ours is written with."""
 
 
-def presented(request: Request) -> str:
+def require_presented_secret(request: Request) -> str:
     """Return the secret that a request presents: in its `Authorization`, else in the cookie of a session.
 
     Raises `ProblemError`: 401 if there is none, 403 for a cookie by which something would be done from elsewhere.

@@ -25,7 +25,7 @@ class Paging:
     q: str | None
 
 
-def paging(
+def parse_paging(
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="so many entries at most")] = 50,
     cursor: Annotated[Text | None, Query(max_length=2000, description="the `next` of the page before")] = None,
     sort: Annotated[Text | None, Query(max_length=50, description="a field; `-` before it turns round")] = None,
@@ -35,7 +35,7 @@ def paging(
     return Paging(limit, cursor, sort, q)
 
 
-CurrentPaging = Annotated[Paging, Depends(paging)]
+CurrentPaging = Annotated[Paging, Depends(parse_paging)]
 
 Row = Mapping[str, Any]
 

@@ -28,7 +28,7 @@ from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.organization import Organization
 from headgate.control.questions.messages import display_name, split_request_link
 from headgate.control.text.error_text import REFUSED_STATE
-from headgate.control.text.validation_faults import listed_faults
+from headgate.control.text.validation_faults import list_reported_faults
 from headgate.decision.types import Question
 from headgate.endpoints.common.denials import DENIED, addressed_organization, record_denial
 from headgate.endpoints.common.scope import ADDRESSED
@@ -115,7 +115,7 @@ def install_problem_handlers(app: FastAPI) -> None:
     def on_command(request: Request, error: CommandError) -> JSONResponse:
         if isinstance(error, PermissionDeniedError):
             organization = addressed_organization(request.scope) or request.app.state.deployed.organizations.deployment
-            return _audited(request, refused(organization, error), "refused", error.question)
+            return _audited(request, build_refusal(organization, error), "refused", error.question)
         status, code = _STATUS[type(error)]
         answer = problem(status, code, str(error))
         # The answer tells that a hidden name is taken: a caller that looks for such names is seen in the audit.
@@ -140,7 +140,7 @@ def install_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def on_validation(_: Request, error: RequestValidationError) -> JSONResponse:
-        listed, more = listed_faults(error.errors(), error.body)
+        listed, more = list_reported_faults(error.errors(), error.body)
         found = [{"at": each.at, "fault": each.sentence} for each in listed]
         text = "the request is not of the form that this route takes"
         if more:
@@ -178,7 +178,7 @@ def with_retry_after(answer: JSONResponse) -> JSONResponse:
     return answer
 
 
-def refused(organization: Organization, error: PermissionDeniedError) -> JSONResponse:
+def build_refusal(organization: Organization, error: PermissionDeniedError) -> JSONResponse:
     """Return a refusal: with its reason to who may know the resource, as a missing name to anybody else."""
     facts, question, wording = organization.control.snapshot, error.question, organization.wording
     resource = facts.resources.get(question.resource)

@@ -6,7 +6,7 @@ from typing import Any
 
 from headgate.control.kernel.metadata import CommandOutcome
 from headgate.control.kernel.ports import DocumentPut, Store
-from headgate.control.resources.versions import has_version, upcoming_version
+from headgate.control.resources.versions import compute_upcoming_version, has_version
 from headgate.endpoints.common.idempotency import IdempotencyKey
 from headgate.facts.ids import ResourceId
 
@@ -25,5 +25,5 @@ class Reply:
         """Put the answer together; return what is kept of it."""
         self.answer = {"revision": outcome.facts.revision, **self.made}
         if self.of is not None and has_version(outcome.facts, self.of):
-            self.answer["version"] = upcoming_version(outcome, self.store, self.of)
+            self.answer["version"] = compute_upcoming_version(outcome, self.store, self.of)
         return () if self.once is None else (self.once.kept(self.answer),)

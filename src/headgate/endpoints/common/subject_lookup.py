@@ -55,7 +55,7 @@ def require_free(write: Write, name: str, own: str | None = None) -> None:
     of; see `CommandContext.free_name`.
     """
     organization = write.organization
-    taken = organization.directory.alike(name) - {own}
+    taken = organization.directory.find_similar(name) - {own}
     if not taken:
         return
     known = visible_subjects(organization.control.answers, write.caller, organization.control.now)

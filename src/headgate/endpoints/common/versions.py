@@ -20,7 +20,7 @@ def set_etag(response: Response, organization: Organization, facts: Snapshot, re
     return found
 
 
-def tagged_approval(response: Response, organization: Organization, moment: Evaluation, id: ResourceId) -> str:
+def set_approval_etag(response: Response, organization: Organization, moment: Evaluation, id: ResourceId) -> str:
     """Return the version of what waits for approval, which contains the names that the caller may know; see `tagged`."""
     found = approval_version(organization, moment, id)
     set_version(response, found)

@@ -16,7 +16,7 @@ from headgate.control.kernel.metadata import CommandMetadata, ExpectedVersion
 from headgate.control.kernel.ports import RequestOrigin
 from headgate.control.organizations.organization import Organization
 from headgate.decision.diff.results import SubjectImpact
-from headgate.decision.diff.what_if import what_if
+from headgate.decision.diff.what_if import analyze_changes
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.idempotency import IdempotencyKey, digest, once, replay_or_run
 from headgate.endpoints.common.impact_schemas import ImpactedPipeline, ImpactEffect, effect, pipeline
@@ -133,7 +133,7 @@ class Decided:
         self.write.response.status_code = 200
         organization, plan = self.write.organization, self.plan
         control, changes = organization.control, [encode(each) for each in plan.changes]
-        found = what_if(control.answers, plan.changes, control.now)
+        found = analyze_changes(control.answers, plan.changes, control.now)
         effects = [each for each in found.effects if self._may_see_impact(each, changes)]
         opened = [each for each in found.pipelines if self._sees(each.pipeline)]
         return {

@@ -33,7 +33,7 @@ class Readiness:
         """Returns the states of Spark and its sandbox. They do not decide whether the server is ready."""
         self.draining = False
 
-    async def why_not(self) -> str | None:
+    async def find_not_ready_reason(self) -> str | None:
         """Return what keeps this from being ready, or None."""
         if self.draining:
             return "this process is about to end"
@@ -94,7 +94,7 @@ class Probes:
         return self._access.refusal(scope) or Response(self._metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def _ready(self) -> Response:
-        why = await self._readiness.why_not()
+        why = await self._readiness.find_not_ready_reason()
         if why is None:
             return JSONResponse({"status": "ready", **self._readiness.details()})
         return with_retry_after(problem(503, "not-ready", why))

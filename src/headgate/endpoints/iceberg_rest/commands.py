@@ -28,7 +28,7 @@ def execute_command(
         denial = _taken(asking, command, names) if error.is_hidden else None
         raise SpecError(409, "AlreadyExistsException", str(error), denial) from error
     except NotFoundError as error:
-        raise hidden_error(asking.organization.gate.missing(names), missing) from error
+        raise hidden_error(asking.organization.gate.build_missing_verdict(names), missing) from error
     except NotEmptyError as error:
         raise SpecError(409, "NamespaceNotEmptyException", str(error)) from error
     except DocumentConflictError as error:

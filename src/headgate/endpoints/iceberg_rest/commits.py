@@ -10,7 +10,7 @@ from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name, qu
 from headgate.endpoints.iceberg_rest.request import CatalogRequest, repeatable
 from headgate.endpoints.iceberg_rest.responses import table_answer
 from headgate.endpoints.iceberg_rest.tables import load_made, loaded_table, replayed_create, store_created
-from headgate.lake.catalog import CheckedCommit, assigned, is_create
+from headgate.lake.catalog import CheckedCommit, find_assigned_uuid, is_create
 from headgate.lake.metadata_files import LoadedTable
 
 
@@ -89,13 +89,13 @@ def _created(asking: CatalogRequest, name: QualifiedName, message: CommitTable) 
     if made is not None:
         return load_made(asking, name, made)
     there = asking.organization.gate.check(asking.caller, "table.describe", name).resource
-    if there is not None and there == assigned(message.updates):
+    if there is not None and there == find_assigned_uuid(message.updates):
         base = tables.load(there)
         if tables.is_staged_commit(base, message.updates):
             return load_made(asking, name, there)
     written = tables.create_staged(owner, parent, name[-1], message.requirements, message.updates)
     store_created(asking, name, written)
-    tables.staged_stored(owner, written.pointer.table)
+    tables.drop_staged(owner, written.pointer.table)
     return written
 
 

@@ -147,7 +147,7 @@ class CatalogRequest:
         """Return what has this name, on the newest facts, for a command about it; raise `missing` if it is hidden."""
         resource = self.organization.gate.discover(self.caller, name).resource
         if resource is None:
-            raise hidden_error(self.organization.gate.missing(name), missing)
+            raise hidden_error(self.organization.gate.build_missing_verdict(name), missing)
         return resource
 
     def require_visible(self, name: QualifiedName, *, view: bool = False) -> ResourceId:

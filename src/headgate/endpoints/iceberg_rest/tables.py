@@ -117,7 +117,7 @@ def register_table(asking: CatalogRequest) -> Response:
     made = replayed_create(asking, name)
     if made is not None:
         return table_answer(load_made(asking, name, made), guarded=asking.who.guarded)
-    found = asking.lake.tables.registered(message.metadata_location)
+    found = asking.lake.tables.register(message.metadata_location)
     missing, pointer = no_such_namespace(joined_name(database)), found.pointer
     command = RegisterTable(asking.require_discoverable(database, missing), pointer.table, name[-1], pointer)
     execute_command(asking, command, name, asking.command_metadata(made=pointer.table), missing)

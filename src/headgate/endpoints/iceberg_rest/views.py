@@ -53,7 +53,7 @@ def commit_view(asking: CatalogRequest) -> Response:
             raise bad_request("the identifier is not the view of the path")
     views = asking.lake.views
     base = views.load(_may_change(asking, name))
-    if views.happened(base, asking.once):
+    if views.is_applied(base, asking.once):
         # Loaded again: the commit may have happened after the first load.
         return view_answer(_load_made(asking, name, base.pointer.table))
     return view_answer(views.commit(base, message.requirements, message.updates, asking.once))

@@ -119,7 +119,7 @@ def guard_router(sparks: SparkRegistry, audit: Audit) -> APIRouter:
 async def _question(request: Request, sparks: SparkRegistry, kind: type[Asked]) -> tuple[DriverRequest, Asked]:
     """Return what a driver asks, and in which session. Raises `ProblemError` for anybody else."""
     body = await request.body()
-    spoken = sparks.spoken("POST", request.url.path, request.headers, body)
+    spoken = sparks.authenticate_driver_request("POST", request.url.path, request.headers, body)
     if spoken is None:
         raise ProblemError(401, "unauthenticated", "this session is not known here, or has ended")
     try:

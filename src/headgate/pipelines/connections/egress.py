@@ -122,7 +122,7 @@ class Egress:
             raise EgressError(fault)
         written = parse_address(host)
         resolved = (written,) if written is not None else self.resolve(host, port)
-        allowed = self.rules.allowed(resolved, host, port)
+        allowed = self.rules.select_allowed(resolved, host, port)
         if not allowed:
             raise EgressError(self.rules.address_refusal(host, port))
         if any(self.store.is_at(each, port, self.resolve) for each in allowed):

@@ -38,17 +38,17 @@ class SelectingDefinition(PipelineDefinition):
     )
 
 
-def wrapped(sql: str) -> str:
+def wrap_query(sql: str) -> str:
     """Return a text that runs what stands in `sql` if it is a query, and that is no statement if it is anything else."""
     return f"SELECT * FROM (\n{sql.rstrip().removesuffix(_END)}\n)"  # noqa: S608 (it is what was asked to be run)
 
 
-def selected(spark: "SparkSession", definition: SelectingDefinition, part: "Range | None" = None) -> "DataFrame":
+def select_rows(spark: "SparkSession", definition: SelectingDefinition, part: "Range | None" = None) -> "DataFrame":
     """Return the rows of a definition's SELECT, analyzed. Raises `InputsError` where it does not read what is declared.
 
     What it reads beyond that, Spark's guard has refused by then.
     """
-    frame = spark.sql(wrapped(definition.sql), args=parameters(part))
+    frame = spark.sql(wrap_query(definition.sql), args=parameters(part))
     told: Any = frame
     explained = told._explain_string(extended=True)  # noqa: SLF001 (the public way prints it)
     require_same(definition.inputs, reads(explained))

@@ -92,7 +92,7 @@ class Attempt:
         self.refusal = self.refusal or why
         self.stop(StopReason.REFUSED)
 
-    def interrupted_by(self, interrupt: Callable[[], None]) -> None:
+    def set_interrupt(self, interrupt: Callable[[], None]) -> None:
         """Have this called while it is to end and has not: what is begun afterwards is to end too."""
         self._interrupt = interrupt
 
@@ -100,7 +100,7 @@ class Attempt:
         """Wait so many seconds, or until it is told to end: then, and later, return True."""
         return self._stopping.wait(seconds)
 
-    def ended(self) -> None:
+    def mark_ended(self) -> None:
         """Say that nothing of it is under way any more."""
         self._ended.set()
 

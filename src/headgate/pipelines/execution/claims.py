@@ -16,7 +16,7 @@ from headgate.control.pipelines.runs import EndRun, PipelineWaitingError, RunNot
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.definitions.definition import PipelineDefinition
 from headgate.pipelines.execution.attempt import Attempt, new_secret
-from headgate.pipelines.kinds import defined
+from headgate.pipelines.kinds import parse_definition
 
 AGAIN: Final = 2.0
 """Seconds until a run that could not begin is tried again."""
@@ -156,4 +156,4 @@ def _definition(organization: Organization, row: RunRow) -> PipelineDefinition |
     document = organization.store.document("pipeline", row.pipeline)
     if document is None:
         raise NotFoundError("the pipeline has no definition")
-    return defined(document)
+    return parse_definition(document)

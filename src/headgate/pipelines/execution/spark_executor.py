@@ -9,7 +9,7 @@ from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.commits import has_committed
 from headgate.control.pipelines.requirements import running_refusal
-from headgate.control.pipelines.states import cleaned
+from headgate.control.pipelines.states import count_cleanings
 from headgate.pipelines.connections.path_access import Places, connection
 from headgate.pipelines.connections.targets import Place, PlaceError
 from headgate.pipelines.definitions.context import Range, RunExecution
@@ -47,7 +47,7 @@ class SparkExecutor:
         spark = self._connect(attempt.token)
         try:
             spark.registerProgressHandler(RunProgress(attempt.journal))
-            attempt.interrupted_by(lambda: _interrupt(spark))
+            attempt.set_interrupt(lambda: _interrupt(spark))
             execution = _execution(attempt, spark, places, self._parsers)
             execution.staging.mkdir(parents=True, exist_ok=True)
             execution.checkpoints.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ class SparkExecutor:
                 raise InterruptedError(attempt.stop_reason.value)
             carry_out(attempt.definition, execution)
         finally:
-            attempt.interrupted_by(lambda: None)
+            attempt.set_interrupt(lambda: None)
             # Said once: where nobody hears it, the session has gone or goes with its identity.
             spark.client.set_retry_policies([])
             spark.stop()
@@ -108,7 +108,7 @@ def _execution(attempt: Attempt, spark: "SparkSession", places: Places, parsers:
         incoming=places.incoming(row.pipeline),
         parquet=parquet_bound(parsers, attempt.organization.id),
         wait=attempt.wait,
-        cleaned=cleaned(control.snapshot.resources[row.pipeline]),
+        cleaned=count_cleanings(control.snapshot.resources[row.pipeline]),
         keep=row_saver(control, store, row.run, row.pipeline),
         range=Range(row.since, row.until) if (row.since, row.until) != (None, None) else None,
     )

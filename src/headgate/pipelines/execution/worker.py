@@ -296,12 +296,12 @@ class _RunningAttempt:
 
     def _carry_out(self) -> None:
         found: Failure | None = None
-        self._lineage.started(self.attempt.organization, self.attempt.row.run)
+        self._lineage.record_start(self.attempt.organization, self.attempt.row.run)
         try:
             self._perform(self.attempt)
         except BaseException as error:  # noqa: BLE001 (whatever ends an attempt is said in its log)
             found = failure(error)
-        self.attempt.ended()
+        self.attempt.mark_ended()
         self._end(found)
 
     def _end(self, found: Failure | None) -> None:
@@ -311,7 +311,7 @@ class _RunningAttempt:
         try:
             self._write(outcome(attempt, found, attempt.organization.control.now))
             if attempt.stop_reason is not StopReason.LOST:  # else another worker ends it
-                self._lineage.ended(attempt.organization, attempt.row.run)
+                self._lineage.record_end(attempt.organization, attempt.row.run)
         finally:
             self.over = True
             self._done()

@@ -14,7 +14,7 @@ _PACKED: Final = (".bz2", ".deflate", ".gz", ".lz4", ".passthrough", ".snappy", 
 """Endings by which Spark unpacks a file, to any size, in small letters."""
 
 
-def shown_name(name: str) -> str:
+def format_file_name(name: str) -> str:
     """Return a name for a message: on one line, in characters that are ones."""
     return "".join(letter if letter.isprintable() else "?" for letter in name)
 
@@ -23,7 +23,7 @@ def require_plain_name(name: str) -> None:
     """Raise `LoadError` for a name that Spark would not open as it is, or would unpack without a bound."""
     if _SPECIAL.search(name) or any(unicodedata.category(letter) in _UNSHOWN for letter in name):
         raise LoadError(
-            f"the name of the file `{shown_name(name)}` in the connection's folder has a control character, a character "
+            f"the name of the file `{format_file_name(name)}` in the connection's folder has a control character, a character "
             r"that is not in UTF-8, one of `*?[]{}\:`, or `%` before two digits; rename the file"
         )
     if name.casefold().endswith(_PACKED):

@@ -17,7 +17,7 @@ from headgate.pipelines.connections.egress import AllowedFolder
 from headgate.pipelines.files.bounds import Bound
 from headgate.pipelines.files.copies import copy_bytes
 from headgate.pipelines.files.folder_descriptors import READ, open_beneath, open_folder
-from headgate.pipelines.files.names import require_plain_name, shown_name
+from headgate.pipelines.files.names import format_file_name, require_plain_name
 from headgate.pipelines.load_errors import LoadError
 
 MAX_FILES: Final = 1_000_000
@@ -153,6 +153,6 @@ def _fault(error: OSError, name: str) -> LoadError:
 
 def _link_fault(name: str) -> LoadError:
     return LoadError(
-        f"`{shown_name(name)}` in the connection's folder is a link, or leads through one; "
+        f"`{format_file_name(name)}` in the connection's folder is a link, or leads through one; "
         "links are not followed, so put a copy there"
     )

@@ -53,7 +53,7 @@ Definition = Annotated[
 _DEFINITION: TypeAdapter[Any] = TypeAdapter(Definition)
 
 
-def defined(document: Any) -> PipelineDefinition:
+def parse_definition(document: Any) -> PipelineDefinition:
     """Return the definition that a document holds. Raises `pydantic.ValidationError`."""
     definition: PipelineDefinition = _DEFINITION.validate_python(document)
     return definition

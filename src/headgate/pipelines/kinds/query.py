@@ -8,7 +8,7 @@ from headgate.pipelines.definitions.context import RunExecution
 from headgate.pipelines.definitions.declared_io import DeclaredIO, Output
 from headgate.pipelines.definitions.definition import MAX_ENTRIES, DefinitionName, TableName
 from headgate.pipelines.definitions.kind import Kind
-from headgate.pipelines.definitions.select import SelectingDefinition, selected
+from headgate.pipelines.definitions.select import SelectingDefinition, select_rows
 
 
 class QueryDefinition(SelectingDefinition):
@@ -61,7 +61,7 @@ def _run(definition: QueryDefinition, execution: RunExecution) -> None:
 def _write(definition: QueryDefinition, execution: RunExecution) -> None:
     from headgate.pipelines.writing.lake_table import append, duplicate_key, merge, write_full
 
-    frame, into = selected(execution.spark, definition, execution.range), definition.into
+    frame, into = select_rows(execution.spark, definition, execution.range), definition.into
     exists = execution.exists(into)
     if definition.mode == "full":
         write_full(frame, into, exists=exists)

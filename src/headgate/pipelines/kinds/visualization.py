@@ -6,7 +6,7 @@ from headgate.pipelines.definitions.chart import Chart, collect_rows, require_dr
 from headgate.pipelines.definitions.context import RunExecution
 from headgate.pipelines.definitions.declared_io import DeclaredIO
 from headgate.pipelines.definitions.kind import Kind
-from headgate.pipelines.definitions.select import SelectingDefinition, selected
+from headgate.pipelines.definitions.select import SelectingDefinition, select_rows
 
 
 class VisualizationDefinition(SelectingDefinition):
@@ -22,7 +22,7 @@ def _touches(definition: VisualizationDefinition) -> DeclaredIO:
 
 def _run(definition: VisualizationDefinition, execution: RunExecution) -> None:
     """Keep what the SELECT gives now."""
-    rows = collect_rows(selected(execution.spark, definition, execution.range))
+    rows = collect_rows(select_rows(execution.spark, definition, execution.range))
     require_drawable(definition.chart, rows)
     execution.keep(rows.model_dump(mode="json"))
     execution.metric("rows", len(rows.rows))

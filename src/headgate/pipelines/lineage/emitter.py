@@ -94,4 +94,4 @@ def _event(organization: Organization, row: RunRow, trace: RunTrace) -> dict[str
     from headgate.pipelines.lineage.events import EventBuilder
 
     teller = EventBuilder(organization.control.snapshot)
-    return teller.ended(row, trace) if row.state in ENDED_STATES else teller.started(row)
+    return teller.build_end(row, trace) if row.state in ENDED_STATES else teller.build_start(row)

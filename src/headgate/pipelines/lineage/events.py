@@ -52,21 +52,21 @@ class EventBuilder:
         self._says_why = says_why
         self._namespace = f"headgate://{facts.organization}"
 
-    def started(self, row: RunRow) -> dict[str, Any]:
+    def build_start(self, row: RunRow) -> dict[str, Any]:
         """Return the event of the beginning of a run that has begun."""
         return self._event(RunState.START, row.started or row.queued, row, RunTrace())
 
-    def ended(self, row: RunRow, trace: RunTrace) -> dict[str, Any]:
+    def build_end(self, row: RunRow, trace: RunTrace) -> dict[str, Any]:
         """Return the event of the end of a run that has ended."""
         done = {SUCCEEDED: RunState.COMPLETE, CANCELLED: RunState.ABORT}
         return self._event(done.get(row.state, RunState.FAIL), row.ended or row.queued, row, trace)
 
-    def all(self, row: RunRow, trace: Callable[[], RunTrace]) -> Iterator[dict[str, Any]]:
+    def build_all(self, row: RunRow, trace: Callable[[], RunTrace]) -> Iterator[dict[str, Any]]:
         """Yield the events of a run so far, the newest first."""
         if row.started is not None:
             if row.state in ENDED_STATES:
-                yield self.ended(row, trace())
-            yield self.started(row)
+                yield self.build_end(row, trace())
+            yield self.build_start(row)
 
     def _event(self, state: RunState, at: float, row: RunRow, trace: RunTrace) -> dict[str, Any]:
         event = RunEvent(

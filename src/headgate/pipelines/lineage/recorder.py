@@ -9,7 +9,7 @@ from headgate.control.kernel.ports import DocumentPut, StoreError
 from headgate.control.kernel.run_queue import ENDED_STATES, SUCCEEDED, RunRow
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.commits import committed_among
-from headgate.control.pipelines.run_access import READING, allowed_actions, written_columns
+from headgate.control.pipelines.run_access import READING, allowed_actions, read_written_columns
 from headgate.decision.run_scope import pipeline_edges
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource, Snapshot
@@ -56,11 +56,11 @@ class LineageRecorder:
         self._tell = tell
         self.close = close
 
-    def started(self, organization: Organization, run: RunId) -> None:
+    def record_start(self, organization: Organization, run: RunId) -> None:
         """Say that a run's first attempt begins."""
         self._safely(organization, run, self._started)
 
-    def ended(self, organization: Organization, run: RunId) -> None:
+    def record_end(self, organization: Organization, run: RunId) -> None:
         """Keep what a run has read and written, if it has ended and is not only tried again, and say so."""
         self._safely(organization, run, self._ended)
 
@@ -111,7 +111,7 @@ def _gathered(organization: Organization, row: RunRow) -> RunTrace:
     touched = allowed_actions(store, row.run)
     made = {edge.target for edge in pipeline.relations.get("outputs", ())} if pipeline else set[ResourceId]()
     found = committed_among(store, row.run, touched.keys() | made)
-    sources = written_columns(store, row.run)
+    sources = read_written_columns(store, row.run)
     outputs = {id: _left(facts, id, said, sources) for id, said in sorted(found.items())}
     declared = {edge.target for edge in pipeline.edges("inputs")} if pipeline else set[ResourceId]()
     read = {id for id, actions in touched.items() if READING in actions and (id not in outputs or id in declared)}

@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, IntegerType, Lon
 
 from headgate.pipelines.load_errors import LoadError
 from headgate.pipelines.loading.schema_evolution import find_field, sql_type, table_type
-from headgate.pipelines.writing.lake_table import quoted
+from headgate.pipelines.writing.lake_table import quote_name
 
 _NO = spark.lit(False)  # noqa: FBT003 (a value, not a flag)
 
@@ -39,7 +39,7 @@ def find_misfits(rows: StructType, table: StructType) -> Iterator[Misfit]:
             yield Misfit(where, spark.lit(f"`{field.name}` is no {sql_type(field.dataType)}"))
 
 
-def missing(columns: Sequence[str], what: str) -> Iterator[Misfit]:
+def find_missing_values(columns: Sequence[str], what: str) -> Iterator[Misfit]:
     """Yield which rows have nothing in a column that every row has to have something in, for what it is there."""
     for name in columns:
         yield Misfit(_column_of(name).isNull(), spark.lit(f"`{name}` is missing, which is {what}"))
@@ -56,7 +56,7 @@ def reasons(found: list[Misfit]) -> Column:
 
 
 def _column_of(name: str) -> Column:
-    return spark.col(quoted(name))
+    return spark.col(quote_name(name))
 
 
 def _column(rows: StructType, name: str, table: DataType) -> Column:

@@ -9,7 +9,7 @@ from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import DataType, TimestampType
 
 from headgate.pipelines.definitions.context import Range
-from headgate.pipelines.writing.lake_table import quoted
+from headgate.pipelines.writing.lake_table import quote_name
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -24,7 +24,7 @@ class CursorPosition:
 
 def cursor_position(session: SparkSession, table: str, cursor: str, type: DataType) -> CursorPosition | None:
     """Return how far a table has come, or None while it has no row with a cursor."""
-    highest = spark.max(quoted(cursor))
+    highest = spark.max(quote_name(cursor))
     # As a number, because a time in words is another one in each time zone.
     exact = spark.unix_micros(highest) if isinstance(type, TimestampType) else highest.cast("string")
     found = session.table(table).agg(exact).collect()[0][0]

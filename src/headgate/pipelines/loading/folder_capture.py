@@ -28,7 +28,7 @@ from headgate.pipelines.files.csv_headers import require_one_header
 from headgate.pipelines.files.listing_marks import ListingMarks
 from headgate.pipelines.files.staging import FoundFile, copy_files, list_files, open_connected, require_no_links
 from headgate.pipelines.load_errors import EndedError, LoadError
-from headgate.pipelines.writing.lake_table import quoted, write_full
+from headgate.pipelines.writing.lake_table import quote_name, write_full
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -174,7 +174,7 @@ class Capture:
         wanted = self._execution.spark.table(self._definition.into).schema
         return frame.select(
             *(
-                (col(quoted(field.name)) if field.name.lower() in there else lit(None).cast(field.dataType)).alias(
+                (col(quote_name(field.name)) if field.name.lower() in there else lit(None).cast(field.dataType)).alias(
                     field.name
                 )
                 for field in wanted
@@ -232,8 +232,8 @@ def _in(folder: Path) -> list[Path]:
 
 
 def _name(table: str) -> str:
-    return ".".join(map(quoted, table.split(".")))
+    return ".".join(map(quote_name, table.split(".")))
 
 
 def _declared(field: StructField) -> str:
-    return f"{quoted(field.name)} {field.dataType.simpleString()}"
+    return f"{quote_name(field.name)} {field.dataType.simpleString()}"

@@ -20,7 +20,7 @@ from headgate.pipelines.load_errors import LoadError
 from headgate.pipelines.loading.connected_files import stage_files
 from headgate.pipelines.loading.cursors import CursorPosition, cursor_position, in_range
 from headgate.pipelines.loading.http_fetch import Api
-from headgate.pipelines.loading.row_reader import declared_schema, read_files, read_json_lines, read_table
+from headgate.pipelines.loading.row_reader import parse_declared_schema, read_files, read_json_lines, read_table
 from headgate.pipelines.loading.schema_evolution import alter_statements, find_field, merge_schema
 from headgate.pipelines.loading.staging import stage
 from headgate.pipelines.loading.streams import ApiStream, FileStream, StreamBase, TableStream
@@ -34,7 +34,7 @@ from headgate.pipelines.loading.validation import (
     valid_rows_or_fail,
     validate_rows,
 )
-from headgate.pipelines.writing.lake_table import NEW, append, column, quote_table, quoted, write_full
+from headgate.pipelines.writing.lake_table import NEW, append, column, quote_name, quote_table, write_full
 
 
 def load(stream: StreamBase, connection: str, execution: RunExecution) -> None:
@@ -120,7 +120,7 @@ class _Load:
         return [execution.spark.table(quote_table(stream.into)).limit(0)] if emptied else []
 
     def _columns(self, before: StructType, parts: Sequence[DataFrame]) -> StructType:
-        after = merge_schema(before, declared_schema(self.execution.spark, self.stream.columns))
+        after = merge_schema(before, parse_declared_schema(self.execution.spark, self.stream.columns))
         for part in parts:
             after = merge_schema(after, data_of(part))
         if not after.fields:
@@ -150,7 +150,7 @@ class _Load:
         found = find_field(columns, self.stream.cursor) if self.stream.cursor else None
         if found is None:
             raise LoadError("a part of the past can be loaded only by a `cursor`, which the stream does not have")
-        return spark.col(quoted(found.name)), found.dataType
+        return spark.col(quote_name(found.name)), found.dataType
 
     def _split_bad_rows(self, rows: DataFrame) -> DataFrame:
         apart = self.stream.quarantine

@@ -16,7 +16,7 @@ class _Sized(StrictDefinition):
     size: int | None = Field(default=None, ge=1, le=1_000_000, description="how many records a page is asked to have")
     size_parameter: str = Field(default="limit", min_length=1)
 
-    def sized(self) -> dict[str, str]:
+    def build_size_parameter(self) -> dict[str, str]:
         """Return the parameter that says how large a page is to be, if any."""
         return {} if self.size is None else {self.size_parameter: str(self.size)}
 
@@ -79,7 +79,7 @@ def first_request(pages: PagingRule | None, parameters: Parameters) -> PageReque
             begins = {pages.parameter: "0"}
         case _:
             begins = {}
-    return PageRequest({**parameters, **(pages.sized() if pages else {}), **begins})
+    return PageRequest({**parameters, **(pages.build_size_parameter() if pages else {}), **begins})
 
 
 def next_request(pages: PagingRule | None, asked: PageRequest, answer: Answer, so_far: int) -> PageRequest | None:

@@ -26,14 +26,14 @@ _FETCHED = 10_000
 def read_files(spark: SparkSession, stream: FileStream, folder: Path) -> Iterator[DataFrame]:
     """Yield the rows of the files of a staged folder. Raises `LoadError` where one cannot be read at all."""
     paths = [str(each) for each in sorted(folder.iterdir())]
-    known = declared_schema(spark, stream.columns)
+    known = parse_declared_schema(spark, stream.columns)
     read = {"csv": _csv, "json": _json, "json_lines": _json, "parquet": _parquet}[stream.format]
     yield from read(spark, stream, paths, known)
 
 
 def read_json_lines(spark: SparkSession, columns: str, folder: Path) -> Iterator[DataFrame]:
     """Yield the rows of what was staged as JSON lines."""
-    yield _read_json(spark, [str(folder)], declared_schema(spark, columns), one_a_line=True)
+    yield _read_json(spark, [str(folder)], parse_declared_schema(spark, columns), one_a_line=True)
 
 
 def read_table(spark: SparkSession, stream: TableStream, connection: str) -> Iterator[DataFrame]:
@@ -42,7 +42,7 @@ def read_table(spark: SparkSession, stream: TableStream, connection: str) -> Ite
     yield reader.option("fetchsize", _FETCHED).load()
 
 
-def declared_schema(spark: SparkSession, columns: str) -> StructType:
+def parse_declared_schema(spark: SparkSession, columns: str) -> StructType:
     """Return the columns that a definition says. Raises `LoadError` where it is not how SQL writes columns."""
     try:
         return spark.createDataFrame([], columns).schema if columns else StructType()

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
-from headgate.pipelines.writing.lake_table import quoted
+from headgate.pipelines.writing.lake_table import quote_name
 
 _KEPT_AS = (
     ((ByteType, ShortType), IntegerType()),
@@ -64,7 +64,7 @@ def table_type(type: DataType) -> DataType:
 def sql_type(type: DataType) -> str:
     """Return a type as SQL writes it, whatever letters the names in it have."""
     if isinstance(type, StructType):
-        return f"STRUCT<{', '.join(f'{quoted(each.name)}: {sql_type(each.dataType)}' for each in type.fields)}>"
+        return f"STRUCT<{', '.join(f'{quote_name(each.name)}: {sql_type(each.dataType)}' for each in type.fields)}>"
     if isinstance(type, ArrayType):
         return f"ARRAY<{sql_type(type.elementType)}>"
     if isinstance(type, MapType):
@@ -108,4 +108,4 @@ def _alterations(before: DataType, after: DataType, path: tuple[str, ...]) -> It
 
 
 def _joined(path: tuple[str, ...]) -> str:
-    return ".".join(map(quoted, path))
+    return ".".join(map(quote_name, path))

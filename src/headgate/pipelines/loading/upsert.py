@@ -17,7 +17,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from headgate.pipelines.writing.lake_table import BESIDE, MERGE_MODE, NEW, column, merge, quote_table, quoted
+from headgate.pipelines.writing.lake_table import BESIDE, MERGE_MODE, NEW, column, merge, quote_name, quote_table
 
 _EXACT = (IntegerType, LongType, DecimalType, StringType, DateType)
 """Types whose values come to the client and go back as they were."""
@@ -42,7 +42,7 @@ def upsert(
     newest = _newest(frame, keys, cursor)
     if not exists:
         # In the order of the keys, so that the files of the table tell which keys they have.
-        merge(newest.orderBy(*map(quoted, keys)), into, keys, exists=False)
+        merge(newest.orderBy(*map(quote_name, keys)), into, keys, exists=False)
         return
     # What is asked of the rows before they are merged has to be true of those that are merged.
     rows = held(newest)
@@ -53,10 +53,10 @@ def upsert(
 
 
 def _newest(frame: DataFrame, keys: Sequence[str], cursor: str | None) -> DataFrame:
-    order = [spark.desc_nulls_last(quoted(cursor))] if cursor else []
+    order = [spark.desc_nulls_last(quote_name(cursor))] if cursor else []
     # Of rows that are equally new always the same one, whichever comes first.
-    hashed = [quoted(field.name) for field in frame.schema.fields if not _has_map(field.dataType)]
-    window = Window.partitionBy(*map(quoted, keys)).orderBy(*order, spark.xxhash64(*hashed))
+    hashed = [quote_name(field.name) for field in frame.schema.fields if not _has_map(field.dataType)]
+    window = Window.partitionBy(*map(quote_name, keys)).orderBy(*order, spark.xxhash64(*hashed))
     return frame.withColumn(_PLACE, spark.row_number().over(window)).where(f"{_PLACE} = 1").drop(_PLACE)
 
 
@@ -69,13 +69,13 @@ def _within(rows: DataFrame, into: str, keys: Sequence[str]) -> tuple[int, Colum
     """Return how many rows there are, and a condition on the table that holds for all rows with one of their keys."""
     types = {field.name: field.dataType for field in rows.schema.fields}
     asked = [key for key in keys if isinstance(types[key], _EXACT)]
-    bounds = [made(quoted(key)) for key in asked for made in (spark.min, spark.max)]
+    bounds = [made(quote_name(key)) for key in asked for made in (spark.min, spark.max)]
     count, *found = rows.agg(spark.count("*"), *bounds).collect()[0]
     within = spark.lit(True)  # noqa: FBT003 (a value, not a flag)
     for at, key in enumerate(asked):
         within &= spark.col(column(into, key)).between(*found[2 * at : 2 * at + 2])
     if asked and count <= _LISTED:
-        for at, values in enumerate(zip(*rows.select(*map(quoted, asked)).collect(), strict=True)):
+        for at, values in enumerate(zip(*rows.select(*map(quote_name, asked)).collect(), strict=True)):
             within &= spark.col(column(into, asked[at])).isin(*sorted(set(values)))
     return count, within
 

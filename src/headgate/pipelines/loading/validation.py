@@ -10,9 +10,9 @@ from pyspark.sql.types import StructType
 
 from headgate.control.text.error_text import raw_words, visible_words
 from headgate.pipelines.load_errors import LoadError
-from headgate.pipelines.loading.casting import Misfit, bad, cast_columns, find_misfits, missing, reasons
+from headgate.pipelines.loading.casting import Misfit, bad, cast_columns, find_misfits, find_missing_values, reasons
 from headgate.pipelines.loading.row_reader import FILE_NAME, RAW
-from headgate.pipelines.writing.lake_table import quoted
+from headgate.pipelines.writing.lake_table import quote_name
 
 _BAD, _WHY, _TEXT = "headgate_bad", "headgate_why", "headgate_text"
 _LONGEST = 100_000
@@ -89,11 +89,11 @@ def _judged(
     names = frame.columns
     found = [
         *(_unread(data) if RAW in names else ()),
-        *missing(keys, "part of the key"),
-        *missing((cursor,) if cursor else (), "the cursor"),
+        *find_missing_values(keys, "part of the key"),
+        *find_missing_values((cursor,) if cursor else (), "the cursor"),
         *find_misfits(data, table),
     ]
-    as_text = spark.to_json(spark.struct(*(quoted(each.name) for each in data.fields)))
+    as_text = spark.to_json(spark.struct(*(quote_name(each.name) for each in data.fields)))
     text = spark.coalesce(spark.col(RAW), as_text) if RAW in names else as_text
     # Only where a row can be bad: even if nothing asks for it in the end, Spark gathers it for every row.
     file = (FILE_NAME,) if of_files and found else ()
@@ -103,7 +103,7 @@ def _judged(
 
 def _unread(data: StructType) -> list[Misfit]:
     # Naming every column has Spark read every one, without which it does not see all that is wrong.
-    empty = (spark.when(spark.col(quoted(each.name)).isNull(), spark.lit(each.name)) for each in data.fields)
+    empty = (spark.when(spark.col(quote_name(each.name)).isNull(), spark.lit(each.name)) for each in data.fields)
     why = spark.concat(spark.lit("a row that does not fit the columns; nothing in: "), spark.concat_ws(", ", *empty))
     return [Misfit(spark.col(RAW).isNotNull(), why)]
 

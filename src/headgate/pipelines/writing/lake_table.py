@@ -54,25 +54,25 @@ def merge(
 
 def same_key(table: str, other: str, keys: Sequence[str]) -> str:
     """Return the condition that a row of a table and one of another relation have the same key."""
-    return " AND ".join(f"{column(table, key)} <=> {quoted(other)}.{quoted(key)}" for key in keys)
+    return " AND ".join(f"{column(table, key)} <=> {quote_name(other)}.{quote_name(key)}" for key in keys)
 
 
 def column(table: str, name: str) -> str:
     """Return what a condition calls a column of a table, by the last part of the table's name."""
-    return f"{quoted(table.rsplit('.', maxsplit=1)[-1])}.{quoted(name)}"
+    return f"{quote_name(table.rsplit('.', maxsplit=1)[-1])}.{quote_name(name)}"
 
 
 def quote_table(table: str) -> str:
     """Return the full name of a table as SQL writes it."""
-    return ".".join(map(quoted, table.split(".")))
+    return ".".join(map(quote_name, table.split(".")))
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Return one part of a name as SQL writes it, whatever letters it has."""
     return f"`{name.replace('`', '``')}`"
 
 
 def duplicate_key(frame: DataFrame, keys: Sequence[str]) -> str:
     """Return a key that several rows have, in words; empty if there is none."""
-    found = frame.groupBy(*map(quoted, keys)).count().where("count > 1").limit(1).collect()
+    found = frame.groupBy(*map(quote_name, keys)).count().where("count > 1").limit(1).collect()
     return ", ".join(f"`{key}` {found[0][index]!r}" for index, key in enumerate(keys)) if found else ""

@@ -8,7 +8,7 @@ from pyspark.sql.connect import functions as sql
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.connect.window import Window
 
-from headgate.pipelines.writing.lake_table import duplicate_key, quoted, same_key
+from headgate.pipelines.writing.lake_table import duplicate_key, quote_name, same_key
 
 FROM, TO, CURRENT = "valid_from", "valid_to", "is_current"
 _ADDED = (FROM, TO, CURRENT)
@@ -41,7 +41,7 @@ def update_history(spark: SparkSession, source: str, into: str, versions: Versio
         steps.drop(_GONE).writeTo(into).create()
         return
     merged = steps.alias("new").mergeInto(into, sql.expr(same_key(into, "new", (*versions.keys, FROM))))
-    merged.whenMatched(sql.expr(f"new.{quoted(_GONE)}")).delete()
+    merged.whenMatched(sql.expr(f"new.{quote_name(_GONE)}")).delete()
     merged.whenMatched().updateAll().whenNotMatched().insertAll().merge()
 
 
@@ -55,7 +55,9 @@ class _VersionSteps:
         self._tracked = versions.tracked or [each for each in self.columns if each not in versions.keys]
         _require_columns(rows, versions)
         since = (
-            sql.col(quoted(versions.changed_at)).cast("timestamp") if versions.changed_at else sql.current_timestamp()
+            sql.col(quote_name(versions.changed_at)).cast("timestamp")
+            if versions.changed_at
+            else sql.current_timestamp()
         )
         self._rows = rows.select(*map(_column, self.columns), *([since.alias(FROM)] if versions.changed_at else []))
         self._rows = self._rows.distinct()
@@ -106,9 +108,9 @@ class _VersionSteps:
         differs = ~sql.lag(what).over(in_order).eqNullSafe(what)
         row = sql.struct(*map(_column, self.columns)).alias("row")
         numbered = events.select(row, FROM, differs.cast("int").alias("differs"))
-        by_key = Window.partitionBy(*(sql.col(f"row.{quoted(key)}") for key in self._keys)).orderBy(FROM)
+        by_key = Window.partitionBy(*(sql.col(f"row.{quote_name(key)}") for key in self._keys)).orderBy(FROM)
         grouped = numbered.withColumn("version", sql.sum("differs").over(by_key))
-        keys = [sql.col(f"row.{quoted(key)}").alias(f"key{index}") for index, key in enumerate(self._keys)]
+        keys = [sql.col(f"row.{quote_name(key)}").alias(f"key{index}") for index, key in enumerate(self._keys)]
         versions = grouped.groupBy(*keys, "version").agg(
             sql.min(FROM).alias(FROM), sql.max_by("row", FROM).alias("row")
         )
@@ -123,10 +125,10 @@ class _VersionSteps:
         both = new.join(known, _same("new", "old", (*self._keys, FROM)), "full")
         changed = both.where("NOT (new <=> old)")
         kept = sql.coalesce(sql.col("new"), sql.col("old")).alias("kept")
-        return changed.select(kept, sql.expr("new IS NULL").alias(_GONE)).select("kept.*", quoted(_GONE))
+        return changed.select(kept, sql.expr("new IS NULL").alias(_GONE)).select("kept.*", quote_name(_GONE))
 
     def _version(self, of: str, since: Column, until: Column | None) -> Column:
-        columns = (sql.col(f"{of}.{quoted(each)}").alias(each) for each in self.columns)
+        columns = (sql.col(f"{of}.{quote_name(each)}").alias(each) for each in self.columns)
         return sql.struct(*columns, *_period(since, until), sql.lit(False).alias(_GONE))  # noqa: FBT003
 
 
@@ -142,12 +144,12 @@ def _steps(frame: DataFrame, *steps: Column) -> DataFrame:
 
 def _same(one: str, other: str, columns: Sequence[str]) -> Column:
     """Return whether two structs or relations agree in these columns, where NULL is a value like any other."""
-    pairs = (f"{one}.{quoted(each)} <=> {other}.{quoted(each)}" for each in columns)
+    pairs = (f"{one}.{quote_name(each)} <=> {other}.{quote_name(each)}" for each in columns)
     return sql.expr(" AND ".join(pairs) or "true")
 
 
 def _column(name: str) -> Column:
-    return sql.col(quoted(name))
+    return sql.col(quote_name(name))
 
 
 def _require_columns(rows: DataFrame, versions: Versions) -> None:

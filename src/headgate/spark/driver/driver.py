@@ -157,7 +157,7 @@ class Driver:
         liveness = self._liveness = Liveness(self.address, self.token, self._settings.cluster.heap_mib)
 
         async def watch() -> None:
-            why = await liveness.until_stuck()
+            why = await liveness.wait_until_stuck()
             self.hangs += 1
             self._kill(process, f"the Spark driver `{self.name}` {why}, and is killed")
 

@@ -34,7 +34,7 @@ class Liveness:
         self.is_answering = True
         """Whether the latest answer was not late, and the next one is not yet."""
 
-    async def until_stuck(self) -> str:
+    async def wait_until_stuck(self) -> str:
         """Return why the driver counts as stuck, once it does: it does not answer, or has long answered late only."""
         late = 0
         while True:

@@ -179,7 +179,7 @@ def is_mistake(error: grpc.aio.AioRpcError) -> bool:
     return bool(state) and state != REFUSED_STATE and not state.startswith(_NO_MISTAKE)
 
 
-def lost_statement(error: grpc.aio.AioRpcError) -> GatewayError | None:
+def find_lost_statement(error: grpc.aio.AioRpcError) -> GatewayError | None:
     """Return the error for a statement whose connection to the driver broke, or None if Spark answered or never got it."""
     if rich_status(error) or error.code() is not grpc.StatusCode.UNAVAILABLE:
         return None

@@ -76,7 +76,7 @@ class CallLifecycle:
 
     def _tell(self) -> None:
         seconds = time.monotonic() - self._began
-        self._counts.ended(self._name, self._status.name, seconds)
+        self._counts.count_call(self._name, self._status.name, seconds)
         level = logging.DEBUG if self._name in _OFTEN else logging.INFO
         if not log.isEnabledFor(level):
             return

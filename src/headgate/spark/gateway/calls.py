@@ -67,7 +67,7 @@ class Slots:
                 waiter.set_result(None)
 
     @asynccontextmanager
-    async def held(self, principal: PrincipalId) -> AsyncIterator[None]:
+    async def hold(self, principal: PrincipalId) -> AsyncIterator[None]:
         """Hold room until the block ends. Raises `ExhaustedError`."""
         await self.take(principal)
         try:
@@ -151,7 +151,7 @@ class Calls:
             self.analyses.release(principal)
 
         task.add_done_callback(ended)
-        with self._operations.attached(operation):
+        with self._operations.attach(operation):
             return await self._answer(call, task)
 
     def _begin(self, rpc: Rpc, call: ActiveCall, request: bytes) -> "asyncio.Task[bytes]":

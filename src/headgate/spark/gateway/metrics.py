@@ -15,7 +15,7 @@ class GatewayCounts:
         self.cut = 0
         """Operations and streams that were ended because a right went."""
 
-    def ended(self, call: str, status: str, seconds: float) -> None:
+    def count_call(self, call: str, status: str, seconds: float) -> None:
         """Count one call."""
         self._calls[f"{call} {status}"] += 1
         self._seconds[call] += seconds

@@ -113,7 +113,7 @@ class Operations:
         return next((each for each in self._operations.values() if (each.handle, each.id) == (handle, id)), None)
 
     @contextmanager
-    def attached(self, operation: Operation) -> Iterator[None]:
+    def attach(self, operation: Operation) -> Iterator[None]:
         """Let the present task bring its results. Raises the operation's error if it is cut meanwhile."""
         operation.require()
         task = asyncio.current_task()
@@ -165,7 +165,7 @@ class Operations:
             if (each.backend.name, each.key, each.kind) == (backend.name, key, OperationKind.STATEMENT)
         )
 
-    def running(self) -> tuple[Operation, ...]:
+    def list_running(self) -> tuple[Operation, ...]:
         """Return those that have not ended, and forget the errors of those that ended long ago."""
         oldest = self._clock() - REMEMBERED_SECONDS
         for each in tuple(self._operations.values()):
@@ -173,10 +173,10 @@ class Operations:
                 self._forget(each)
         return tuple(each for each in self._operations.values() if not each.ended)
 
-    def unattended(self) -> tuple[Operation, ...]:
+    def list_unattended(self) -> tuple[Operation, ...]:
         """Return the statements that are to be interrupted: cut ones, and those that no client waits for any more."""
         return tuple(
-            each for each in self.running() if each.kind is OperationKind.STATEMENT and self._is_unattended(each)
+            each for each in self.list_running() if each.kind is OperationKind.STATEMENT and self._is_unattended(each)
         )
 
     def _require_room(self, operation: Operation) -> None:

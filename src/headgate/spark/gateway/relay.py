@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import grpc.aio
 
-from headgate.spark.gateway.backend import lost_statement, rich_status
+from headgate.spark.gateway.backend import find_lost_statement, rich_status
 from headgate.spark.gateway.call import CallContext
 from headgate.spark.gateway.error_scrubber import scrub_result
 from headgate.spark.gateway.errors import GatewayError, StatementLostError
@@ -93,7 +93,7 @@ class Relay:
         self, rpc: Rpc, request: bytes, operation: Operation, context: CallContext, note: Note | None
     ) -> None:
         """Send a request and pass its answers on. The operation stays tracked until the driver has ended it."""
-        with self._operations.attached(operation):
+        with self._operations.attach(operation):
             answers = ResultStream(operation, operation.backend.stream(rpc, request))
             has_ended = False
             try:
@@ -101,7 +101,7 @@ class Relay:
                 has_ended = True
             except grpc.aio.AioRpcError as error:
                 has_ended = bool(rich_status(error))
-                self._note_loss(operation, lost_statement(error))
+                self._note_loss(operation, find_lost_statement(error))
                 raise
             except asyncio.CancelledError:
                 if operation.backend.closed and not _is_cancelled():

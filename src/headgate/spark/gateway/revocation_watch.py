@@ -81,15 +81,15 @@ class RevocationWatch:
 
     async def tick(self) -> None:
         """Report once, and end what may not go on."""
-        for each in self._operations.unattended():
+        for each in self._operations.list_unattended():
             self._interrupts.end(each)
-        running = self._operations.running()
+        running = self._operations.list_running()
         for each in running:
             self._bindings.touch(self._bindings.find(each.key, each.backend))
         self._bindings.prune()
         used = self._bindings.take_used()
         figures = self._counts.figures(len(self._bindings), len(running), self.background.deaths)
-        reported = (*map(self._running, running), *map(_streams, self._bindings.streaming()))
+        reported = (*map(self._running, running), *map(_streams, self._bindings.list_streaming()))
         report = OperationReport(reported, used, self._ended, figures, self._clock() - self._heard)
         try:
             verdicts = await self._authority.report(report)
@@ -127,7 +127,7 @@ class RevocationWatch:
 
     def _cut_all(self) -> None:
         """End every operation: nothing says that they may go on."""
-        running = [each for each in self._operations.running() if each.error is None]
+        running = [each for each in self._operations.list_running() if each.error is None]
         if running:
             log.error("%d operations are ended: whether they may go on could not be decided", len(running))
         for each in running:

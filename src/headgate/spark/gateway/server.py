@@ -168,7 +168,7 @@ class Gateway:
         if rpc is RELEASE_EXECUTE and admitted.request.HasField("release_all"):
             return await self._release(call, admitted, binding)
         if rpc is ARTIFACT_STATUS:
-            async with self._calls.statuses.held(call.caller.principal):
+            async with self._calls.statuses.hold(call.caller.principal):
                 return await self._artifact_statuses(call, admitted, binding)
         answer = await self._send(rpc, call, admitted, binding)
         return scrub_chain(answer) if rpc is FETCH_ERROR_DETAILS else answer
@@ -198,7 +198,7 @@ class Gateway:
         """Serve a call with a stream of requests, all of one session."""
         async with CallLifecycle(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
-            async with self._calls.uploads.held(call.caller.principal):
+            async with self._calls.uploads.hold(call.caller.principal):
                 upload = call.backend.upload(rpc)
                 try:
                     with self._budget.share(call.caller.principal) as share:
@@ -235,7 +235,7 @@ class Gateway:
         if admitted.references.local_rows:
             await self._rows.rewrite_relations(call.caller.principal, admitted.references.local_rows, share)
         if rpc.opens:
-            async with self._calls.others.held(call.caller.principal):
+            async with self._calls.others.hold(call.caller.principal):
                 binding = await self._bindings.ensure(admitted.key, call.credential, call.backend)
         else:
             binding = self._bindings.find(admitted.key, call.backend)

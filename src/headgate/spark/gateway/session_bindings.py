@@ -92,7 +92,7 @@ class Bindings:
         """Return the session that has a handle, or None."""
         return next((each for each in self._bindings.values() if each.handle == handle), None)
 
-    def streaming(self) -> tuple[Binding, ...]:
+    def list_streaming(self) -> tuple[Binding, ...]:
         """Return the sessions that have begun streaming queries."""
         return tuple(each for each in self._bindings.values() if each.streams and each.handle)
 

@@ -48,7 +48,7 @@ class UploadBudget:
         if not held:
             del self._held[principal]
 
-    def held(self, principal: str) -> int:
+    def get_held(self, principal: str) -> int:
         """Return how many bytes the calls of a principal hold."""
         return self._held[principal]
 

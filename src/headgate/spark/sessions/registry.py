@@ -114,7 +114,9 @@ class SparkRegistry:
         """Return whom a handle stands for, and count that as a use; None if it stands for nobody."""
         return next((caller for spark in self.all if (caller := spark.sessions.caller(handle))), None)
 
-    def spoken(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> DriverRequest | None:
+    def authenticate_driver_request(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes
+    ) -> DriverRequest | None:
         """Return what a driver's signed request is of, or None."""
         for spark in self.all:
             found = spark.calls.session(method, target, headers, body)

@@ -92,7 +92,7 @@ class SparkSessions:
                 del self._sessions[handle]
             return len(found)
 
-    def opened(self) -> tuple[tuple[Caller, str], ...]:
+    def list_open(self) -> tuple[tuple[Caller, str], ...]:
         """Return the caller and the Spark session of every handle."""
         with self._lock:
             self._expire()

@@ -18,7 +18,7 @@ from headgate.facts.caller import Caller
 from headgate.spark.authority import PresentedCredential
 from headgate.spark.sessions.followed_operations import FollowedOperation
 from headgate.spark.sql.client_sessions import ClientSession, ClientSessions
-from headgate.spark.sql.statement_count import several
+from headgate.spark.sql.statement_count import has_several_statements
 from headgate.spark.sql.statements import (
     CANCELLED,
     DRIVER_LOST,
@@ -258,7 +258,7 @@ class StatementExecution:
             return StatementError(STATEMENT_LOST, DRIVER_LOST, LOST)
         if condition == "RETRIES_EXCEEDED" or NOT_READY in str(error):
             return StatementError(NOT_READY, NOT_CONNECTED, "UNAVAILABLE")
-        if condition == "PARSE_SYNTAX_ERROR" and several(self._wanted.text):
+        if condition == "PARSE_SYNTAX_ERROR" and has_several_statements(self._wanted.text):
             text = "one statement at a time; send each by itself, or all of them between `BEGIN` and `END`"
             return StatementError(text, state, SEVERAL)
         return StatementError(visible_words(error), state, condition)

@@ -16,7 +16,7 @@ _APART = re.compile(
 """What is never closed goes on to the end: nothing is read twice."""
 
 
-def several(text: str) -> bool:
+def has_several_statements(text: str) -> bool:
     """Say whether anything but blanks and comments follows a semicolon that is in no string, name or comment."""
     parts = _APART.sub(_plain, text).split(";")
     return sum(1 for part in parts if part.strip()) > 1

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.java import Java
-from headgate.spark.toolchain.truststore import PASSWORD, trusted_here, write_truststore
+from headgate.spark.toolchain.truststore import PASSWORD, list_trusted_certificates, write_truststore
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def _resolver_command(jar: Jar, java: Java, scratch: Path) -> Sequence[str | Pat
 
 def _trust_options(scratch: Path) -> Sequence[str]:
     """Make the bundled Java trust whom this machine trusts; a Java of the machine's own has its own list."""
-    certificates = trusted_here()
+    certificates = list_trusted_certificates()
     if not certificates:
         return ()
     store = scratch / "authorities.jks"

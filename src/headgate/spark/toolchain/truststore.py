@@ -19,7 +19,7 @@ _WHITENER = b"Mighty Aphrodite"
 """The salt that the format prescribes for its checksum."""
 
 
-def trusted_here() -> list[bytes]:
+def list_trusted_certificates() -> list[bytes]:
     """Return the certificates (DER) that Python trusts on this machine; `SSL_CERT_FILE` names another list."""
     return ssl.create_default_context().get_ca_certs(binary_form=True)
 

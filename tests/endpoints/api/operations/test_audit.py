@@ -215,7 +215,7 @@ def sent(world: DeploymentHarness, name: str, path: str) -> httpx.Response:
 
 def kept_in(world: DeploymentHarness, root: ResourceId) -> list[AuditRecord]:
     """Return what the audit of a log has, newest first."""
-    until(lambda: world.deployment.audit.waiting == 0, lambda: "the audit is not written")
+    until(lambda: world.deployment.audit.backlog == 0, lambda: "the audit is not written")
     return [each for _, each in world.deployment.stores.audit_records(root, AuditFilter(), limit=10_000)]
 
 

@@ -182,7 +182,7 @@ class TestOtherCallers:
         user = world.deployment.entrance.authentication.user_of("eddy").principal
 
         asked(world, secret, "DELETE", f"{HERE}/main")
-        until(lambda: world.deployment.audit.waiting == 0, lambda: "the audit is not written")
+        until(lambda: world.deployment.audit.backlog == 0, lambda: "the audit is not written")
 
         kept = world.deployment.stores.audit_records(DEPLOYMENT, AuditFilter(principal=user))
         assert [(each.action, each.allowed) for _, each in kept] == [("deployment.remove_organization", False)]
@@ -312,7 +312,7 @@ class TestARemovedOrganization:
 
         assert [answer.status_code for answer in answers] == [422, 422]
         assert "is the home organization of this deployment" in answers[0].json()["detail"]
-        assert home in world.deployment.organizations.listed
+        assert home in world.deployment.organizations.names_by_id
 
     def test_the_name_of_a_removed_organization_can_be_used_again(
         self, world: DeploymentHarness, operator: str, acme: OrganizationClient

@@ -30,7 +30,7 @@ def ran(place: OrganizationClient, run: str, pipeline: str, read: str, wrote: st
     found = ResourceId(place.call("owner", "GET", f"/pipelines/{pipeline}").json()["id"])
     row = RunRow(RunId(run), found, "succeeded", "manual", None, at, at, at, at + 1, 1, "w")
     organization.store.put_run(RunUpdate(row, None))
-    LineageRecorder().ended(organization, row.run)
+    LineageRecorder().record_end(organization, row.run)
 
 
 @pytest.fixture(scope="module")

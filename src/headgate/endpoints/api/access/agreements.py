@@ -27,7 +27,7 @@ from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
 from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
 from headgate.endpoints.common.subject_lookup import display_name_for, principal
-from headgate.endpoints.common.versions import approval_version, tagged_approval
+from headgate.endpoints.common.versions import approval_version, set_approval_etag
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, SubjectId
@@ -142,7 +142,7 @@ def get_agreement(
 ) -> dict[str, Any]:
     """Show a request or agreement."""
     id, found = moment.record(moment.facts.agreements, access)
-    stated = tagged_approval(response, organization, moment, id)
+    stated = set_approval_etag(response, organization, moment, id)
     document = organization.store.document(_KIND, id) or {}
     row = _row(moment, display_name_for(organization, moment), id, found, document)
     return {**row, "version": stated, "revision": moment.facts.revision}

@@ -16,7 +16,7 @@ from headgate.endpoints.common.resource_changes import ProposedChange, Prose, pr
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
 from headgate.endpoints.common.schemas import Called, page_model
 from headgate.endpoints.common.subject_lookup import display_name_for
-from headgate.endpoints.common.versions import tagged_approval
+from headgate.endpoints.common.versions import set_approval_etag
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import ChangeRequest as ChangeRequestFact
@@ -89,7 +89,7 @@ def get_change_request(
 ) -> dict[str, Any]:
     """Show a change request."""
     id, found = moment.record(moment.facts.change_requests, request)
-    stated = tagged_approval(response, organization, moment, id)
+    stated = set_approval_etag(response, organization, moment, id)
     document = organization.store.document(_KIND, id) or {}
     return {
         **_row(moment, display_name_for(organization, moment), id, found),

@@ -13,7 +13,7 @@ from headgate.control.questions.parsing import question
 from headgate.decision.explain.explain import explain, smallest_fixes
 from headgate.decision.types import Decision, GrantPath, Question, RequiredAssignment
 from headgate.decision.types import Fix as SmallestFix
-from headgate.endpoints.api.resources.resources import ResourceSummary, listed
+from headgate.endpoints.api.resources.resources import ResourceSummary, build_resource_page
 from headgate.endpoints.authzen.routes import record_decisions
 from headgate.endpoints.common.context import CurrentOrganization, deployed
 from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
@@ -199,7 +199,7 @@ def list_allowed_resources(
         type = body.action.partition(".")[0]
         there = (id for id, each in facts.resources.items() if type in ("assignment", each.type))
         found = _allowed(moment, [_question(moment, caller, body.action, id, body.properties) for id in there])
-    return listed(moment, (facts.resources[id] for id in found), pages)
+    return build_resource_page(moment, (facts.resources[id] for id in found), pages)
 
 
 def able(

@@ -9,7 +9,7 @@ from headgate.control.identity.groups import ChangeMembership, CreateGroup, Dele
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
-from headgate.endpoints.api.identity.me import HeldRole, held_roles
+from headgate.endpoints.api.identity.me import HeldRole, list_held_roles
 from headgate.endpoints.common import subject_lookup
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
@@ -79,7 +79,7 @@ def get_group(
     """Tell about a group."""
     id, facts = subject_lookup.group_of_name(organization, caller, group), organization.control.snapshot
     found = set_etag(response, organization, facts, ResourceId(id))
-    return {**_row(organization, facts, id), "held": held_roles(organization, caller, id), "version": found}
+    return {**_row(organization, facts, id), "held": list_held_roles(organization, caller, id), "version": found}
 
 
 @router.patch("/groups/{group}", **DONE, **requires("group.rename", "group.edit"))

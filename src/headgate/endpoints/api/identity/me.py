@@ -66,7 +66,7 @@ def get_me(deployed: CurrentApp, organization: CurrentOrganization, caller: Curr
         "kind": facts.principals[caller.principal].kind,
         "token": caller.token,
         "organization": {"id": organization.id, "name": organization_name(deployed, organization)},
-        "roles": held_roles(organization, caller, caller.principal),
+        "roles": list_held_roles(organization, caller, caller.principal),
         "groups": sorted(
             directory.name(each) for each in facts.groups_of(caller.principal) if _sees(organization, caller, each)
         ),
@@ -80,7 +80,7 @@ def get_me(deployed: CurrentApp, organization: CurrentOrganization, caller: Curr
     }
 
 
-def held_roles(organization: Organization, caller: Caller, subject: str) -> list[dict[str, Any]]:
+def list_held_roles(organization: Organization, caller: Caller, subject: str) -> list[dict[str, Any]]:
     """Return what was assigned to a subject, as rows, on what the caller may see; one's own wherever it is."""
     facts = organization.control.snapshot
     found = facts.assignments.get(ResourceId(subject), NOTHING_HELD).values()

@@ -15,7 +15,7 @@ from headgate.control.kernel.batch import Batch
 from headgate.control.kernel.command import Command
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
-from headgate.endpoints.api.identity.me import HeldRole, held_roles
+from headgate.endpoints.api.identity.me import HeldRole, list_held_roles
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.lookup import resource
@@ -105,7 +105,7 @@ def get_service_principal(
     groups = sorted(organization.directory.name(each) for each in facts.groups_of(id))
     return {
         **_row(organization, facts, id),
-        "held": held_roles(organization, caller, id),
+        "held": list_held_roles(organization, caller, id),
         "groups": groups,
         "version": found,
     }

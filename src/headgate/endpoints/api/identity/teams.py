@@ -155,7 +155,7 @@ def list_team_members(
 ) -> dict[str, Any]:
     """List who is in a team or domain itself, with which role, for who may see it."""
     found, facts = one(organization, caller, team, type), organization.control.snapshot
-    rows = (_member(organization, each) for each in facts.assigned_on(found.id))
+    rows = (_member(organization, each) for each in facts.list_assigned_on(found.id))
     return page_of_rows(rows, pages, ("name", "role", "id"), facts.revision)
 
 

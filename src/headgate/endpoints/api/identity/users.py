@@ -9,7 +9,7 @@ from headgate.control.authentication.services import Entrance
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
 from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.organizations.organization import Organization
-from headgate.endpoints.api.identity.me import HeldRole, held_roles
+from headgate.endpoints.api.identity.me import HeldRole, list_held_roles
 from headgate.endpoints.auth.dependencies import CurrentAuth
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
@@ -91,7 +91,7 @@ def get_user(user: str, organization: CurrentOrganization, caller: CurrentCaller
     groups = sorted(organization.directory.name(each) for each in facts.groups_of(id))
     return {
         **_row(organization, facts, id),
-        "held": held_roles(organization, caller, id),
+        "held": list_held_roles(organization, caller, id),
         "groups": groups,
         "version": found,
     }

@@ -141,7 +141,7 @@ class AuditDecisionFilter(BaseModel):
     until: When | None = None
 
 
-def wanted(
+def resolve_entry_filter(
     organization: CurrentOrganization,
     caller: CurrentCaller,
     moment: RequestedEvaluation,
@@ -153,7 +153,7 @@ def wanted(
     return said.model_copy(update=ids)
 
 
-def wanted_decisions(
+def resolve_decision_filter(
     organization: CurrentOrganization,
     caller: CurrentCaller,
     moment: RequestedEvaluation,
@@ -183,7 +183,7 @@ def list_audit_changes(
     request: Request,
     organization: CurrentOrganization,
     moment: RequestedEvaluation,
-    entries: Annotated[AuditEntryFilter, Depends(wanted)],
+    entries: Annotated[AuditEntryFilter, Depends(resolve_entry_filter)],
     after: Annotated[int, Query(ge=0, le=NEWEST_REVISION, description="only what came after this revision")] = 0,
     limit: Count = 100,
 ) -> Any:
@@ -201,7 +201,7 @@ def list_audit_changes(
 def list_audit_decisions(
     request: Request,
     organization: CurrentOrganization,
-    asked: Annotated[AuditFilter, Depends(wanted_decisions)],
+    asked: Annotated[AuditFilter, Depends(resolve_decision_filter)],
     before: Annotated[int | None, Query(ge=0, le=NEWEST_REVISION, description="only what has a lower number")] = None,
     limit: Count = 100,
 ) -> Any:

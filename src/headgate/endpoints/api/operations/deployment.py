@@ -50,7 +50,7 @@ def list_deployment_organizations(deployed: CurrentApp, caller: ByUser, pages: C
     organizations = deployed.organizations
     control = organizations.deployment.control
     control.require(Question(caller, _LIST, DEPLOYMENT))
-    found = organizations.listed
+    found = organizations.names_by_id
     shown = page_of_rows(
         ({"id": id, "name": name} for id, name in found.items()), pages, ("name", "id"), control.snapshot.revision
     )
@@ -64,7 +64,7 @@ def suspend_organization(
 ) -> dict[str, Any]:
     """Suspend an organization: nothing in it is allowed to any caller until it is resumed."""
     organizations = deployed.organizations
-    id = organizations.listed_id(organization)
+    id = organizations.resolve_listed_id(organization)
     write = replace(write, call=replace(write.call, why=body.why))
     decided = write.decide(SuspendOrganization(id), id, id=id)
     return _finish_in_both(decided, organizations, id, SuspendOrganization(id))
@@ -74,7 +74,7 @@ def suspend_organization(
 def resume_organization(organization: Called, deployed: CurrentApp, write: WritesDeployment) -> dict[str, Any]:
     """Resume an organization: everything in it is decided as before it was suspended."""
     organizations = deployed.organizations
-    id = organizations.listed_id(organization)
+    id = organizations.resolve_listed_id(organization)
     decided = write.decide(ResumeOrganization(id), id, id=id)
     return _finish_in_both(decided, organizations, id, ResumeOrganization(id))
 
@@ -85,7 +85,7 @@ def delete_deployment_organization(
 ) -> dict[str, Any]:
     """Remove an organization: every principal in it is removed. Its log and its files stay, its name is free again."""
     organizations = deployed.organizations
-    id = organizations.listed_id(organization)
+    id = organizations.resolve_listed_id(organization)
     decided = write.decide(RemoveOrganization(id), id, id=id)
     require_removable(organizations, id)
     return _finish_in_both(decided, organizations, id, EndOrganization())

@@ -16,7 +16,7 @@ from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.runs import has_no_run_as
 from headgate.decision.types import Question
 from headgate.endpoints.api.access.requests import requests_for
-from headgate.endpoints.api.pipelines.runs import known_action, may_see, runs_for
+from headgate.endpoints.api.pipelines.runs import find_known_action, may_see, runs_for
 from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
@@ -76,7 +76,7 @@ def dismiss_notification(
     if notification not in found:
         raise NotFoundError(f"there is no notification `{notification}` for you")
     pipeline = found[notification]
-    action = known_action(moment, pipeline, "dismiss_notification") if pipeline else None
+    action = find_known_action(moment, pipeline, "dismiss_notification") if pipeline else None
     if pipeline and action:
         organization.control.require(Question(moment.caller, action, pipeline.id))
     organization.store.put_document(DocumentPut(_KIND, _notification_id(moment, notification), {}))
@@ -109,7 +109,7 @@ def _waiting(organization: Organization, moment: Evaluation) -> Iterator[Resourc
 
 
 def _concerns(moment: Evaluation, pipeline: Resource) -> bool:
-    viewing = known_action(moment, pipeline, "view_notification")
+    viewing = find_known_action(moment, pipeline, "view_notification")
     return viewing is None or _may(moment, viewing, pipeline.id)
 
 

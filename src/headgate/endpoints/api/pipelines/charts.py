@@ -20,7 +20,7 @@ from headgate.facts.snapshot import Resource
 from headgate.pipelines.definitions.chart import ChartError, ChartRows, require_writable_title, specify_chart
 from headgate.pipelines.definitions.chart_renderer import ChartsBusyError, render_chart
 from headgate.pipelines.definitions.definition import PipelineDefinition
-from headgate.pipelines.kinds import defined
+from headgate.pipelines.kinds import parse_definition
 from headgate.pipelines.kinds.saved_query import SavedQueryDefinition
 from headgate.pipelines.kinds.visualization import VisualizationDefinition
 from headgate.pipelines.writing.cached_rows import load_rows
@@ -111,7 +111,7 @@ def _specification(
 def _showing(organization: Organization, moment: Evaluation, name: str) -> tuple[Resource, _Showing]:
     found = readable(organization, moment, name)
     document = organization.store.document("pipeline", found.id)
-    definition = defined(document) if document is not None else None
+    definition = parse_definition(document) if document is not None else None
     if not isinstance(definition, _Showing):
         raise ProblemError(409, "no-rows", f"`{name}` shows no rows; a visualization or a saved query does")
     return found, definition

@@ -109,7 +109,7 @@ def _telling(organization: Organization, moment: Evaluation) -> Callable[[RunRow
 
     def told(row: RunRow, pipeline: Resource) -> Iterator[dict[str, Any]]:
         teller = EventBuilder(moment.facts, sees, counts=figures.reads, says_why=may_read(moment, pipeline))
-        return teller.all(row, lambda: trace_of(organization, row))
+        return teller.build_all(row, lambda: trace_of(organization, row))
 
     return told
 

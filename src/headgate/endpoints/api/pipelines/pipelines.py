@@ -40,7 +40,7 @@ from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import NO_NAMES, Resource
 from headgate.pipelines.definitions.declared_io import input_edges, output_edges
 from headgate.pipelines.definitions.definition import MAX_ENTRIES, PipelineDefinition, parts
-from headgate.pipelines.kinds import Definition, declared_io, defined
+from headgate.pipelines.kinds import Definition, declared_io, parse_definition
 from headgate.pipelines.kinds.source import Streaming
 from headgate.pipelines.loading.streams import SourceStream, outputs
 
@@ -340,7 +340,7 @@ def _defined(
     # Before the definition is read: a change in between makes it the version of an older one.
     stated = resource_version(moment.facts, organization.store, found.id)
     document = organization.store.document("pipeline", found.id)
-    definition = defined(document) if document is not None else None
+    definition = parse_definition(document) if document is not None else None
     if not isinstance(definition, Streaming):
         raise ProblemError(422, "invalid", f"`{name}` has no definition with streams")
     return found, definition, replace(write, if_match=write.if_match or stated)

@@ -193,11 +193,11 @@ def runs_for(store: Store, moment: Evaluation, wanted: RunFilter) -> Iterator[tu
 
 def may_see(moment: Evaluation, pipeline: Resource) -> bool:
     """Say whether the caller may see the runs of a pipeline."""
-    known = next((each for each in _SEEING if known_action(moment, pipeline, each)), None)
+    known = next((each for each in _SEEING if find_known_action(moment, pipeline, each)), None)
     return known is not None and _allowed(moment, pipeline, known)
 
 
-def known_action(moment: Evaluation, found: Resource, verb: str) -> str | None:
+def find_known_action(moment: Evaluation, found: Resource, verb: str) -> str | None:
     """Return the action of this verb on a resource, if the access model there knows it."""
     action = f"{found.type}.{verb}"
     model = model_for(moment.answers.models, moment.facts, found.type, found.id)
@@ -231,7 +231,7 @@ def _said(line: RunLogLine) -> dict[str, Any]:
 
 def may_read(moment: Evaluation, pipeline: Resource) -> bool:
     """Say whether the caller may read what the runs of a pipeline have said."""
-    return known_action(moment, pipeline, _LOGS) is None or _allowed(moment, pipeline, _LOGS)
+    return find_known_action(moment, pipeline, _LOGS) is None or _allowed(moment, pipeline, _LOGS)
 
 
 def _allowed(moment: Evaluation, pipeline: Resource, verb: str) -> bool:

@@ -15,7 +15,7 @@ from headgate.pipelines.definitions.select import (
     parameters,
     reads,
     require_same,
-    wrapped,
+    wrap_query,
 )
 from headgate.pipelines.json_size import RowSizeError, batches_within
 from headgate.spark.authority import PresentedCredential
@@ -41,7 +41,7 @@ def require_inputs(
     if not isinstance(definition, SelectingDefinition):
         return
     try:
-        answer = _answer(statements, credential, caller, f"EXPLAIN EXTENDED {wrapped(definition.sql)}", _BYTES)
+        answer = _answer(statements, credential, caller, f"EXPLAIN EXTENDED {wrap_query(definition.sql)}", _BYTES)
     except StatementError as error:
         if error.condition == TOO_MANY:
             raise
@@ -73,7 +73,7 @@ def rows_for(
         StatementError: Spark or the guard did not run the SELECT.
         ProblemError: the first row is too large.
     """
-    return _answer(statements, credential, caller, wrapped(definition.sql), MOST_BYTES)
+    return _answer(statements, credential, caller, wrap_query(definition.sql), MOST_BYTES)
 
 
 def _answer(

@@ -24,7 +24,7 @@ from headgate.endpoints.common.route_metadata import requires
 from headgate.endpoints.common.schemas import Called, StrictSchema
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId, RunId
-from headgate.pipelines.kinds import defined, kind_of
+from headgate.pipelines.kinds import kind_of, parse_definition
 
 router = APIRouter(tags=["pipelines"])
 
@@ -150,7 +150,7 @@ def _text(value: object) -> str | None:
 def _require_ranges(organization: Organization, pipeline: ResourceId) -> None:
     """Raise `InvalidError` for a pipeline whose runs are never about a part of the past."""
     document = organization.store.document("pipeline", pipeline)
-    definition = defined(document) if document is not None else None
+    definition = parse_definition(document) if document is not None else None
     whole = kind_of(definition).whole(definition) if definition is not None else None
     if whole is not None:
         raise InvalidError(whole)

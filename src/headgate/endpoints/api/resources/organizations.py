@@ -144,7 +144,7 @@ def list_organizations(deployed: CurrentApp, who: ByAnyone, pages: CurrentPaging
     return page_of_rows(rows, pages, ("name", "id"), there.revision)
 
 
-async def founding_write(
+async def open_founding_write(
     request: Request, response: Response, deployed: CurrentApp, caller: ByUser, wants: Wants
 ) -> AsyncGenerator[Write]:
     """Yield the write that creates an organization; its answer is kept in the new organization's log."""
@@ -159,7 +159,7 @@ def create_organization(
     body: OrganizationCreate,
     deployed: CurrentApp,
     ways: CurrentAuth,
-    write: Annotated[Write, Depends(founding_write)],
+    write: Annotated[Write, Depends(open_founding_write)],
 ) -> dict[str, Any]:
     """Begin an organization, where the deployment's model lets the caller."""
     root, organizations = write.organization.id, deployed.organizations

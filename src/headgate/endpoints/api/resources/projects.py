@@ -107,4 +107,4 @@ def put_project_model(
 
 
 def _row(facts: Snapshot, found: Resource) -> dict[str, Any]:
-    return {"id": found.id, "name": found.name, "model": facts.governing(found.id)[0]}
+    return {"id": found.id, "name": found.name, "model": facts.find_governing_models(found.id)[0]}

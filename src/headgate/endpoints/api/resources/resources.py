@@ -109,7 +109,7 @@ def list_resources(
         if each.type not in _ELSEWHERE and type in (None, each.type) and above in (None, each.parent)
     )
     named = (each for each in found if name in (None, full_name(moment.facts, each.id)))
-    return listed(moment, named, pages)
+    return build_resource_page(moment, named, pages)
 
 
 @router.post(
@@ -181,7 +181,7 @@ def list_resource_children(resource: Called, moment: RequestedEvaluation, pages:
     """List what lies right below a resource, as far as the caller may see it."""
     above = moment.resource(resource).id
     below = moment.facts.children.get(above, {}).values()
-    return listed(moment, (moment.facts.resources[id] for id in below), pages)
+    return build_resource_page(moment, (moment.facts.resources[id] for id in below), pages)
 
 
 @router.get("/resources/{resource}/description", response_model=ResourceDescription, **requires("{type}.describe"))
@@ -236,7 +236,7 @@ def creation(moment: Evaluation, body: ResourceCreate) -> CreateResource:
     )
 
 
-def listed(moment: Evaluation, found: Iterable[Resource], pages: Paging) -> dict[str, Any]:
+def build_resource_page(moment: Evaluation, found: Iterable[Resource], pages: Paging) -> dict[str, Any]:
     """Return a page of those resources that the caller may see."""
     lines = (line(moment, each) for each in found if moment.sees(each.id))
     return page_of_rows(lines, pages, ("name", "type"), moment.facts.revision)

@@ -51,7 +51,7 @@ class StatementCreate(StrictSchema):
     seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     wait_seconds: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] | None = None
 
-    def wanted(self, limits: SqlLimits, *, kept: bool) -> StatementRequest:
+    def to_request(self, limits: SqlLimits, *, kept: bool) -> StatementRequest:
         """Return it within the limits of the deployment; `kept` if its rows are."""
         most = limits.kept_bytes if kept else limits.bytes
         rows = self.limit or (ROWS_PER_PAGE if kept else limits.rows)

@@ -56,7 +56,7 @@ async def create_statement(
         if body.wait_seconds is not None:
             raise ProblemError(422, "invalid", "an Arrow stream begins when the rows do; leave out `wait_seconds`")
         return await _streamed(statements, body, request, credential, caller)
-    kept = statements.start(credential, caller.principal, body.wanted(statements.limits, kept=True))
+    kept = statements.start(credential, caller.principal, body.to_request(statements.limits, kept=True))
     try:
         ended = await _ended(kept, request, body.wait_seconds)
         return await _first_page(statements, kept, request, caller, ended=ended)
@@ -139,7 +139,7 @@ async def _streamed(
     statements: StatementStore, body: StatementCreate, request: Request, credential: PresentedCredential, caller: Caller
 ) -> Response:
     """Return the rows as Spark makes them: no more of them is here than is on its way."""
-    reading = statements.begin(credential, caller.principal, body.wanted(statements.limits, kept=False))
+    reading = statements.begin(credential, caller.principal, body.to_request(statements.limits, kept=False))
     loop, workers = asyncio.get_running_loop(), statements.workers
     watch = asyncio.create_task(_cancel_when_gone(request, reading))
 

@@ -124,7 +124,7 @@ class ProviderClient:
             raise LoginError(_UNKNOWN)
         published = self._documents.newest()
         if not published.matching_keys(kid, algorithm):
-            published = self._documents.after(published)
+            published = self._documents.get_newer_than(published)
         return self._checked(token, algorithm, kid, published)
 
     def _checked(self, token: str, algorithm: str, kid: str | None, published: Published) -> Mapping[str, Any]:

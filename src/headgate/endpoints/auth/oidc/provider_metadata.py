@@ -57,7 +57,7 @@ class Documents:
                 self._kept = self._read()
             return self._kept
 
-    def after(self, seen: Published) -> Published:
+    def get_newer_than(self, seen: Published) -> Published:
         """Return something newer than what was seen, for a key that is not in it; the same if that was read just now."""
         with self._lock:
             if self._kept is not None and self._kept.at > seen.at:

@@ -65,7 +65,7 @@ class FieldType:
     def check(self, owner: str, value: Any) -> None:
         """Raise `RequestRefusedError` unless a value is allowed."""
         if not self.is_allowed:
-            raise refused_message(_subject(owner, self.descriptor))
+            raise build_refused_message_error(_subject(owner, self.descriptor))
         if self.enum is not None:
             numbers = value if self.is_repeated else (value,)
             if any(number not in self.enum for number in numbers):
@@ -104,7 +104,7 @@ def short_name(descriptor: Descriptor) -> str:
     return descriptor.full_name.removeprefix("spark.connect.")
 
 
-def refused_message(name: str) -> RequestRefusedError:
+def build_refused_message_error(name: str) -> RequestRefusedError:
     """Return the error for a message or field that is not allowed."""
     return RequestRefusedError(f"`{name}` is not allowed: {reason(name) or 'Headgate does not know it'}")
 

@@ -8,7 +8,7 @@ from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from headgate.spark.gateway.errors import RequestRefusedError, TooComplexError
-from headgate.spark.gateway.policy.message_types import MessageType, message_type, refused_message
+from headgate.spark.gateway.policy.message_types import MessageType, build_refused_message_error, message_type
 from headgate.spark.gateway.policy.references import REFERRING
 from headgate.spark.gateway.policy.rules import RequestingCaller
 from headgate.spark.gateway.wire_format import MAX_PARTS, TOO_MANY_PARTS
@@ -57,7 +57,7 @@ class _Walk:
         if kind.rewrite is not None:
             kind.rewrite(message)
         if not kind.is_allowed:
-            raise refused_message(kind.name)
+            raise build_refused_message_error(kind.name)
         below = self._check_fields(kind, message)
         if len(UnknownFieldSet(message)):
             raise RequestRefusedError(
