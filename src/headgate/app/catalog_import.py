@@ -44,7 +44,7 @@ class CatalogImport:
 
         Raises `OtherCatalogError`.
         """
-        yield from map(self._judged, source.tables())
+        yield from map(self._judge, source.tables())
 
     def import_table(self, found: ImportCandidate) -> ImportCandidate:
         """Make the table, and its database if there is none; nobody is assigned anything. Returns it as it went."""
@@ -59,7 +59,7 @@ class CatalogImport:
             return ImportCandidate(found.name, problem=str(error))
         return found
 
-    def _judged(self, listed: ListedTable) -> ImportCandidate:
+    def _judge(self, listed: ListedTable) -> ImportCandidate:
         name = listed.name
         if problem := self._fault_of_name(name) or listed.problem:
             return ImportCandidate(name, problem=problem)

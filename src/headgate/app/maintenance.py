@@ -23,7 +23,7 @@ class Housekeeping:
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
         self._ended = threading.Event()
-        self._deaf = deployment.stores.listen(self._heard, deployment.tasks)
+        self._deaf = deployment.stores.listen(self._take_over, deployment.tasks)
         self._heartbeat = Heartbeat(_MISSED * MAINTENANCE_SECONDS)
         self._thread = deployment.tasks.start_thread("housekeeping", self._rounds, _ENDANGERS, self._heartbeat)
 
@@ -33,7 +33,7 @@ class Housekeeping:
         self._deaf()
         self._thread.stop()
 
-    def _heard(self, root: ResourceId, revision: int) -> None:
+    def _take_over(self, root: ResourceId, revision: int) -> None:
         try:
             self._deployment.organizations.hear(root, revision)
         except StoreError:

@@ -52,7 +52,7 @@ class Language:
         That is the resource itself, or what the model puts implicitly below it. `made` is the type that a
         creating action names. None for what cannot be done there. Raises `ScenarioError` for an unknown word.
         """
-        candidates = self._named(name, made)
+        candidates = self._find_actions(name, made)
         for way in self._below(type):
             place = (type, *way)[-1]
             found = tuple(each.name for each in candidates if place in each.on)
@@ -60,7 +60,7 @@ class Language:
                 return tuple((each, way) for each in found)
         return ()
 
-    def _named(self, name: str, made: str | None) -> tuple[Action, ...]:
+    def _find_actions(self, name: str, made: str | None) -> tuple[Action, ...]:
         """Return the actions of a name, wherever they are asked; for a creating one those that make this type, or any."""
         if name not in CREATING:
             if name not in self.actions:

@@ -75,10 +75,10 @@ def run_case(world: World, case: ConformanceCase, asking: Asking = by_engine) ->
     except InvalidDocumentError as error:
         return CaseOutcome(case, NO_ANSWER, str(error))
     answer = ALLOW if allowed and all(allowed) else DENY
-    return CaseOutcome(case, answer, _why(world, asked, allowed))
+    return CaseOutcome(case, answer, _explain_answers(world, asked, allowed))
 
 
-def _why(world: World, asked: Sequence[Asked], allowed: Sequence[bool]) -> str:
+def _explain_answers(world: World, asked: Sequence[Asked], allowed: Sequence[bool]) -> str:
     """Return the reasons, which the reference gives; and where the engine answers otherwise, that it does."""
     if not asked:
         return "the model has nothing of that name to do there"

@@ -111,7 +111,7 @@ class World:
         """Return the world in which the ids that these changes make are known, as far as they were not."""
         world = self
         for change in changes:
-            made = _made(change)
+            made = _find_created(change)
             if made is not None and made[0] not in world.places:
                 world = world.with_id(*made, log)
             if isinstance(change, c.TokenIssued):
@@ -123,7 +123,7 @@ class World:
         return replace(self, ids=self.ids | {id}, places={**self.places, id: log}, types={**self.types, id: type})
 
 
-def _made(change: c.Change) -> tuple[str, str] | None:
+def _find_created(change: c.Change) -> tuple[str, str] | None:
     """Return the id of what a change makes, with its type; None if it makes nothing that can be asked about."""
     made: tuple[str, str] | None = None
     match change:

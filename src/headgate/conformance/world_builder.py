@@ -41,7 +41,7 @@ def build(document: JsonObject, language: Language, start: EngineFactory) -> Wor
     ids = (*found, *(text(each, "id") for each in users))
     world = World(language, start, BEGINNING, users, frozenset(ids))
     for id in found:
-        world = _placed(world, id, found)
+        world = _add_with_parents(world, id, found)
     for each in found.values():
         group = GroupId(text(each, "id"))
         changes = [MemberAdded(group, PrincipalId(member)) for member in text_tuple(each.get("members"))]
@@ -66,7 +66,9 @@ def add_log(world: World, source: JsonObject, type: str, opening: tuple[Change, 
         *implicit_children(model, id, type),
     )
     there = {change.principal for change in opening if isinstance(change, PrincipalAdded)}
-    people = [change for user in world.users if user["id"] not in there for change in _entering(world, user, id, type)]
+    people = [
+        change for user in world.users if user["id"] not in there for change in _build_entrance(world, user, id, type)
+    ]
     return world.with_log(id, type, (*opening, *people))
 
 
@@ -137,14 +139,14 @@ def _entries(document: JsonObject, section: str) -> Iterator[JsonObject]:
     return (entry(each) for each in items(document.get(section)))
 
 
-def _placed(world: World, id: str, found: Mapping[str, JsonObject]) -> World:
+def _add_with_parents(world: World, id: str, found: Mapping[str, JsonObject]) -> World:
     """Return the world with this entry, after what it lies under."""
     if id in world.places:
         return world
     source = found[id]
     parent, type = first_text(source, "parent"), world.language.type(text(source, "type"))
     if parent is not None:
-        world = _placed(world, parent, found)
+        world = _add_with_parents(world, parent, found)
         place, belonging = resolve_parent(world, parent, type)
         world = world.with_changes(world.place(parent), tuple(_creation(world, source, type, place, belonging)))
     return add_log(world, source, type) if type in ROOTS else world
@@ -173,7 +175,7 @@ def _stream(source: JsonObject) -> Edge:
     return Edge(ResourceId(text(source, "output")), word(source.get("enabled", True)) == "true", text(source, "name"))
 
 
-def _entering(world: World, source: JsonObject, root: Log, type: str) -> Iterator[Change]:
+def _build_entrance(world: World, source: JsonObject, root: Log, type: str) -> Iterator[Change]:
     """Yield that a user is in a new log: everybody in the deployment's, else as the world states, or everybody."""
     user, role = PrincipalId(text(source, "id")), _org_role(source, root)
     if type == DEPLOYMENT or role is not None or not _states_membership(source):

@@ -46,10 +46,10 @@ def state_at(states: Iterable[State], revision: int) -> State:
 def in_force(state: State, known: Mapping[str, Model]) -> Models:
     """Return the models that governed in this state, by name. Raises `PastError` for one that is not known."""
     names = {state.facts.model, *state.facts.governs.values()}
-    return {name: _found(state, name, known) for name in sorted(names) if name}
+    return {name: _require_model(state, name, known) for name in sorted(names) if name}
 
 
-def _found(state: State, name: str, known: Mapping[str, Model]) -> Model:
+def _require_model(state: State, name: str, known: Mapping[str, Model]) -> Model:
     found = known.get(state.sources.get(name, ""))
     if found is None:
         raise PastError(

@@ -47,8 +47,8 @@ def candidate_principals(asked: EvaluationContext, resource: Resource, wanted: C
         places += [id for id in derived_inputs(resource, model.derived[resource.type]) if id in facts.resources]
     found = set[PrincipalId]()
     for place in dict.fromkeys(places):
-        found |= _assigned(asked, model, facts.resources[place], wanted)
-        found |= _named(facts, model, facts.resources[place])
+        found |= _find_assigned(asked, model, facts.resources[place], wanted)
+        found |= _find_named(facts, model, facts.resources[place])
     return found
 
 
@@ -62,10 +62,14 @@ def members_of(facts: Snapshot, subject: SubjectId) -> set[PrincipalId]:
     return {principal for holder in holders if holder not in facts.resources for principal in members_of(facts, holder)}
 
 
-def _assigned(asked: EvaluationContext, model: Model, resource: Resource, wanted: Collection[str]) -> set[PrincipalId]:
+def _find_assigned(
+    asked: EvaluationContext, model: Model, resource: Resource, wanted: Collection[str]
+) -> set[PrincipalId]:
     found = set[SubjectId]()
     leading: dict[str, bool] = {}
-    for origin in dict.fromkeys((*sources(asked.facts, model, resource), *_rising(asked, model, resource, wanted))):
+    for origin in dict.fromkeys(
+        (*sources(asked.facts, model, resource), *_find_propagating(asked, model, resource, wanted))
+    ):
         for subject, keys in asked.facts.assignments_on.get(origin, {}).items():
             for name, _, _ in keys:
                 if name not in leading:
@@ -75,7 +79,7 @@ def _assigned(asked: EvaluationContext, model: Model, resource: Resource, wanted
     return {principal for subject in found for principal in members_of(asked.facts, subject)}
 
 
-def _rising(
+def _find_propagating(
     asked: EvaluationContext, model: Model, resource: Resource, wanted: Collection[str]
 ) -> Iterator[ResourceId]:
     """Yield everything below from which a wanted role can come up to the resource."""
@@ -91,7 +95,7 @@ def _propagation_roots(facts: Snapshot, rule: PropagationRule, resource: Resourc
     return tuple(each.id for each in line if each.type == rule.up)
 
 
-def _named(facts: Snapshot, model: Model, resource: Resource) -> set[PrincipalId]:
+def _find_named(facts: Snapshot, model: Model, resource: Resource) -> set[PrincipalId]:
     named = {
         PrincipalId(edge.target)
         for rule in model.named_in

@@ -39,14 +39,16 @@ def effective_assignments(asked: EvaluationContext, model: Model) -> Iterator[As
 
 def _assignments(asked: EvaluationContext, model: Model, subject: SubjectId) -> Iterator[Assignment]:
     facts = asked.facts
-    own = [given for each in (subject, *facts.groups_of(PrincipalId(subject))) for given in _given(asked, model, each)]
+    own = [
+        given for each in (subject, *facts.groups_of(PrincipalId(subject))) for given in _list_given(asked, model, each)
+    ]
     teams = {each.resource for each in own if model.members and facts.resources[each.resource].type in model.members}
     yield from own
     for team in teams - {subject}:
-        yield from _given(asked, model, team)
+        yield from _list_given(asked, model, team)
 
 
-def _given(asked: EvaluationContext, model: Model, subject: SubjectId) -> Iterator[Assignment]:
+def _list_given(asked: EvaluationContext, model: Model, subject: SubjectId) -> Iterator[Assignment]:
     for given in asked.facts.assignments.get(subject, {}).values():
         if given.model == model.name and given.holds_at(asked.now) and given.resource in asked.facts.resources:
             yield given

@@ -84,12 +84,12 @@ def _on(asked: EvaluationContext, resource: Resource) -> Answer:
     if model is None:
         return DenyReason("unknown-action", resource.id)
     if asked.question.action in ASSIGNING:
-        return _assigning(asked, model, resource)
-    answer, bridged = _acting(asked, model, resource), _bridged(asked, resource)
+        return _answer_assigning(asked, model, resource)
+    answer, bridged = _answer_acting(asked, model, resource), _find_bridged(asked, resource)
     return (bridged or answer) if isinstance(answer, DenyReason) else (*answer, *bridged)
 
 
-def _acting(asked: EvaluationContext, model: Model, resource: Resource) -> Answer:
+def _answer_acting(asked: EvaluationContext, model: Model, resource: Resource) -> Answer:
     action = asked.question.action
     giving, alternatives = model.roles_granting(action), model.needs.get(action)
     if action.partition(".")[0] != resource.type or not (giving or alternatives):
@@ -128,7 +128,7 @@ def _alternative(asked: EvaluationContext, model: Model, resource: Resource, alt
     return tuple(found)
 
 
-def _bridged(asked: EvaluationContext, resource: Resource) -> tuple[GrantPath, ...]:
+def _find_bridged(asked: EvaluationContext, resource: Resource) -> tuple[GrantPath, ...]:
     ports = (asked.facts.resources[id] for id in asked.facts.referrers.get(resource.id, ()))
     return tuple(
         path
@@ -147,12 +147,16 @@ def find_held_roles(asked: EvaluationContext, resource: Resource) -> Sequence[Gr
     model = asked.model(resource)
     if model is None:
         return ()
-    paths = [*_assigned(asked, model, resource), *_named(asked, model, resource), *_derived(asked, model, resource)]
+    paths = [
+        *_find_assigned(asked, model, resource),
+        *_find_named(asked, model, resource),
+        *_find_derived(asked, model, resource),
+    ]
     reached = [replace(path, role=role) for path in paths for role in sorted(model.roles[path.role].closure)]
     return list(dict.fromkeys(reached))
 
 
-def _assigned(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
+def _find_assigned(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
     facts = asked.facts
     for given in effective_assignments(asked, model):
         origin = facts.resources[given.resource]
@@ -167,7 +171,7 @@ def _assigned(asked: EvaluationContext, model: Model, resource: Resource) -> Ite
                     yield replace(as_given, role=rule.role or role)
 
 
-def _named(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
+def _find_named(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
     principal = asked.question.caller.principal
     for rule in model.named_in:
         targets = {edge.target for edge in resource.edges(rule.relation)}
@@ -176,9 +180,9 @@ def _named(asked: EvaluationContext, model: Model, resource: Resource) -> Iterat
             yield GrantPath(rule.role, principal, rule.role, resource.id)
 
 
-def _derived(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
+def _find_derived(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
     rule = model.derived.get(resource.type)
-    ways = [(id, _held_there(asked, model, id)) for id in derived_inputs(resource, rule)] if rule else []
+    ways = [(id, _find_held_there(asked, model, id)) for id in derived_inputs(resource, rule)] if rule else []
     if not ways:
         return
     common = set[str].intersection(*({path.role for path in paths} for _, paths in ways))
@@ -188,7 +192,7 @@ def _derived(asked: EvaluationContext, model: Model, resource: Resource) -> Iter
             yield from (replace(path, weakest=id) for path in paths if path.role in common)
 
 
-def _held_there(asked: EvaluationContext, model: Model, id: ResourceId) -> Sequence[GrantPath]:
+def _find_held_there(asked: EvaluationContext, model: Model, id: ResourceId) -> Sequence[GrantPath]:
     resource = asked.facts.resources.get(id)
     # What is derived rests on what is assigned, in one step; and on nothing that another model governs.
     return (
@@ -198,7 +202,7 @@ def _held_there(asked: EvaluationContext, model: Model, id: ResourceId) -> Seque
     )
 
 
-def _assigning(asked: EvaluationContext, model: Model, resource: Resource) -> Answer:
+def _answer_assigning(asked: EvaluationContext, model: Model, resource: Resource) -> Answer:
     question, verb = asked.question, ASSIGNING[asked.question.action]
     if verb != "change":
         return _may_assign(asked, model, resource, verb, question.role or "")

@@ -65,19 +65,19 @@ def facts_of(snapshot: Snapshot) -> Facts:
 
 def build_snapshot(facts: Facts, assignments: Sequence[Assignment]) -> Snapshot:
     """Return the snapshot of these facts. Those assigned on one resource must stand together, in order of their keys."""
-    held, subjects = _assigned(assignments)
+    held, subjects = _index_assignments(assignments)
     return Snapshot(
         **{each.name: getattr(facts, each.name) for each in fields(Facts)},
         children=_children(facts.resources),
         referrers=_index((to, id) for id, each in facts.resources.items() for to in targets(each.relations)),
         memberships=_index((member, id) for id, group in facts.groups.items() for member in group.members),
-        actors_of=_index(_acting(facts)),
+        actors_of=_index(_list_actors(facts)),
         assignments=held,
         assignments_on=subjects,
     )
 
 
-def _assigned(
+def _index_assignments(
     given: Sequence[Assignment],
 ) -> tuple[Map[SubjectId, AssignmentIndex], Map[ResourceId, Map[SubjectId, Keys]]]:
     held = defaultdict[SubjectId, list[tuple[Key, Assignment]]](list)
@@ -104,7 +104,7 @@ def _children(resources: Map[ResourceId, Resource]) -> Map[ResourceId, NameIndex
     return Map((id, Map(below) if below else NO_NAMES) for id, below in names.items())
 
 
-def _acting(facts: Facts) -> Iterator[tuple[PrincipalId, TokenId | ResourceId]]:
+def _list_actors(facts: Facts) -> Iterator[tuple[PrincipalId, TokenId | ResourceId]]:
     yield from ((token.principal, id) for id, token in facts.tokens.items())
     yield from ((principal, id) for id, principal in facts.run_as.items())
 

@@ -31,8 +31,8 @@ class _Texts(dict[str, int]):
 def columns_of(shape: Shape, value: object) -> bytes:
     """Return the value as its texts and columns."""
     texts = _Texts()
-    columns = [_packed(each) for each in _written(shape, [value], texts)]
-    return b"".join((_framed(json.dumps(list(texts)).encode()), *columns))
+    columns = [_pack(each) for each in _write(shape, [value], texts)]
+    return b"".join((_frame(json.dumps(list(texts)).encode()), *columns))
 
 
 def from_columns(shape: Shape, content: bytes | memoryview) -> Any:  # noqa: ANN401 (its shape says what it is)
@@ -42,23 +42,23 @@ def from_columns(shape: Shape, content: bytes | memoryview) -> Any:  # noqa: ANN
     return _read(shape, 1, blocks, texts)[0]
 
 
-def _written(shape: Shape, values: Sequence[Any], texts: _Texts) -> Iterator["array[Any]"]:
+def _write(shape: Shape, values: Sequence[Any], texts: _Texts) -> Iterator["array[Any]"]:
     match shape:
         case ScalarShape(kind):
             yield array(_INDEX, map(texts.__getitem__, values)) if kind is str else array(_CODES[kind], values)
         case OptionalShape(inner):
             yield array("B", (value is not None for value in values))
-            yield from _written(inner, [value for value in values if value is not None], texts)
+            yield from _write(inner, [value for value in values if value is not None], texts)
         case ListShape(inner, build):
             yield array(_COUNT, map(len, values))
-            yield from _written(inner, [each for value in values for each in _ordered(value, build)], texts)
+            yield from _write(inner, [each for value in values for each in _ordered(value, build)], texts)
         case MapShape(key, inner, build):
             yield array(_COUNT, map(len, values))
-            yield from _written(key, [each for value in values for each in _ordered(value, build)], texts)
-            yield from _written(inner, [value[each] for value in values for each in _ordered(value, build)], texts)
+            yield from _write(key, [each for value in values for each in _ordered(value, build)], texts)
+            yield from _write(inner, [value[each] for value in values for each in _ordered(value, build)], texts)
         case RecordShape(_, members):
             for member in members:
-                yield from _written(member.shape, [getattr(value, member.name) for value in values], texts)
+                yield from _write(member.shape, [getattr(value, member.name) for value in values], texts)
 
 
 def _ordered(value: Any, build: Any) -> Iterable[Any]:  # noqa: ANN401 (a collection, and its constructor)
@@ -80,11 +80,11 @@ def _read(shape: Shape, count: int, blocks: Iterator[bytes], texts: Sequence[str
             return found if present == count else _spread(there, found)
         case ListShape(inner, build):
             counts = _unpacked(_COUNT, next(blocks))
-            return _grouped(counts, iter(_read(inner, sum(counts), blocks, texts)), build)
+            return _group(counts, iter(_read(inner, sum(counts), blocks, texts)), build)
         case MapShape(key, inner, build):
             counts = _unpacked(_COUNT, next(blocks))
             keys = _read(key, sum(counts), blocks, texts)
-            return _grouped(counts, zip(keys, _read(inner, len(keys), blocks, texts), strict=True), build)
+            return _group(counts, zip(keys, _read(inner, len(keys), blocks, texts), strict=True), build)
         case RecordShape(kind, members):
             columns = [_read(member.shape, count, blocks, texts) for member in members]
             return list(map(kind, *columns))
@@ -97,19 +97,19 @@ def _spread(there: bytes, present: list[Any]) -> list[Any]:
     return [next(found) if each else None for each in there]
 
 
-def _grouped(counts: Sequence[int], flat: Iterator[Any], build: Any) -> list[Any]:  # noqa: ANN401 (a constructor)
+def _group(counts: Sequence[int], flat: Iterator[Any], build: Any) -> list[Any]:  # noqa: ANN401 (a constructor)
     # Most have none of it; these share one, for nobody changes it.
     nothing = build(())
     return [build(islice(flat, count)) if count else nothing for count in counts]
 
 
-def _packed(column: "array[Any]") -> bytes:
+def _pack(column: "array[Any]") -> bytes:
     if _BIG_ENDIAN:
         column.byteswap()
-    return _framed(column.tobytes())
+    return _frame(column.tobytes())
 
 
-def _framed(content: bytes) -> bytes:
+def _frame(content: bytes) -> bytes:
     packed = zlib.compress(content, _FAST)
     return _LENGTH.pack(len(packed)) + packed
 

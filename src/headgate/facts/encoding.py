@@ -105,7 +105,7 @@ def read_history(lines: Iterable[str]) -> Iterator[State]:
                     yield state
                 state = state.next_revision(*_entry(number, value, state.facts.revision if begun else 0))
             else:
-                state = _after(state, number, value)
+                state = _apply(state, number, value)
             begun = True
     if state.facts.revision != end:
         raise FactsError(f"the entries end at revision {state.facts.revision}, and the first line says {end}")
@@ -147,7 +147,7 @@ def _entry(number: int, fields: dict[str, Json], before: int) -> tuple[int, floa
         raise FactsError(f"line {number}: {error}") from error
 
 
-def _after(state: State, number: int, value: Json) -> State:
+def _apply(state: State, number: int, value: Json) -> State:
     change = _change(number, value)
     try:
         return state.apply_change(change)

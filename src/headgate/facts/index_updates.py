@@ -36,7 +36,7 @@ def add_resource(s: Snapshot, resource: Resource) -> Snapshot:
     return s._replace(
         resources=s.resources.set(resource.id, resource),
         children=s.children.set(resource.parent, siblings).set(resource.id, NO_NAMES),
-        referrers=_linked(s.referrers, targets(resource.relations), resource.id),
+        referrers=_link(s.referrers, targets(resource.relations), resource.id),
     )
 
 
@@ -46,7 +46,7 @@ def set_relations(s: Snapshot, resource: ResourceId, relations: Relations) -> Sn
     before, after = targets(old.relations), targets(relations)
     return s._replace(
         resources=s.resources.set(resource, replace(old, relations=relations)),
-        referrers=_linked(_unlinked(s.referrers, before - after, resource), after - before, resource),
+        referrers=_link(_unlinked(s.referrers, before - after, resource), after - before, resource),
     )
 
 
@@ -74,10 +74,10 @@ def remove_assignments(s: Snapshot, assignments: Iterable[tuple[SubjectId, Key]]
     held, subjects = s.assignments, s.assignments_on
     for subject, key in assignments:
         if key in held.get(subject, NOTHING_HELD):
-            held = _kept(held, subject, held[subject].delete(key))
+            held = _set_or_remove(held, subject, held[subject].delete(key))
             there = subjects[key[1]]
             rest = tuple(each for each in there[subject] if each != key)
-            subjects = _kept(subjects, key[1], _kept(there, subject, rest))
+            subjects = _set_or_remove(subjects, key[1], _set_or_remove(there, subject, rest))
     return s._replace(assignments=held, assignments_on=subjects)
 
 
@@ -85,7 +85,7 @@ def add_members(s: Snapshot, group: GroupId, principals: Iterable[PrincipalId]) 
     """Return the snapshot with these principals in the group. Raises `KeyError` if there is no such group."""
     found, new = s.groups[group], frozenset(principals)
     groups = s.groups.set(group, replace(found, members=found.members | new))
-    return s._replace(groups=groups, memberships=_linked(s.memberships, new, group))
+    return s._replace(groups=groups, memberships=_link(s.memberships, new, group))
 
 
 def remove_members(s: Snapshot, group: GroupId, principals: Iterable[PrincipalId]) -> Snapshot:
@@ -97,13 +97,13 @@ def remove_members(s: Snapshot, group: GroupId, principals: Iterable[PrincipalId
 
 def add_token(s: Snapshot, id: TokenId, token: Token) -> Snapshot:
     """Return the snapshot with a new token."""
-    return s._replace(tokens=s.tokens.set(id, token), actors_of=_linked(s.actors_of, (token.principal,), id))
+    return s._replace(tokens=s.tokens.set(id, token), actors_of=_link(s.actors_of, (token.principal,), id))
 
 
 def runs_as(s: Snapshot, pipeline: ResourceId, principal: PrincipalId) -> Snapshot:
     """Return the snapshot in which the pipeline runs as this principal."""
     before = {s.run_as[pipeline]} if pipeline in s.run_as else set[PrincipalId]()
-    acting = _linked(_unlinked(s.actors_of, before, pipeline), (principal,), pipeline)
+    acting = _link(_unlinked(s.actors_of, before, pipeline), (principal,), pipeline)
     return s._replace(run_as=s.run_as.set(pipeline, principal), actors_of=acting)
 
 
@@ -192,7 +192,7 @@ def _without_children(s: Snapshot, gone: Mapping[str, None]) -> Map[ResourceId, 
     return children
 
 
-def _linked(index: Map[K, frozenset[V]], keys: Iterable[K], value: V) -> Map[K, frozenset[V]]:
+def _link(index: Map[K, frozenset[V]], keys: Iterable[K], value: V) -> Map[K, frozenset[V]]:
     for key in keys:
         index = index.set(key, index.get(key, _NOTHING) | {value})
     return index
@@ -200,11 +200,11 @@ def _linked(index: Map[K, frozenset[V]], keys: Iterable[K], value: V) -> Map[K, 
 
 def _unlinked(index: Map[K, frozenset[V]], keys: Iterable[K], value: V) -> Map[K, frozenset[V]]:
     for key in keys:
-        index = _kept(index, key, index.get(key, _NOTHING) - {value})
+        index = _set_or_remove(index, key, index.get(key, _NOTHING) - {value})
     return index
 
 
-def _kept(index: Map[K, V], key: K, rest: V) -> Map[K, V]:
+def _set_or_remove(index: Map[K, V], key: K, rest: V) -> Map[K, V]:
     """Return the index with what is left under the key: nothing left has no entry."""
     return index.set(key, rest) if rest else _without(index, (key,))
 

@@ -76,7 +76,7 @@ class TableCatalog:
 
     def create(self, new: NewTable, database: ResourceId) -> LoadedTable:
         """Write the first metadata of a new table. The pointer is not stored: it goes with the table's fact."""
-        return self._written(self._new(new, database), None)
+        return self._write(self._new(new, database), None)
 
     def stage(self, owner: PrincipalId, new: NewTable, database: ResourceId, name: str) -> TableMetadata:
         """Return the metadata that a table would have. Only the owner can commit it, under this name."""
@@ -94,12 +94,12 @@ class TableCatalog:
     ) -> LoadedTable:
         """Write the metadata of a staged table. The pointer is not stored: it goes with the table's fact."""
         check_requirements(requirements, None)
-        staged = self._announced(owner, database, name, updates)
+        staged = self._require_staged(owner, database, name, updates)
         metadata = build_updated_metadata(None, None, updates)
         check_changed_metadata(None, metadata, staged.table, staged.location)
         self._check_files(metadata, updates)
         check_new_snapshots(metadata, updates, self._clock())
-        return self._written(metadata, None)
+        return self._write(metadata, None)
 
     def drop_staged(self, owner: PrincipalId, table: ResourceId) -> None:
         """Say that a staged table's pointer was stored."""
@@ -164,7 +164,7 @@ class TableCatalog:
         written: list[LoadedTable] = []
         try:
             for each in commits:
-                written.append(self._written(each.metadata, each.base.pointer.metadata_location))  # noqa: PERF401 (what is written must be known where a later one fails)
+                written.append(self._write(each.metadata, each.base.pointer.metadata_location))  # noqa: PERF401 (what is written must be known where a later one fails)
         except (LakeError, OSError):
             for each in written:
                 self.delete_orphan(each)
@@ -196,7 +196,7 @@ class TableCatalog:
 
     def purge(self, dropped: LoadedTable) -> None:
         """Remove the files of a table that was dropped."""
-        self._warehouse.purge(dropped.metadata.location, dropped.pointer.table, self._named(dropped))
+        self._warehouse.purge(dropped.metadata.location, dropped.pointer.table, self._list_files(dropped))
 
     def _new(self, new: NewTable, database: ResourceId) -> TableMetadata:
         table = ResourceId(str(uuid.uuid4()))
@@ -205,7 +205,9 @@ class TableCatalog:
         check_metadata(metadata, table, location)
         return metadata
 
-    def _announced(self, owner: PrincipalId, database: ResourceId, name: str, updates: Sequence[TableUpdate]) -> Staged:
+    def _require_staged(
+        self, owner: PrincipalId, database: ResourceId, name: str, updates: Sequence[TableUpdate]
+    ) -> Staged:
         table = find_assigned_uuid(updates)
         if table is None:
             raise InvalidMetadataError("a create must assign the one uuid that its staged table was given")
@@ -245,14 +247,14 @@ class TableCatalog:
                 files.check(update.snapshot, files.manifests(parent) if parent else {})
         return files
 
-    def _named(self, loaded: LoadedTable) -> Iterator[str]:
+    def _list_files(self, loaded: LoadedTable) -> Iterator[str]:
         metadata = loaded.metadata
         files = TableFiles(self._warehouse, metadata.location, self._parsers())
         yield from dict.fromkeys(files.list_named_files(metadata.snapshots))
         yield from list_named_files(metadata)
         yield loaded.pointer.metadata_location
 
-    def _written(self, metadata: TableMetadata, base_path: str | None) -> LoadedTable:
+    def _write(self, metadata: TableMetadata, base_path: str | None) -> LoadedTable:
         table = ResourceId(str(metadata.table_uuid))
         file = self._pointed.write(table, metadata.location, base_path, metadata.model_dump_json().encode())
         return LoadedTable(file.pointer, metadata)

@@ -12,10 +12,10 @@ def commit_stats(base: TableMetadata | None, metadata: TableMetadata) -> Mapping
     """Return how many snapshots a commit adds, and the rows and bytes that its client says they bring."""
     known = {each.snapshot_id for each in base.snapshots} if base else set[int]()
     added = [each for each in metadata.snapshots if each.snapshot_id not in known]
-    said = {figure: sum(_said(each, key) for each in added) for figure, key in _SUMMARY.items()}
+    said = {figure: sum(_read_count(each, key) for each in added) for figure, key in _SUMMARY.items()}
     return {"snapshots": len(added), **said}
 
 
-def _said(snapshot: Snapshot, key: str) -> int:
+def _read_count(snapshot: Snapshot, key: str) -> int:
     value = (snapshot.summary or {}).get(key)
     return int(value) if value is not None and str(value).isdigit() else 0

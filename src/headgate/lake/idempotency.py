@@ -36,7 +36,7 @@ def was_applied(store: Store, id: ResourceId, once: CommitIdempotency | None) ->
     """Return whether this commit to a table or view has happened. Raises `InvalidMetadataError` for a key of another request."""
     if once is None:
         return False
-    request = _kept(store, id).get(once.key)
+    request = _read_requests(store, id).get(once.key)
     if request not in (None, once.request):
         raise InvalidMetadataError("this `Idempotency-Key` was used for another request; use a new one")
     return request is not None
@@ -46,7 +46,7 @@ def record(store: Store, id: ResourceId, once: CommitIdempotency | None) -> tupl
     """Return what is written together with the commit, so that the next `answered` knows of it."""
     if once is None:
         return ()
-    kept = {**_kept(store, id), once.key: once.request}
+    kept = {**_read_requests(store, id), once.key: once.request}
     return (DocumentPut(KIND, id, {"answered": list(kept.items())[-KEPT:]}),)
 
 
@@ -63,5 +63,5 @@ def is_same_result(one: TableMetadata, other: TableMetadata) -> bool:
     return all(getattr(one, name, None) == getattr(other, name, None) for name in fields)
 
 
-def _kept(store: Store, id: ResourceId) -> Mapping[str, Any]:
+def _read_requests(store: Store, id: ResourceId) -> Mapping[str, Any]:
     return dict((store.document(KIND, id) or {}).get("answered", ()))

@@ -28,7 +28,7 @@ def _refs_hold(base: TableMetadata, updated: TableMetadata, added: list[Snapshot
     if not added or main is None:
         return not added and base.refs == updated.refs
     rewritten = len(added) == 1 and _rewrites(added[0], main)
-    return rewritten and updated.refs == {**base.refs, MAIN_BRANCH: _moved(main, added[0])}
+    return rewritten and updated.refs == {**base.refs, MAIN_BRANCH: _move_ref(main, added[0])}
 
 
 def _rewrites(snapshot: Snapshot, main: SnapshotRef) -> bool:
@@ -36,5 +36,5 @@ def _rewrites(snapshot: Snapshot, main: SnapshotRef) -> bool:
     return replaced and snapshot.parent_snapshot_id == main.snapshot_id
 
 
-def _moved(main: SnapshotRef, snapshot: Snapshot) -> SnapshotRef:
+def _move_ref(main: SnapshotRef, snapshot: Snapshot) -> SnapshotRef:
     return main.model_copy(update={"snapshot_id": snapshot.snapshot_id})

@@ -59,7 +59,7 @@ class TableFiles:
         for batch in self._batches(dict.fromkeys(each for each in named if each not in self._read)):
             answers = self._parsers.read_manifests(tuple(batch.values()))
             for manifest, files in zip(batch, answers, strict=True):
-                self._read[manifest] = [_listed_file(manifest, each) for each in files]
+                self._read[manifest] = [_build_listed_file(manifest, each) for each in files]
         for manifest in named:
             yield from self._read[manifest]
 
@@ -114,7 +114,7 @@ class TableFiles:
             raise RuleError("a manifest list or manifest must lie directly in the folder `metadata` of its table")
 
 
-def _listed_file(manifest: ManifestAnswer, file: FileAnswer) -> ListedFile:
+def _build_listed_file(manifest: ManifestAnswer, file: FileAnswer) -> ListedFile:
     """Return a file with the numbers that Iceberg lets it inherit from its manifest."""
     inherits = file.status == _ADDED or manifest.sequence_number == 0
     inherited = manifest.sequence_number if inherits else None

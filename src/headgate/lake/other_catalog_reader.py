@@ -53,7 +53,7 @@ def _read(question: CatalogQuestion) -> Iterator[dict[str, Any]]:
         source = _open(question)
         found = sorted(islice(_names(source), MAX_TABLES + 1))
     except Exception as error:  # noqa: BLE001 (each kind of catalog has errors of its own)
-        yield {"error": _said(error)}
+        yield {"error": _format_error(error)}
         return
     if len(found) > MAX_TABLES:
         yield {"error": f"it has more than {MAX_TABLES:,} tables"}
@@ -102,10 +102,10 @@ def _location(source: Catalog, name: tuple[str, ...]) -> dict[str, str]:
     try:
         return {"metadata_location": source.load_table(name).metadata_location}
     except Exception as error:  # noqa: BLE001 (each kind of catalog has errors of its own)
-        return {"problem": _said(error)}
+        return {"problem": _format_error(error)}
 
 
-def _said(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"its answer takes more than {_MEMORY_BYTES // MEBIBYTE:,} MiB of memory"
     return str(error)[:_LONGEST_ERROR] or type(error).__name__

@@ -45,7 +45,7 @@ class Relocation:
             metadata = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise InvalidMetadataError("a metadata file is not JSON") from error
-        return json.dumps(self._moved(metadata)).encode()
+        return json.dumps(self._relocate_value(metadata)).encode()
 
     def manifest_list(self, content: bytes, lengths: Mapping[str, int]) -> bytes:
         """Return a manifest list. `lengths` are those of the manifests after the move, by their paths then."""
@@ -81,13 +81,13 @@ class Relocation:
         pq.write_table(table.set_column(index, table.schema.field(index), pa.array(paths, pa.string())), written)
         return written.getvalue()
 
-    def _moved(self, value: Any, key: str = "") -> Any:
+    def _relocate_value(self, value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
             said: dict[str, Any] = value
-            return {each: self._moved(below, each) for each, below in said.items()}
+            return {each: self._relocate_value(below, each) for each, below in said.items()}
         if isinstance(value, list):
             items: list[Any] = value
-            return [self._moved(each) for each in items]
+            return [self._relocate_value(each) for each in items]
         if key in _PATHS and isinstance(value, str):
             return self.new if value.rstrip("/") == self.old.rstrip("/") else self.path(value)
         return value

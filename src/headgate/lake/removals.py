@@ -72,7 +72,7 @@ class Removals:
         changed: dict[str, Any] = {
             "refs": refs,
             "current_snapshot_id": None if main_is_gone else metadata.current_snapshot_id,
-            "snapshots": [_orphaned(each, gone) for each in metadata.snapshots if each.snapshot_id not in gone],
+            "snapshots": [_orphan(each, gone) for each in metadata.snapshots if each.snapshot_id not in gone],
             "snapshot_log": [each for each in metadata.snapshot_log if each.snapshot_id not in gone],
             "statistics": [each for each in metadata.statistics if each.snapshot_id not in without_statistics],
             "partition_statistics": [
@@ -142,7 +142,7 @@ def _distinct(update: TableUpdate) -> TableUpdate:
             return update
 
 
-def _orphaned(snapshot: Snapshot, gone: AbstractSet[int]) -> Snapshot:
+def _orphan(snapshot: Snapshot, gone: AbstractSet[int]) -> Snapshot:
     if snapshot.parent_snapshot_id not in gone:
         return snapshot
     return snapshot.model_copy(update={"parent_snapshot_id": None})

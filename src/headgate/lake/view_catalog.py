@@ -56,7 +56,7 @@ class ViewCatalog:
     def create(self, new: NewView, database: ResourceId) -> LoadedView:
         """Write the first metadata of a new view. The pointer is not stored: it goes with the view's fact."""
         view = ResourceId(str(uuid.uuid4()))
-        return self._written(new_view(new, view, self._warehouse.location(database, view)), None)
+        return self._write(new_view(new, view, self._warehouse.location(database, view)), None)
 
     def is_applied(self, base: LoadedView, once: CommitIdempotency | None) -> bool:
         """Return whether this commit is in the view already, and only its answer was lost."""
@@ -73,7 +73,7 @@ class ViewCatalog:
         check_view_requirements(requirements, base.metadata)
         metadata = build_updated_view(base.metadata, updates, self._clock())
         check_view(metadata, base.pointer.table, base.metadata.location)
-        written = self._written(metadata, base.pointer.metadata_location)
+        written = self._write(metadata, base.pointer.metadata_location)
         self._pointed.swap([(base.pointer, written.file)], idempotency.record(self._store, base.pointer.table, once))
         return written
 
@@ -81,7 +81,7 @@ class ViewCatalog:
         """Remove a metadata file that no pointer leads to."""
         self._pointed.discard(written.file)
 
-    def _written(self, metadata: ViewMetadata, base_path: str | None) -> LoadedView:
+    def _write(self, metadata: ViewMetadata, base_path: str | None) -> LoadedView:
         content = metadata.model_dump_json(by_alias=True, exclude_none=True).encode()
         file = self._pointed.write(ResourceId(metadata.view_uuid), metadata.location, base_path, content)
         return LoadedView(file.pointer, metadata)

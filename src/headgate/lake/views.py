@@ -197,7 +197,7 @@ class _ViewBuilder:
         kept = {*sorted(self._versions)[-KEPT:], self._current}
         versions = [each for id, each in self._versions.items() if id in kept]
         changed = {
-            "schemas": self._kept_schemas(versions),
+            "schemas": self._select_schemas(versions),
             "versions": versions,
             "version_log": [each for each in self._log if each.version_id in kept][-KEPT_LOG:],
             "current_version_id": self._current,
@@ -205,7 +205,7 @@ class _ViewBuilder:
         }
         return self._base.model_copy(update=changed)
 
-    def _kept_schemas(self, versions: Sequence[ViewVersion]) -> list[Schema]:
+    def _select_schemas(self, versions: Sequence[ViewVersion]) -> list[Schema]:
         if len(self._schemas) <= KEPT_SCHEMAS:
             return list(self._schemas.values())
         used = {each.schema_id for each in versions}
@@ -219,7 +219,7 @@ class _ViewBuilder:
         self._added["schema"] = id
 
     def _add_version(self, version: ViewVersion) -> None:
-        schema = self._named("schema", version.schema_id)
+        schema = self._resolve_id("schema", version.schema_id)
         if schema not in self._schemas:
             raise InvalidMetadataError("a version of a view must name a schema that the view has")
         placed = _one_per_dialect(version.model_copy(update={"schema_id": schema}))
@@ -230,7 +230,7 @@ class _ViewBuilder:
         self._added["version"] = id
 
     def _set_version(self, wanted: int) -> None:
-        id = self._named("version", wanted)
+        id = self._resolve_id("version", wanted)
         if id not in self._versions:
             # The client numbers what it adds; here that may have got another number.
             raise InvalidMetadataError("the current version of a view must be one that it has")
@@ -238,7 +238,7 @@ class _ViewBuilder:
             self._current = id
             self._log.append(_entry(self._now_ms, id))
 
-    def _named(self, kind: str, id: int) -> int:
+    def _resolve_id(self, kind: str, id: int) -> int:
         if id != LAST_ADDED:
             return id
         if kind not in self._added:

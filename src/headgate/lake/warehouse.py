@@ -83,12 +83,12 @@ class FileWarehouse:
 
     def check(self, location: str, path: str) -> None:
         """Raise `RuleError` if a file of the table at `location`, wherever a link leads, lies outside of it."""
-        self._resolved(location, path)
+        self._resolve(location, path)
 
     def read(self, location: str, path: str) -> bytes:
         """Return a file of the table at `location`. Raises `RuleError`, or `InvalidMetadataError` if it cannot be read."""
         try:
-            content = _read_file(self._resolved(location, path))
+            content = _read_file(self._resolve(location, path))
         except FileNotFoundError as error:
             raise GoneError(GONE) from error
         except OSError as error:
@@ -99,7 +99,7 @@ class FileWarehouse:
 
     def write_new(self, location: str, path: str, content: bytes) -> None:
         """Write a file of the table that is not there yet, so that it survives a crash once this returns."""
-        file = self._resolved(location, path)
+        file = self._resolve(location, path)
         missing = [file.parent, *file.parent.parents]
         made = [folder.parent for folder in missing if not folder.exists()]
         try:
@@ -115,7 +115,7 @@ class FileWarehouse:
 
     def remove(self, location: str, path: str) -> None:
         """Remove a file of the table that nothing points to."""
-        self._resolved(location, path).unlink(missing_ok=True)
+        self._resolve(location, path).unlink(missing_ok=True)
 
     def owner(self, location: str) -> ResourceId | None:
         """Return the table whose folder below the organization's root this is; None for any other place."""
@@ -133,7 +133,7 @@ class FileWarehouse:
         if os.path.realpath(path) == path:
             shutil.rmtree(path, ignore_errors=True)
 
-    def _resolved(self, location: str, path: str) -> Path:
+    def _resolve(self, location: str, path: str) -> Path:
         require_own(self._all, self._root, location, self._former)
         if not inside(location, path):
             raise RuleError(OUTSIDE)
@@ -205,7 +205,7 @@ def _read_file(file: Path) -> bytes:
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[int]:
+def _open(folder: Path) -> Iterator[int]:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         yield descriptor
@@ -215,5 +215,5 @@ def _opened(folder: Path) -> Iterator[int]:
 
 def sync_folder(folder: Path) -> None:
     """Have the names in a folder survive a crash."""
-    with _opened(folder) as descriptor:
+    with _open(folder) as descriptor:
         os.fsync(descriptor)

@@ -22,7 +22,7 @@ _PLACEHOLDER = re.compile(r"\{\w+\}")
 
 def model_page(model: Model) -> str:
     """Return the model as a page in Markdown."""
-    parts = (_head, _types, _switches, _roles, _matrix, _spread, _derived, _needs, _assign, _rest)
+    parts = (_head, _types, _switches, _roles, _matrix, _spread, _render_derived, _needs, _assign, _rest)
     return "\n".join(line for part in parts for line in part(model)).rstrip() + "\n"
 
 
@@ -133,7 +133,7 @@ def _matrix(model: Model) -> Iterator[str]:
         "What a role gives where it is held; included roles count. What an action needs besides stands below.",
         "",
     )
-    for types, verbs in _alike(model):
+    for types, verbs in _group_alike(model):
         columns = _columns(model, types[0])
         if columns:
             yield from (f"### {type_words(model, types)}", "")
@@ -141,7 +141,7 @@ def _matrix(model: Model) -> Iterator[str]:
             yield from _table(("", *(f"`{each.name}`" for each in columns)), rows)
 
 
-def _alike(model: Model) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+def _group_alike(model: Model) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     groups: dict[object, list[str]] = {}
     verbs: dict[str, tuple[str, ...]] = {}
     for type in model.types:
@@ -174,7 +174,7 @@ def _spread(model: Model) -> Iterator[str]:
     yield from ("- nothing else.", "")
 
 
-def _derived(model: Model) -> Iterator[str]:
+def _render_derived(model: Model) -> Iterator[str]:
     yield from ("## Derived access", "")
     if not model.derived:
         yield from ("None.", "")

@@ -29,7 +29,7 @@ def read_model(
     """Return what the document states; None where it does not say what its rules speak of. The report says why."""
     parts = read.fields(document, _REQUIRED, _OPTIONAL)
     definitions = ("types", "roles", "settings") if "settings" in parts else ("types", "roles")
-    stated = [_stated(read, parts, section) for section in definitions]
+    stated = [_is_stated(read, parts, section) for section in definitions]
     if not all(stated):
         return None
     types = dict(_types(read, parts["types"], vocabulary))
@@ -38,7 +38,7 @@ def read_model(
     return RuleParser(read, parts, vocabulary, conditions, types, settings, roles).parse(hash)
 
 
-def _stated(read: Reader, parts: Mapping[str, Node], section: str) -> bool:
+def _is_stated(read: Reader, parts: Mapping[str, Node], section: str) -> bool:
     value = parts.get(section)
     if isinstance(value, MapNode) and not value.entries:
         read.report.add(DiagnosticCode.EMPTY_LIST, value, key=section)
@@ -46,7 +46,7 @@ def _stated(read: Reader, parts: Mapping[str, Node], section: str) -> bool:
 
 
 def _types(read: Reader, value: Node, vocabulary: Vocabulary) -> Iterator[tuple[str, Type]]:
-    stated = [_stated_type(read, key, vocabulary) for key, _ in read.entries(value)]
+    stated = [_parse_stated_type(read, key, vocabulary) for key, _ in read.entries(value)]
     for name, (key, body) in zip(stated, read.entries(value), strict=True):
         if not name:
             continue
@@ -56,7 +56,7 @@ def _types(read: Reader, value: Node, vocabulary: Vocabulary) -> Iterator[tuple[
         yield name, Type(name, word, parents, read.flag(fields.get("implicit")))
 
 
-def _stated_type(read: Reader, key: ScalarNode, vocabulary: Vocabulary) -> str:
+def _parse_stated_type(read: Reader, key: ScalarNode, vocabulary: Vocabulary) -> str:
     """Return the type; for an unknown one the type that was probably meant, so that one slip is one diagnostic."""
     known = key.value in vocabulary.types
     return key.value if known else read.report.unknown(DiagnosticCode.UNKNOWN_TYPE, key, key.value, vocabulary.types)

@@ -63,7 +63,7 @@ class RuleParser:
             needs=dict(self._needs()),
             assign=tuple(self._assign(each) for each in self._rows("assign")),
             standing=tuple(self._standing(each) for each in self._rows("standing")),
-            named_in=tuple(self._named_in(each) for each in self._rows("named_in")),
+            named_in=tuple(self._parse_relation_role(each) for each in self._rows("named_in")),
             lineage=self._relations(parts, "lineage"),
             creators=tuple(self._creator(each) for each in self._rows("creators")),
             custom_roles=self._custom_roles(parts.get("custom_roles")),
@@ -131,7 +131,7 @@ class RuleParser:
             when=self._when(fields),
         )
 
-    def _named_in(self, value: Node) -> RelationRole:
+    def _parse_relation_role(self, value: Node) -> RelationRole:
         fields = self.read.fields(value, ("relation", "to", "role"))
         relation = self.read.name(fields.get("relation"))
         return RelationRole(relation, self._types(fields, "to"), self._role_name(fields.get("role")))

@@ -52,7 +52,7 @@ class Reader:
 
     def words(self, value: Value) -> tuple[ScalarNode, ...]:
         """Return a list of words, each standing there once."""
-        return self._once([each for item in self.items(value) for each in self.word(item)])
+        return self._deduplicate([each for item in self.items(value) for each in self.word(item)])
 
     def word_or_words(self, value: Value) -> tuple[ScalarNode, ...]:
         """Return a list of words, of which a single one may stand there without a list around it."""
@@ -67,7 +67,7 @@ class Reader:
 
     def name_list(self, key: ScalarNode) -> tuple[ScalarNode, ...]:
         """Return the names that stand in a key, with commas between them."""
-        return self._once([name for name in key.split(",") if self._is_word(name)])
+        return self._deduplicate([name for name in key.split(",") if self._is_word(name)])
 
     def text(self, value: Value) -> str:
         """Return a word; empty for none."""
@@ -125,7 +125,7 @@ class Reader:
             self.report.add(DiagnosticCode.SHAPE, value, expected="a word", found="nothing")
         return bool(value.value)
 
-    def _once(self, words: Collection[ScalarNode]) -> tuple[ScalarNode, ...]:
+    def _deduplicate(self, words: Collection[ScalarNode]) -> tuple[ScalarNode, ...]:
         first: dict[str, ScalarNode] = {}
         for word in words:
             if word.value in first:

@@ -50,7 +50,7 @@ def reach(model: Model) -> RoleReach:
         name: frozenset(model.types) if model.lineage else frozenset(each for each in above if name in above[each])
         for name in model.types
     }
-    assigned = {name: _assigned(model, name) for name in model.roles}
+    assigned = {name: _find_assigned(model, name) for name in model.roles}
     held = dict(assigned)
     start = RoleReach(above, below, assigned, held)
     for rule in model.spread:
@@ -75,7 +75,7 @@ def _above(model: Model, type: str) -> Types:
     return Types(seen)
 
 
-def _assigned(model: Model, role: str) -> Types:
+def _find_assigned(model: Model, role: str) -> Types:
     custom = model.custom_roles
     return model.roles[role].on | (custom.on if custom and role in custom.of else _NO_TYPES)
 

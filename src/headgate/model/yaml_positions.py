@@ -125,13 +125,13 @@ def _value(events: Iterator[yaml.Event], event: yaml.Event, report: DiagnosticRe
     if isinstance(event, yaml.MappingStartEvent):
         return MapNode(tuple(_entries(events, at, report)), at.line, at.column)
     if isinstance(event, yaml.SequenceStartEvent):
-        return ListNode(tuple(_value(events, each, report) for each in _until_end(events)), at.line, at.column)
+        return ListNode(tuple(_value(events, each, report) for each in _read_until_end(events)), at.line, at.column)
     if isinstance(event, yaml.ScalarEvent):
         return ScalarNode(str(event.value), at.line, at.column, 1 if event.style in ("'", '"') else 0)
     return at
 
 
-def _until_end(events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
+def _read_until_end(events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
     for event in events:
         if isinstance(event, yaml.CollectionEndEvent):
             return
@@ -142,7 +142,7 @@ def _entries(
     events: Iterator[yaml.Event], start: ScalarNode, report: DiagnosticReport
 ) -> "list[tuple[ScalarNode, Node]]":
     entries: dict[str, tuple[ScalarNode, Node]] = {}
-    for event in _until_end(events):
+    for event in _read_until_end(events):
         key, value = _value(events, event, report), _value(events, next(events), report)
         if not isinstance(key, ScalarNode):
             report.add(DiagnosticCode.KEY_NO_WORD, key)

@@ -44,13 +44,13 @@ class Failure:
 def failure(error: BaseException) -> Failure:
     """Return what an error means. PySpark's are known by what they say of themselves, so that it is not loaded here."""
     words, said = visible_words(error), raw_words(error)
-    sqlstate, code = sqlstate_of(error), _said(error, "getGrpcStatusCode")
+    sqlstate, code = sqlstate_of(error), _ask(error, "getGrpcStatusCode")
     away = getattr(code, "name", "") in _AWAY or sqlstate in _NO_DRIVER or isinstance(error, ConnectionError)
     if away or any(each.search(said) for each in _SIGNS):
         return Failure(words, away=True)
     return Failure(words, refused=sqlstate == REFUSED_STATE or isinstance(error, EgressError))
 
 
-def _said(error: BaseException, asked: str) -> Any:
+def _ask(error: BaseException, asked: str) -> Any:
     ask = getattr(error, asked, None)
     return ask() if callable(ask) else None

@@ -120,13 +120,13 @@ def _arrays(array: Any) -> Iterator[Any]:
         for at in range(array.type.num_fields):
             yield from _arrays(array.field(at))
     elif kinds.is_list(array.type) or kinds.is_large_list(array.type):
-        yield from _arrays(_within(array, array.values))
+        yield from _arrays(_slice_values(array, array.values))
     elif kinds.is_map(array.type):
-        yield from _arrays(_within(array, array.keys))
-        yield from _arrays(_within(array, array.items))
+        yield from _arrays(_slice_values(array, array.keys))
+        yield from _arrays(_slice_values(array, array.items))
 
 
-def _within(lists: Any, values: Any) -> Any:
+def _slice_values(lists: Any, values: Any) -> Any:
     first, end = lists.offsets[0].as_py(), lists.offsets[-1].as_py()
     return values.slice(first, end - first)
 
@@ -139,7 +139,7 @@ def _own_size(array: Any) -> int:
     if kinds.is_list(type) or kinds.is_large_list(type):
         return count * _LIST
     if kinds.is_map(type):
-        entries = len(_within(array, array.keys)) if count else 0
+        entries = len(_slice_values(array, array.keys)) if count else 0
         return count * _LIST + entries * _ROW
     if _is_text(type):
         return count * _TEXT + len(_content(array))

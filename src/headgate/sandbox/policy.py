@@ -41,8 +41,8 @@ class Policy:
     @classmethod
     def from_json(cls, text: str) -> "Policy":
         """Return the policy of a text that `to_json` has returned."""
-        return cls(**{key: _tupled(value) for key, value in json.loads(text).items()})
+        return cls(**{key: _to_tuple(value) for key, value in json.loads(text).items()})
 
 
-def _tupled(value: Any) -> Any:
+def _to_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value

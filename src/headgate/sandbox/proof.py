@@ -37,8 +37,8 @@ def _attempts(policy: Policy, level: SandboxLevel) -> Iterator[tuple[str, Callab
         yield f"open `{path}`", lambda path=path: _open(path)
     yield "open a file for nothing", lambda: os.close(os.open("/", os.O_WRONLY | os.O_RDWR))
     if level is SandboxLevel.FULL:
-        yield "connect a port that is not listed", lambda: _connect(_unlisted(policy.connects))
-        yield "listen on a port that is not listed", lambda: _listen(_unlisted(policy.listens))
+        yield "connect a port that is not listed", lambda: _connect(_find_unlisted_port(policy.connects))
+        yield "listen on a port that is not listed", lambda: _listen(_find_unlisted_port(policy.listens))
     if not policy.datagrams:
         yield "use UDP", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
     if not policy.unix_sockets:
@@ -75,7 +75,7 @@ def _open(path: str) -> None:
         raise PermissionError(errno.EACCES, "there is no such file") from error
 
 
-def _unlisted(ports: tuple[int, ...]) -> int:
+def _find_unlisted_port(ports: tuple[int, ...]) -> int:
     return next(each for each in range(_LAST_PORT, 0, -1) if each not in ports)
 
 

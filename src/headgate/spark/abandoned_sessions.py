@@ -54,14 +54,14 @@ class AbandonedSessions:
         """
         backends = {endpoint.name: DriverBackend(endpoint) for endpoint in endpoints}
         try:
-            for session in self._waiting():
+            for session in self._list_waiting():
                 if self._begin(session):
                     await self._release(session, backends.get(session.driver))
         finally:
             for backend in backends.values():
                 await backend.close()
 
-    def _waiting(self) -> tuple[_Session, ...]:
+    def _list_waiting(self) -> tuple[_Session, ...]:
         with self._lock:
             return tuple(self._sessions)
 

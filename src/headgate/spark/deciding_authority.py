@@ -126,8 +126,8 @@ class DecidingAuthority:
             for spark in self._sparks():
                 spark.works.finished(handle, operation)
         # What a decision says comes last, for it says more.
-        refused = {(each.handle, each.operation): each for each in (*self._dead(report), *self._refused(report))}
-        return Revocations(tuple(refused.values()), tuple(self._gone(report.used)))
+        refused = {(each.handle, each.operation): each for each in (*self._dead(report), *self._find_refused(report))}
+        return Revocations(tuple(refused.values()), tuple(self._find_gone(report.used)))
 
     def refusal(self, running: Running) -> str | None:
         """Decide again on everything that an operation needs: return why its results are refused now, or None."""
@@ -137,7 +137,7 @@ class DecidingAuthority:
         owner = next((spark for spark in self._sparks() if spark.sessions.is_open(running.handle)), None)
         return owner.works.refusal(running.handle, running.operation) if owner else SESSION_ENDED
 
-    def _refused(self, report: OperationReport) -> Iterator[Revocation]:
+    def _find_refused(self, report: OperationReport) -> Iterator[Revocation]:
         running = [(each.handle, each.operation) for each in report.running]
         for spark in self._sparks():
             yield from spark.works.revoked([each for each in running if spark.sessions.is_open(each[0])])
@@ -166,7 +166,7 @@ class DecidingAuthority:
         held = ((spark.sessions.peek(running.handle), spark) for spark in self._sparks())
         return next(((caller, spark) for caller, spark in held if caller), None)
 
-    def _gone(self, used: Iterable[str]) -> Iterator[str]:
+    def _find_gone(self, used: Iterable[str]) -> Iterator[str]:
         for handle in used:
             if not any(spark.sessions.caller(handle) for spark in self._sparks()):
                 yield handle

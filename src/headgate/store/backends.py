@@ -12,7 +12,7 @@ def _cannot_tell() -> bool:
     return True
 
 
-def _nothing(*_: Any) -> None:
+def _do_nothing(*_: Any) -> None:
     """Neither is needed where there is one process only."""
 
 
@@ -37,9 +37,9 @@ class DatabaseBackend:
     """Where all share one connection: whose turn it is."""
     moved: Callable[[], bool] = _cannot_tell
     """Say whether another process may have written since this was asked last."""
-    announce: Callable[[Connection, str, int], None] = _nothing
+    announce: Callable[[Connection, str, int], None] = _do_nothing
     """Tell other processes of a log's new revision, once it is written."""
-    alone: Callable[[Connection], None] = _nothing
+    alone: Callable[[Connection], None] = _do_nothing
     """Make this connection the only one that migrates, for as long as it takes."""
-    settle: Callable[[Engine], None] = _nothing
+    settle: Callable[[Engine], None] = _do_nothing
     """Take what was erased out of every file, as far as nobody reads it just now."""

@@ -72,17 +72,17 @@ class StoredCheckpoints:
     def put(self, checkpoint: Checkpoint) -> None:
         """Keep a signed checkpoint. Delete those of other keys and older ones, but `KEEP_NEWEST` and one of each `KEEP_ONE_IN`."""
         with self._database.transaction() as connection:
-            self._delete(connection, self._unsigned(connection))
-            self._database.insert_new(connection, checkpoints, self._signed(connection, checkpoint))
+            self._delete(connection, self._list_unsigned(connection))
+            self._database.insert_new(connection, checkpoints, self._sign(connection, checkpoint))
             kept = connection.execute(select(checkpoints.c.revision).where(self._mine)).scalars().all()
-            self._delete(connection, _outlived(kept))
+            self._delete(connection, _select_expired(kept))
 
     def compare(self, entries: Iterable[LogEntry]) -> None:
         """Hold the newest checkpoint of this version, signed or not, to the entries. Raises `StoreError` if it differs."""
         query = select(checkpoints).where(self._mine).order_by(checkpoints.c.revision.desc()).limit(1)
         for row in self._database.rows(query):
             facts = _facts(row.content)
-            if facts_checkpoint.is_of_this_version(facts) and facts != _dumped(entries, row.revision):
+            if facts_checkpoint.is_of_this_version(facts) and facts != _dump(entries, row.revision):
                 raise StoreError(
                     f"the checkpoint of revision {row.revision} of the log `{self._root}` is not what the log says: "
                     "it was altered in the database; delete the rows of the table `checkpoints`, and the next start reads "
@@ -100,7 +100,7 @@ class StoredCheckpoints:
                 return Checkpoint(revision, row.at, facts)
         return None
 
-    def _signed(self, connection: Connection, checkpoint: Checkpoint) -> dict[str, Any]:
+    def _sign(self, connection: Connection, checkpoint: Checkpoint) -> dict[str, Any]:
         revision, at = checkpoint.revision, float(checkpoint.at)
         hash = connection.execute(self._hashes(revision)).scalar() or chain.GENESIS
         digest = hashlib.sha256(checkpoint.content).digest()
@@ -108,7 +108,7 @@ class StoredCheckpoints:
         content = _Header(hash, digest, signature).packed + checkpoint.content
         return {"log_id": self._root, "revision": revision, "at": at, "content": content}
 
-    def _unsigned(self, connection: Connection) -> list[int]:
+    def _list_unsigned(self, connection: Connection) -> list[int]:
         """Return the revisions of the checkpoints that this key did not sign."""
         columns = (checkpoints.c.revision, checkpoints.c.at)
         query = select(*columns, func.substr(checkpoints.c.content, 1, _HEADER.size).label("content")).where(self._mine)
@@ -143,7 +143,7 @@ def _facts(content: bytes) -> bytes:
     return content[_HEADER.size :] if content.startswith(_MAGIC) else content
 
 
-def _dumped(entries: Iterable[LogEntry], last: int) -> bytes | None:
+def _dump(entries: Iterable[LogEntry], last: int) -> bytes | None:
     """Return the checkpoint of a revision as the entries have it; None for a revision that they do not reach."""
     snapshot = Snapshot()
     for entry in entries:
@@ -153,7 +153,7 @@ def _dumped(entries: Iterable[LogEntry], last: int) -> bytes | None:
     return facts_checkpoint.dump_checkpoint(snapshot) if snapshot.revision == last else None
 
 
-def _outlived(revisions: Iterable[int]) -> list[int]:
+def _select_expired(revisions: Iterable[int]) -> list[int]:
     """Return the revisions of the checkpoints that nothing is kept for any more."""
     ordered = sorted(revisions)
     first = {revision // KEEP_ONE_IN: revision for revision in reversed(ordered)}

@@ -104,7 +104,7 @@ def import_log(
         if connection.execute(select(log_table.c.revision).where(log_table.c.log_id == read.root).limit(1)).first():
             raise StoreError(f"there is an organization `{read.root}` already")
         folders = Folders(connection.execute(select(pointers.c.place)).scalars())
-        for name, rows in _paged(read.rows()):
+        for name, rows in _group_in_pages(read.rows()):
             if name == "entry":
                 for row in rows:
                     state.follow(SimpleNamespace(**row))
@@ -149,7 +149,7 @@ class _Reader:
                 yield name, row
 
     def _row(self, name: str, said: dict[str, Any]) -> dict[str, Any]:
-        row = {column: _written(column, value) for column, value in {"log_id": self.root, **said}.items()}
+        row = {column: _encode(column, value) for column, value in {"log_id": self.root, **said}.items()}
         if name == "pointer" and isinstance(row.get("metadata_location"), str):
             row["place"] = Pointer(ResourceId(str(row.get("table_id"))), row["metadata_location"]).place
         if not (_fits(_TABLES[name], row) and self._is_known(name, said)):
@@ -226,7 +226,7 @@ def _insert(database: Database, connection: Connection, name: str, rows: list[di
         )
 
 
-def _written(column: str, value: Any) -> Any:
+def _encode(column: str, value: Any) -> Any:
     if column not in PARSED or value is None:
         return value
     return chain.canonical(value) if column != "body" else json.dumps(value, sort_keys=True, separators=(",", ":"))
@@ -248,7 +248,7 @@ def _is_in_range(value: object) -> bool:
     return not isinstance(value, int) or 0 <= value <= _LARGEST_COUNT
 
 
-def _paged(rows: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _group_in_pages(rows: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield rows of the same table together, so many at a time."""
     name, page = "", list[dict[str, Any]]()
     for each, row in rows:

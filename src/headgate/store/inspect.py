@@ -69,7 +69,7 @@ def inspect_store(where: str | Path, key: Path | None = None) -> StoreStatus:
                 return StoreStatus(schema)
             due, lease = _earliest(connection, runs.c.due, QUEUED), _earliest(connection, runs.c.lease, RUNNING)
             found = StoreStatus(schema, tails=_tails(connection), due=due, lease=lease)
-            return found if key is None else _held_to_seals(connection, found, key)
+            return found if key is None else _check_seals(connection, found, key)
     except SQLAlchemyError as error:
         raise StoreError(f"it cannot be read: {str(error).splitlines()[0]}") from error
     finally:
@@ -98,7 +98,7 @@ def _earliest(connection: Connection, column: Column[Any], state: str) -> float 
     return found
 
 
-def _held_to_seals(connection: Connection, found: StoreStatus, key: Path) -> StoreStatus:
+def _check_seals(connection: Connection, found: StoreStatus, key: Path) -> StoreStatus:
     sealed = list_all_seals(connection)
     try:
         known = KnownKeys.read_beside(key)

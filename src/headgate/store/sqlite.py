@@ -75,7 +75,7 @@ class _Watch:
             connection.close()
 
 
-def _nobody_else() -> bool:
+def _has_changed_elsewhere() -> bool:
     return False
 
 
@@ -85,7 +85,7 @@ def in_memory() -> DatabaseBackend:
     engine = create_engine(
         "sqlite://", hide_parameters=True, poolclass=StaticPool, connect_args={"check_same_thread": False}
     )
-    return replace(_backend(engine, lambda: lock), moved=_nobody_else)
+    return replace(_backend(engine, lambda: lock), moved=_has_changed_elsewhere)
 
 
 def _backend(engine: Engine, turn: Callable[[], AbstractContextManager[Any]]) -> DatabaseBackend:

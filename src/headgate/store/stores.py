@@ -190,7 +190,7 @@ class SqlStores:
         """Seal what is not sealed yet, where there is a key, and let go of the database."""
         if self._sealer is not None:
             try:
-                self._sealer.seal(self._rows_of(self._unsealed())).report()
+                self._sealer.seal(self._rows_of(self._list_unsealed())).report()
             except StoreError:
                 logger.warning("the logs end without a seal", exc_info=True)
         self._database.close()
@@ -198,7 +198,7 @@ class SqlStores:
     def _rows_of(self, roots: Iterable[ResourceId]) -> dict[ResourceId, ReadRows]:
         return {root: self.log(root).rows for root in roots}
 
-    def _unsealed(self) -> list[ResourceId]:
+    def _list_unsealed(self) -> list[ResourceId]:
         newest = select(seals.c.log_id, func.max(seals.c.revision).label("revision")).group_by(seals.c.log_id)
         sealed = {row.log_id: row.revision for row in self._database.rows(newest)}
         return [root for root, head in self.heads(self.logs()).items() if head.revision != sealed.get(root)]

@@ -63,7 +63,7 @@ def prove_from(root: ResourceId, rows: ReadRows, seal: Seal | None, last: int | 
     """
     found, revision, previous = None, 0, chain.GENESIS
     if seal is not None:
-        found = _sealed_row(root, rows, seal)
+        found = _require_sealed_row(root, rows, seal)
         revision, previous = seal.revision, seal.hash
     for row in rows(revision):
         if last is not None and revision >= last:
@@ -86,7 +86,7 @@ def require_known(seal: Seal, known: KnownKeys) -> None:
         raise _broken(seal.log, seal.revision, f"has a seal that the key `{seal.key}` did not make")
 
 
-def _sealed_row(root: ResourceId, rows: ReadRows, seal: Seal) -> Row[Any]:
+def _require_sealed_row(root: ResourceId, rows: ReadRows, seal: Seal) -> Row[Any]:
     row = next(rows(seal.revision - 1), None)
     if row is None:
         raise _broken(root, seal.revision, "was cut off")

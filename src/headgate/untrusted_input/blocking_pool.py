@@ -56,7 +56,7 @@ class BlockingPool:
     ) -> Future[list[bytes]]:
         """Return at once what becomes the documents as a parser wrote them. Cancelling it ends the job."""
         with self._lock:  # a job must not be given to a loop that is being stopped
-            loop, pool = self._started()
+            loop, pool = self._start_once()
             return asyncio.run_coroutine_threadsafe(pool.rewrite(owner, kind, documents, charge, file), loop)
 
     def close(self) -> None:
@@ -66,7 +66,7 @@ class BlockingPool:
                 self._loop.call_soon_threadsafe(self._loop.stop)
             self._loop = self._pool = None
 
-    def _started(self) -> tuple[asyncio.AbstractEventLoop, ParserPool]:
+    def _start_once(self) -> tuple[asyncio.AbstractEventLoop, ParserPool]:
         if self._loop is None or self._pool is None:
             self._loop, self._pool = asyncio.new_event_loop(), ParserPool(self._limits, purpose=self._purpose)
             threading.Thread(target=_run, args=(self._loop, self._pool), name="parsers", daemon=True).start()

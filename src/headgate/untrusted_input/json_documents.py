@@ -16,7 +16,7 @@ MAX_VALUES: Final = 1_000_000
 
 def rewrite_json(document: bytes | bytearray) -> bytes:
     """Return the document with the same values, written by us. Raises as `read_json` does."""
-    with _named_errors():
+    with _translate_errors():
         return json.dumps(read_json(document), ensure_ascii=False, allow_nan=False).encode()
 
 
@@ -27,13 +27,13 @@ def read_json(document: bytes | bytearray) -> Any:
         UnreadableInputError: it is not JSON in UTF-8, has a name twice in one object, or a number that is none.
         OversizedInputError: it has too many values, or values too deep within each other.
     """
-    with _named_errors():
+    with _translate_errors():
         check_json_bounds(document)
         return json.loads(bytes(document).decode(), object_pairs_hook=distinct_members, parse_constant=_no_number)
 
 
 @contextmanager
-def _named_errors() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except MemoryError:

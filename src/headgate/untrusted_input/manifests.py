@@ -77,8 +77,8 @@ def _manifest(record: Mapping[int, Any]) -> ManifestAnswer:
     # Version 1 has none of these three, and Iceberg reads it as if they were 0.
     record = {**record, **{id: record.get(id) or 0 for id in (515, 516, 517)}}
     return ManifestAnswer(
-        path=_given(record, 500),
-        partition_spec_id=_given(record, 502),
+        path=_require_field(record, 500),
+        partition_spec_id=_require_field(record, 502),
         sequence_number=record[515],
         is_encrypted=bool(record.get(519)),
         identity=_identity(record),
@@ -86,14 +86,14 @@ def _manifest(record: Mapping[int, Any]) -> ManifestAnswer:
 
 
 def _file(record: Mapping[int, Any]) -> FileAnswer:
-    file: Mapping[int, Any] = _given(record, 2)
-    form = _given(file, 101).upper()
-    status, content = _given(record, 0), file.get(134) or 0
+    file: Mapping[int, Any] = _require_field(record, 2)
+    form = _require_field(file, 101).upper()
+    status, content = _require_field(record, 0), file.get(134) or 0
     if form not in _FORMATS or status not in CODES or content not in CODES:
         raise UnreadableInputError("a file of the manifest has a format, status or content that Iceberg does not have")
     kept = {id: value for id, value in file.items() if id not in _OF_THE_PAST} | {101: form, 134: content}
     return FileAnswer(
-        path=_given(file, 100),
+        path=_require_field(file, 100),
         status=status,
         content=content,
         sequence_number=record.get(3),
@@ -102,7 +102,7 @@ def _file(record: Mapping[int, Any]) -> FileAnswer:
     )
 
 
-def _given(record: Mapping[int, Any], id: int) -> Any:
+def _require_field(record: Mapping[int, Any], id: int) -> Any:
     value = record[id]
     if value is None:
         raise UnreadableInputError(f"a record of the file has no value for the field id {id}")

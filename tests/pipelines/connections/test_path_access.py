@@ -157,7 +157,7 @@ def test_a_caller_outside_a_run_may_not_read_or_write_a_path(scene: Scene, who: 
 
 class TestAConnection:
     def test_a_connection_can_be_used_by_name_while_the_run_as_may_use_it(self, scene: Scene) -> None:
-        name = next(edge.name for edge in places(scene)._declared(AS_RUN))
+        name = next(edge.name for edge in places(scene)._list_usable_connections(AS_RUN))
 
         assert places(scene).may_use(AS_RUN, name)
         assert not places(scene, RoleRevoked(ADMIN, "admin", ROOT)).may_use(AS_RUN, name)
@@ -209,14 +209,14 @@ class TestAConnection:
 
     def test_a_driver_gets_no_access_to_a_connection_that_is_not_listed(self, scene: Scene) -> None:
         asked = places(scene, behind=SHOP, egress=listed("db.example.org:5432", ip_address("127.0.0.1")))
-        name = next(edge.name for edge in asked._declared(AS_RUN))
+        name = next(edge.name for edge in asked._list_usable_connections(AS_RUN))
 
         with pytest.raises(JdbcAccessError, match="HEADGATE_EGRESS"):
             asked.jdbc_access(AS_RUN, name)
 
     def test_a_driver_connects_to_the_allowed_addresses_under_the_hosts_name(self, scene: Scene) -> None:
         asked = places(scene, behind=SHOP, egress=listed("db.example.org:5432", PUBLIC, ip_address("1.1.1.1")))
-        name = next(edge.name for edge in asked._declared(AS_RUN))
+        name = next(edge.name for edge in asked._list_usable_connections(AS_RUN))
 
         found = asked.jdbc_access(AS_RUN, name)
 

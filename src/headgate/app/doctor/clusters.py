@@ -23,13 +23,13 @@ def clusters(settings: Settings, _environ: Mapping[str, str], _now: float) -> It
     found = (settings.clusters.find(name) for name in named)
     for cluster in found:
         if cluster is not None and cluster.is_remote:
-            yield _reached(cluster)
+            yield _check_master(cluster)
             yield from _has_unauthenticated_rest(cluster)
-            yield from _kept(cluster)
-            yield from _found_by_executors(cluster)
+            yield from _check_files(cluster)
+            yield from _check_host(cluster)
 
 
-def _reached(cluster: Cluster) -> Finding:
+def _check_master(cluster: Cluster) -> Finding:
     what = f"cluster `{cluster.name}`"
     try:
         asyncio.run(require_master(cluster))
@@ -48,7 +48,7 @@ def _has_unauthenticated_rest(cluster: Cluster) -> Iterator[Finding]:
             )
 
 
-def _kept(cluster: Cluster) -> Iterator[Finding]:
+def _check_files(cluster: Cluster) -> Iterator[Finding]:
     what, files = f"cluster `{cluster.name}`", (cluster.secret_file, cluster.hadoop)
     for file in files:
         if file is not None and not file.exists():
@@ -58,7 +58,7 @@ def _kept(cluster: Cluster) -> Iterator[Finding]:
         yield warning(what, f"`{secret}` can be read by other users of this machine", f"chmod 600 {secret}")
 
 
-def _found_by_executors(cluster: Cluster) -> Iterator[Finding]:
+def _check_host(cluster: Cluster) -> Iterator[Finding]:
     masters = [host for host, _ in cluster.masters]
     if is_loopback(cluster.host) and not (masters and all(map(is_loopback, masters))):
         yield warning(

@@ -34,7 +34,7 @@ def egress(settings: Settings, environ: Mapping[str, str], _now: float) -> Itera
         return  # the store's URL cannot be read, which another check says
     ids = _organizations(settings)
     for id, rules in listed.items():
-        yield Finding(_WHAT, "ok", f"connections of `{id}` reach {_counted(rules)}{where}")
+        yield Finding(_WHAT, "ok", f"connections of `{id}` reach {_count_rules(rules)}{where}")
         if ids is not None and id not in (EVERY_HOST, *ids):
             yield _unknown(id, ids)
         yield from _folders(id, rules, own)
@@ -71,6 +71,6 @@ def _fault(folder: Path, own: ServerFiles) -> tuple[str, str] | None:
     return None
 
 
-def _counted(rules: EgressRules) -> str:
+def _count_rules(rules: EgressRules) -> str:
     parts = ((len(rules.folders), "folder"), (len(rules.hosts), "host"))
     return " and ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in parts)

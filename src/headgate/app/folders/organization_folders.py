@@ -33,11 +33,11 @@ class OrganizationFolders:
 
     def list_existing(self) -> tuple[Path, ...]:
         """Return the folders that exist."""
-        return tuple(self._data / root / self._name for root, _ in self._opened())
+        return tuple(self._data / root / self._name for root, _ in self._open_roots())
 
     def bytes(self) -> int:
         """Return the size of the files in them."""
-        return sum(_size(root_fd, self._name) for _, root_fd in self._opened())
+        return sum(_size(root_fd, self._name) for _, root_fd in self._open_roots())
 
     def remove(self) -> None:
         """Remove them with everything in them. Raises `OSError` if something cannot be removed.
@@ -55,10 +55,10 @@ class OrganizationFolders:
                 return
 
     def _remove(self) -> None:
-        for _, root_fd in self._opened():
+        for _, root_fd in self._open_roots():
             shutil.rmtree(self._name, dir_fd=root_fd)
 
-    def _opened(self) -> Iterator[tuple[str, int]]:
+    def _open_roots(self) -> Iterator[tuple[str, int]]:
         """Yield the roots that hold a folder of the organization, each open while it is looked at."""
         for root in ROOTS:
             with suppress(FileNotFoundError, NotADirectoryError), _folder(root, self._data) as root_fd:

@@ -58,10 +58,10 @@ class Lakes:
         """Return the lake of an organization. What is staged in it is kept while the process lives."""
         with self._lock:
             if organization.id not in self._of:
-                self._of[organization.id] = self._opened(organization)
+                self._of[organization.id] = self._open_lake(organization)
             return self._of[organization.id]
 
-    def _opened(self, organization: Organization) -> Lake:
+    def _open_lake(self, organization: Organization) -> Lake:
         store = organization.store
         warehouse = self._warehouse(organization.id, FormerDatabases(store))
         views = ViewCatalog(store, warehouse, self._clock)

@@ -74,16 +74,16 @@ def _identify(deployment: Deployment, session: DeploymentSession) -> IdentifyCli
         presented = identity.cached(secret)
         if presented is None or not _is_at_hand(organizations, presented):
             # It may have to be looked up in the store, which may be slow: the others do not wait for that.
-            return await anyio.to_thread.run_sync(_known, identity, organizations, secret)
-        return _standing(organizations, presented)
+            return await anyio.to_thread.run_sync(_find_active_principal, identity, organizations, secret)
+        return _select_active_principal(organizations, presented)
 
     return identify
 
 
-def _known(identity: Authenticator, organizations: Organizations, secret: str) -> str | None:
+def _find_active_principal(identity: Authenticator, organizations: Organizations, secret: str) -> str | None:
     try:
         presented = identity.authenticate(secret)
-        return _standing(organizations, presented) if presented else None
+        return _select_active_principal(organizations, presented) if presented else None
     except StoreError:
         # Counted by its address. That it cannot be answered, the endpoints say.
         return None
@@ -93,7 +93,7 @@ def _is_at_hand(organizations: Organizations, presented: AuthenticatedPrincipal)
     return presented.organization is None or organizations.if_open(presented.organization) is not None
 
 
-def _standing(organizations: Organizations, presented: AuthenticatedPrincipal) -> str | None:
+def _select_active_principal(organizations: Organizations, presented: AuthenticatedPrincipal) -> str | None:
     """Return the principal of a login, or of a token that is good in its organization now; else None."""
     if presented.organization is not None and organizations.open(presented.organization).caller(presented) is None:
         return None

@@ -53,7 +53,7 @@ def server_files(settings: Settings, environ: Mapping[str, str]) -> ServerFiles:
     owned = (settings.warehouse, settings.seal_key, settings.vault_key, settings.owner_token)
     of_libpq = _of_libpq(settings.store_url or _NO_STORE, environ)
     outside = (*of_libpq, *_of_libraries(environ), *(path for each in clusters for path in _of_conf(each)))
-    found = (*named, *owned, *_named(environ), *outside, operator_folder(environ))
+    found = (*named, *owned, *_find_named_files(environ), *outside, operator_folder(environ))
     return ServerFiles(tuple(dict.fromkeys(found)))
 
 
@@ -63,7 +63,7 @@ def operator_folder(environ: Mapping[str, str]) -> Path:
     return Path(home) / "headgate"
 
 
-def _named(environ: Mapping[str, str]) -> Iterator[Path]:
+def _find_named_files(environ: Mapping[str, str]) -> Iterator[Path]:
     """Yield the files that variables of the environment and keys of the configuration file name."""
     config = environ.get(CONFIG_VARIABLE, "")
     written = {**_keys(config), **environ}

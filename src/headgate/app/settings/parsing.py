@@ -72,7 +72,7 @@ def _in_environment(environ: Mapping[str, str]) -> Mapping[str, RawSetting]:
     for name in sorted(environ):
         if not environ[name] or not name.startswith(VARIABLE_PREFIX) or _OF_KUBERNETES.fullmatch(name):
             continue
-        variable, written = _taken(name, name, environ[name], _BY_NAME)
+        variable, written = _resolve_variable(name, name, environ[name], _BY_NAME)
         if variable.name in found:
             raise SettingsError(f"{variable.name} and {variable.name}{FILE_SUFFIX} are both set; unset one")
         found[variable.name] = written
@@ -89,7 +89,7 @@ def _in_file(path: str) -> Mapping[str, RawSetting]:
     found: dict[str, RawSetting] = {}
     for key, value in content.items():
         place = f"`{key}` of `{path}`"
-        variable, written = _taken(key, place, _word(value, place), _BY_KEY)
+        variable, written = _resolve_variable(key, place, _word(value, place), _BY_KEY)
         if variable.name in found:
             raise SettingsError(
                 f"`{variable.key}` and `{variable.key}{FILE_SUFFIX.lower()}` of `{path}` are both set; drop one"
@@ -98,7 +98,9 @@ def _in_file(path: str) -> Mapping[str, RawSetting]:
     return found
 
 
-def _taken(name: str, place: str, word: str, known: Mapping[str, SettingSpec]) -> tuple[SettingSpec, RawSetting]:
+def _resolve_variable(
+    name: str, place: str, word: str, known: Mapping[str, SettingSpec]
+) -> tuple[SettingSpec, RawSetting]:
     """Return the variable that a name is of, and its word, read from a file if the name says so."""
     if name in known:
         return known[name], RawSetting(word, place)

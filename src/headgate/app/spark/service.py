@@ -145,7 +145,7 @@ class SparkService:
         )
         self._answering = InternalServer(answers, tasks)
         await self._answering.begin()
-        told = _told(settings, self._session_ports.gateway, self._answering.url, key)
+        told = _build_process_config(settings, self._session_ports.gateway, self._answering.url, key)
         self._gateway = GatewayProcess(told, self._forget, self._say, tasks, sandbox)
         tasks.add_check("revocation watch of the gateway", self._is_watched, _UNWATCHED)
         # Side by side: each takes seconds to begin.
@@ -241,7 +241,7 @@ class SparkService:
         return Driver(settings_of_it, self._say, self._deployment.tasks, self._session_ports)
 
 
-def _told(settings: Settings, inner_port: int, authority: str, key: str) -> ProcessConfig:
+def _build_process_config(settings: Settings, inner_port: int, authority: str, key: str) -> ProcessConfig:
     return ProcessConfig(
         host=settings.bind,
         port=settings.gateway_port,

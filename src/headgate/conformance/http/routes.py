@@ -59,9 +59,9 @@ def call_for(world: World, asked: Sequence[Asked], said: JsonObject) -> Call | N
     for question in questions:
         route = next(each for each in routes() if any(fnmatchcase(question.action, name) for name in each.actions))
         if route.method and actions.issuperset(route.also):
-            known = {**_said(question), **_made(world, question)}
+            known = {**_list_values(question), **_describe_creation(world, question)}
             known |= {f"with.{name}": value for name, value in said.items()}
-            parts = [_filled(part, known) for part in route.path.split("/")]
+            parts = [_fill(part, known) for part in route.path.split("/")]
             if None in parts:  # of nobody in particular, there is nothing to be sent
                 return None
             path = "/".join(quote(str(part), safe="") for part in parts)
@@ -83,7 +83,7 @@ def _route(entry: Mapping[str, Any]) -> Route:
     return Route(tuple(entry["actions"]), method, path, query, body, also)
 
 
-def _said(question: Question) -> Mapping[str, Any]:
+def _list_values(question: Question) -> Mapping[str, Any]:
     return {
         "verb": question.action.partition(".")[2],
         "resource": question.resource,
@@ -93,7 +93,7 @@ def _said(question: Question) -> Mapping[str, Any]:
     }
 
 
-def _made(world: World, question: Question) -> Mapping[str, Any]:
+def _describe_creation(world: World, question: Question) -> Mapping[str, Any]:
     """Return what is said of something that is to be made, and where it would lie."""
     verb = question.action.partition(".")[2]
     if not verb.startswith(_MAKING):
@@ -115,10 +115,10 @@ def _made(world: World, question: Question) -> Mapping[str, Any]:
 
 def _object(source: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a part of a request, without what the question does not say."""
-    filled = {key: _filled(value, known) for key, value in source.items()}
+    filled = {key: _fill(value, known) for key, value in source.items()}
     return {key: value for key, value in filled.items() if value is not None}
 
 
-def _filled(value: Any, known: Mapping[str, Any]) -> Any:
+def _fill(value: Any, known: Mapping[str, Any]) -> Any:
     """Return what a text in braces stands for; any other value as it is."""
     return known.get(value[1:-1]) if isinstance(value, str) and value.startswith("{") else value

@@ -86,7 +86,7 @@ class HttpScenarioRunner:
         with closing(stores), closing(self._put(stores, people)):
             secret = bearer.secret if bearer else people.secret(caller.principal, self._log_in)
             said = entry(ask.get("with", {}))
-            allowed = tuple(self._evaluated(secret, log, _evaluation(world, each, said)) for each in asked)
+            allowed = tuple(self._evaluate(secret, log, _evaluation(world, each, said)) for each in asked)
             if bearer is None or bearer.itself:
                 self._confirm(secret, world, asked, allowed, said)
             return allowed
@@ -143,7 +143,7 @@ class HttpScenarioRunner:
             )
         self.confirmed += 1
 
-    def _evaluated(self, secret: str, log: ResourceId, body: Mapping[str, Any]) -> bool:
+    def _evaluate(self, secret: str, log: ResourceId, body: Mapping[str, Any]) -> bool:
         path = f"/o/{quote(log, safe='')}/access/v1/evaluation"
         answer = self._http.post(path, json=body, headers={"authorization": f"Bearer {secret}"})
         if answer.status_code == httpx.codes.UNAUTHORIZED:

@@ -35,7 +35,7 @@ class AssignRole:
         view.require_action("assignment.add", place.id, role=self.role, subject=self.subject)
         if self.ends is not None and self.ends <= max(view.now, self.starts or view.now):
             raise InvalidError("the assignment would end before it begins")
-        old = _held(view, self.subject, self.role, place.id, self.reason)
+        old = _find_assignment(view, self.subject, self.role, place.id, self.reason)
         if old is not None and self._cuts(old, view.now):
             view.require_action("assignment.remove", place.id, role=self.role, subject=self.subject)
         given = RoleAssigned(self.subject, self.role, place.id, model, view.actor, self.ends, self.starts, self.reason)
@@ -61,7 +61,7 @@ class RevokeRole:
         """Need the right to remove this role there; somebody stays who rules the organization."""
         place = view.target(self.resource)
         view.require_action("assignment.remove", place.id, role=self.role, subject=self.subject)
-        _known(view, self.subject, self.role, place.id, self.reason)
+        _require_assignment(view, self.subject, self.role, place.id, self.reason)
         taken = RoleRevoked(self.subject, self.role, place.id, self.reason)
         require_remaining_owner(view, self.subject, taken)
         return CommandEffect((taken,))
@@ -83,8 +83,8 @@ class ChangeRole:
         place = view.target(self.resource)
         model = resolve_role_model(view, self.new_role, place)
         view.require_action("assignment.change", place.id, role=self.role, subject=self.subject, new_role=self.new_role)
-        old = _known(view, self.subject, self.role, place.id, self.reason)
-        if _held(view, self.subject, self.new_role, place.id, self.reason) is not None:
+        old = _require_assignment(view, self.subject, self.role, place.id, self.reason)
+        if _find_assignment(view, self.subject, self.new_role, place.id, self.reason) is not None:
             raise AlreadyExistsError(f"this subject holds `{self.new_role}` there already")
         changes = (
             RoleRevoked(self.subject, self.role, place.id, self.reason),
@@ -94,13 +94,17 @@ class ChangeRole:
         return CommandEffect(changes)
 
 
-def _held(view: CommandContext, subject: SubjectId, role: str, place: ResourceId, reason: str) -> Assignment | None:
+def _find_assignment(
+    view: CommandContext, subject: SubjectId, role: str, place: ResourceId, reason: str
+) -> Assignment | None:
     held = view.facts.assignments.get(subject)
     return held.get((role, place, reason)) if held else None
 
 
-def _known(view: CommandContext, subject: SubjectId, role: str, place: ResourceId, reason: str) -> Assignment:
-    found = _held(view, subject, role, place, reason)
+def _require_assignment(
+    view: CommandContext, subject: SubjectId, role: str, place: ResourceId, reason: str
+) -> Assignment:
+    found = _find_assignment(view, subject, role, place, reason)
     if found is None:
         raise NotFoundError(
             f"this subject has no assignment of `{role}` on this resource; "

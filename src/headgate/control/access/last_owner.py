@@ -12,11 +12,11 @@ def owner_roles(model: Model, type: str = "organization") -> tuple[str, ...]:
     """Return the roles on resources of a type whose holders may add every role there, weakest (fewest actions) first."""
     there = [role for role in model.roles.values() if type in role.on]
     rules = [rule for rule in model.assign if type in rule.on and "add" in rule.verbs and not rule.on_subject]
-    found = [role for role in there if {each.name for each in there} <= _given_by(role, rules)]
+    found = [role for role in there if {each.name for each in there} <= _list_assignable_roles(role, rules)]
     return tuple(role.name for role in sorted(found, key=lambda role: (len(role.actions), role.name)))
 
 
-def _given_by(role: Role, rules: list[AssignRule]) -> frozenset[str]:
+def _list_assignable_roles(role: Role, rules: list[AssignRule]) -> frozenset[str]:
     return frozenset[str]().union(*(rule.roles for rule in rules if role.closure & set(rule.holder)))
 
 

@@ -65,7 +65,7 @@ def visible_subjects(answers: Answers, caller: Caller, now: float) -> Callable[[
 def name_visibility(answers: Answers, caller: Caller | None, now: float) -> Callable[[str], bool]:
     """Return the predicate for the ids whose names the caller may see; the deployment may see all names."""
     if caller is None:
-        return _everything
+        return _may_know_any
     known = visible_subjects(answers, caller, now)
 
     def may_know(id: str) -> bool:
@@ -81,7 +81,7 @@ def is_resource_only(facts: Snapshot, id: str) -> bool:
     return ResourceId(id) in facts.resources and PrincipalId(id) not in facts.principals
 
 
-def _everything(_: str) -> bool:
+def _may_know_any(_: str) -> bool:
     return True
 
 

@@ -32,7 +32,9 @@ class RequestAccess:
         """Need `output_port.request_access` for that consumer and purpose."""
         port = _port(view, self, "request_access")
         requested = AccessRequested(self.access, port.id, self.consumer, view.actor or self.author)
-        agreed = _agreed(view, self.access, requested, view.now, None) if _at_once(view, port, self.consumer) else ()
+        agreed = (
+            _build_approval(view, self.access, requested, view.now, None) if _at_once(view, port, self.consumer) else ()
+        )
         return CommandEffect((requested, *agreed), (_purpose(self.access, self.purpose),))
 
 
@@ -52,7 +54,7 @@ class AddAccess:
         """Need `output_port.add_access`."""
         port = _port(view, self, "add_access")
         requested = AccessRequested(self.access, port.id, self.consumer, view.actor)
-        agreed = _agreed(view, self.access, requested, self.starts, self.ends)
+        agreed = _build_approval(view, self.access, requested, self.starts, self.ends)
         return CommandEffect((requested, *agreed), (_purpose(self.access, self.purpose),))
 
 
@@ -67,8 +69,8 @@ class ApproveAccess:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Need `access.approve`."""
-        filed = _filed(view, self.access, "access.approve")
-        return CommandEffect(_agreed(view, self.access, filed, self.starts, self.ends))
+        filed = _require_agreement(view, self.access, "access.approve")
+        return CommandEffect(_build_approval(view, self.access, filed, self.starts, self.ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class RejectAccess:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Need `access.reject`."""
-        _filed(view, self.access, "access.reject")
+        _require_agreement(view, self.access, "access.reject")
         return CommandEffect((AccessEnded(self.access, "rejected"),))
 
 
@@ -96,10 +98,10 @@ class EditAccess:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Need `access.edit`."""
-        filed = _filed(view, self.access, "access.edit")
+        filed = _require_agreement(view, self.access, "access.edit")
         if not self.purpose.strip():
             raise InvalidError("access is always for a purpose; say for which")
-        dates = _agreed(view, self.access, filed, self.starts, self.ends) if filed.state == "approved" else ()
+        dates = _build_approval(view, self.access, filed, self.starts, self.ends) if filed.state == "approved" else ()
         return CommandEffect(dates, (_purpose(self.access, self.purpose),))
 
 
@@ -112,7 +114,7 @@ class TerminateAccess:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Need `access.terminate`."""
-        _filed(view, self.access, "access.terminate")
+        _require_agreement(view, self.access, "access.terminate")
         return CommandEffect((AccessEnded(self.access, "terminated"),))
 
 
@@ -125,7 +127,7 @@ class DeleteAccess:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Need `access.delete`."""
-        _filed(view, self.access, "access.delete")
+        _require_agreement(view, self.access, "access.delete")
         return CommandEffect((AccessDeleted(self.access),), (DocumentPut("access", self.access, None),))
 
 
@@ -151,7 +153,7 @@ def _role(view: CommandContext, port: Resource) -> tuple[Model, str]:
     return model, model.bridges[0].role
 
 
-def _agreed(
+def _build_approval(
     view: CommandContext, access: ResourceId, about: AccessRequested | Agreement, starts: float, ends: float | None
 ) -> tuple[Change, ...]:
     if ends is not None and ends <= starts:
@@ -166,7 +168,7 @@ def _at_once(view: CommandContext, port: Resource, consumer: SubjectId) -> bool:
     return is_approved_at_once(port.attributes) or consumer in find_owners(view, port)
 
 
-def _filed(view: CommandContext, access: ResourceId, action: str) -> Agreement:
+def _require_agreement(view: CommandContext, access: ResourceId, action: str) -> Agreement:
     view.target(access, "access")
     view.require_action(action, access)
     return view.facts.agreements[access]

@@ -40,7 +40,7 @@ class ApproveChange:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Need `change_request.approve`, and what making the change needs."""
-        decided = _decided(view, self.change, "approve", "approved")
+        decided = _decide_change(view, self.change, "approve", "approved")
         if self.proposal is None:
             return decided
         found = view.target(view.facts.change_requests[self.change].resource)
@@ -57,10 +57,10 @@ class RejectChange:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Need `change_request.reject`."""
-        return _decided(view, self.change, "reject", "rejected")
+        return _decide_change(view, self.change, "reject", "rejected")
 
 
-def _decided(view: CommandContext, change: ResourceId, verb: str, state: str) -> CommandEffect:
+def _decide_change(view: CommandContext, change: ResourceId, verb: str, state: str) -> CommandEffect:
     view.target(change, "change_request")
     view.require_action(f"change_request.{verb}", change)
     return CommandEffect((ChangeDecided(change, state),))

@@ -43,7 +43,7 @@ class FileRequest:
             raise InvalidError("access is always for a purpose; say for which")
         view.free_id(self.request)
         asked = AccessRequest(view.caller.principal, self.action, self.resource, _OPEN)
-        if _allowed(view, asked):
+        if _is_allowed(view, asked):
             raise InvalidError("you may do this already")
         document = DocumentPut("request", self.request, {"name": self.title, "purpose": self.purpose})
         return CommandEffect((RequestFiled(self.request, asked.author, asked.action, asked.resource),), (document,))
@@ -70,7 +70,7 @@ class ApproveRequest:
         for each in changes:
             current.require_action("assignment.add", each.resource, role=each.role, subject=each.subject)
             current = current.with_changes(each)
-        decided = (RequestDecided(self.request, "approved"),) if _allowed(current, asked) else ()
+        decided = (RequestDecided(self.request, "approved"),) if _is_allowed(current, asked) else ()
         return CommandEffect((*changes, *decided))
 
 
@@ -90,20 +90,20 @@ class RejectRequest:
 def open_requests(view: CommandContext) -> Iterator[RequestId]:
     """Yield the requests that the caller could approve, at least in part."""
     for id, asked in view.facts.requests.items():
-        if asked.state == _OPEN and _missing(view, id, asked):
+        if asked.state == _OPEN and _find_assignable_fix(view, id, asked):
             yield id
 
 
 def _for_the_caller(view: CommandContext, request: RequestId) -> tuple[AccessRequest, tuple[RoleAssigned, ...]]:
     """Return a request and what the caller could assign for it. A request for others is as missing."""
     asked = view.facts.requests.get(request)
-    missing = _missing(view, request, asked) if asked and asked.state == _OPEN else ()
+    missing = _find_assignable_fix(view, request, asked) if asked and asked.state == _OPEN else ()
     if asked is None or not missing:
         raise NotFoundError(f"there is no request `{request}` that waits for you")
     return asked, missing
 
 
-def _missing(view: CommandContext, request: RequestId, asked: AccessRequest) -> tuple[RoleAssigned, ...]:
+def _find_assignable_fix(view: CommandContext, request: RequestId, asked: AccessRequest) -> tuple[RoleAssigned, ...]:
     """Return what the caller could assign now of the first of the smallest fixes of which they could assign anything."""
     question = _question(asked)
     fixes = smallest_fixes(view.models, view.facts, question, view.now, view.engine) if question else ()
@@ -128,7 +128,7 @@ def _may_assign(view: CommandContext, given: RoleAssigned) -> bool:
     return view.engine.check(question, view.now).allowed
 
 
-def _allowed(view: CommandContext, asked: AccessRequest) -> bool:
+def _is_allowed(view: CommandContext, asked: AccessRequest) -> bool:
     question = _question(asked)
     return question is not None and view.engine.check(question, view.now).allowed
 

@@ -87,7 +87,7 @@ class SetPassword:
         old = self.before["password"] if self.before else None
         over = (DocumentPut("password", old, None),) if old else ()
         user = DocumentPut("user", self.principal, self.user)
-        return CommandEffect((), (*written, *over, user, *_ended(self.sessions())))
+        return CommandEffect((), (*written, *over, user, *_build_session_erasures(self.sessions())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +145,10 @@ class EndSessions:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Everybody their own, and the deployment anybody's."""
         _oneself(view, self.principal)
-        return CommandEffect((), _ended(self.sessions()))
+        return CommandEffect((), _build_session_erasures(self.sessions()))
 
 
-def _ended(sessions: Iterable[str]) -> tuple[DocumentPut, ...]:
+def _build_session_erasures(sessions: Iterable[str]) -> tuple[DocumentPut, ...]:
     return tuple(DocumentPut("session", each, None) for each in sessions)
 
 

@@ -57,7 +57,7 @@ class DeviceFlow:
         credential = self._new_credential(told, now + self._settings.device)
         return DeviceAuthorization(
             credential.format(DEVICE),
-            _shown(credential.id),
+            _format_code(credential.id),
             self._settings.device,
             self._settings.device_interval,
         )
@@ -67,12 +67,12 @@ class DeviceFlow:
         self._entering.record(session.principal, now)
         body = self._store.document("device", _read(code))
         if body is None or body["ends"] <= now or "allow" in body:
-            raise _missing()
+            raise _build_missing_error()
         answered = {**body, "allow": allow, "session": session.id}
         try:
             self._store.put_document(DocumentPut("device", _read(code), answered, expected=body))
         except DocumentConflictError:
-            raise _missing() from None
+            raise _build_missing_error() from None
         self._entering.forget(session.principal)
 
     def redeem(self, secret: str, now: float) -> NewSession | PendingReason:
@@ -91,7 +91,7 @@ class DeviceFlow:
             self._store.put_document(DocumentPut("device", credential.id, None, expected=body))
         except DocumentConflictError:
             return PendingReason.OVER
-        return self._started(body)
+        return self._start_session(body)
 
     def tidy(self, now: float) -> None:
         """Erase what has ended by itself; nothing rests on it."""
@@ -107,7 +107,7 @@ class DeviceFlow:
                 self._store.put_document(DocumentPut("device", credential.id, body, new=True))
                 return credential
 
-    def _started(self, body: Mapping[str, Any]) -> NewSession | PendingReason:
+    def _start_session(self, body: Mapping[str, Any]) -> NewSession | PendingReason:
         """Return a session of the user that let the device in, if the session of that user has not ended meanwhile."""
         by = self._sessions.by_id(body["session"])
         if not body["allow"] or by is None:
@@ -120,11 +120,11 @@ class DeviceFlow:
         return started
 
 
-def _missing() -> NotFoundError:
+def _build_missing_error() -> NotFoundError:
     return NotFoundError("no device waits with this code; it may have taken too long, ask for a new one there")
 
 
-def _shown(code: str) -> str:
+def _format_code(code: str) -> str:
     return f"{code[: _LENGTH // 2]}-{code[_LENGTH // 2 :]}"
 
 

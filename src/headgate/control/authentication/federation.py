@@ -44,19 +44,19 @@ class ExternalIdentities:
         Raises `LoginError` if they have no user here and may not join.
         """
         try:
-            return self._known(who) or self._linked(who) or self._joined(who)
+            return self._find_user(who) or self._link_user(who) or self._register_user(who)
         except DocumentConflictError:
             # Two windows of the same person; the other one was faster.
-            found = self._known(who)
+            found = self._find_user(who)
             if found is None:
                 raise AlreadyExistsError("that address was taken at the same moment; log in again") from None
             return found
 
-    def _known(self, who: ExternalIdentity) -> PrincipalId | None:
+    def _find_user(self, who: ExternalIdentity) -> PrincipalId | None:
         found = self._store.document("subject", who.key)
         return PrincipalId(found["principal"]) if found else None
 
-    def _linked(self, who: ExternalIdentity) -> PrincipalId | None:
+    def _link_user(self, who: ExternalIdentity) -> PrincipalId | None:
         principal = self._addresses.find(who.email) if who.email else None
         if principal is None:
             return None
@@ -67,7 +67,7 @@ class ExternalIdentities:
         self._control.execute(LinkSubject(principal, who.key, {**user, "subject": who.key}), None)
         return principal
 
-    def _joined(self, who: ExternalIdentity) -> PrincipalId:
+    def _register_user(self, who: ExternalIdentity) -> PrincipalId:
         email = address(who.email) if who.email else None
         if email is None or domain(email) not in self._join:
             raise LoginError(

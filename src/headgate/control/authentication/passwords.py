@@ -45,7 +45,7 @@ class Passwords:
     def hash_password(self, password: str) -> str:
         """Return what is kept of a password."""
         with self._in_turn():
-            return self._hasher.hash(_spelled(password))
+            return self._hasher.hash(_normalize_password(password))
 
     def matches(self, kept: str | None, password: str) -> bool:
         """Say whether it is the password that this was kept of; None is nobody's, and takes as long."""
@@ -53,7 +53,7 @@ class Passwords:
             return False
         with self._in_turn():
             try:
-                self._hasher.verify(kept or self._nobodys, _spelled(password))
+                self._hasher.verify(kept or self._nobodys, _normalize_password(password))
             except (VerificationError, InvalidHashError):
                 return False
         return kept is not None
@@ -78,6 +78,6 @@ def _noise(bytes: int) -> str:
     return base64.b64encode(secrets.token_bytes(bytes)).rstrip(b"=").decode()
 
 
-def _spelled(password: str) -> str:
+def _normalize_password(password: str) -> str:
     # Keyboards differ in how they write an accent.
     return normalize_text(password)

@@ -61,16 +61,16 @@ class Sessions:
         if credential is None:
             return None
         body = self._body(credential.id)
-        return self._standing(credential.id, body) if body is not None and credential.matches(body) else None
+        return self._parse_active(credential.id, body) if body is not None and credential.matches(body) else None
 
     def by_id(self, id: str) -> Session | None:
         """Return a session by its id, or None if there is none any more."""
         body = self._store.document("session", id)
-        return None if body is None else self._standing(id, body)
+        return None if body is None else self._parse_active(id, body)
 
     def of(self, principal: PrincipalId) -> tuple[Session, ...]:
         """Return the sessions of somebody, newest first."""
-        found = (self._standing(id, body) for id, body in self._store.documents("session").items())
+        found = (self._parse_active(id, body) for id, body in self._store.documents("session").items())
         mine = (each for each in found if each and each.principal == principal)
         return tuple(sorted(mine, key=lambda each: each.at, reverse=True))
 
@@ -110,7 +110,7 @@ class Sessions:
             kept[id] = body
         return body
 
-    def _standing(self, id: str, body: Mapping[str, Any]) -> Session | None:
+    def _parse_active(self, id: str, body: Mapping[str, Any]) -> Session | None:
         principal = PrincipalId(body["principal"])
         known = self._control.snapshot.principals.get(principal)
         now = self._control.now

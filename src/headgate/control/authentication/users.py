@@ -76,7 +76,7 @@ class UserAccounts:
         )
         mail = address(email) if email else None
         if mail and verified and self.addresses.is_like_another(mail):
-            raise _taken()
+            raise _build_taken_error()
         self._register(RegisterUser(id, person, name, kept, mail, verified))
         return id
 
@@ -113,7 +113,7 @@ class UserAccounts:
 
         Raises `LoginError` if it is nobody's, `TooOftenError` after too many wrong ones.
         """
-        found = self._proved(login, password, told.get("address", ""))
+        found = self._verify_password(login, password, told.get("address", ""))
         started = self.sessions.start(PrincipalId(found["principal"]), "password", told)
         if self._login(login) != found:
             # The password was changed while the old one was checked; who changed it has not seen this session.
@@ -131,7 +131,7 @@ class UserAccounts:
         if user is None or user.login is None:
             raise LoginError("this user has no password here")
         try:
-            proved = self._proved(user.login, old, origin)
+            proved = self._verify_password(user.login, old, origin)
         except LoginError:
             raise LoginError("the old password is wrong") from None
         self._set(user, user.login, new, proved, stays=session)
@@ -150,7 +150,7 @@ class UserAccounts:
         try:
             self._control.execute(command, None)
         except DocumentConflictError:
-            raise _taken() from None
+            raise _build_taken_error() from None
 
     def _set(
         self, user: User, login: str, new: str, before: Mapping[str, Any] | None, stays: Session | None = None
@@ -172,7 +172,7 @@ class UserAccounts:
                 f"the login name `{login}` was given or its password changed at the same moment; repeat the request"
             ) from None
 
-    def _proved(self, login: str, password: str, origin: str) -> Mapping[str, Any]:
+    def _verify_password(self, login: str, password: str, origin: str) -> Mapping[str, Any]:
         now, name, network = self._control.now, nfkc_casefold(login[:_LONGEST]), client_key(origin)
         self._addresses.record(network, now)
         self._names.record(name, now)
@@ -207,7 +207,7 @@ class UserAccounts:
         return self._store.document("login", name)
 
 
-def _taken() -> AlreadyExistsError:
+def _build_taken_error() -> AlreadyExistsError:
     return AlreadyExistsError("that login name or address is taken, or looks like another user's", is_hidden=True)
 
 

@@ -42,7 +42,9 @@ def describe_property_fault(key: str, value: str) -> str | None:
     if values is None:
         is_note = _NOTE.fullmatch(name) and (name not in _RESERVED or name in _BY_ENGINES)
         return None if is_note else f"the property `{key}` is not among those that can be set; leave it out"
-    return None if _is_among(value, values) else f"the property `{key}` is {_described(values)}, not `{value[:100]}`"
+    return (
+        None if _is_among(value, values) else f"the property `{key}` is {_describe_values(values)}, not `{value[:100]}`"
+    )
 
 
 def _is_among(value: str, values: str) -> bool:
@@ -58,7 +60,7 @@ def _is_among(value: str, values: str) -> bool:
     return _NUMBER.fullmatch(value) is not None and int(limits[1]) <= int(value) <= int(limits[2])
 
 
-def _described(values: str) -> str:
+def _describe_values(values: str) -> str:
     if values == "flag":
         return "`true` or `false`"
     if values == "name-mapping":

@@ -148,7 +148,7 @@ class CreateConnection:
         """Need `project.create_connection`."""
         made = CreateResource(self.connection, "connection", self.project, self.title).decide(view)
         document = DocumentPut(CONNECTION, self.connection, self.behind.document())
-        return CommandEffect(made.changes, (document, *_kept(self.connection, self.sealed)))
+        return CommandEffect(made.changes, (document, *_build_secret_document(self.connection, self.sealed)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class ChangeSecret:
         """Need `connection.edit`."""
         view.target(self.connection, "connection")
         view.require_action("connection.edit", self.connection)
-        return CommandEffect((), _kept(self.connection, self.sealed))
+        return CommandEffect((), _build_secret_document(self.connection, self.sealed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class DeleteConnection:
         return CommandEffect(DeleteResource(self.connection).decide(view).changes, gone)
 
 
-def _kept(connection: ResourceId, sealed: Mapping[str, str] | None) -> tuple[DocumentPut, ...]:
+def _build_secret_document(connection: ResourceId, sealed: Mapping[str, str] | None) -> tuple[DocumentPut, ...]:
     return () if sealed is None else (DocumentPut(SECRET, connection, dict(sealed)),)
 
 

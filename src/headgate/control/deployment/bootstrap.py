@@ -64,11 +64,11 @@ def create_organization(
         deployment.execute(SignUp(founding.owner, founding.owner_name), None, call)
     organization = organizations.draft(founding.root)
     # Before anything is written for it: what it cannot be, it is not in the deployment's log either.
-    organization.control.preview(_begun(founding), None, call)
+    organization.control.preview(_build_creation(founding), None, call)
     if organization.exists or not _is_listed(deployment, founding):
         _list(deployment, founding, caller, call)
     organization = organizations.open(founding.root)
-    organization.control.execute(_begun(founding), None, begins or call)
+    organization.control.execute(_build_creation(founding), None, begins or call)
     return organization
 
 
@@ -79,13 +79,13 @@ def preview_founding(
     call: CommandMetadata = INTERNAL,
 ) -> None:
     """Raise the `CommandError` that `found` would raise; write nothing."""
-    organizations.deployment.control.preview(_listed(founding), caller, call)
-    organizations.draft(founding.root).control.preview(_begun(founding), None, call)
+    organizations.deployment.control.preview(_build_listing(founding), caller, call)
+    organizations.draft(founding.root).control.preview(_build_creation(founding), None, call)
 
 
 def _list(deployment: Control, founding: OrganizationSpec, caller: Caller | None, call: CommandMetadata) -> None:
     try:
-        deployment.execute(_listed(founding), caller, call)
+        deployment.execute(_build_listing(founding), caller, call)
     except AlreadyExistsError:
         # A concurrent repeat has listed the organization; only one of the two creates its log.
         if not _is_listed(deployment, founding):
@@ -97,12 +97,12 @@ def _is_listed(deployment: Control, founding: OrganizationSpec) -> bool:
     return there is not None and (there.name, there.attributes) == (founding.title, founding.attributes)
 
 
-def _listed(founding: OrganizationSpec) -> CreateResource:
+def _build_listing(founding: OrganizationSpec) -> CreateResource:
     """Return the command for the deployment's log."""
     return CreateResource(founding.root, "organization", DEPLOYMENT, founding.title, attributes=founding.attributes)
 
 
-def _begun(founding: OrganizationSpec) -> CreateOrganization:
+def _build_creation(founding: OrganizationSpec) -> CreateOrganization:
     """Return the command for the organization's own log."""
     return CreateOrganization(
         founding.owner, founding.owner_name, founding.model, founding.tree, founding.root, founding.attributes

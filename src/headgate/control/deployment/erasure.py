@@ -124,10 +124,10 @@ def _reason_documents(entry: LogEntry, principal: PrincipalId) -> Iterator[tuple
     if entry.actor == principal:
         yield REASON_KINDS, str(entry.revision)
     for change in entry.changes:
-        yield from _asked(change, principal)
+        yield from _find_own_requests(change, principal)
 
 
-def _asked(change: Change, principal: PrincipalId) -> Iterator[tuple[str, str]]:
+def _find_own_requests(change: Change, principal: PrincipalId) -> Iterator[tuple[str, str]]:
     match change:
         case RequestFiled(request=id, author=author) if author == principal:
             yield "request", id

@@ -21,7 +21,7 @@ def require_importable(organizations: Organizations, root: ResourceId, title: st
     if any(root in each.control.snapshot.resources for each in organizations.list_all()):
         # An earlier version kept the files of a database in a folder of that id.
         raise AlreadyExistsError(f"the id `{root}` of the organization is that of something in another organization")
-    organizations.deployment.control.preview(_known(root, title), None)
+    organizations.deployment.control.preview(_build_listing(root, title), None)
 
 
 def register_imported(organizations: Organizations, logins: UserAccounts, facts: Snapshot, title: str) -> Organization:
@@ -33,7 +33,7 @@ def register_imported(organizations: Organizations, logins: UserAccounts, facts:
     root = facts.organization or DEPLOYMENT
     organization = organizations.open(root)
     control = organizations.deployment.control
-    control.execute(_known(root, title, is_suspended=facts.is_suspended), None)
+    control.execute(_build_listing(root, title, is_suspended=facts.is_suspended), None)
     known = control.snapshot.principals
     for id in sorted(id for id, each in facts.principals.items() if each.kind == "user" and id not in known):
         _register(logins, id, organization.directory.name(id))
@@ -47,6 +47,6 @@ def _register(logins: UserAccounts, id: PrincipalId, person: str) -> None:
         logins.register(person, principal=id)
 
 
-def _known(root: ResourceId, title: str, *, is_suspended: bool = False) -> CreateResource:
+def _build_listing(root: ResourceId, title: str, *, is_suspended: bool = False) -> CreateResource:
     attributes = {SUSPENDED: ("true",)} if is_suspended else dict[str, tuple[str, ...]]()
     return CreateResource(root, "organization", DEPLOYMENT, title, attributes=attributes)

@@ -38,7 +38,7 @@ class Directory:
 
     def name(self, subject: SubjectId) -> str:
         """Return a principal's or group's name; the id of somebody who was forgotten."""
-        return self._all().get(subject, subject)
+        return self._load_names().get(subject, subject)
 
     def find(self, name: str) -> PrincipalId | GroupId | None:
         """Return the principal or group of this id or name; None for nobody, and for a name that several have."""
@@ -72,12 +72,12 @@ class Directory:
 
     def find_similar(self, name: str) -> frozenset[str]:
         """Return every principal and group of this id, of this name, or of one that readers would take for it."""
-        self._all()
+        self._load_names()
         called, facts = self._called, self._control.snapshot
         found = frozenset(id for spelling in confusable_key(name) for id in called.get(spelling, ()))
         return found | {name} if name in facts.principals or name in facts.groups else found
 
-    def _all(self) -> Mapping[str, str]:
+    def _load_names(self) -> Mapping[str, str]:
         # In this order: the facts are those of this opening of the log, or of a later one.
         (reopened, _), facts = self._control.position, self._control.snapshot
         if facts.revision > self._read_at or reopened > self._reopened:

@@ -109,7 +109,7 @@ class RemovePrincipal:
         Somebody stays who rules it.
         """
         _require_removing(view, self.principal)
-        return _gone(view, self.principal)
+        return _build_removal(view, self.principal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class DeleteServicePrincipal:
     def decide(self, view: CommandContext) -> CommandEffect:
         """Need `service_principal.delete`; where the model does not know it, what removing a user needs."""
         _require_on(view, self.principal, "delete")
-        return _gone(view, self.principal)
+        return _build_removal(view, self.principal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ def _require_removing(view: CommandContext, principal: PrincipalId) -> None:
         view.require_action("assignment.remove", view.root, role=role, subject=principal)
 
 
-def _gone(view: CommandContext, principal: PrincipalId) -> CommandEffect:
+def _build_removal(view: CommandContext, principal: PrincipalId) -> CommandEffect:
     change = PrincipalRemoved(principal)
     require_remaining_owner(view, principal, change)
     tokens = sorted(id for id in view.facts.actors_of.get(principal, ()) if id in view.facts.tokens)

@@ -80,13 +80,13 @@ class IssueToken:
         require_may_act_as(view, self.principal)
         for each in self.only or ():
             view.resource(each)
-        _known(view, self.actions or ())
+        _require_known_actions(view, self.actions or ())
         view.free_id(self.token)
         if self.ends is not None and self.ends <= view.now:
             raise InvalidError("the token would have ended already")
         parent = self.parent or _service(view, self.principal)
         issued = TokenIssued(self.token, self.principal, self.ends, self.only, self.actions, parent)
-        ended = self._replaced(view)
+        ended = self._end_replaced(view)
         return CommandEffect(
             (*ended.changes, issued),
             (
@@ -95,13 +95,13 @@ class IssueToken:
             ),
         )
 
-    def _replaced(self, view: CommandContext) -> CommandEffect:
+    def _end_replaced(self, view: CommandContext) -> CommandEffect:
         if self.replaces is None:
             return CommandEffect(())
         old = view.facts.tokens.get(self.replaces)
         if old is None or old.principal != self.principal:
             raise NotFoundError(f"there is no token `{self.replaces}` of this principal")
-        return _ended(self.replaces)
+        return _build_revocation(self.replaces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class RevokeToken:
             self._anothers(view, token.principal)
         elif view.caller.token != self.token:
             _not_narrowed(view, view.caller)
-        return _ended(self.token)
+        return _build_revocation(self.token)
 
     def _anothers(self, view: CommandContext, principal: PrincipalId) -> None:
         if self.token in view.facts.resources:
@@ -133,7 +133,7 @@ class RevokeToken:
                 view.require_action("assignment.remove", place, role=role, subject=principal)
 
 
-def _ended(token: TokenId) -> CommandEffect:
+def _build_revocation(token: TokenId) -> CommandEffect:
     return CommandEffect((TokenRevoked(token),), tuple(token_erasures(token)))
 
 
@@ -143,7 +143,7 @@ def token_erasures(token: TokenId) -> Iterator[DocumentPut]:
     yield DocumentPut(LAST_USE, token, None)
 
 
-def _known(view: CommandContext, actions: Iterable[str]) -> None:
+def _require_known_actions(view: CommandContext, actions: Iterable[str]) -> None:
     known = (*view.models.values(),)
     for each in actions:
         if (

@@ -121,8 +121,8 @@ class CommandContext:
             self.decisions.append(decision)
             return
         found = self.facts.resources.get(question.resource)
-        if found is None or not self._seen(found):
-            raise _missing(question.resource)
+        if found is None or not self._is_visible(found):
+            raise _build_missing_error(question.resource)
         raise PermissionDeniedError(question, self)
 
     def require_action(
@@ -147,17 +147,17 @@ class CommandContext:
         """
         found = self.facts.resources.get(id)
         if found is None or (types and found.type not in types):
-            raise _missing(id)
+            raise _build_missing_error(id)
         return found
 
     def resource(self, id: ResourceId, *types: str) -> Resource:
         """Return a resource of one of the types; one that the caller may not discover is as missing."""
         found = self.target(id, *types)
-        if not self._seen(found):
-            raise _missing(id)
+        if not self._is_visible(found):
+            raise _build_missing_error(id)
         return found
 
-    def _seen(self, resource: Resource) -> bool:
+    def _is_visible(self, resource: Resource) -> bool:
         # Everybody knows where they are, and in an organization its projects.
         if self.caller is None or resource.type in ("deployment", "organization", "project"):
             return True
@@ -209,7 +209,7 @@ class CommandContext:
         taken = self.facts.children.get(parent, NO_NAMES).get(name)
         if taken is None:
             return
-        is_hidden = not self._seen(self.facts.resources[taken])
+        is_hidden = not self._is_visible(self.facts.resources[taken])
         if not (is_hidden and self.is_preview):
             raise AlreadyExistsError(f"there is a `{name}` already", is_hidden=is_hidden)
 
@@ -242,7 +242,7 @@ def resolve_role_model(view: CommandContext, role: str, place: Resource, named: 
     return model.name
 
 
-def _missing(id: ResourceId) -> NotFoundError:
+def _build_missing_error(id: ResourceId) -> NotFoundError:
     # One text for what is hidden, missing or of another type.
     return NotFoundError(f"there is no `{id}` that you may see")
 

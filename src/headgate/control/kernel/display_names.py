@@ -61,10 +61,10 @@ def confusable_key(title: str) -> frozenset[str]:
 
     Letters are compared by their look as they are written, and once more in lower case: U+0412 looks like B, U+0432 like no letter.
     """
-    return frozenset((_seen(nfkc_casefold(title)), nfkc_casefold(_seen(title))))
+    return frozenset((_derive_skeleton(nfkc_casefold(title)), nfkc_casefold(_derive_skeleton(title))))
 
 
-def _seen(title: str) -> str:
+def _derive_skeleton(title: str) -> str:
     return script_skeleton(title.translate(_PLAIN))
 
 

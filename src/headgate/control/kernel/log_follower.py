@@ -97,7 +97,7 @@ class LogFollower:
         try:
             self._take_over()
         except Exception as error:
-            raise self._refused(error) from error
+            raise self._refuse(error) from error
         self._refusal = None
 
     def _take_over(self) -> None:
@@ -126,7 +126,7 @@ class LogFollower:
         self.kept = found.kept
         self._known = Known(self._start(lost.engine.models, found.facts), found.head, lost.reopened + 1)
 
-    def _refused(self, error: Exception) -> LogRefusedError:
+    def _refuse(self, error: Exception) -> LogRefusedError:
         """Answer nothing from now on. A log whose content cannot be read is not read again at every question."""
         passes = isinstance(error, StoreError) and not isinstance(error, UnreadableLogError)
         why = f"the log `{self.name}` cannot be read: {error}"

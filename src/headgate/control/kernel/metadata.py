@@ -39,7 +39,7 @@ class CommandOutcome:
     may_know: MayKnow = no_name
 
 
-def _nothing(_: CommandOutcome) -> tuple[DocumentPut, ...]:
+def _build_no_documents(_: CommandOutcome) -> tuple[DocumentPut, ...]:
     return ()
 
 
@@ -53,7 +53,7 @@ class CommandMetadata:
     origin: RequestOrigin = LOCAL
     why: str = ""
     expected: ExpectedVersion | None = None
-    keeps: Callable[[CommandOutcome], Iterable[DocumentPut]] = _nothing
+    keeps: Callable[[CommandOutcome], Iterable[DocumentPut]] = _build_no_documents
 
     def with_documents(self, puts: Iterable[DocumentPut]) -> "CommandMetadata":
         """Return a call with which these documents are written too."""

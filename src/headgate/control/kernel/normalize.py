@@ -90,7 +90,7 @@ def domain(address: str) -> str:
 def address_skeleton(address: str) -> str:
     """Return what an address of `address` looks like; two that look alike are not given to two users."""
     local, _, domain = address.rpartition("@")
-    return nfkc_casefold(f"{local}@{'.'.join(map(_shown_label, domain.split('.')))}")
+    return nfkc_casefold(f"{local}@{'.'.join(map(_format_label, domain.split('.')))}")
 
 
 def nfkc_casefold(text: str) -> str:
@@ -111,7 +111,7 @@ def _idna_label(label: str) -> str:
     return lower if lower.isascii() else f"{_IDNA}{lower.encode('punycode').decode('ascii')}"
 
 
-def _shown_label(label: str) -> str:
+def _format_label(label: str) -> str:
     if not label.startswith(_IDNA):
         return label
     try:

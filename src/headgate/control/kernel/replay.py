@@ -39,7 +39,7 @@ def entries_after(store: Store, last: Head) -> Iterator[LogEntry]:
 
 def replay(store: Store, at_most: int | None = None) -> Replayed:
     """Return the facts of the newest entry, or of revision `at_most`. Raises `StoreError` for a log that cannot be read."""
-    facts, head = _kept(store, store.head().revision if at_most is None else at_most)
+    facts, head = _load_checkpoint(store, store.head().revision if at_most is None else at_most)
     kept = facts.revision
     for entry in entries_after(store, head):
         if at_most is not None and entry.revision > at_most:
@@ -48,7 +48,7 @@ def replay(store: Store, at_most: int | None = None) -> Replayed:
     return Replayed(facts, head, kept)
 
 
-def _kept(store: Store, at_most: int) -> tuple[Snapshot, Head]:
+def _load_checkpoint(store: Store, at_most: int) -> tuple[Snapshot, Head]:
     """Return the facts of the nearest checkpoint and their entry; those of an empty log if there is none of use."""
     kept = store.checkpoint(at_most)
     entry = store.entry(kept.revision) if kept else None

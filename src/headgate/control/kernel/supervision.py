@@ -106,11 +106,11 @@ class BackgroundTasks:
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all tasks."""
-        return tuple(each.name for each in self._copied())
+        return tuple(each.name for each in self._copy_states())
 
     def list_stopped(self) -> tuple[BackgroundState, ...]:
         """Return the tasks that do not run now."""
-        return tuple(each for each in self._copied() if not each.is_running)
+        return tuple(each for each in self._copy_states() if not each.is_running)
 
     def not_ready_reason(self) -> str | None:
         """Return which task is not running although a promise depends on it, or None."""
@@ -145,7 +145,7 @@ class BackgroundTasks:
             self._deaths[state.name] += 0
         return state
 
-    def _copied(self) -> tuple[BackgroundState, ...]:
+    def _copy_states(self) -> tuple[BackgroundState, ...]:
         with self._lock:
             return tuple(self._states)
 
@@ -242,7 +242,7 @@ class BackgroundTask:
     async def _supervise(self) -> None:
         while True:
             self._restarts.begin()
-            self._attempt = asyncio.ensure_future(_awaited(self._run))
+            self._attempt = asyncio.ensure_future(_await_run(self._run))
             try:
                 await asyncio.wait({self._attempt})
             finally:
@@ -257,7 +257,7 @@ class BackgroundTask:
         self._tasks.remove(self._state)
 
 
-async def _awaited(run: Callable[[], Awaitable[None]]) -> None:
+async def _await_run(run: Callable[[], Awaitable[None]]) -> None:
     await run()
 
 

@@ -91,7 +91,7 @@ class Audit:
 
     def _write(self) -> None:
         while True:
-            self._until_written()
+            self._write_until_empty()
             self._heartbeat.beat()
             if self._ended.is_set() and self._queue.empty():
                 return
@@ -107,7 +107,7 @@ class Audit:
         if record is not None:
             self._unwritten.append(record)
 
-    def _until_written(self) -> None:
+    def _write_until_empty(self) -> None:
         """Write what was taken, unless the store is away when this ends."""
         while self._unwritten:
             try:

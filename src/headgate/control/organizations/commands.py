@@ -48,7 +48,7 @@ class CreateOrganization:
         return CommandEffect(
             changes=(
                 OrganizationCreated(self.organization, model.name, model.hash),
-                *self._described(view),
+                *self._describe(view),
                 GroupCreated(ALL_USERS_GROUP, built_in=True),
                 *implicit_children(model, self.organization, "organization"),
                 PrincipalAdded(self.owner, "user"),
@@ -57,7 +57,7 @@ class CreateOrganization:
             documents=(DocumentPut("principal", self.owner, {"name": self.owner_name}),),
         )
 
-    def _described(self, view: CommandContext) -> tuple[Change, ...]:
+    def _describe(self, view: CommandContext) -> tuple[Change, ...]:
         described = (AttributesSet(self.organization, self.attributes),) if self.attributes else ()
         if self.tree is None:
             return described

@@ -199,7 +199,7 @@ class Organizations:
 
         The deployment itself is no organization. An id comes first: no organization is named into another one's place.
         """
-        found = self._begun(self.resolve_listed_id(name))
+        found = self._find_begun(self.resolve_listed_id(name))
         if found is None:
             raise NotFoundError(f"there is no organization `{name}` that you may see")
         return found
@@ -215,7 +215,7 @@ class Organizations:
     def sole(self) -> Organization | None:
         """The organization of a deployment that has one; None where it has several. Raises `StoreError`."""
         roots = tuple(self.names_by_id)
-        return self._begun(roots[0]) if len(roots) == 1 else None
+        return self._find_begun(roots[0]) if len(roots) == 1 else None
 
     def resolve_listed_id(self, named: str) -> ResourceId:
         """Return the id of the listed organization of this id, or else of this name; the text itself if there is none."""
@@ -234,7 +234,7 @@ class Organizations:
             except NotFoundError:
                 return None
         if presented.organization is not None:
-            return self._begun(presented.organization)
+            return self._find_begun(presented.organization)
         mine = self.of(presented.principal)
         if len(mine) > 1 or self._unreadable or self.is_any_refused:
             raise SeveralOrganizationsError(tuple(each.id for each in mine))
@@ -297,7 +297,7 @@ class Organizations:
             if not each.control.is_refused:
                 each.flush()
 
-    def _begun(self, root: ResourceId) -> Organization | None:
+    def _find_begun(self, root: ResourceId) -> Organization | None:
         """Return the organization of a log that has begun, or None."""
         if root == DEPLOYMENT:
             return None

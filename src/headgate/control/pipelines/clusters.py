@@ -18,7 +18,7 @@ def cluster_of(facts: Snapshot, pipeline: ResourceId, named: str | None = None) 
     Where the access model knows clusters, the pipeline's relation says which, and that of its table for a table service;
     elsewhere what its definition has `named`. Raises `NotFoundError` if the cluster it is to run on was deleted.
     """
-    edges = _moved(facts, pipeline)
+    edges = _list_cluster_edges(facts, pipeline)
     if not edges:
         return named or EMBEDDED
     cluster = facts.resources.get(edges[0].target)
@@ -32,7 +32,7 @@ def find_configured_cluster(attributes: Attributes) -> str:
     return next(iter(attributes.get(CONFIGURED, ())), EMBEDDED)
 
 
-def _moved(facts: Snapshot, pipeline: ResourceId) -> tuple[Edge, ...]:
+def _list_cluster_edges(facts: Snapshot, pipeline: ResourceId) -> tuple[Edge, ...]:
     found = facts.resources[pipeline]
     own = found.edges("cluster")
     if own or found.type != "table_service":

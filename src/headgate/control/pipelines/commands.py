@@ -60,7 +60,7 @@ class SavePipeline:
             raise InvalidError("a pipeline is saved by a principal, whose rights its runs use")
         self._know_targets(view)
         exists = self.pipeline in view.facts.resources
-        changes = self._replaced(view) if exists else self._created(view)
+        changes = self._replace(view) if exists else self._created(view)
         after = view.with_changes(*changes)
         saved = after.facts.resources[self.pipeline]
         use_connections(after, saved)
@@ -72,7 +72,7 @@ class SavePipeline:
         made = CreateResource(self.pipeline, self.kind, self.place, self.title, self.relations, self.attributes)
         return made.decide(view).changes
 
-    def _replaced(self, view: CommandContext) -> tuple[Change, ...]:
+    def _replace(self, view: CommandContext) -> tuple[Change, ...]:
         found = view.target(self.pipeline, self.kind)
         changes = self._changes(found)
         for each in (view, view.with_changes(*changes)):

@@ -118,12 +118,12 @@ class StartRun:
             raise InvalidError(f"a run that is {self.row.state} does not begin")
         found = view.facts.resources.get(self.row.pipeline)
         if found is None:
-            return _over(view, self.row, CANCELLED, "the pipeline is gone")
+            return _end_run(view, self.row, CANCELLED, "the pipeline is gone")
         self._may_begin(view, found)
         run_as = view.facts.run_as[found.id]
         why = run_refusal(view, found, run_as)
         if why is not None:
-            return _over(view, self.row, REFUSED, why)
+            return _end_run(view, self.row, REFUSED, why)
         row = replace(
             self.row,
             state=RUNNING,
@@ -174,7 +174,7 @@ class EndRun:
             return _again(view, row, FAILED, self.why, self.due)
         if self.state not in ENDED_STATES:
             raise InvalidError(f"a run ends as {', '.join(ENDED_STATES)}, not as `{self.state}`")
-        return _over(view, row, self.state, self.why)
+        return _end_run(view, row, self.state, self.why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class CancelRun:
             raise NotFoundError(f"there is no run `{self.row.run}` that you may see")
         view.require_action(view.action(found, *CANCEL), found.id)
         _not_ended(self.row)
-        return _over(view, self.row, CANCELLED, self.why)
+        return _end_run(view, self.row, CANCELLED, self.why)
 
 
 def requeue(view: CommandContext, row: RunRow, why: str) -> CommandEffect:
@@ -240,7 +240,7 @@ def _not_ended(row: RunRow) -> None:
         raise InvalidError(f"the run has ended already: it {row.state if row.state != CANCELLED else 'was cancelled'}")
 
 
-def _over(view: CommandContext, row: RunRow, state: str, why: str) -> CommandEffect:
+def _end_run(view: CommandContext, row: RunRow, state: str, why: str) -> CommandEffect:
     ended = replace(row, state=state, ended=view.now, lease=None, why=why)
     return CommandEffect(_identity_ended(view.facts, row.run, state), _secret_gone(row), runs=(RunUpdate(ended, row),))
 

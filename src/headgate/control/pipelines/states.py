@@ -52,7 +52,7 @@ class ChangeState:
             raise InvalidError(f"there is no `{self.verb}`; there are {', '.join(STATES)}")
         view.require_action(f"{found.type}.{self.verb}", found.id)
         change = AttributesSet(found.id, self._attributes(found))
-        plans = [CommandEffect((change,)), *self._stopped(view), *self._begun(view.with_changes(change), found)]
+        plans = [CommandEffect((change,)), *self._stopped(view), *self._queue_next(view.with_changes(change), found)]
         return CommandEffect(
             tuple(change for each in plans for change in each.changes),
             tuple(document for each in plans for document in each.documents),
@@ -67,7 +67,7 @@ class ChangeState:
         under_way = [each for each in self.rows if each.state == RUNNING and self.verb in _STOPPING]
         return [requeue(view, each, f"stopped by `{self.verb}`") for each in under_way]
 
-    def _begun(self, view: CommandContext, found: Resource) -> list[CommandEffect]:
+    def _queue_next(self, view: CommandContext, found: Resource) -> list[CommandEffect]:
         goes_on = found.type == _LASTING and self.verb in _BEGINNING
         if not goes_on or self.run is None or any(each.state in (QUEUED, RUNNING) for each in self.rows):
             return []

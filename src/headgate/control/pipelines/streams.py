@@ -42,7 +42,9 @@ class AddStream:
             view.resource(target, "table", "database")
         added = {name: (*found.relations.get(name, ()), *self.relations.get(name, ())) for name in _WRITTEN}
         change = RelationsSet(found.id, {**found.relations, **added})
-        return CommandEffect((change, *_taken_over(view, found, change)), (_defined(found, self.definition),))
+        return CommandEffect(
+            (change, *_take_over_runs(view, found, change)), (_build_definition(found, self.definition),)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +72,20 @@ class SwitchStream:
         if not written:
             raise NotFoundError(f"`{found.name}` writes no table `{self.titles[0]}` there")
         switched = {
-            name: tuple(self._switched(edge, tables) for edge in found.relations.get(name, ())) for name in _WRITTEN
+            name: tuple(self._switch_edge(edge, tables) for edge in found.relations.get(name, ())) for name in _WRITTEN
         }
         change = RelationsSet(found.id, {**found.relations, **switched})
-        taken = _taken_over(view, found, change) if self.enabled else ()
-        return CommandEffect((change, *taken), (_defined(found, self.definition),))
+        taken = _take_over_runs(view, found, change) if self.enabled else ()
+        return CommandEffect((change, *taken), (_build_definition(found, self.definition),))
 
-    def _switched(self, edge: Edge, tables: AbstractSet[ResourceId]) -> Edge:
+    def _switch_edge(self, edge: Edge, tables: AbstractSet[ResourceId]) -> Edge:
         return replace(edge, enabled=self.enabled) if self._writes(edge, tables) else edge
 
     def _writes(self, edge: Edge, tables: AbstractSet[ResourceId]) -> bool:
         return edge.target in tables or (edge.target == self.layer and edge.name in self.titles)
 
 
-def _taken_over(view: CommandContext, found: Resource, change: Change) -> tuple[Change, ...]:
+def _take_over_runs(view: CommandContext, found: Resource, change: Change) -> tuple[Change, ...]:
     """Return who its runs run as from now on: the caller, or still the service principal that it names for that."""
     after = view.with_changes(change)
     saved = after.facts.resources[found.id]
@@ -96,5 +98,5 @@ def _taken_over(view: CommandContext, found: Resource, change: Change) -> tuple[
     return (run_by_now,)
 
 
-def _defined(found: Resource, definition: Mapping[str, Any]) -> DocumentPut:
+def _build_definition(found: Resource, definition: Mapping[str, Any]) -> DocumentPut:
     return DocumentPut("pipeline", found.id, dict(definition))

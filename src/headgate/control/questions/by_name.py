@@ -53,11 +53,11 @@ class NameAuthorizer:
             question = Question(caller, action, found.id)
             if answers.check(question, now).allowed:
                 self._control.counts.count_decision(allowed=True)
-                return _allowed(answers, found.id)
+                return _build_allowed_verdict(answers, found.id)
             if self._knows(answers, caller, found.id):
                 self._control.counts.count_decision(allowed=False)
                 explained = explain(answers.models, answers.facts, question, now, answers)
-                return self._refused(answers, names, question, explained, found.id)
+                return self._build_refused_verdict(answers, names, question, explained, found.id)
         verdict = self._check_absent_name(answers, caller, action, names)
         self._control.counts.count_decision(allowed=verdict.allowed)
         return verdict
@@ -67,7 +67,7 @@ class NameAuthorizer:
         answers = self._control.answers
         found = find_by_name(answers.facts, names)
         if found is not None and self._knows(answers, caller, found.id):
-            return _allowed(answers, found.id)
+            return _build_allowed_verdict(answers, found.id)
         return self._check_absent_name(answers, caller, None, names)
 
     def may_run_procedure(self, caller: Caller, names: Sequence[str], procedure: str, arguments: Iterable[str]) -> bool:
@@ -86,7 +86,7 @@ class NameAuthorizer:
 
     def refusal(self, names: Sequence[str], question: Question, explained: Explanation) -> Verdict:
         """Return the verdict of a command that was refused on the facts it would have landed on."""
-        return self._refused(self._control.answers, names, question, explained, None)
+        return self._build_refused_verdict(self._control.answers, names, question, explained, None)
 
     def build_missing_verdict(self, names: Sequence[str], action: str | None = None) -> Verdict:
         """Return the verdict about a name that is hidden or missing."""
@@ -144,7 +144,7 @@ class NameAuthorizer:
             answers.is_discoverable(caller, id, now) for id in descendants(answers.facts, would.above, resource.type)
         )
 
-    def _refused(
+    def _build_refused_verdict(
         self,
         answers: Answers,
         names: Sequence[str],
@@ -169,5 +169,5 @@ class NameAuthorizer:
         return with_request_link(text, f"{self._requests}?{urlencode({'action': action, 'resource': '.'.join(names)})}")
 
 
-def _allowed(answers: Answers, id: ResourceId) -> Verdict:
+def _build_allowed_verdict(answers: Answers, id: ResourceId) -> Verdict:
     return Verdict(allowed=True, discoverable=True, revision=answers.facts.revision, resource=id)

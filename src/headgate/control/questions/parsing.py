@@ -48,22 +48,22 @@ def _parameters(
     """Return the resources that the call also concerns, and its words."""
     on: dict[str, tuple[ResourceId, ...]] = {}
     given: dict[str, tuple[str, ...]] = {}
-    places, terms = _declared(answers, action, resource)
+    places, terms = _list_declared(answers, action, resource)
     for key, value in said.items():
         if key in _OUTPUTS:
-            on |= _written(answers.facts, value, creating=action.partition(".")[2].startswith("create_"))
+            on |= _parse_outputs(answers.facts, value, creating=action.partition(".")[2].startswith("create_"))
         elif key == _STREAM:
             on |= _stream(answers.facts, resource, text_tuple(value))
         elif key in _OF_AN_ASSIGNMENT or value is None:
             continue
-        elif key in places or (key not in terms and _all_known(answers.facts, value)):
+        elif key in places or (key not in terms and _has_known_ids_only(answers.facts, value)):
             on[key] = tuple(ResourceId(each) for each in text_tuple(value))
         elif key in terms or all(isinstance(each, str | bool | int | float) for each in items(value)):
             given[key] = text_tuple(value)  # anything else is nothing that a model could speak of
     return on, given
 
 
-def _declared(answers: Answers, action: str, resource: ResourceId) -> tuple[frozenset[str], frozenset[str]]:
+def _list_declared(answers: Answers, action: str, resource: ResourceId) -> tuple[frozenset[str], frozenset[str]]:
     """Return what the model reads of such a call as resources, and what as words."""
     found = answers.facts.resources.get(resource)
     model = model_for(answers.models, answers.facts, found.type, resource) if found else None
@@ -79,7 +79,7 @@ def _alternatives(model: Model, action: str) -> Iterator[Requirement]:
         yield from (Requirement(rule.when, rule.needs) for rule in model.assign)
 
 
-def _all_known(facts: Snapshot, value: JsonValue) -> bool:
+def _has_known_ids_only(facts: Snapshot, value: JsonValue) -> bool:
     return all(
         isinstance(each, str)
         and (
@@ -91,7 +91,7 @@ def _all_known(facts: Snapshot, value: JsonValue) -> bool:
     )
 
 
-def _written(facts: Snapshot, value: JsonValue, *, creating: bool) -> Mapping[str, tuple[ResourceId, ...]]:
+def _parse_outputs(facts: Snapshot, value: JsonValue, *, creating: bool) -> Mapping[str, tuple[ResourceId, ...]]:
     """Return the tables that are written, and where new ones would lie.
 
     What is created also declares where the tables lie that it writes to.
@@ -133,13 +133,13 @@ def _roles(
     """
     role, new_role = first_text(said, *ROLE_WORDS), first_text(said, _NEW_ROLE)
     if action == "assignment.change" and new_role is None:
-        held = _held(facts, subject, resource)
+        held = _find_held_role(facts, subject, resource)
         return held, role or held
     if action == "assignment.remove" and role is None:
-        return _held(facts, subject, resource), None
+        return _find_held_role(facts, subject, resource), None
     return role, new_role
 
 
-def _held(facts: Snapshot, subject: SubjectId | None, place: ResourceId) -> str | None:
+def _find_held_role(facts: Snapshot, subject: SubjectId | None, place: ResourceId) -> str | None:
     given = facts.assignments.get(subject, {}) if subject else {}
     return next((role for role, where, _ in given if where == place), None)

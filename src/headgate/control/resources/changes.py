@@ -62,7 +62,7 @@ class ChangeRelations:
         for each in (view, view.with_changes(change)):
             each.require_action(action, found.id)
         self._have_no_way_of_their_own(view, found)
-        added = self._added(found)
+        added = self._list_added(found)
         model = view.model_for(found.type, found.id)
         for targets in added.values():
             for target in targets:
@@ -82,7 +82,7 @@ class ChangeRelations:
             if (found.type, relation) in MOVED_BY:
                 raise InvalidError(f"`{relation}` is changed by `{MOVED_BY[found.type, relation]}`")
 
-    def _added(self, found: Resource) -> Mapping[str, tuple[ResourceId, ...]]:
+    def _list_added(self, found: Resource) -> Mapping[str, tuple[ResourceId, ...]]:
         """Return what is named, or counts, only after the change."""
         added = {
             relation: tuple(edge.target for edge in edges if not _counts_already(found, relation, edge))

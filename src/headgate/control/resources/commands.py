@@ -59,7 +59,7 @@ class CreateResource:
         parent = view.target(self.parent)
         require_generic_type(self.type)
         on = {relation: tuple(edge.target for edge in edges) for relation, edges in self.relations.items()}
-        for place in self._under(view, parent):
+        for place in self._list_owners(view, parent):
             view.require_action(
                 f"{place.type}.create_{self.made_as or self.type}", place.id, on=on, given=self.attributes
             )
@@ -87,7 +87,7 @@ class CreateResource:
         below = implicit_children(model, self.resource, self.type)
         return CommandEffect((created, *below, *creator_assignments(view, self.resource, self.type, model)))
 
-    def _under(self, view: CommandContext, parent: Resource) -> tuple[Resource, ...]:
+    def _list_owners(self, view: CommandContext, parent: Resource) -> tuple[Resource, ...]:
         lineage = view.model_for(self.type, parent.id).lineage
         owners = tuple(view.target(edge.target) for name in lineage for edge in self.relations.get(name, ()))
         return owners or (parent,)
@@ -109,7 +109,7 @@ class DeleteResource:
             raise InvalidError("the organization itself does not go by a command of its own")
         # Each by itself, so that whatever else is kept for it goes too.
         gone = [view.facts.resources[id] for id in (*view.facts.list_below(found.id), found.id)]
-        erased = tuple(put for each in gone for put in _erased(each))
+        erased = tuple(put for each in gone for put in _erase_documents(each))
         return CommandEffect(tuple(ResourceDeleted(each.id) for each in gone), erased)
 
 
@@ -185,7 +185,7 @@ def list_needed_relations(model: Model) -> frozenset[str]:
     return frozenset(needed - along - opening - set(model.lineage))
 
 
-def _erased(resource: Resource) -> Iterator[DocumentPut]:
+def _erase_documents(resource: Resource) -> Iterator[DocumentPut]:
     for kind in document_kinds(resource.type):
         yield DocumentPut(kind, resource.id, None)
 

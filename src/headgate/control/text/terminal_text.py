@@ -40,7 +40,7 @@ def _codes() -> Iterator[int]:
         yield from range(first, last + 1)
 
 
-def _written(code: int) -> str:
+def _escape(code: int) -> str:
     return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # noqa: PLR2004 (the last code of two digits)
 
 
@@ -53,6 +53,6 @@ def _table(codes: Iterable[int], write: Callable[[int], str]) -> dict[int, str]:
 
 
 _KEPT_CODES = frozenset(map(ord, _KEPT))
-_ON_ONE_LINE = _table(_codes(), _written)
-_SHOWN = _table((code for code in _codes() if code not in _KEPT_CODES), _written)
+_ON_ONE_LINE = _table(_codes(), _escape)
+_SHOWN = _table((code for code in _codes() if code not in _KEPT_CODES), _escape)
 _IN_JSON = _table((code for code in _codes() if code not in _KEPT_CODES), _in_json)

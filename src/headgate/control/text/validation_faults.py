@@ -139,7 +139,9 @@ def faults(errors: Sequence[Error], form: object) -> list[Fault]:
             sentences.append(sentence)
     outer = {place[:depth] for place in found for depth in range(len(place))}
     return [
-        Fault(place, _joined(said)) for place, said in found.items() if place not in outer or not _is_about_types(said)
+        Fault(place, _join_sentences(said))
+        for place, said in found.items()
+        if place not in outer or not _is_about_types(said)
     ]
 
 
@@ -159,7 +161,7 @@ def _is_about_types(sentences: Sequence[str]) -> bool:
     return all(each.startswith(_MUST_BE) for each in sentences)
 
 
-def _joined(sentences: Sequence[str]) -> str:
+def _join_sentences(sentences: Sequence[str]) -> str:
     """Return several sentences about one value as one: each is about a form that it could have."""
     first, *rest = sentences
     if _is_about_types(sentences):

@@ -40,7 +40,7 @@ class EvaluatedSide:
 
     def model(self, resource: Resource) -> Model | None:
         """Return the model that decides on a resource."""
-        return self._asked(resource).model(resource)
+        return self._build_context(resource).model(resource)
 
     def abilities(self, type: str) -> tuple[Ability, ...]:
         """Return every ability on a type that is no assigning, under any model: a bridge leads from one to another."""
@@ -51,9 +51,9 @@ class EvaluatedSide:
 
     def candidates(self, resource: Resource, roles: Collection[str]) -> set[PrincipalId]:
         """Return everybody who may hold one of the roles there."""
-        return candidate_principals(self._asked(resource), resource, roles)
+        return candidate_principals(self._build_context(resource), resource, roles)
 
-    def _asked(self, resource: Resource) -> EvaluationContext:
+    def _build_context(self, resource: Resource) -> EvaluationContext:
         nobody = Question(Caller(PrincipalId("")), "", resource.id)
         return EvaluationContext(self.answers.models, self.answers.facts, nobody, self.now)
 
@@ -80,12 +80,12 @@ def compare(
     before: EvaluatedSide, after: EvaluatedSide, scopes: Sequence[Scope], few: int = EXACT_LIMIT
 ) -> tuple[SubjectImpact, ...]:
     """Return what anybody within the scopes loses and gains, by principal and resource."""
-    concerned = _concerned(before, after, scopes)
+    concerned = _list_affected(before, after, scopes)
     found = (effect for each in concerned for effect in _on(_place(before, each), _place(after, each), each, few))
     return tuple(sorted(found, key=lambda effect: (effect.principal, effect.resource)))
 
 
-def _concerned(before: EvaluatedSide, after: EvaluatedSide, scopes: Sequence[Scope]) -> Iterator[_Affected]:
+def _list_affected(before: EvaluatedSide, after: EvaluatedSide, scopes: Sequence[Scope]) -> Iterator[_Affected]:
     """Yield the resources that are within a scope and there on one side at least; one at a time, for there may be many."""
     sides = before.answers.facts, after.answers.facts
     everybody = frozenset(id for facts in sides for id in facts.principals)
@@ -132,14 +132,16 @@ def _able(place: _ResourceSide | None, concerned: _Affected, few: int) -> Abilit
         return {}
     known = place.moment.answers.facts.principals
     here = frozenset(who for who in concerned.acting if who in known)
-    able = {each: _who(place, each, here, few) for each in place.moment.abilities(place.resource.type)}
+    able = {each: _find_able_principals(place, each, here, few) for each in place.moment.abilities(place.resource.type)}
     giving, givers = _assignable(place), here & concerned.giving
     if giving and len(givers) > few:
         givers &= _possible_assigners(place)
     return able | {each: frozenset(who for who in givers if _may(place, who, each)) for each in giving}
 
 
-def _who(place: _ResourceSide, ability: Ability, here: frozenset[PrincipalId], few: int) -> frozenset[PrincipalId]:
+def _find_able_principals(
+    place: _ResourceSide, ability: Ability, here: frozenset[PrincipalId], few: int
+) -> frozenset[PrincipalId]:
     if len(here) > few:
         return here & place.moment.answers.list_principals(ability.action, place.resource.id, place.moment.now)
     return frozenset(who for who in here if _may(place, who, ability))

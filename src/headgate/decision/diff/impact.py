@@ -74,22 +74,22 @@ def find_scopes(models: Models, before: Snapshot, after: Snapshot, change: c.Cha
     return tuple(_SCOPES[type(change)](_Step(models, before, after), change))
 
 
-def _everything(_: _Step, __: c.Change) -> Iterator[Scope]:
+def _scope_everything(_: _Step, __: c.Change) -> Iterator[Scope]:
     yield WHOLE_SCOPE
 
 
-def _nothing(_: _Step, __: c.Change) -> Iterator[Scope]:
+def _scope_nothing(_: _Step, __: c.Change) -> Iterator[Scope]:
     yield from ()
 
 
 def _person(step: _Step, change: c.PrincipalAdded | c.PrincipalExpires | c.PrincipalRemoved) -> Iterator[Scope]:
-    roles = {role for facts in step.sides for role, _ in _held(step.models, facts, change.principal)}
+    roles = {role for facts in step.sides for role, _ in _list_held(step.models, facts, change.principal)}
     yield Scope(frozenset((change.principal,)), None, step.gives(roles))
     yield from _place(step, ResourceId(change.principal))
 
 
 def _membership(step: _Step, change: c.MemberAdded | c.MemberRemoved) -> Iterator[Scope]:
-    for role, place in {each for facts in step.sides for each in _assigned(facts, change.group)}:
+    for role, place in {each for facts in step.sides for each in _list_assigned(facts, change.group)}:
         yield from _of_assignment(step, {change.principal}, role, place)
 
 
@@ -130,20 +130,20 @@ def _of_assignment(step: _Step, who: Collection[PrincipalId], role: str, place: 
 
 def _of_people(step: _Step, who: Collection[PrincipalId]) -> Scope:
     """Return these principals on all that anything may decide about that they, their groups or teams were assigned."""
-    held = {each for facts in step.sides for principal in who for each in _held(step.models, facts, principal)}
+    held = {each for facts in step.sides for principal in who for each in _list_held(step.models, facts, principal)}
     found = (step.find_reachable((place,), step.expand_roles((role,))) for role, place in held)
     return Scope(frozenset(who), frozenset(place for _, place in held).union(*found))
 
 
-def _held(models: Models, facts: Snapshot, principal: PrincipalId) -> set[tuple[str, ResourceId]]:
+def _list_held(models: Models, facts: Snapshot, principal: PrincipalId) -> set[tuple[str, ResourceId]]:
     """Return every role, and where, that the principal, its groups and its teams were assigned."""
-    own = {each for subject in (principal, *facts.groups_of(principal)) for each in _assigned(facts, subject)}
+    own = {each for subject in (principal, *facts.groups_of(principal)) for each in _list_assigned(facts, subject)}
     members = frozenset[str]().union(*(model.members for model in models.values()))
     teams = {place for _, place in own if place in facts.resources and facts.resources[place].type in members}
-    return own.union(*(_assigned(facts, team) for team in teams))
+    return own.union(*(_list_assigned(facts, team) for team in teams))
 
 
-def _assigned(facts: Snapshot, subject: SubjectId) -> Iterator[tuple[str, ResourceId]]:
+def _list_assigned(facts: Snapshot, subject: SubjectId) -> Iterator[tuple[str, ResourceId]]:
     yield from ((role, place) for role, place, _ in facts.assignments.get(subject, ()))
 
 
@@ -159,7 +159,7 @@ def _place(step: _Step, id: ResourceId) -> Iterator[Scope]:
         if any(each in facts.assignments or GroupId(each) in facts.groups for facts in step.sides):
             yield _of_people(step, {who for facts in step.sides for who in members_of(facts, each)})
     if any(_build_members(facts, each) for facts in step.sides for each in inside):
-        yield Scope(None, frozenset(id for facts in step.sides for id in _counting(step.models, facts)))
+        yield Scope(None, frozenset(id for facts in step.sides for id in _find_counting_resources(step.models, facts)))
 
 
 def _gives(model: Model, facts: Snapshot, roles: frozenset[str]) -> bool:
@@ -177,7 +177,7 @@ def _build_members(facts: Snapshot, id: ResourceId) -> bool:
     return id in facts.principals or (id in facts.resources and facts.resources[id].type == "organization")
 
 
-def _counting(models: Models, facts: Snapshot) -> Iterator[ResourceId]:
+def _find_counting_resources(models: Models, facts: Snapshot) -> Iterator[ResourceId]:
     """Yield the resources on which a decision rests on how many of something there are."""
     types = set[str]()
     for model in models.values():
@@ -194,7 +194,7 @@ _COUNTING = frozenset(("free_domain", "keys_left"))
 """The conditions that look at all principals or organizations; every other one looks at what it is asked on."""
 
 _SCOPES: Mapping[type, Callable[[_Step, Any], Iterator[Scope]]] = {
-    c.OrganizationCreated: _everything,
+    c.OrganizationCreated: _scope_everything,
     c.PrincipalAdded: _person,
     c.PrincipalExpires: _person,
     c.PrincipalRemoved: _person,
@@ -209,21 +209,21 @@ _SCOPES: Mapping[type, Callable[[_Step, Any], Iterator[Scope]]] = {
     c.ResourceDeleted: _resource,
     c.RelationsSet: _resource,
     c.AttributesSet: _attributes,
-    c.SettingChanged: _everything,
-    c.GovernedBy: _everything,
-    c.CustomRoleDefined: _everything,
-    c.CustomRoleDeleted: _everything,
+    c.SettingChanged: _scope_everything,
+    c.GovernedBy: _scope_everything,
+    c.CustomRoleDefined: _scope_everything,
+    c.CustomRoleDeleted: _scope_everything,
     c.AccessRequested: _access,
     c.AccessApproved: _access,
     c.AccessEnded: _access,
     c.AccessDeleted: _access,
     c.ChangeRequested: lambda step, change: _place(step, change.request),
     c.ChangeDecided: lambda step, change: _place(step, change.request),
-    c.RequestFiled: _nothing,
-    c.RequestDecided: _nothing,
-    c.RunAsSet: _nothing,
+    c.RequestFiled: _scope_nothing,
+    c.RequestDecided: _scope_nothing,
+    c.RunAsSet: _scope_nothing,
     c.RoleAssigned: _assignment,
     c.RoleRevoked: _assignment,
-    c.RunStarted: _nothing,
-    c.RunEnded: _nothing,
+    c.RunStarted: _scope_nothing,
+    c.RunEnded: _scope_nothing,
 }

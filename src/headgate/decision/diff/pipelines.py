@@ -29,7 +29,7 @@ def find_touching_pipelines(
 ) -> set[ResourceId]:
     """Return the pipelines that somebody loses or gains something on, or on something that they touch."""
     sides, concerned = (before.answers.facts, after.answers.facts), {effect.resource for effect in effects}
-    return {id for facts in sides for each in concerned for id in _touching(facts, each)}
+    return {id for facts in sides for each in concerned for id in _find_touching(facts, each)}
 
 
 def rewritten(changes: Iterable[Change]) -> set[ResourceId]:
@@ -46,14 +46,14 @@ def _declares(resource: Resource) -> bool:
     return not (DECLARED.keys() | THROUGH.values()).isdisjoint(resource.relations)
 
 
-def _touching(facts: Snapshot, id: ResourceId) -> Iterator[ResourceId]:
+def _find_touching(facts: Snapshot, id: ResourceId) -> Iterator[ResourceId]:
     for each in (id, *facts.referrers.get(id, ())):
         if each in facts.resources and _declares(facts.resources[each]):
             yield each
-            yield from _through(facts, each)
+            yield from _find_indirectly_touching(facts, each)
 
 
-def _through(facts: Snapshot, id: ResourceId) -> Iterator[ResourceId]:
+def _find_indirectly_touching(facts: Snapshot, id: ResourceId) -> Iterator[ResourceId]:
     """Yield the pipelines that touch by way of this one what it declares."""
     for other in facts.referrers.get(id, ()):
         resource = facts.resources.get(other)
@@ -69,13 +69,15 @@ def _effect(
     gained = [flip for flip in flips if flip.allowed]
     if run_as is None:
         return PipelineImpact(id, None, tuple(flip for flip in flips if not flip.allowed), tuple(gained))
-    lacked, lacks = _lacking(before, id, after), _lacking(after, id, before)
+    lacked, lacks = _find_missing(before, id, after), _find_missing(after, id, before)
     lost = tuple(DecisionChange(run_as, *each, allowed=False) for each in lacks if each not in lacked)
     mended = (DecisionChange(run_as, *each, allowed=True) for each in lacked if each not in lacks)
     return PipelineImpact(id, run_as, lost, (*mended, *gained))
 
 
-def _lacking(moment: EvaluatedSide, id: ResourceId, other: EvaluatedSide) -> dict[tuple[Ability, ResourceId], None]:
+def _find_missing(
+    moment: EvaluatedSide, id: ResourceId, other: EvaluatedSide
+) -> dict[tuple[Ability, ResourceId], None]:
     """Return what the pipeline declares and its run-as principal may not do; `other` knows what is gone on this side."""
     facts = moment.answers.facts
     pipeline, run_as = facts.resources.get(id), facts.run_as.get(id)
@@ -88,11 +90,11 @@ def _lacking(moment: EvaluatedSide, id: ResourceId, other: EvaluatedSide) -> dic
     return {
         (ability, target): None
         for ability, target in asked
-        if _known(moment, ability, target) or _known(other, ability, target)
+        if _is_known(moment, ability, target) or _is_known(other, ability, target)
         if not moment.is_allowed(Question(Caller(run_as), ability.action, target))
     }
 
 
-def _known(moment: EvaluatedSide, ability: Ability, target: ResourceId) -> bool:
+def _is_known(moment: EvaluatedSide, ability: Ability, target: ResourceId) -> bool:
     resource = moment.answers.facts.resources.get(target)
     return resource is not None and ability in moment.abilities(resource.type)

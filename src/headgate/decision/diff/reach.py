@@ -16,9 +16,9 @@ def find_reachable_resources(
     held = set(known)
     for model in models.values():
         held |= _spread(facts, model, known, roles)
-    held |= {id for model in models.values() for id in _derived(facts, model, held)}
-    needing = {id for model in models.values() for id in _needing(facts, model, held)}
-    served = {id for model in models.values() for id in _served(facts, model, held)}
+    held |= {id for model in models.values() for id in _find_derived(facts, model, held)}
+    needing = {id for model in models.values() for id in _find_needing(facts, model, held)}
+    served = {id for model in models.values() for id in _find_served(facts, model, held)}
     return held | needing | served
 
 
@@ -56,13 +56,13 @@ def _down(facts: Snapshot, model: Model, rule: PropagationRule, starts: Iterable
     waiting = list(found)
     while waiting:
         current = waiting.pop()
-        below = {*facts.children.get(current, {}).values(), *_naming(facts, current, model.lineage)} - found
+        below = {*facts.children.get(current, {}).values(), *_find_naming(facts, current, model.lineage)} - found
         found |= below
         waiting.extend(below)
-    return {id for each in found for id in _naming(facts, each, (rule.along,))} if rule.along else found
+    return {id for each in found for id in _find_naming(facts, each, (rule.along,))} if rule.along else found
 
 
-def _naming(facts: Snapshot, id: ResourceId, relations: Collection[str]) -> Iterator[ResourceId]:
+def _find_naming(facts: Snapshot, id: ResourceId, relations: Collection[str]) -> Iterator[ResourceId]:
     """Yield the resources that name this one in one of the relations, by an enabled edge or not."""
     for referrer in facts.referrers.get(id, ()) if relations else ():
         named = facts.resources[referrer].relations
@@ -70,12 +70,12 @@ def _naming(facts: Snapshot, id: ResourceId, relations: Collection[str]) -> Iter
             yield referrer
 
 
-def _derived(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> Iterator[ResourceId]:
+def _find_derived(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> Iterator[ResourceId]:
     for id in held if model.derived else ():
         yield from (each for each in facts.referrers.get(id, ()) if facts.resources[each].type in model.derived)
 
 
-def _needing(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> Iterator[ResourceId]:
+def _find_needing(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> Iterator[ResourceId]:
     """Yield the resources on which an action needs a role at one of the places."""
     places = {each for needs in model.needs.values() for alternative in needs for each in alternative.roles}
     places |= {each for rule in model.assign for each in rule.needs}
@@ -83,11 +83,11 @@ def _needing(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> Itera
     parents = {place.relation for place in places if place.root == "parent" and place.relation}
     under = any(place.root == "parent" and not place.relation for place in places)
     for id in held if own or parents or under else ():
-        yield from _naming(facts, id, own)
-        for above in (*((id,) if under else ()), *_naming(facts, id, parents)):
+        yield from _find_naming(facts, id, own)
+        for above in (*((id,) if under else ()), *_find_naming(facts, id, parents)):
             yield from facts.children.get(above, {}).values()
 
 
-def _served(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> Iterator[ResourceId]:
+def _find_served(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> Iterator[ResourceId]:
     for bridge in model.bridges:
         yield from (edge.target for id in held for edge in facts.resources[id].relations.get(bridge.relation, ()))

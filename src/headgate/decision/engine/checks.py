@@ -61,9 +61,9 @@ class MaskChecker:
         if rules is None:
             return False
         if question.action in ASSIGNING:
-            return self._assigning(held, question, rules, resource, now)
-        return self._acting(held, question, rules, resource, now) or (
-            question.action in self.compiled.bridged and self._bridged(held, question.action, resource)
+            return self._may_change_assignment(held, question, rules, resource, now)
+        return self._may_act(held, question, rules, resource, now) or (
+            question.action in self.compiled.bridged and self._may_act_by_bridge(held, question.action, resource)
         )
 
     def holds(self, held: Holdings, rules: CompiledModel, resource: Resource, wanted: RoleSet) -> bool:
@@ -81,7 +81,9 @@ class MaskChecker:
         there = self.facts.resources
         return any(all(self.meets(held, each, there[id]) for id, each in plans) for plans in plan.least)
 
-    def _acting(self, held: Holdings, question: Question, rules: CompiledModel, resource: Resource, now: float) -> bool:
+    def _may_act(
+        self, held: Holdings, question: Question, rules: CompiledModel, resource: Resource, now: float
+    ) -> bool:
         act = rules.acts.get(question.action)
         if act is None or act.type != resource.type:
             return False
@@ -128,11 +130,11 @@ class MaskChecker:
                 if rules and leads and action in bridge.actions:
                     yield port, rules, bridge.role
 
-    def _bridged(self, held: Holdings, action: str, resource: Resource) -> bool:
+    def _may_act_by_bridge(self, held: Holdings, action: str, resource: Resource) -> bool:
         ways = self.bridges(action, resource)
         return any(self.holds(held, rules, port, rules.get_role_set((role,))) for port, rules, role in ways)
 
-    def _assigning(
+    def _may_change_assignment(
         self, held: Holdings, question: Question, rules: CompiledModel, resource: Resource, now: float
     ) -> bool:
         asked, verb, new = (

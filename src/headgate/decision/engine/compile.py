@@ -60,13 +60,15 @@ class CompiledModel:
         self.raised = {
             (rule, role): 1 << next(bits) for rule, each, _ in self.rising for role in each.roles & model.roles.keys()
         }
-        self.foreseen = all(term.root in _FORESEEN for when in _lasting(model) for term in when)
-        self.attributed = any(term.root in ("self", "parent") for when in _lasting(model) for term in when)
+        self.foreseen = all(term.root in _FORESEEN for when in _list_holding_conditions(model) for term in when)
+        self.attributed = any(
+            term.root in ("self", "parent") for when in _list_holding_conditions(model) for term in when
+        )
         self._wanted: dict[tuple[str, ...], RoleSet] = {}
         self._masks: dict[tuple[RoleSet, tuple[int, ...], frozenset[str], str], int] = {}
         self.any_role = self.get_role_set(tuple(model.roles))
         self.acts = {action: self._act(action) for type in model.types for action in model.actions_on(type)}
-        self.discovering = {type: self._discovering(type) for type in model.types}
+        self.discovering = {type: self._list_discovering_actions(type) for type in model.types}
 
     def get_role_set(self, roles: tuple[str, ...]) -> RoleSet:
         """Return the one record for these roles; those that the model does not know are nobody's."""
@@ -85,7 +87,7 @@ class CompiledModel:
         key = (wanted, rules, related, origin)
         found = self._masks.get(key)
         if found is None:
-            found = self._masks[key] = _union(self._giving(*key))
+            found = self._masks[key] = _union(self._list_granting_bits(*key))
         return found
 
     def list_granting_relations(self, wanted: RoleSet, type: str) -> tuple[str, ...]:
@@ -106,10 +108,12 @@ class CompiledModel:
         """Say whether the same rules reach all resources of this type in the same place from the same places."""
         model = self.model
         along = any(rule.along and (rule.to is None or type in rule.to) for rule in model.spread)
-        own = any(term.root == "self" for when in _lasting(model) for term in when)
+        own = any(term.root == "self" for when in _list_holding_conditions(model) for term in when)
         return not (model.lineage or along or own or type in model.derived)
 
-    def _giving(self, wanted: RoleSet, rules: tuple[int, ...], related: frozenset[str], origin: str) -> Iterator[int]:
+    def _list_granting_bits(
+        self, wanted: RoleSet, rules: tuple[int, ...], related: frozenset[str], origin: str
+    ) -> Iterator[int]:
         if SELF in related:
             yield from (self.bit[role] for role in wanted.holding)
         for rule in rules:
@@ -127,7 +131,7 @@ class CompiledModel:
             action.partition(".")[0], self.get_role_set(giving) if giving else None, self.model.needs.get(action)
         )
 
-    def _discovering(self, type: str) -> tuple[str, ...]:
+    def _list_discovering_actions(self, type: str) -> tuple[str, ...]:
         return (f"{type}.{self.model.discover}",) if self.model.discover else self.model.actions_on(type)
 
 
@@ -138,7 +142,7 @@ def _union(masks: Iterator[int]) -> int:
     return total
 
 
-def _lasting(model: Model) -> Iterator[When]:
+def _list_holding_conditions(model: Model) -> Iterator[When]:
     """Yield the conditions on which it rests what somebody holds, whatever the question."""
     yield from (role.when for role in model.roles.values())
     yield from (rule.when for rule in model.spread)

@@ -39,7 +39,7 @@ class EngineCaches(NamedTuple):
     rolls: HolderIndex
 
 
-def _nothing_known(models: Models, facts: Snapshot, compiled: CompiledModels) -> EngineCaches:
+def _build_empty_caches(models: Models, facts: Snapshot, compiled: CompiledModels) -> EngineCaches:
     grounds = PositionIndex(models, compiled, facts)
     return EngineCaches(
         compiled,
@@ -55,7 +55,7 @@ class Engine:
 
     def __init__(self, models: Models, facts: Snapshot, known: EngineCaches | None = None) -> None:
         """`known` is what an earlier engine has worked out that holds for these facts, too; see `advance`."""
-        known = known or _nothing_known(models, facts, compile_models(models))
+        known = known or _build_empty_caches(models, facts, compile_models(models))
         self.models = models
         self.facts = facts
         self._compiled, self._grounds, self._holders, self._contents, self._rolls = known
@@ -66,7 +66,7 @@ class Engine:
 
     def check(self, question: Question, now: float) -> Decision:
         """Decide a question at a time (seconds since the epoch)."""
-        return Decision(self._allowed(question, now), self.facts.revision, self._label, question)
+        return Decision(self._is_allowed(question, now), self.facts.revision, self._label, question)
 
     def check_many(self, questions: Sequence[Question], now: float) -> tuple[Decision, ...]:
         """Decide several questions, in their order."""
@@ -85,7 +85,7 @@ class Engine:
             )
             if caller.token is None and caller.run is None:
                 return tuple(candidates)
-        return tuple(id for id in candidates if self._allowed(asked(id), now))
+        return tuple(id for id in candidates if self._is_allowed(asked(id), now))
 
     def list_principals(self, action: str, resource: ResourceId, now: float) -> frozenset[PrincipalId]:
         """Return every principal that the action is allowed to, by itself and without further parameters."""
@@ -93,16 +93,16 @@ class Engine:
         if found is None or self._suspended:
             return frozenset()
         if self._compiled.foreseen and action not in ASSIGNING:
-            return PrincipalSearch(self._answering, self._rolls, now, self._allowed).find_principals(action, found)
+            return PrincipalSearch(self._answering, self._rolls, now, self._is_allowed).find_principals(action, found)
         people = self.facts.principals
-        return frozenset(id for id in people if self._allowed(Question(Caller(id), action, resource), now))
+        return frozenset(id for id in people if self._is_allowed(Question(Caller(id), action, resource), now))
 
     def is_discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
         """Say whether the caller may know that the resource is there."""
         found = self.facts.resources.get(resource)
         rules = self._grounds.of(found).rules if found else None
         actions = rules.discovering[found.type] if rules and found else ()
-        return any(self._allowed(Question(caller, action, resource), now) for action in actions)
+        return any(self._is_allowed(Question(caller, action, resource), now) for action in actions)
 
     def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Engine":
         """Return the engine for the facts after these changes. It takes over what they do not touch."""
@@ -117,20 +117,22 @@ class Engine:
 
     def with_facts(self, facts: Snapshot) -> "Engine":
         """Return the engine for any other facts under the same models, which it takes over compiled."""
-        return Engine(self.models, facts, _nothing_known(self.models, facts, self._compiled))
+        return Engine(self.models, facts, _build_empty_caches(self.models, facts, self._compiled))
 
-    def _allowed(self, question: Question, now: float) -> bool:
+    def _is_allowed(self, question: Question, now: float) -> bool:
         if self._suspended:
             return False
         caller, id = question.caller, question.resource
         ground = self._grounds.near.get(id)
         plan = ground.bare.get(question.action) if ground else None
         if plan is None or not (caller.token is caller.run is None or self._is_unrestricted(caller, now)):
-            return self._decided(question, now)
+            return self._is_allowed_in_full(question, now)
         held = self._holders.near.get(caller.principal)
         if held is None or not held.since <= now < held.until:
             held = self._holders.of(caller.principal, now)
-        return met(plan, id, held.at) or (question.action in self._compiled.bridged and self._decided(question, now))
+        return met(plan, id, held.at) or (
+            question.action in self._compiled.bridged and self._is_allowed_in_full(question, now)
+        )
 
     def _is_unrestricted(self, caller: Caller, now: float) -> bool:
         """Say whether a token stands and gives all that its principal has."""
@@ -143,21 +145,21 @@ class Engine:
             and (token.ends is None or now < token.ends)
         )
 
-    def _decided(self, question: Question, now: float) -> bool:
+    def _is_allowed_in_full(self, question: Question, now: float) -> bool:
         caller, resource = question.caller, self.facts.resources.get(question.resource)
         if not self._compiled.foreseen:
             return decide(self.models, self.facts, question, now).allowed
         if resource is None or caller_invalid(self.facts, caller, now):
             return False
         self._grounds.of(resource).bare_plan(question.action)
-        if not self._within(question, resource):
+        if not self._is_in_scope(question, resource):
             return False
         held = self._holders.of(caller.principal, now)
         return self._answering.allows(held, question, resource, now) and self._allowed_by_restriction(
             question, resource, now
         )
 
-    def _within(self, question: Question, resource: Resource) -> bool:
+    def _is_in_scope(self, question: Question, resource: Resource) -> bool:
         """Say whether it is declared to a run, and within the actions of a token."""
         caller, action = question.caller, question.action
         token = self.facts.tokens[caller.token] if caller.token else None

@@ -85,18 +85,20 @@ class HolderIndex:
 
     def holders_with(self, place: ResourceId, mask: int, now: float) -> Iterator[Principals]:
         """Yield everybody who has one of these bits at the place."""
-        yield from self._counting(self._roll(place, now).rows, mask, now)
+        yield from self._list_counting(self._roll(place, now).rows, mask, now)
         if mask & self._compiled.raised:
-            yield from self._counting(self._propagated(place, now).rows, mask, now)
+            yield from self._list_counting(self._propagated(place, now).rows, mask, now)
 
-    def _counting(self, rows: tuple[HolderRow, ...], mask: int, now: float) -> Iterator[Principals]:
+    def _list_counting(self, rows: tuple[HolderRow, ...], mask: int, now: float) -> Iterator[Principals]:
         for model, _, meaning, people in rows:
             if meaning.here & mask:
                 for anchor in meaning.condition.anchors:
-                    people -= self._lacking(model, anchor, people, now)  # noqa: PLW2901  fewer at each anchor
+                    people -= self._find_without_membership(model, anchor, people, now)  # noqa: PLW2901  fewer at each anchor
                 yield people
 
-    def _lacking(self, model: str, anchor: MembershipAnchor, people: Principals, now: float) -> Principals:
+    def _find_without_membership(
+        self, model: str, anchor: MembershipAnchor, people: Principals, now: float
+    ) -> Principals:
         principals = self._facts.principals
         without = people - self._roll(anchor.place, now).find_holders(model, anchor.roles)
         return frozenset(each for each in without if principals[each].kind in anchor.kinds)
@@ -126,11 +128,11 @@ class HolderIndex:
         """Return the principals that the subject is, or that are in it."""
         found = self._crowds.get(subject)
         if found is None or not found.span.includes(span.now):
-            found = self._crowds.put(subject, self._counted(subject, ValidityWindow(span.now)))
+            found = self._crowds.put(subject, self._build_members(subject, ValidityWindow(span.now)))
         span.narrow(found.span)
         return found.people
 
-    def _counted(self, subject: SubjectId, span: ValidityWindow) -> SubjectMembers:
+    def _build_members(self, subject: SubjectId, span: ValidityWindow) -> SubjectMembers:
         group = self._facts.groups.get(GroupId(subject))
         people = group.members if group else (PrincipalId(subject),)
         members = ((each, self._facts.principals.get(each)) for each in people)

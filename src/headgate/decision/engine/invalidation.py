@@ -64,7 +64,7 @@ class Invalidation:
                 self._agreement(id)
             case c.ResourceRenamed(id, parent):
                 if id not in self._before.resources or self._before.resources[id].parent != parent:
-                    self._gone(id)
+                    self._note_deleted(id)
             case c.AttributesSet(id):
                 # Of the organization itself: it may be suspended or resumed, which every decision depends on.
                 everywhere = self._compiled.attributed or id == self._before.organization
@@ -77,7 +77,7 @@ class Invalidation:
         if kind in _COMING:
             self._resource(id)
         elif kind in _GOING:
-            self._gone(id)
+            self._note_deleted(id)
         elif kind not in _LOOKED_AT:
             self.everything = True
 
@@ -107,7 +107,7 @@ class Invalidation:
                 self._place(port)
                 self._subjects_at(facts, port)
 
-    def _gone(self, id: str) -> None:
+    def _note_deleted(self, id: str) -> None:
         for each in _with_belongings(self._before, id):
             place = ResourceId(each)
             self._principal(PrincipalId(each))
@@ -158,10 +158,10 @@ class Invalidation:
             self.shelves.update((id, *line[:2]))
             self.contents.update((id, *line))
         self.positions.update((id, type) for type in self._compiled.types)
-        self.positions.update((id, *self._naming(id)))
+        self.positions.update((id, *self._find_naming(id)))
         self.everything = self.everything or self._leads_down(id)
 
-    def _naming(self, id: ResourceId) -> Iterator[ResourceId]:
+    def _find_naming(self, id: ResourceId) -> Iterator[ResourceId]:
         """Yield what names the resource in a relation, and what names that: a pipeline rests on where its tables stand."""
         for facts in self._both:
             for each in facts.referrers.get(id, ()):

@@ -30,43 +30,47 @@ class PrincipalSearch:
         ground = self.answering.grounds.of(resource)
         if ground.rules is None:
             return _NOBODY
-        acting = frozenset(self._acting(action, resource, ground, ground.rules))
+        acting = frozenset(self._find_acting(action, resource, ground, ground.rules))
         bridged = action in self.answering.compiled.bridged
-        return acting | self._bridged(action, resource) if bridged else acting
+        return acting | self._find_bridged(action, resource) if bridged else acting
 
-    def _acting(self, action: str, resource: Resource, ground: Position, rules: CompiledModel) -> Iterable[PrincipalId]:
+    def _find_acting(
+        self, action: str, resource: Resource, ground: Position, rules: CompiledModel
+    ) -> Iterable[PrincipalId]:
         act = rules.acts.get(action)
         if act is None or act.type != resource.type:
             return _NOBODY
         everybody = self.answering.facts.principals
-        people = self._meeting(ground.plan(rules, act.wanted), resource) if act.wanted else everybody
+        people = self._find_meeting(ground.plan(rules, act.wanted), resource) if act.wanted else everybody
         if act.ways is None:
             return people
         return (each for each in people if self.allowed(Question(Caller(each), action, resource.id), self.now))
 
-    def _bridged(self, action: str, resource: Resource) -> Principals:
+    def _find_bridged(self, action: str, resource: Resource) -> Principals:
         found = _NOBODY
         for port, rules, role in self.answering.bridges(action, resource):
             plan = self.answering.grounds.of(port).plan(rules, rules.get_role_set((role,)))
-            found |= self._meeting(plan, port)
+            found |= self._find_meeting(plan, port)
         return found
 
-    def _meeting(self, plan: MaskRequirement, resource: Resource) -> Principals:
+    def _find_meeting(self, plan: MaskRequirement, resource: Resource) -> Principals:
         """Return everybody who meets a plan for the resource."""
         marks = ((resource.id, plan.own), *plan.above)
         found = _NOBODY.union(
             *(each for place, mask in marks for each in self.rolls.holders_with(place, mask, self.now))
         )
         if plan.named:
-            found |= self._existing(
+            found |= self._select_existing(
                 each for relation in plan.named for each in list_named_subjects(resource, relation) if each
             )
         there = self.answering.facts.resources
         for plans in plan.least:
             if plans:
-                found |= frozenset[PrincipalId].intersection(*(self._meeting(each, there[id]) for id, each in plans))
+                found |= frozenset[PrincipalId].intersection(
+                    *(self._find_meeting(each, there[id]) for id, each in plans)
+                )
         return found
 
-    def _existing(self, people: Iterable[str]) -> Principals:
+    def _select_existing(self, people: Iterable[str]) -> Principals:
         known = ((PrincipalId(each), self.answering.facts.principals.get(PrincipalId(each))) for each in people)
         return frozenset(each for each, found in known if found and ValidityWindow(self.now).exists(found))

@@ -32,12 +32,12 @@ class ResourceSearch:
         for ground, rules, ids in self._positions(type):
             act = rules.acts.get(action)
             if act is not None:
-                found.extend(self._allowed(action, act, ground, rules, ids, own))
+                found.extend(self._select_allowed(action, act, ground, rules, ids, own))
         if action not in self.answering.compiled.bridged:
             return found
-        return dict.fromkeys((*found, *self._bridged(action)))
+        return dict.fromkeys((*found, *self._find_bridged(action)))
 
-    def _allowed(
+    def _select_allowed(
         self,
         action: str,
         act: ActionRequirement,
@@ -46,14 +46,14 @@ class ResourceSearch:
         ids: Ids,
         own: Mapping[ResourceId, list[ResourceId]],
     ) -> Iterable[ResourceId]:
-        held = self._meeting(ground.plan(rules, act.wanted), ids, own) if act.wanted else ids
+        held = self._select_meeting(ground.plan(rules, act.wanted), ids, own) if act.wanted else ids
         if act.ways is None:
             return held
         caller, resources = Caller(self.held.principal), self.answering.facts.resources
         asked = ((resources[id], Question(caller, action, id)) for id in held)
         return [it.id for it, question in asked if self.answering.allows(self.held, question, it, self.now)]
 
-    def _meeting(
+    def _select_meeting(
         self, plan: MaskRequirement, ids: Ids, own: Mapping[ResourceId, list[ResourceId]]
     ) -> Iterable[ResourceId]:
         """Return those that meet a plan for all of them."""
@@ -88,12 +88,12 @@ class ResourceSearch:
                 if ground and ground.rules:
                     yield ground, ground.rules, some
 
-    def _bridged(self, action: str) -> Iterator[ResourceId]:
+    def _find_bridged(self, action: str) -> Iterator[ResourceId]:
         for rules in self.answering.compiled.rules.values():
             for bridge in rules.model.bridges:
                 if action in bridge.actions:
                     for port in self._ports(rules, bridge.role):
-                        yield from self._served(port, bridge.relation)
+                        yield from self._list_served(port, bridge.relation)
 
     def _ports(self, rules: CompiledModel, role: str) -> Iterator[ResourceId]:
         """Yield the resources of this model on which the role is held."""
@@ -102,9 +102,9 @@ class ResourceSearch:
             own = self._own(type)
             for ground, governing, ids in self._positions(type):
                 if governing is rules:
-                    yield from self._meeting(ground.plan(rules, wanted), ids, own)
+                    yield from self._select_meeting(ground.plan(rules, wanted), ids, own)
 
-    def _served(self, port: ResourceId, relation: str) -> Iterator[ResourceId]:
+    def _list_served(self, port: ResourceId, relation: str) -> Iterator[ResourceId]:
         resources = self.answering.facts.resources
         for edge in resources[port].edges(relation):
             if edge.target in resources and self.answering.grounds.of(resources[edge.target]).rules:

@@ -59,7 +59,7 @@ class PositionIndex:
         """Return where the resource stands."""
         found = self.near.get(resource.id)
         if found is None:
-            found = self._kept_for(resource) or self._kept.put(*self._built(resource))
+            found = self._find_kept(resource) or self._kept.put(*self._build(resource))
             if len(self.near) >= _MOST:
                 self.near.clear()
             self.near[resource.id] = found
@@ -71,7 +71,7 @@ class PositionIndex:
         key = (given.model, given.role)
         found = ground.meanings.get(key)
         if found is None:
-            found = ground.meanings[key] = self._meaning(ground, given, origin)
+            found = ground.meanings[key] = self._compile_role(ground, given, origin)
         return found
 
     def build_all_marks(self, origin: Resource) -> ResourceMarks:
@@ -80,11 +80,11 @@ class PositionIndex:
         every = ((rules, *self._marks(rules, ground, origin, rules.bit)) for rules in self._compiled.rules.values())
         return tuple(mark for _, here, raised in every for mark in ((origin.id, here), *raised))
 
-    def _kept_for(self, resource: Resource) -> Position | None:
+    def _find_kept(self, resource: Resource) -> Position | None:
         shared = None if resource.id in self.special else self._kept.get((resource.parent, resource.type))
         return shared or self._kept.get(resource.id)
 
-    def _built(self, resource: Resource) -> tuple[PositionKey, Position]:
+    def _build(self, resource: Resource) -> tuple[PositionKey, Position]:
         model = model_for(self._models, self._facts, resource.type, resource.id)
         rules = self._compiled.rules[model.name] if model else None
         alone = resource.id in self.special or resource.id == resource.parent
@@ -99,16 +99,16 @@ class PositionIndex:
             nearest.setdefault(each.type, each.id)
         if rules is None:
             return Position(resource.type, alone, None, (), frozenset(), {}, nearest, ())
-        acting = tuple(self._acting(rules, resource))
+        acting = tuple(self._list_acting_rules(rules, resource))
         related = self._related(rules, acting, resource)
         own = frozenset(related.pop(resource.id, set[str]()))
         there = ((facts.resources.get(id), ways) for id, ways in related.items())
         places = {place.id: (place.type, frozenset(ways)) for place, ways in there if place}
         return Position(
-            resource.type, alone, rules, acting, own, places, nearest, tuple(self._touched(rules, resource))
+            resource.type, alone, rules, acting, own, places, nearest, tuple(self._list_derived_inputs(rules, resource))
         )
 
-    def _acting(self, rules: CompiledModel, resource: Resource) -> Iterator[int]:
+    def _list_acting_rules(self, rules: CompiledModel, resource: Resource) -> Iterator[int]:
         case = ConditionInput(self._facts, _NO_QUESTION, rules.model, resource, 0.0)
         for index, rule in enumerate(rules.model.spread):
             if (rule.to is None or resource.type in rule.to) and holds(rule.when, case):
@@ -128,7 +128,7 @@ class PositionIndex:
                 related.setdefault(id, set()).add(relation or "")
         return related
 
-    def _touched(self, rules: CompiledModel, resource: Resource) -> Iterator[tuple[ResourceId, Position]]:
+    def _list_derived_inputs(self, rules: CompiledModel, resource: Resource) -> Iterator[tuple[ResourceId, Position]]:
         """Yield what decides; nothing at all if some of it is gone, is derived itself, or another model governs it."""
         rule = rules.model.derived.get(resource.type)
         found = [(id, self._facts.resources.get(id)) for id in derived_inputs(resource, rule)] if rule else []
@@ -138,7 +138,7 @@ class PositionIndex:
         if len(grounds) == len(found) and all(ground.rules is rules for _, ground in grounds):
             yield from grounds
 
-    def _meaning(self, ground: Position, given: Assignment, origin: Resource) -> CompiledRole:
+    def _compile_role(self, ground: Position, given: Assignment, origin: Resource) -> CompiledRole:
         rules = self._compiled.rules[given.model]
         asked = EvaluationContext(self._models, self._facts, _NO_QUESTION, 0.0)
         here, raised = self._marks(rules, ground, origin, expand_assignment(asked, rules.model, given, origin))

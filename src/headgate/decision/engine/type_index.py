@@ -53,17 +53,17 @@ class TypeIndex:
         if root is not None:
             if self._facts.resources[root].type == type:
                 yield SiblingGroup(root, (root,))
-            yield from self._found_below(root).get(type, ())
+            yield from self._get_below(root).get(type, ())
 
-    def _found_below(self, place: ResourceId) -> Blocks:
+    def _get_below(self, place: ResourceId) -> Blocks:
         found = self._below.get(place)
-        return self._below.put(place, self._gathered(place)) if found is None else found
+        return self._below.put(place, self._gather_below(place)) if found is None else found
 
-    def _gathered(self, place: ResourceId) -> Blocks:
+    def _gather_below(self, place: ResourceId) -> Blocks:
         shelf = self._shelves.get(place) or self._shelves.put(place, self._shelf(place))
         found = {type: [block] for type, block in shelf.blocks.items()}
         for child in shelf.inner:
-            for type, blocks in self._found_below(child).items():
+            for type, blocks in self._get_below(child).items():
                 found.setdefault(type, []).extend(blocks)
         return {type: tuple(blocks) for type, blocks in found.items()}
 

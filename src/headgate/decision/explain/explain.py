@@ -21,12 +21,12 @@ def explain(
     answers = answers or Engine(models, facts)
     decision = decide(models, facts, question, now)
     asked = EvaluationContext(models, facts, question, now)
-    visible = all(answers.is_discoverable(question.caller, id, now) for id in _decided_on(asked))
+    visible = all(answers.is_discoverable(question.caller, id, now) for id in _list_concerned(asked))
     if decision.allowed:
         return Explanation(decision, visible)
     if visible:
         return Explanation(decision, visible, find_fixes(answers, question, now))
-    return Explanation(decision if _known(asked) else _hidden(decision), visible)
+    return Explanation(decision if _is_common_knowledge(asked) else _hidden(decision), visible)
 
 
 def smallest_fixes(
@@ -36,7 +36,7 @@ def smallest_fixes(
     return find_fixes(answers or Engine(models, facts), question, now)
 
 
-def _decided_on(asked: EvaluationContext) -> tuple[ResourceId, ...]:
+def _list_concerned(asked: EvaluationContext) -> tuple[ResourceId, ...]:
     """Return the named resources too; and only these where no role on the resource itself is asked for."""
     facts, question = asked.facts, asked.question
     concerned = (id for ids in question.on.values() for id in ids)
@@ -47,7 +47,7 @@ def _decided_on(asked: EvaluationContext) -> tuple[ResourceId, ...]:
     return (question.resource, *named) if here else named
 
 
-def _known(asked: EvaluationContext) -> bool:
+def _is_common_knowledge(asked: EvaluationContext) -> bool:
     """Say whether it is about nothing but what everybody knows: where they are, and what a model always puts there."""
     resource = asked.facts.resources.get(asked.question.resource)
     return resource is not None and not asked.question.on and _always_there(asked, resource)

@@ -76,24 +76,24 @@ def _options(at: _At) -> Iterator[Option]:
     """Yield the least that reaches each goal; and what the one stands on whom an assignment is for."""
     solved: dict[Need, tuple[Option, ...]] = {}
     for goal in goals(at.asked):
-        yield from _reaching(at, goal, solved)
+        yield from _list_options_for_goal(at, goal, solved)
     question, resource = at.asked.question, at.facts.resources[at.asked.question.resource]
     model, role = at.asked.model(resource), question.new_role or question.role
     if question.subject is not None and role is not None and model is not None:
-        yield _entered(at, model, RoleAssigned(question.subject, role, resource.id, model.name))[:-1]
+        yield _add_memberships(at, model, RoleAssigned(question.subject, role, resource.id, model.name))[:-1]
 
 
-def _reaching(at: _At, goal: Goal, solved: dict[Need, tuple[Option, ...]]) -> Iterator[Option]:
+def _list_options_for_goal(at: _At, goal: Goal, solved: dict[Need, tuple[Option, ...]]) -> Iterator[Option]:
     lacking = [need for need in goal if not _holds(at, need)]
     for need in lacking:
         if need not in solved:
-            solved[need] = _giving(at, need)
+            solved[need] = _list_options_for_need(at, need)
     # Where a need can be met in several ways that are as small, so many fixes are as small.
     for each in zip(*(solved[need] for need in lacking), strict=False):
         yield tuple(dict.fromkeys(chain.from_iterable(each)))
 
 
-def _giving(at: _At, need: Need) -> tuple[Option, ...]:
+def _list_options_for_need(at: _At, need: Need) -> tuple[Option, ...]:
     """Return the smallest options that make the asker hold the role there, and that can be made."""
     resource = at.facts.resources.get(need.resource)
     model = at.asked.model(resource) if resource else None
@@ -102,7 +102,7 @@ def _giving(at: _At, need: Need) -> tuple[Option, ...]:
     single = _single(at.asked, model, resource, need.role)
     ranked = sorted((_strength(at.asked, model, given), given.resource, given.role, given) for given in single)
     for _, equals in groupby(ranked, key=lambda each: each[0]):
-        options = [_entered(at, model, given) for *_, given in equals]
+        options = [_add_memberships(at, model, given) for *_, given in equals]
         working = [each for each in options if _holds(at.with_option(each), need) and _can_be_made(at, each)]
         if working:
             return _narrowest(at.facts, working)
@@ -126,7 +126,7 @@ def _assignable(facts: Snapshot, model: Model, type: str, kind: str) -> Iterator
         yield from sorted(facts.custom_roles.keys() - model.roles.keys())
 
 
-def _entered(at: _At, model: Model, given: RoleAssigned) -> Option:
+def _add_memberships(at: _At, model: Model, given: RoleAssigned) -> Option:
     """Return the assignment after the weakest ones on which it stands and that its subject lacks, if there are any."""
     facts, subject = at.facts, given.subject
     kind = subject_kind(facts, subject)
@@ -137,16 +137,16 @@ def _entered(at: _At, model: Model, given: RoleAssigned) -> Option:
             known = (role for role in _assignable(facts, model, anchor.type, kind) if role in rule.roles)
             entries = [RoleAssigned(subject, role, anchor.id, model.name) for role in known]
             entries.sort(key=lambda entry: (_strength(at.asked, model, entry), entry.role))
-            options = (_entered(at, model, entry) for entry in entries)
+            options = (_add_memberships(at, model, entry) for entry in entries)
             before += next((option for option in options if _can_be_made(at, option)), ())
     return (*before, given)
 
 
 def _can_be_made(at: _At, option: Option) -> bool:
-    return all(any(_approving(*step)) for step in _steps(at, option))
+    return all(any(_find_approvers(*step)) for step in _steps(at, option))
 
 
-def _approving(at: _At, given: RoleAssigned) -> Iterator[PrincipalId]:
+def _find_approvers(at: _At, given: RoleAssigned) -> Iterator[PrincipalId]:
     """Yield the users who could make this assignment; looked for only as far as somebody asks."""
     facts, place = at.facts, at.facts.resources[given.resource]
     model, subject = at.asked.model(place), facts.resources.get(ResourceId(given.subject))
@@ -212,14 +212,14 @@ def _narrowest(facts: Snapshot, options: Sequence[Option]) -> tuple[Option, ...]
     """Return the options that reach the fewest resources: all walk down in step, so that a wide one costs no more."""
     if len(options) < 2:  # noqa: PLR2004 (nothing to compare)
         return tuple(options)
-    walks = {option: _reached(facts, option) for option in options}
+    walks = {option: _list_reached(facts, option) for option in options}
     ended: tuple[Option, ...] = ()
     while not ended:
         ended = tuple(option for option, walk in walks.items() if next(walk, None) is None)
     return ended
 
 
-def _reached(facts: Snapshot, option: Option) -> Iterator[ResourceId]:
+def _list_reached(facts: Snapshot, option: Option) -> Iterator[ResourceId]:
     for given in option:
         yield given.resource
         yield from facts.list_below(given.resource)
@@ -227,6 +227,7 @@ def _reached(facts: Snapshot, option: Option) -> Iterator[ResourceId]:
 
 def _fix(at: _At, option: Option) -> Fix:
     needed = (
-        RequiredAssignment(each.role, each.resource, tuple(_approving(now, each))) for now, each in _steps(at, option)
+        RequiredAssignment(each.role, each.resource, tuple(_find_approvers(now, each)))
+        for now, each in _steps(at, option)
     )
     return Fix(option[0].subject, tuple(needed))

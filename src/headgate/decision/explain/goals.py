@@ -35,11 +35,11 @@ def goals(asked: EvaluationContext) -> Iterator[Goal]:
     if resource is None or model is None:
         return
     if asked.question.action in ASSIGNING:
-        found = _assigning(asked, model, resource)
+        found = _list_assigning_goals(asked, model, resource)
     else:
-        found = (*_acting(asked, model, resource), *_bridging(asked, resource))
+        found = (*_list_acting_goals(asked, model, resource), *_list_bridge_goals(asked, resource))
     for goal in found:
-        yield from (_joined(each) for each in product(*(_ways(asked, need) for need in goal)))
+        yield from (_join_goals(each) for each in product(*(_ways(asked, need) for need in goal)))
 
 
 def minimal_roles(model: Model, roles: Collection[str]) -> tuple[str, ...]:
@@ -47,11 +47,11 @@ def minimal_roles(model: Model, roles: Collection[str]) -> tuple[str, ...]:
     return tuple(role for role in roles if not (model.roles[role].closure & set(roles)) - {role})
 
 
-def _acting(asked: EvaluationContext, model: Model, resource: Resource) -> tuple[Goal, ...]:
+def _list_acting_goals(asked: EvaluationContext, model: Model, resource: Resource) -> tuple[Goal, ...]:
     giving, alternatives = model.roles_granting(asked.question.action), model.needs.get(asked.question.action)
     own: list[Goal] = [(Need(role, resource.id),) for role in minimal_roles(model, giving)] if giving else [()]
     needed = [()] if alternatives is None else list(_possible(asked, model, resource, alternatives))
-    return tuple(_joined(each) for each in product(own, needed))
+    return tuple(_join_goals(each) for each in product(own, needed))
 
 
 def _possible(
@@ -64,7 +64,7 @@ def _possible(
             yield tuple(Need(needed.role, id) for ids, needed in zip(places, each.roles, strict=True) for id in ids)
 
 
-def _bridging(asked: EvaluationContext, resource: Resource) -> Iterator[Goal]:
+def _list_bridge_goals(asked: EvaluationContext, resource: Resource) -> Iterator[Goal]:
     for id in sorted(asked.facts.referrers.get(resource.id, ())):
         port = asked.facts.resources[id]
         model = asked.model(port)
@@ -74,14 +74,14 @@ def _bridging(asked: EvaluationContext, resource: Resource) -> Iterator[Goal]:
                 yield (Need(bridge.role, id),)
 
 
-def _assigning(asked: EvaluationContext, model: Model, resource: Resource) -> tuple[Goal, ...]:
+def _list_assigning_goals(asked: EvaluationContext, model: Model, resource: Resource) -> tuple[Goal, ...]:
     question, verb = asked.question, ASSIGNING[asked.question.action]
     if verb != "change":
         return tuple(_by_rules(asked, model, resource, verb, question.role))
     taking = _by_rules(asked, model, resource, "remove", question.role)
     giving = _by_rules(asked, model, resource, "add", question.new_role)
     changing = _by_rules(asked, model, resource, "change", question.new_role)
-    return (*changing, *(_joined(each) for each in product(taking, giving)))
+    return (*changing, *(_join_goals(each) for each in product(taking, giving)))
 
 
 def _by_rules(
@@ -90,7 +90,7 @@ def _by_rules(
     case = asked.condition_input(model, resource)
     for rule in model.assign:
         if role is not None and _about(asked, rule, resource, verb, role) and holds(rule.when, case):
-            yield from _holding(asked, model, rule, resource)
+            yield from _list_holding_goals(asked, model, rule, resource)
 
 
 def _about(asked: EvaluationContext, rule: AssignRule, resource: Resource, verb: str, role: str) -> bool:
@@ -100,12 +100,12 @@ def _about(asked: EvaluationContext, rule: AssignRule, resource: Resource, verb:
     return known and verb in rule.verbs and resource.type in rule.on and kind in rule.to
 
 
-def _holding(asked: EvaluationContext, model: Model, rule: AssignRule, resource: Resource) -> Iterator[Goal]:
+def _list_holding_goals(asked: EvaluationContext, model: Model, rule: AssignRule, resource: Resource) -> Iterator[Goal]:
     subject = ResourceId(asked.question.subject or "")
     sides = ((rule.holder, resource.id), (rule.on_subject, subject))
     held = [[(Need(role, id),) for role in minimal_roles(model, roles)] for roles, id in sides if roles]
     besides = _possible(asked, model, resource, (Requirement((), rule.needs),))
-    yield from (_joined(each) for each in product(*held, besides))
+    yield from (_join_goals(each) for each in product(*held, besides))
 
 
 def _ways(asked: EvaluationContext, need: Need) -> tuple[Goal, ...]:
@@ -119,5 +119,5 @@ def _ways(asked: EvaluationContext, need: Need) -> tuple[Goal, ...]:
     return ((need,), tuple(Need(need.role, id) for id in deciding)) if deciding else ((need,),)
 
 
-def _joined(goals: tuple[Goal, ...]) -> Goal:
+def _join_goals(goals: tuple[Goal, ...]) -> Goal:
     return tuple(dict.fromkeys(need for goal in goals for need in goal))

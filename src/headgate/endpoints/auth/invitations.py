@@ -94,7 +94,7 @@ def list_invitations(
 ) -> dict[str, Any]:
     """List the invitations that stand."""
     found = ways.invitations.list_visible(organization, caller)
-    rows = (_shown(each, organization.directory.name(each.by.principal)).model_dump() for each in found)
+    rows = (_format_invitation(each, organization.directory.name(each.by.principal)).model_dump() for each in found)
     return page_of_rows(rows, pages, ("ends", "by", "role"), organization.control.snapshot.revision)
 
 
@@ -113,7 +113,7 @@ def delete_invitation(
 def get_invitation(secret: str, ways: CurrentAuth) -> InvitationSummary:
     """Tell what somebody is invited to."""
     found = ways.invitations.find(secret)
-    return _shown(found, found.by.principal)
+    return _format_invitation(found, found.by.principal)
 
 
 @router.post("/{secret}/accept", status_code=201, **public("whoever is invited is nobody yet"))
@@ -129,10 +129,10 @@ def accept_invitation(
     found = ways.invitations.find(secret)
     if body is None:
         mine = session(request, ways)
-        return _joined(ways, found, mine.principal)
+        return _accept(ways, found, mine.principal)
     require_own_origin(request)
     principal = _register(ways, found, body)
-    joined = _joined(ways, found, principal)
+    joined = _accept(ways, found, principal)
     started = ways.authentication.log_in(body.login, body.password, told)
     login = build_login_result(request, response, started, cookie=body.cookie)
     return joined.model_copy(update={"login": login})
@@ -148,12 +148,12 @@ def _register(ways: Entrance, found: Invitation, body: InvitationAcceptance) -> 
         raise
 
 
-def _joined(ways: Entrance, found: Invitation, principal: PrincipalId) -> AcceptedInvitation:
+def _accept(ways: Entrance, found: Invitation, principal: PrincipalId) -> AcceptedInvitation:
     user = ways.authentication.user(principal)
     facts = ways.invitations.accept(found, principal, user.name if user else principal)
     name = ways.invitations.organization_name(found)
     return AcceptedInvitation(organization=found.organization, name=name, principal=principal, revision=facts.revision)
 
 
-def _shown(each: Invitation, by: str) -> InvitationSummary:
+def _format_invitation(each: Invitation, by: str) -> InvitationSummary:
     return InvitationSummary(id=each.id, organization=each.organization, by=by, role=each.role, ends=each.ends)

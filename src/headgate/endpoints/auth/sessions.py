@@ -90,7 +90,7 @@ def get_session(request: Request, session: CurrentSession) -> LoginResult:
 @router.get("/sessions", **caller_only("they are the caller's own"))
 def list_sessions(ways: CurrentAuth, session: CurrentSession) -> list[SessionSummary]:
     """One's own sessions, newest first."""
-    return [_shown(each, session) for each in ways.authentication.sessions.of(session.principal)]
+    return [_format_session(each, session) for each in ways.authentication.sessions.of(session.principal)]
 
 
 @router.delete("/sessions/{id}", status_code=204, **caller_only("it is the caller's own"))
@@ -118,7 +118,7 @@ def build_login_result(request: Request, response: Response, started: NewSession
     return answer.model_copy(update={"csrf": csrf_token(started.secret)})
 
 
-def _shown(each: Session, current: Session) -> SessionSummary:
+def _format_session(each: Session, current: Session) -> SessionSummary:
     return SessionSummary(
         id=each.id,
         at=each.at,

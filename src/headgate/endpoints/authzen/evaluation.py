@@ -57,7 +57,7 @@ _EMPTY = _Request(None, None, None, None)
 
 def evaluate_request(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     """Answer one question. Raises `BadRequestError` or `ForbiddenError` where there is none to answer."""
-    return _answered(_read(source, _EMPTY), asker)
+    return _evaluate(_read(source, _EMPTY), asker)
 
 
 def evaluate_many(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
@@ -68,7 +68,7 @@ def evaluate_many(source: Mapping[str, Any], asker: SubjectResolver) -> Answered
     listed = source.get("evaluations")
     if listed is None or listed == []:
         return evaluate_request(source, asker)
-    evaluations, last, defaults = _listed(listed), _last(source), _read(source, _EMPTY)
+    evaluations, last, defaults = _parse_evaluations(listed), _last(source), _read(source, _EMPTY)
     _bound(defaults, len(evaluations))
     answers: list[Answered] = []
     for each in evaluations:
@@ -97,7 +97,7 @@ def _read(source: Mapping[str, Any], defaults: _Request) -> _Request:
     )
 
 
-def _answered(request: _Request, asker: SubjectResolver) -> Answered:
+def _evaluate(request: _Request, asker: SubjectResolver) -> Answered:
     subject, action, resource, context = request
     if subject is None or action is None or resource is None:
         missing = next(key for key, value in zip(_REQUIRED, request, strict=False) if value is None)
@@ -121,14 +121,14 @@ def _answered(request: _Request, asker: SubjectResolver) -> Answered:
 
 def _one(source: Mapping[str, Any], defaults: _Request, asker: SubjectResolver) -> Answered:
     try:
-        return _answered(_read(source, defaults), asker)
+        return _evaluate(_read(source, defaults), asker)
     except BadRequestError as error:
         return Answered(error_response(400, str(error)))
     except ForbiddenError as error:
         return Answered(error_response(403, str(error)), denials=(error.denial,))
 
 
-def _listed(listed: object) -> Sequence[Mapping[str, Any]]:
+def _parse_evaluations(listed: object) -> Sequence[Mapping[str, Any]]:
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
         raise BadRequestError("`evaluations` should be a list of objects")
     if len(listed) > MOST:

@@ -23,8 +23,8 @@ def decision_response(decision: Decision, resource: str) -> Told:
     """
     call = f"`{decision.question.action}` on `{resource}`"
     if decision.allowed:
-        return _told(decision, "allowed", f"{call} is allowed")
-    return _told(decision, "denied", f"{call} is not allowed; ask with `explain` in the context for why")
+        return _build_response(decision, "allowed", f"{call} is allowed")
+    return _build_response(decision, "denied", f"{call} is not allowed; ask with `explain` in the context for why")
 
 
 def explained_response(
@@ -40,10 +40,10 @@ def explained_response(
         return answer
     wording, known = organization.wording, answers.facts.resources.get(question.resource)
     if known is None or missing.code == _HIDDEN:
-        return _told(decision, _HIDDEN, wording.hidden((resource,)))
+        return _build_response(decision, _HIDDEN, wording.hidden((resource,)))
     names = answers.facts.full_name(known.id)
     text = wording.refusal(answers.facts, question.action, names, explanation, known=True)
-    answer = _told(decision, missing.code, text)
+    answer = _build_response(decision, missing.code, text)
     answer["context"]["fixes"] = [_plain(fix) for fix in explanation.fixes]
     return answer
 
@@ -53,7 +53,7 @@ def error_response(status: int, message: str) -> Told:
     return {"decision": False, "context": {"error": {"status": status, "message": message}}}
 
 
-def _told(decision: Decision, code: str, text: str) -> Told:
+def _build_response(decision: Decision, code: str, text: str) -> Told:
     context = {
         "revision": decision.revision,
         "model": decision.model,

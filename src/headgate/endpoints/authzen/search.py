@@ -38,7 +38,7 @@ def subjects(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
         return _page(able, type, page, moment)
     callers = {id: caller_of_subject(moment.answers.facts, type, id) for id in _of_type(moment.answers.facts, type)}
     asked = {id: _question(moment, caller, action, place, said) for id, caller in callers.items()}
-    return _page(_allowed(moment, asked), type, page, moment)
+    return _page(_select_allowed(moment, asked), type, page, moment)
 
 
 def resources(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
@@ -51,7 +51,7 @@ def resources(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
         return _page(able, type, page, moment)
     there = (id for id, each in known.items() if each.type == type)
     return _page(
-        _allowed(moment, {id: _question(moment, caller, action, id, said) for id in there}), type, page, moment
+        _select_allowed(moment, {id: _question(moment, caller, action, id, said) for id in there}), type, page, moment
     )
 
 
@@ -64,7 +64,7 @@ def actions(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     known = place in answers.facts.resources
     model = model_for(answers.models, answers.facts, resource.type, place) if known else None
     asked = {action: Question(caller, action, place) for action in (model.actions_on(resource.type) if model else ())}
-    names, told = page_of(sorted(_allowed(moment, asked)), page)
+    names, told = page_of(sorted(_select_allowed(moment, asked)), page)
     return Answered(_body(told, moment, [{"name": name} for name in names]))
 
 
@@ -77,7 +77,7 @@ def _question(
         raise BadRequestError(f"`action.properties`: {error}") from None
 
 
-def _allowed(moment: SubjectEvaluation, asked: Mapping[str, Question]) -> Iterable[str]:
+def _select_allowed(moment: SubjectEvaluation, asked: Mapping[str, Question]) -> Iterable[str]:
     decisions = moment.answers.check_many(tuple(asked.values()), moment.time)
     return (id for id, decision in zip(asked, decisions, strict=True) if decision.allowed)
 

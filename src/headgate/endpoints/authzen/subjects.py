@@ -78,7 +78,7 @@ class SubjectResolver:
                 return own
         if not self._may.get(_ASK):
             self.require_asking()
-        return self._named(moment.answers.facts, named)
+        return self._resolve_named(moment.answers.facts, named)
 
     def require_asking(self) -> None:
         """Raise `ForbiddenError` unless whoever asks may ask about others."""
@@ -105,7 +105,7 @@ class SubjectResolver:
             raise BadRequestError(str(error)) from None
         return SubjectEvaluation(past.answers, past.now if time is None else time, past=True)
 
-    def _named(self, facts: Snapshot, named: Entity) -> Caller:
+    def _resolve_named(self, facts: Snapshot, named: Entity) -> Caller:
         """Return whom an id or, of a principal, a name means."""
         known = caller_of_subject(facts, named.type, named.id)
         if known is not NO_CALLER or named.type not in PRINCIPALS:

@@ -56,7 +56,7 @@ def page_of_rows(
         matching = [row for row in matching if (order(row) < after if reverse else order(row) > after)]
     items = matching[: wanted.limit]
     more = len(matching) > wanted.limit
-    return {"items": items, "next": _written(_by(field, key)(items[-1])) if more else None, "revision": revision}
+    return {"items": items, "next": _format_cursor(_by(field, key)(items[-1])) if more else None, "revision": revision}
 
 
 def _order(sort: str, sorts: tuple[str, ...]) -> tuple[str, bool]:
@@ -81,7 +81,7 @@ def _has(row: Row, text: str) -> bool:
     return any(text in value.casefold() for value in row.values() if isinstance(value, str))
 
 
-def _written(at: tuple[str, str]) -> str:
+def _format_cursor(at: tuple[str, str]) -> str:
     return base64.urlsafe_b64encode(json.dumps(at).encode()).decode()
 
 

@@ -109,18 +109,18 @@ def install_problem_handlers(app: FastAPI) -> None:
     def on_problem(request: Request, error: ProblemError) -> JSONResponse:
         answer = problem(error.status, error.code, str(error), **error.more)
         request.scope[ADDRESSED] = error.addressed
-        return _audited(request, with_retry_after(answer) if error.status in _LATER else answer, error.code)
+        return _record_if_denied(request, with_retry_after(answer) if error.status in _LATER else answer, error.code)
 
     @app.exception_handler(CommandError)
     def on_command(request: Request, error: CommandError) -> JSONResponse:
         if isinstance(error, PermissionDeniedError):
             organization = addressed_organization(request.scope) or request.app.state.deployed.organizations.deployment
-            return _audited(request, build_refusal(organization, error), "refused", error.question)
+            return _record_if_denied(request, build_refusal(organization, error), "refused", error.question)
         status, code = _STATUS[type(error)]
         answer = problem(status, code, str(error))
         # The answer tells that a hidden name is taken: a caller that looks for such names is seen in the audit.
         is_hidden = isinstance(error, AlreadyExistsError) and error.is_hidden
-        return _recorded(request, answer, code) if is_hidden else _audited(request, answer, code)
+        return _record(request, answer, code) if is_hidden else _record_if_denied(request, answer, code)
 
     @app.exception_handler(StatementError)
     def on_statement(request: Request, error: StatementError) -> JSONResponse:
@@ -153,7 +153,7 @@ def _of_statement(request: Request, error: StatementError) -> JSONResponse:
     answer = _answer(document)
     if isinstance(error, RowsDeniedError):
         # Any other refusal is the guard's, and its endpoint has recorded it.
-        return _recorded(request, answer, "refused")
+        return _record(request, answer, "refused")
     return with_retry_after(answer) if document["status"] in _LATER else answer
 
 
@@ -194,11 +194,13 @@ def build_refusal(organization: Organization, error: PermissionDeniedError) -> J
     return problem(403, "refused", wording.refusal(facts, question.action, names, error.explanation))
 
 
-def _audited(request: Request, answer: JSONResponse, code: str, question: Question | None = None) -> JSONResponse:
-    return _recorded(request, answer, code, question) if answer.status_code in DENIED else answer
+def _record_if_denied(
+    request: Request, answer: JSONResponse, code: str, question: Question | None = None
+) -> JSONResponse:
+    return _record(request, answer, code, question) if answer.status_code in DENIED else answer
 
 
-def _recorded(request: Request, answer: JSONResponse, code: str, question: Question | None = None) -> JSONResponse:
+def _record(request: Request, answer: JSONResponse, code: str, question: Question | None = None) -> JSONResponse:
     denial = Denial(code, question.action, question.resource) if question else Denial(code)
     record_denial(request.scope, "api", denial)
     return answer

@@ -45,7 +45,7 @@ LARGEST = 256 * 1024
 """So many bytes of JSON at most."""
 
 
-def _kept(document: dict[str, Any]) -> dict[str, Any]:
+def _require_storable(document: dict[str, Any]) -> dict[str, Any]:
     try:
         size = len(json.dumps(document, ensure_ascii=False, allow_nan=False).encode())
     except RecursionError:
@@ -55,5 +55,5 @@ def _kept(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-Document = Annotated[dict[Text, Any], AfterValidator(_kept)]
+Document = Annotated[dict[Text, Any], AfterValidator(_require_storable)]
 """A JSON object that can be written down."""

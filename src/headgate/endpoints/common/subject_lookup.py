@@ -19,18 +19,18 @@ Kind = Literal["user", "service_principal"]
 
 def principal(organization: Organization, caller: Caller, name: str, kind: Kind | None = None) -> PrincipalId:
     """Return the principal that the caller may know of; hidden and missing are the same error."""
-    found = PrincipalId(_seen(organization, caller, name))
+    found = PrincipalId(_require_visible(organization, caller, name))
     there = organization.control.snapshot.principals.get(found)
     if there is None or kind not in (None, there.kind):
-        raise _missing(organization, name)
+        raise _build_missing_error(organization, name)
     return found
 
 
 def group_of_name(organization: Organization, caller: Caller, name: str) -> GroupId:
     """Return the group that the caller may know of; hidden and missing are the same error."""
-    found = GroupId(_seen(organization, caller, name))
+    found = GroupId(_require_visible(organization, caller, name))
     if found not in organization.control.snapshot.groups:
-        raise _missing(organization, name)
+        raise _build_missing_error(organization, name)
     return found
 
 
@@ -85,12 +85,12 @@ def display_name_for(organization: Organization, moment: Evaluation) -> Callable
     return name
 
 
-def _seen(organization: Organization, caller: Caller, name: str) -> str:
+def _require_visible(organization: Organization, caller: Caller, name: str) -> str:
     found = organization.directory.find(name)
     if found is None or not may_see_subject(organization.control.answers, caller, found, organization.control.now):
-        raise _missing(organization, name)
+        raise _build_missing_error(organization, name)
     return ResourceId(found)
 
 
-def _missing(organization: Organization, name: str) -> NotFoundError:
+def _build_missing_error(organization: Organization, name: str) -> NotFoundError:
     return NotFoundError(organization.wording.hidden((name,)))

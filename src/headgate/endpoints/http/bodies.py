@@ -72,7 +72,7 @@ class BodyMiddleware:
             return
         if body is not None:
             answer = unusable(body, bounds)
-            await (answer or self._app)(scope, _replayed(body, receive), send)
+            await (answer or self._app)(scope, _replay(body, receive), send)
 
     async def _read(self, length: bytes | None, receive: Receive, bounds: Bounds) -> bytes | None:
         """Return the body, or None if the client has gone."""
@@ -82,7 +82,7 @@ class BodyMiddleware:
             raise _too_large(bounds)
         deadline = self._timer.begin()
         try:
-            return await _gathered(receive, bounds)
+            return await _gather(receive, bounds)
         except asyncio.CancelledError:
             if not deadline.passed or deadline.task.uncancel():
                 raise
@@ -92,7 +92,7 @@ class BodyMiddleware:
             self._timer.end(deadline)
 
 
-async def _gathered(receive: Receive, bounds: Bounds) -> bytes | None:
+async def _gather(receive: Receive, bounds: Bounds) -> bytes | None:
     gathered: list[bytes] = []
     size, more = 0, True
     while more:
@@ -147,7 +147,7 @@ def unusable(body: bytes, bounds: Bounds) -> Response | None:
     return None
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def _replay(body: bytes, receive: Receive) -> Receive:
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

@@ -88,7 +88,7 @@ class FastPath:
         exchange.seconds = self._clock() - began
         for observe in self._observers:
             observe(exchange)
-        return _written(ready, exchange.id, first, self._hosts.scheme(scheme) if self._hosts else scheme)
+        return _encode_response(ready, exchange.id, first, self._hosts.scheme(scheme) if self._hosts else scheme)
 
     def _accepts(self, host: bytes) -> bool:
         # The address of the listener is not known here: such a request goes the usual way.
@@ -109,7 +109,7 @@ class FastPath:
         )
 
 
-def _written(ready: FastResponse, request: str, first: Iterable[RawHeader], scheme: str) -> bytes:
+def _encode_response(ready: FastResponse, request: str, first: Iterable[RawHeader], scheme: str) -> bytes:
     begins = b"".join(b"%b: %b\r\n" % each for each in first)
     rest = _always(ready.content_type, scheme)
     return b"HTTP/1.1 200 OK\r\n%bcontent-length: %d\r\nx-request-id: %b\r\n%b\r\n%b" % (

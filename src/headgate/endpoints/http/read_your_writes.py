@@ -25,7 +25,7 @@ class FreshnessBarrier:
         if self.is_here():
             return
         if self._next is None:
-            self._next = asyncio.create_task(self._after(self._reading))
+            self._next = asyncio.create_task(self._read_after(self._reading))
         await asyncio.shield(self._next)
 
     def is_here(self) -> bool:
@@ -44,7 +44,7 @@ class FreshnessBarrier:
         self._organizations.refresh()
         self._known = max(self._known, moves)
 
-    async def _after(self, reading: "asyncio.Task[None] | None") -> None:
+    async def _read_after(self, reading: "asyncio.Task[None] | None") -> None:
         if reading is not None:
             await asyncio.wait({reading})
         self._reading, self._next = self._next, None

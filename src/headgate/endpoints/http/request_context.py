@@ -82,7 +82,7 @@ class Exchanges:
             await send(message)
 
         try:
-            await self._answered(scope, receive, answer, exchange)
+            await self._answer(scope, receive, answer, exchange)
         finally:
             exchange.route = route_template(scope)
             exchange.organization, exchange.principal = caller_of(scope)
@@ -90,7 +90,7 @@ class Exchanges:
             for observe in self._observers:
                 observe(exchange)
 
-    async def _answered(self, scope: Scope, receive: Receive, answer: Send, exchange: RequestContext) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, answer: Send, exchange: RequestContext) -> None:
         try:
             await self._app(scope, receive, answer)
         except asyncio.CancelledError:

@@ -30,7 +30,7 @@ def refusal(scope: Scope, limits: Limits) -> Response | None:
     if answer is not None:
         answer.headers["connection"] = "close"
         return answer
-    return _garbled(scope)
+    return _find_text_refusal(scope)
 
 
 def _too_large(scope: Scope, limits: Limits) -> Response | None:
@@ -63,7 +63,7 @@ def _ambiguous(scope: Scope) -> Response | None:
     return None
 
 
-def _garbled(scope: Scope) -> Response | None:
+def _find_text_refusal(scope: Scope) -> Response | None:
     for part in (scope.get("raw_path") or b"", scope["query_string"]):
         fault = _describe_fault(unquote_to_bytes(part)) if b"%" in part else None
         if fault is not None:

@@ -81,10 +81,10 @@ def guard_router(sparks: SparkRegistry, audit: Audit) -> APIRouter:
         refusals = judge.refusals(spoken.caller, asked.needs, most=1 if asked.is_filter else MOST_REFUSALS)
         if asked.needs and not asked.is_filter:
             _record_denials(audit, request, spoken, refusals)
-        refusal = refusals[0].message if refusals else _unrecorded(sparks, spoken, asked)
+        refusal = refusals[0].message if refusals else _record(sparks, spoken, asked)
         if refusal is None and spoken.caller.run is not None:
             # Written before the answer: what reads it once the statement has run must find it.
-            await run_in_threadpool(touched.record, spoken.spark.organization, spoken.caller.run, _named(asked))
+            await run_in_threadpool(touched.record, spoken.spark.organization, spoken.caller.run, _list_named(asked))
         answer = {"allowed": refusal is None, "revision": judge.revision, "principal": judge.name(spoken.caller)}
         # Of these callers the guard says which columns they make of which.
         answer |= {"traced": spoken.caller.run is not None}
@@ -134,11 +134,11 @@ def _record_denials(audit: Audit, request: Request, spoken: DriverRequest, refus
         audit.record_denial(spoken.spark.organization, spoken.caller, each.denial, GUARD_ENDPOINT, id)
 
 
-def _named(asked: Needs) -> Iterator[tuple[str, ObjectNames]]:
+def _list_named(asked: Needs) -> Iterator[tuple[str, ObjectNames]]:
     return ((need.action, need.object) for need in asked.needs if isinstance(need, RequiredName))
 
 
-def _unrecorded(sparks: SparkRegistry, spoken: DriverRequest, asked: Needs) -> str | None:
+def _record(sparks: SparkRegistry, spoken: DriverRequest, asked: Needs) -> str | None:
     """Keep in mind what an operation was allowed; return why that cannot be."""
     if asked.operation is None:
         return None

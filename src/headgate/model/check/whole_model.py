@@ -12,7 +12,7 @@ _SHOWN = 5
 def check_assignable(checking: CheckContext) -> None:
     """Note roles that can be assigned, but by nobody."""
     model = checking.model
-    lost = {name: role.on - _given_on(checking, name) for name, role in model.roles.items()}
+    lost = {name: role.on - _list_types_given_on(checking, name) for name, role in model.roles.items()}
     for types in dict.fromkeys(types for types in lost.values() if types):
         names = [name for name in lost if lost[name] == types]
         path = ("roles", names[0], "on")
@@ -62,7 +62,7 @@ def check_raising(checking: CheckContext) -> None:
                 checking.note(DiagnosticCode.RAISES_ITSELF, path, holder=holder, roles=either_of(above))
 
 
-def _given_on(checking: CheckContext, role: str) -> Types:
+def _list_types_given_on(checking: CheckContext, role: str) -> Types:
     """Return the types on which a rule lets somebody add the role, or on which it comes by itself."""
     model = checking.model
     rules = [rule.on for rule in model.assign if role in rule.roles and rule.verbs & {"add", "change"}]

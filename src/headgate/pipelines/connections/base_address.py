@@ -23,7 +23,7 @@ def is_below(base: str, reference: str, seen_at: str | None = None) -> httpx.URL
         ) from None
     if not is_below:
         raise LoadError(
-            f"the API leads to {_shown(found)}, which is not the connection's own address or one below it, or names a user; "
+            f"the API leads to {_format(found)}, which is not the connection's own address or one below it, or names a user; "
             "if that is where the API is now, change the connection"
         )
     return found
@@ -49,6 +49,6 @@ def _path(address: httpx.URL) -> str:
     return address.raw_path.partition(b"?")[0].decode("ascii")
 
 
-def _shown(address: httpx.URL) -> str:
+def _format(address: httpx.URL) -> str:
     port = "" if address.port is None else f":{address.port}"
     return f"`{address.scheme}://{address.raw_host.decode('ascii')[:100]}{port}{_path(address)[:100]}`"

@@ -80,7 +80,7 @@ def connect_database(place: DatabasePlace) -> Connection:
     Raises `psycopg.Error`, also where libpq would add parameters that are not given here.
     """
     parameters = database_parameters(place)
-    added = [name for name in _added() if name not in parameters and name != "service"]
+    added = [name for name in _list_ambient_keywords() if name not in parameters and name != "service"]
     if added:
         why = f"libpq would add the `{added[0]}` of the server's own service; remove it from the service file"
         log.error("no connection's database is connected: %s", why)
@@ -108,6 +108,6 @@ def database_parameters(place: DatabasePlace) -> dict[str, str]:
     }
 
 
-def _added() -> list[str]:
+def _list_ambient_keywords() -> list[str]:
     """Return the keywords for which libpq would take a value from the environment or a service."""
     return [each.keyword.decode() for each in Conninfo.get_defaults() if each.val != each.compiled]

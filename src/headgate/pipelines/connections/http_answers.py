@@ -108,7 +108,7 @@ class HttpReader:
             request = httpx.Request(method, target, headers=self._headers, json=document, extensions=waits)
         except (httpx.InvalidURL, UnicodeError):
             raise AnswerError("its host is no name in the DNS; give the connection another address") from None
-        with self._named_errors():
+        with self._translate_errors():
             # The transport is asked itself: a client of httpx would keep cookies, and unpack bodies without a bound.
             answer = self._transport.handle_request(request)
             try:
@@ -117,7 +117,7 @@ class HttpReader:
                 answer.close()
 
     @contextmanager
-    def _named_errors(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Raise what went wrong as an `AnswerError`. Errors of the protocol quote the host, or the connection's headers."""
         try:
             yield

@@ -79,7 +79,7 @@ class Places:
 
     def connection_used(self, caller: Caller, connection: str) -> ResourceId | None:
         """Return the connection that the caller's run declares by that name, if its run-as may use it now."""
-        return next((edge.target for edge in self._declared(caller) if edge.name == connection), None)
+        return next((edge.target for edge in self._list_usable_connections(caller) if edge.name == connection), None)
 
     def may_read(self, caller: Caller, path: str) -> bool:
         """Answer for one path or `file:` URI: it lies in the folder of the run, or has come for its stream.
@@ -89,7 +89,7 @@ class Places:
         file, run = _local(path), self._run(caller)
         if file is None or run is None or caller.run is None:
             return False
-        is_incoming = file.is_relative_to(self.incoming(run.pipeline)) and bool(self._declared(caller))
+        is_incoming = file.is_relative_to(self.incoming(run.pipeline)) and bool(self._list_usable_connections(caller))
         return (is_incoming or file.is_relative_to(self.staging(caller.run))) and not _contains_symlink(file)
 
     def may_write(self, caller: Caller, path: str) -> bool:
@@ -114,7 +114,9 @@ class Places:
             raise PlaceError("the connection is gone")
         match document["kind"]:
             case "folder":
-                return FolderPlace(self._allowed(connection, lambda: self._egress.folder(str(document["folder"]))))
+                return FolderPlace(
+                    self._require_allowed(connection, lambda: self._egress.folder(str(document["folder"])))
+                )
             case "postgresql":
                 parts = {key: value for key, value in document.items() if key != "kind"}
                 addresses = self._addresses(connection, str(document["host"]), int(document["port"]))
@@ -149,18 +151,18 @@ class Places:
 
     def _http_place(self, connection: ResourceId, base_url: str) -> HttpPlace:
         def decide(host: str, port: int) -> Sequence[Address]:
-            return self._allowed(connection, lambda: self._egress.addresses(host, port))
+            return self._require_allowed(connection, lambda: self._egress.addresses(host, port))
 
         self._addresses(connection, *host_and_port(base_url))
         return HttpPlace(base_url, self._secret(connection), decide)
 
     def _addresses(self, connection: ResourceId, host: str, port: int) -> Sequence[Address]:
         try:
-            return self._allowed(connection, lambda: self._egress.addresses(host, port))
+            return self._require_allowed(connection, lambda: self._egress.addresses(host, port))
         except OSError as error:
             raise PlaceError(f"the host of the connection `{self._name(connection)}` cannot be resolved") from error
 
-    def _allowed(self, connection: ResourceId, decide: Callable[[], Allowed]) -> Allowed:
+    def _require_allowed(self, connection: ResourceId, decide: Callable[[], Allowed]) -> Allowed:
         """Return what is decided. The error names the connection, and not the host or folder behind it."""
         try:
             return decide()
@@ -176,7 +178,7 @@ class Places:
         found = self._control.snapshot.resources.get(connection)
         return found.name if found else connection
 
-    def _declared(self, caller: Caller) -> list[Edge]:
+    def _list_usable_connections(self, caller: Caller) -> list[Edge]:
         """Return the connections that the caller's run declares and its run-as may use now."""
         resources, run = self._control.snapshot.resources, self._run(caller)
         pipeline = resources.get(run.pipeline) if run else None
@@ -199,13 +201,13 @@ def _contains_symlink(place: Path) -> bool:
     if not place.is_dir():
         return False
     try:
-        walk = os.walk(place, onerror=_raised)
+        walk = os.walk(place, onerror=_raise)
         return any(Path(above, name).is_symlink() for above, folders, files in walk for name in (*folders, *files))
     except OSError:
         return True
 
 
-def _raised(error: OSError) -> None:
+def _raise(error: OSError) -> None:
     raise error
 
 

@@ -120,7 +120,7 @@ def specify_chart(chart: Chart, rows: ChartRows) -> bytes:
             f"the chart has {len(rows.rows):,} rows; at most {MOST_DRAWN_ROWS:,} are drawn, although {MOST_ROWS:,} are "
             "kept: aggregate the rows in the SELECT, or give it a LIMIT"
         )
-    specification = json.dumps(make_writable(_described(chart, rows)), ensure_ascii=False).encode()
+    specification = json.dumps(make_writable(_describe(chart, rows)), ensure_ascii=False).encode()
     if len(specification) > MOST_DRAWN_BYTES:
         raise ChartError(
             f"the chart has {len(specification) // 1024:,} KiB of values; at most {MOST_DRAWN_BYTES // 1024:,} KiB are "
@@ -142,7 +142,7 @@ def make_writable(value: Any) -> Any:
             return value
 
 
-def _described(chart: Chart, rows: ChartRows) -> dict[str, Any]:
+def _describe(chart: Chart, rows: ChartRows) -> dict[str, Any]:
     # Columns go by letters: in a name of its own, Vega-Lite would take dots and brackets for paths.
     named = {letter: name for letter, name in (("x", chart.x), ("y", chart.y), ("c", chart.color)) if name is not None}
     places = {letter: [name for name, _ in rows.columns].index(name) for letter, name in named.items()}

@@ -44,7 +44,7 @@ def input_edges(touches: DeclaredIO, gate: NameAuthorizer, caller: Caller) -> Re
     clusters = tuple(each for each in touches.others.get(_CLUSTER, ()) if gate.discover(caller, parts(each)).resource)
     named = {**touches.others, _CLUSTER: clusters, "inputs": touches.inputs}
     found = {
-        relation: tuple(Edge(_seen(gate, caller, parts(name)), name=name) for name in names)
+        relation: tuple(Edge(_require_visible(gate, caller, parts(name)), name=name) for name in names)
         for relation, names in named.items()
         if names
     }
@@ -63,7 +63,7 @@ def output_edges(outputs: tuple[Output, ...], gate: NameAuthorizer, caller: Call
 
 def _layer(output: Output, gate: NameAuthorizer, caller: Caller) -> Edge:
     *above, table = parts(output.table)
-    return Edge(_seen(gate, caller, tuple(above)), output.enabled, table)
+    return Edge(_require_visible(gate, caller, tuple(above)), output.enabled, table)
 
 
 def _table(output: Output, layer: Edge, gate: NameAuthorizer, caller: Caller) -> Edge:
@@ -71,7 +71,7 @@ def _table(output: Output, layer: Edge, gate: NameAuthorizer, caller: Caller) ->
     return Edge(table, output.enabled, output.stream) if table else Edge(layer.target, output.enabled, layer.name)
 
 
-def _seen(gate: NameAuthorizer, caller: Caller, names: tuple[str, ...]) -> ResourceId:
+def _require_visible(gate: NameAuthorizer, caller: Caller, names: tuple[str, ...]) -> ResourceId:
     verdict = gate.discover(caller, names)
     if verdict.resource is None:
         raise NotFoundError(gate.hidden(names))

@@ -74,14 +74,14 @@ def reads(explained: str) -> frozenset[str]:
 def require_same(declared: Collection[str], read: Collection[str]) -> None:
     """Raise `InputsError` unless everything that is read is declared, and nothing else."""
     if undeclared := sorted(set(read).difference(declared)):
-        raise InputsError(f"the SELECT reads {_listed(undeclared)}: add it to `inputs`")
+        raise InputsError(f"the SELECT reads {_format_names(undeclared)}: add it to `inputs`")
     if unread := sorted(set(declared).difference(read)):
-        raise InputsError(f"the SELECT does not read {_listed(unread)}: take it out of `inputs`")
+        raise InputsError(f"the SELECT does not read {_format_names(unread)}: take it out of `inputs`")
 
 
 def _plain(part: str) -> str:
     return part[1:-1].replace("``", "`") if part.startswith("`") else part
 
 
-def _listed(names: Collection[str]) -> str:
+def _format_names(names: Collection[str]) -> str:
     return " and ".join(f"`{name}`" for name in names)

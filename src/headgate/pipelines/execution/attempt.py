@@ -138,13 +138,13 @@ def outcome(attempt: Attempt, failure: Failure | None, now: float) -> AttemptOut
     if failure is None:
         return AttemptOutcome(SUCCEEDED)
     if attempt.stop_reason is StopReason.TIMEOUT:
-        return _failed(f"it took longer than {attempt.definition.timeout:g} seconds", retries, figures, now)
+        return _build_failed(f"it took longer than {attempt.definition.timeout:g} seconds", retries, figures, now)
     if failure.refused:
         return AttemptOutcome(REFUSED, failure.words)
-    return _away(failure.words, figures, now) if failure.away else _failed(failure.words, retries, figures, now)
+    return _away(failure.words, figures, now) if failure.away else _build_failed(failure.words, retries, figures, now)
 
 
-def _failed(words: str, retries: Retries, figures: Mapping[str, Any], now: float) -> AttemptOutcome:
+def _build_failed(words: str, retries: Retries, figures: Mapping[str, Any], now: float) -> AttemptOutcome:
     failures = int(figures.get(FAILURES, 0)) + 1
     if failures > retries.at_most:
         return AttemptOutcome(FAILED, words, None, {FAILURES: failures})

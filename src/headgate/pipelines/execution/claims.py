@@ -66,7 +66,7 @@ class Claims:
         if self._is_left_alone(organization, row):
             return None
         try:
-            attempt = self._begun(organization, row, running)
+            attempt = self._begin_run(organization, row, running)
         except PipelineWaitingError as error:
             self._wait_with_others(organization, row, str(error))
             return None
@@ -100,7 +100,7 @@ class Claims:
         self._waiting[organization.id, row.pipeline] = _Waiting(revision, now + AGAIN, why)
         _say_why(organization, row, why)
 
-    def _begun(self, organization: Organization, row: RunRow, running: Mapping[str, int]) -> Attempt | None:
+    def _begin_run(self, organization: Organization, row: RunRow, running: Mapping[str, int]) -> Attempt | None:
         control, secret = organization.control, new_secret()
         try:
             definition = _definition(organization, row)

@@ -27,12 +27,12 @@ class RunProgress(ProgressHandler):
         known = _figures(tuple(stages or ()))
         if done:
             self._under_way.pop(operation_id, None)
-            self._done = _added(self._done, known)
+            self._done = _add(self._done, known)
         else:
             self._under_way[operation_id] = known
         total = self._done
         for each in tuple(self._under_way.values()):
-            total = _added(total, each)
+            total = _add(total, each)
         self._journal.progress(total)
 
 
@@ -46,5 +46,5 @@ def _figures(stages: tuple[StageInfo, ...]) -> dict[str, int]:
     }
 
 
-def _added(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+def _add(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
     return {name: value + other[name] for name, value in one.items()}

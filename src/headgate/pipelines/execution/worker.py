@@ -278,7 +278,7 @@ class _RunningAttempt:
 
     def _renew_lease(self, now: float) -> None:
         try:
-            kept = self._renewed()
+            kept = self._renew()
         except StoreError:
             return
         if kept:
@@ -287,7 +287,7 @@ class _RunningAttempt:
         else:
             self.attempt.stop(StopReason.LOST)
 
-    def _renewed(self) -> bool:
+    def _renew(self) -> bool:
         """Put off the end of the lease; return whether the attempt still is the one under way. Raises `StoreError`."""
         row, organization = self.attempt.row, self.attempt.organization
         lease = organization.control.now + self._settings.lease
@@ -327,7 +327,7 @@ class _RunningAttempt:
         end = EndRun(attempt.row, what.state, what.why, journal.figures, what.due)
         while attempt.stop_reason not in (StopReason.LOST, StopReason.CANCELLED):
             try:
-                if not self._renewed():
+                if not self._renew():
                     return
                 journal.write()
                 attempt.organization.control.execute(end, None)

@@ -95,14 +95,14 @@ def copy_files(
     sizes = ((each, _copy_file(folder, source, goal / each, has_to_end)) for each in names)
     copied = {name: size for name, size in sizes if size is not None}
     for each in copied:
-        with _naming(each):
+        with _name_in_errors(each):
             # Of the copy: what is in the connection's folder may change after any look.
             bound(goal / each, has_to_end)
     return copied
 
 
 @contextmanager
-def _naming(name: str) -> Iterator[None]:
+def _name_in_errors(name: str) -> Iterator[None]:
     """Put the file's name before what the block raises about it."""
     try:
         yield
@@ -124,7 +124,7 @@ def _copy_file(folder: AllowedFolder, source: int, goal: Path, has_to_end: Calla
         if not stat.S_ISREG(status.st_mode):
             raise LoadError(f"`{name}` in the connection's folder is no file; remove it")
         _require_not_own(folder, found, name)
-        with _naming(name):
+        with _name_in_errors(name):
             copied = _write_copy(found, goal, status.st_size, has_to_end)
         os.utime(goal, ns=(status.st_atime_ns, status.st_mtime_ns))
         return copied

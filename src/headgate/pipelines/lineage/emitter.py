@@ -76,13 +76,13 @@ class Sending:
         for tried in range(_TRIES):
             if tried and self._ending.wait(self._wait * 2 ** (tried - 1)):
                 break
-            status = self._posted(client, event)
+            status = self._post(client, event)
             if status not in _WORTH_TRYING:
                 break
         if status >= _REFUSED:
             log.warning("%s did not take an event of the run `%s`: %d", self._receiver.url, row.run, status)
 
-    def _posted(self, client: httpx.Client, event: dict[str, Any]) -> int:
+    def _post(self, client: httpx.Client, event: dict[str, Any]) -> int:
         try:
             return client.post(self._receiver.url, json=event).status_code
         except httpx.TransportError:

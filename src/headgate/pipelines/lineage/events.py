@@ -74,8 +74,8 @@ class EventBuilder:
             eventTime=_time(at),
             run=self._run(row, state),
             job=self._job(row.pipeline),
-            inputs=[InputDataset(self._namespace, self._name(id)) for id in trace.inputs if self._told(id)],
-            outputs=[self._output(id, left) for id, left in trace.outputs.items() if self._told(id)],
+            inputs=[InputDataset(self._namespace, self._name(id)) for id in trace.inputs if self._is_shown(id)],
+            outputs=[self._output(id, left) for id, left in trace.outputs.items() if self._is_shown(id)],
             producer=PRODUCER,
         )
         return json.loads(Serde.to_json(event))
@@ -88,7 +88,7 @@ class EventBuilder:
             facets["nominalTime"] = nominal_time_run.NominalTimeRunFacet(_time(row.due))
         if state is RunState.FAIL and self._says_why:
             facets["errorMessage"] = error_message_run.ErrorMessageRunFacet(row.why, "PYTHON")
-        return Run(str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self._namespace}/runs/{row.run}")), _said(facets))
+        return Run(str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self._namespace}/runs/{row.run}")), _set_producer(facets))
 
     def _job(self, pipeline: ResourceId) -> Job:
         found = self._facts.resources.get(pipeline)
@@ -96,7 +96,7 @@ class EventBuilder:
             return Job(self._namespace, pipeline)
         processing = "STREAMING" if found.type in _STREAMS else "BATCH"
         kind = job_type_job.JobTypeJobFacet(processing, "HEADGATE", found.type.upper())
-        return Job(self._namespace, self._name(pipeline), _said({"jobType": kind}))
+        return Job(self._namespace, self._name(pipeline), _set_producer({"jobType": kind}))
 
     def _output(self, id: ResourceId, left: TableWrite) -> OutputDataset:
         facets: dict[str, Any] = {}
@@ -107,26 +107,26 @@ class EventBuilder:
         if shown := {name: fields for name, fields in came.items() if fields.inputFields}:
             facets["columnLineage"] = column_lineage_dataset.ColumnLineageDatasetFacet(shown)
         statistics = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(left.rows, left.bytes)
-        added = _said({"outputStatistics": statistics}) if left.columns and self._counts(id) else {}
-        return OutputDataset(self._namespace, self._name(id), outputFacets=added, facets=_said(facets))
+        added = _set_producer({"outputStatistics": statistics}) if left.columns and self._counts(id) else {}
+        return OutputDataset(self._namespace, self._name(id), outputFacets=added, facets=_set_producer(facets))
 
     def _fields(self, left: TableWrite, column: str) -> column_lineage_dataset.Fields:
         return column_lineage_dataset.Fields(
             [
                 column_lineage_dataset.InputField(self._namespace, self._name(id), name)
                 for id, name in left.sources[column]
-                if self._told(id)
+                if self._is_shown(id)
             ]
         )
 
-    def _told(self, id: ResourceId) -> bool:
+    def _is_shown(self, id: ResourceId) -> bool:
         return id in self._facts.resources and self._visible(id)
 
     def _name(self, id: ResourceId) -> str:
         return ".".join(self._facts.full_name(id))
 
 
-def _said(facets: dict[str, Any]) -> dict[str, Any]:
+def _set_producer(facets: dict[str, Any]) -> dict[str, Any]:
     for each in facets.values():
         each._producer = PRODUCER  # noqa: SLF001 (the library has a default for the whole process only)
     return facets

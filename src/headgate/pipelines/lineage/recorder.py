@@ -58,22 +58,22 @@ class LineageRecorder:
 
     def record_start(self, organization: Organization, run: RunId) -> None:
         """Say that a run's first attempt begins."""
-        self._safely(organization, run, self._started)
+        self._safely(organization, run, self._record_start)
 
     def record_end(self, organization: Organization, run: RunId) -> None:
         """Keep what a run has read and written, if it has ended and is not only tried again, and say so."""
-        self._safely(organization, run, self._ended)
+        self._safely(organization, run, self._record_end)
 
-    def _started(self, organization: Organization, row: RunRow) -> None:
+    def _record_start(self, organization: Organization, row: RunRow) -> None:
         if row.attempt == 1 and row.state not in ENDED_STATES:
             self._tell(organization, row, RunTrace())
 
-    def _ended(self, organization: Organization, row: RunRow) -> None:
+    def _record_end(self, organization: Organization, row: RunRow) -> None:
         if row.state not in ENDED_STATES or row.started is None:
             return
         # What other processes have written in its course names the tables that it made.
         organization.control.catch_up()
-        trace = _gathered(organization, row)
+        trace = _gather(organization, row)
         kept = {"run": row.run, "at": row.ended, **_plain(trace)}
         organization.store.put_document(DocumentPut(KIND, row.run, kept))
         if row.state == SUCCEEDED and row.pipeline in organization.control.snapshot.resources:
@@ -94,25 +94,25 @@ class LineageRecorder:
 def trace_of(organization: Organization, row: RunRow) -> RunTrace:
     """Return what a run has read and written, so far if it has not ended."""
     kept = organization.store.document(KIND, row.run)
-    return _gathered(organization, row) if kept is None else trace_from_document(kept)
+    return _gather(organization, row) if kept is None else trace_from_document(kept)
 
 
 def trace_from_document(document: Mapping[str, Any]) -> RunTrace:
     """Return what a document of either kind keeps."""
     return RunTrace(
         tuple(ResourceId(id) for id in document["inputs"]),
-        {ResourceId(id): _written(said) for id, said in document["outputs"].items()},
+        {ResourceId(id): _parse_table_write(said) for id, said in document["outputs"].items()},
     )
 
 
-def _gathered(organization: Organization, row: RunRow) -> RunTrace:
+def _gather(organization: Organization, row: RunRow) -> RunTrace:
     facts, store = organization.control.snapshot, organization.store
     pipeline = facts.resources.get(row.pipeline)
     touched = allowed_actions(store, row.run)
     made = {edge.target for edge in pipeline.relations.get("outputs", ())} if pipeline else set[ResourceId]()
     found = committed_among(store, row.run, touched.keys() | made)
     sources = read_written_columns(store, row.run)
-    outputs = {id: _left(facts, id, said, sources) for id, said in sorted(found.items())}
+    outputs = {id: _build_table_write(facts, id, said, sources) for id, said in sorted(found.items())}
     declared = {edge.target for edge in pipeline.edges("inputs")} if pipeline else set[ResourceId]()
     read = {id for id, actions in touched.items() if READING in actions and (id not in outputs or id in declared)}
     inside, outside = _outside(facts, pipeline)
@@ -125,7 +125,7 @@ def _outside(facts: Snapshot, pipeline: Resource | None) -> tuple[list[ResourceI
     return ([], named) if pipeline and pipeline.type == "destination" else (named, [])
 
 
-def _left(
+def _build_table_write(
     facts: Snapshot, table: ResourceId, said: Mapping[str, Any], sources: Mapping[str, Mapping[str, Iterable[Any]]]
 ) -> TableWrite:
     name = ".".join(facts.full_name(table)) if table in facts.resources else ""
@@ -145,7 +145,7 @@ def _plain(trace: RunTrace) -> dict[str, Any]:
     return {"inputs": list(trace.inputs), "outputs": outputs}
 
 
-def _written(said: Mapping[str, Any]) -> TableWrite:
+def _parse_table_write(said: Mapping[str, Any]) -> TableWrite:
     columns = tuple((str(name), str(type)) for name, type in said["columns"])
     sources = {
         column: tuple((ResourceId(id), str(name)) for id, name in whence) for column, whence in said["sources"].items()

@@ -25,14 +25,14 @@ def stage_files(
     with open_connected(folder) as top:
         is_one = stream.file is not None and not _is_folder(top, stream.file)
         if stream.file is not None and is_one:
-            return _counted(copy_files(folder, top, (stream.file,), goal, bound, has_to_end), stream)
+            return _count(copy_files(folder, top, (stream.file,), goal, bound, has_to_end), stream)
     with open_connected(folder, stream.file or ".") as found:
         require_no_links(found, stream.prefix or "")
         names = [each.name for each in list_files(found) if each.name.startswith(stream.prefix or "")]
-        return _counted(copy_files(folder, found, names, goal, bound, has_to_end), stream)
+        return _count(copy_files(folder, found, names, goal, bound, has_to_end), stream)
 
 
-def _counted(sizes: Mapping[str, int], stream: FileStream) -> tuple[int, int]:
+def _count(sizes: Mapping[str, int], stream: FileStream) -> tuple[int, int]:
     if not sizes:
         what = f"file `{stream.file}`" if stream.file is not None else f"file whose name begins with `{stream.prefix}`"
         raise LoadError(f"there is no {what} in the connection's folder")

@@ -101,22 +101,22 @@ class Capture:
         with open_connected(folder, self._definition.path or ".") as source:
             require_no_links(source)
             listed = list_files(source)
-            names = [each.name for each in self._marks.select_new(listed, _noted(self._progress))]
+            names = [each.name for each in self._marks.select_new(listed, _find_commit_time(self._progress))]
             bound = self._execution.parquet if self._definition.format == "parquet" else require_short_lines
             copied = copy_files(folder, source, names, self._folder, bound, partial(self._execution.wait, 0))
         return listed, [self._folder / name for name in copied]
 
     def _schema(self, came: Sequence[Path]) -> StructType:
         """Return the columns to read with, in the files' order where that counts; the table has them all afterwards."""
-        found = self._found(came)
-        known = self._known()
+        found = self._read_schema(came)
+        known = self._list_known_columns()
         new = [field for field in found if field.name.lower() not in known]
         self._add(new, found)
         columns = {**known, **{field.name.lower(): field for field in new}}
         self._columns = StructType([columns[field.name.lower()] for field in found])
         return self._columns
 
-    def _found(self, came: Sequence[Path]) -> StructType:
+    def _read_schema(self, came: Sequence[Path]) -> StructType:
         definition = self._definition
         if definition.format == "csv":
             require_one_header(came)
@@ -128,7 +128,7 @@ class Capture:
             reader = reader.option("mergeSchema", "true")
         return reader.format(definition.format).load(told).schema
 
-    def _known(self) -> dict[str, StructField]:
+    def _list_known_columns(self) -> dict[str, StructField]:
         """Return the columns whose types are settled, by their names in small letters."""
         spark, definition = self._execution.spark, self._definition
         if self._execution.exists(definition.into):
@@ -149,7 +149,7 @@ class Capture:
         elif new:
             names = ", ".join(f"`{field.name}`" for field in new)
             self._execution.say(f"the files have new columns, which {into} gets: {names}")
-            spark.sql(f"ALTER TABLE {_name(into)} ADD COLUMNS ({', '.join(map(_declared, new))})").collect()
+            spark.sql(f"ALTER TABLE {_name(into)} ADD COLUMNS ({', '.join(map(_format_column, new))})").collect()
 
     def _take(self, schema: StructType) -> None:
         definition, spark = self._definition, self._execution.spark
@@ -157,7 +157,7 @@ class Capture:
         # By name: that is what a copy has in common with its file, and with the copy of an earlier attempt.
         files = files.option("maxFilesPerTrigger", str(definition.files_at_once)).option("fileNameOnly", "true")
         frame = files.load(str(self._folder))
-        writer = self._fitting(frame, schema).writeStream.option("checkpointLocation", str(self._progress))
+        writer = self._fit_columns(frame, schema).writeStream.option("checkpointLocation", str(self._progress))
         query = writer.trigger(availableNow=True).toTable(definition.into)
         try:
             while not query.awaitTermination(_LOOK):
@@ -168,7 +168,7 @@ class Capture:
                 query.stop()
         self._count(query)
 
-    def _fitting(self, frame: "DataFrame", schema: StructType) -> "DataFrame":
+    def _fit_columns(self, frame: "DataFrame", schema: StructType) -> "DataFrame":
         """Give the rows every column of the table, in its order: Iceberg does not sort them out for a stream."""
         there = {field.name.lower() for field in schema}
         wanted = self._execution.spark.table(self._definition.into).schema
@@ -219,7 +219,7 @@ class Capture:
         return True
 
 
-def _noted(progress: Path) -> float:
+def _find_commit_time(progress: Path) -> float:
     """Return when the files of the last batch that is done were noted."""
     done = [int(each.name) for each in _in(progress / "commits") if each.name.isdecimal()]
     with suppress(FileNotFoundError):
@@ -235,5 +235,5 @@ def _name(table: str) -> str:
     return ".".join(map(quote_name, table.split(".")))
 
 
-def _declared(field: StructField) -> str:
+def _format_column(field: StructField) -> str:
     return f"{quote_name(field.name)} {field.dataType.simpleString()}"

@@ -155,7 +155,7 @@ class Api:
             if answer.redirect is not None:
                 address = str(is_below(self._base, answer.redirect, address))
                 continue
-            _accepted(answer, what)
+            _require_success(answer, what)
             self._check_bounds(answer.body, what)
             return _Came(_document(answer.body), len(answer.body), address, answer.next_page)
         raise LoadError(f"{what}: more than {self._bounds.redirects} redirects")
@@ -178,14 +178,16 @@ class Api:
             raise LoadError(f"{what} has values more than {MAX_DEPTH} levels deep; leave them out with `parameters`")
 
 
-def _accepted(answer: HttpAnswer, what: str) -> None:
+def _require_success(answer: HttpAnswer, what: str) -> None:
     status = answer.status
     if status in _PATIENCE:
-        raise _AgainError(f"the API answered {_named(status)}", _after(answer.headers))
+        raise _AgainError(f"the API answered {_format_status(status)}", _parse_retry_after(answer.headers))
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        raise LoadError(f"{what}: the API answered {_named(status)}; give the connection a secret that may read this")
+        raise LoadError(
+            f"{what}: the API answered {_format_status(status)}; give the connection a secret that may read this"
+        )
     if status != HTTPStatus.OK:
-        raise LoadError(f"{what}: the API answered {_named(status)}; look at the stream's path and parameters")
+        raise LoadError(f"{what}: the API answered {_format_status(status)}; look at the stream's path and parameters")
 
 
 def _document(body: bytes | bytearray) -> Any:
@@ -201,7 +203,7 @@ def _no_number(written: str) -> Any:
     raise ValueError(f"`{written}` is no JSON number")
 
 
-def _after(headers: Mapping[str, str]) -> float | None:
+def _parse_retry_after(headers: Mapping[str, str]) -> float | None:
     """Return what `Retry-After` asks for, in seconds, written as such or as a date."""
     written = headers.get("retry-after", "").strip()
     if written.isdecimal():
@@ -213,6 +215,6 @@ def _after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def _named(status: int) -> str:
+def _format_status(status: int) -> str:
     known = {each.value: each.phrase for each in HTTPStatus}
     return f"{status} {known[status]}" if status in known else str(status)

@@ -90,14 +90,14 @@ class _Load:
     def _parts(self, so_far: CursorPosition | None) -> Sequence[DataFrame]:
         stream, session = self.stream, self.execution.spark
         if isinstance(stream, ApiStream):
-            return self._fetched(stream, so_far)
+            return self._fetch(stream, so_far)
         place = self.execution.place(self.connection)
         if isinstance(stream, FileStream):
-            return list(read_files(session, stream, self._staged(stream, require_folder(place, self.connection))))
+            return list(read_files(session, stream, self._stage_files(stream, require_folder(place, self.connection))))
         database_of(place, self.connection)
         return list(read_table(session, cast(TableStream, stream), self.connection))
 
-    def _staged(self, stream: FileStream, folder: AllowedFolder) -> Path:
+    def _stage_files(self, stream: FileStream, folder: AllowedFolder) -> Path:
         execution = self.execution
         goal = execution.staging / stream.into
         bound = {"parquet": execution.parquet, "json": require_small_document}.get(stream.format, require_short_lines)
@@ -106,7 +106,7 @@ class _Load:
         execution.say(f"stream `{stream.name}`: {files}, {size:,} bytes in all")
         return goal
 
-    def _fetched(self, stream: ApiStream, so_far: CursorPosition | None) -> Sequence[DataFrame]:
+    def _fetch(self, stream: ApiStream, so_far: CursorPosition | None) -> Sequence[DataFrame]:
         execution = self.execution
         since = so_far.text if so_far else execution.range.since if execution.range else None
         asked = {**stream.parameters, **({stream.since: since} if stream.since and since else {})}

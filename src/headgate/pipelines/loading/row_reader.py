@@ -57,7 +57,7 @@ def _csv(spark: SparkSession, stream: FileStream, paths: Sequence[str], known: S
             raise LoadError(f"`{Path(path).name}` is empty: it has not even a header")
         return StructType([StructField(each.name, _type(known, each.name)) for each in found.fields])
 
-    for columns, alike in _alike(paths, header):
+    for columns, alike in _group_by_schema(paths, header):
         # By the header's names and not by position: a file with one column more or less is no other file.
         reader = spark.read.format("csv").option("header", "true").option("enforceSchema", "false")
         reader = reader.option("nullValue", stream.null_value).schema(_with_raw(columns))
@@ -91,19 +91,21 @@ def _read_json(spark: SparkSession, paths: Sequence[str], known: StructType, *, 
 
 def _parquet(spark: SparkSession, _: FileStream, paths: Sequence[str], known: StructType) -> Iterator[DataFrame]:
     del known  # the file knows the types, and what it holds is fitted to those that are said
-    for _columns, alike in _alike(paths, lambda path: spark.read.format("parquet").load(path).schema):
+    for _columns, alike in _group_by_schema(paths, lambda path: spark.read.format("parquet").load(path).schema):
         yield spark.read.format("parquet").load(alike)
 
 
-def _alike(paths: Sequence[str], schema: Callable[[str], StructType]) -> Iterator[tuple[StructType, list[str]]]:
+def _group_by_schema(
+    paths: Sequence[str], schema: Callable[[str], StructType]
+) -> Iterator[tuple[StructType, list[str]]]:
     groups = dict[str, tuple[StructType, list[str]]]()
     for path in paths:
-        found = _looked_at(path, schema)
+        found = _read_schema(path, schema)
         groups.setdefault(found.json(), (found, []))[1].append(path)
     yield from groups.values()
 
 
-def _looked_at(path: str, schema: Callable[[str], StructType]) -> StructType:
+def _read_schema(path: str, schema: Callable[[str], StructType]) -> StructType:
     try:
         return schema(path)
     except PySparkException as error:

@@ -33,7 +33,7 @@ _KEPT_AS = (
 def merge_schema(table: StructType, rows: StructType) -> StructType:
     """Return the columns of a table after these rows: new ones at its end, and those widened that can be."""
     known = {field.name.lower() for field in table.fields}
-    widened = [StructField(field.name, _evolved(field.dataType, rows)) for field, rows in _paired(table, rows)]
+    widened = [StructField(field.name, _merge_type(field.dataType, rows)) for field, rows in _pair_fields(table, rows)]
     new = [
         StructField(field.name, table_type(field.dataType)) for field in rows.fields if field.name.lower() not in known
     ]
@@ -72,17 +72,17 @@ def sql_type(type: DataType) -> str:
     return type.simpleString().upper()
 
 
-def _paired(table: StructType, rows: StructType) -> Iterator[tuple[StructField, DataType | None]]:
+def _pair_fields(table: StructType, rows: StructType) -> Iterator[tuple[StructField, DataType | None]]:
     for field in table.fields:
         found = find_field(rows, field.name)
         yield field, found.dataType if found else None
 
 
-def _evolved(table: DataType, rows: DataType | None) -> DataType:
+def _merge_type(table: DataType, rows: DataType | None) -> DataType:
     if isinstance(table, StructType) and isinstance(rows, StructType):
         return merge_schema(table, rows)
     if isinstance(table, ArrayType) and isinstance(rows, ArrayType):
-        return ArrayType(_evolved(table.elementType, rows.elementType))
+        return ArrayType(_merge_type(table.elementType, rows.elementType))
     return rows if rows is not None and _widens(table, rows) else table
 
 
@@ -98,14 +98,14 @@ def _alterations(before: DataType, after: DataType, path: tuple[str, ...]) -> It
         for field in after.fields:
             inner, known = (*path, field.name), find_field(before, field.name)
             if known is None:
-                yield f"ADD COLUMN {_joined(inner)} {sql_type(field.dataType)}"
+                yield f"ADD COLUMN {_join_path(inner)} {sql_type(field.dataType)}"
             else:
                 yield from _alterations(known.dataType, field.dataType, inner)
     elif isinstance(before, ArrayType) and isinstance(after, ArrayType):
         yield from _alterations(before.elementType, after.elementType, (*path, "element"))
     elif sql_type(before) != sql_type(after):
-        yield f"ALTER COLUMN {_joined(path)} TYPE {sql_type(after)}"
+        yield f"ALTER COLUMN {_join_path(path)} TYPE {sql_type(after)}"
 
 
-def _joined(path: tuple[str, ...]) -> str:
+def _join_path(path: tuple[str, ...]) -> str:
     return ".".join(map(quote_name, path))

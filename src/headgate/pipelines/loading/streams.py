@@ -109,9 +109,9 @@ SourceStream = Annotated[
 
 def outputs(streams: tuple[StreamBase, ...]) -> tuple[Output, ...]:
     """Return what streams write."""
-    return tuple(output for each in streams for output in _written(each))
+    return tuple(output for each in streams for output in _list_stream_outputs(each))
 
 
-def _written(stream: StreamBase) -> tuple[Output, ...]:
+def _list_stream_outputs(stream: StreamBase) -> tuple[Output, ...]:
     rows = Output(stream.name, stream.into, stream.enabled)
     return (rows, Output(stream.name, stream.quarantine, stream.enabled)) if stream.quarantine else (rows,)

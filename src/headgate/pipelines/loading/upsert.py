@@ -46,7 +46,7 @@ def upsert(
         return
     # What is asked of the rows before they are merged has to be true of those that are merged.
     rows = held(newest)
-    count, within = _within(rows, into, keys)
+    count, within = _build_key_condition(rows, into, keys)
     if count:
         _write_beside(frame, into)
         merge(rows, into, keys, exists=True, within=within, unless=_older(into, cursor) if cursor else None)
@@ -65,7 +65,7 @@ def _older(into: str, cursor: str) -> Column:
     return spark.coalesce(spark.col(column(into, cursor)) > spark.col(column(NEW, cursor)), spark.lit(False))  # noqa: FBT003
 
 
-def _within(rows: DataFrame, into: str, keys: Sequence[str]) -> tuple[int, Column]:
+def _build_key_condition(rows: DataFrame, into: str, keys: Sequence[str]) -> tuple[int, Column]:
     """Return how many rows there are, and a condition on the table that holds for all rows with one of their keys."""
     types = {field.name: field.dataType for field in rows.schema.fields}
     asked = [key for key in keys if isinstance(types[key], _EXACT)]

@@ -32,7 +32,7 @@ def validate_rows(
     parts: Iterable[DataFrame], table: StructType, keys: Sequence[str], cursor: str | None, *, of_files: bool
 ) -> DataFrame:
     """Return the rows of all parts with the columns of the table, and beside them whether, and why, one is bad."""
-    every = (_judged(each, table, keys, cursor, of_files=of_files) for each in parts)
+    every = (_judge(each, table, keys, cursor, of_files=of_files) for each in parts)
     return reduce(lambda some, more: some.unionByName(more), every)
 
 
@@ -50,12 +50,14 @@ def valid_rows_or_fail(rows: DataFrame, stream: str) -> DataFrame:
         spark.left(spark.col(_TEXT), spark.lit(_SHOWN)),
         spark.lit("; mend it, or have such rows kept apart by `bad_rows: quarantine`"),
     )
-    return _cleared(rows.where(spark.when(~is_bad(), ~is_bad()).otherwise(spark.raise_error(sentence).cast("boolean"))))
+    return _drop_marks(
+        rows.where(spark.when(~is_bad(), ~is_bad()).otherwise(spark.raise_error(sentence).cast("boolean")))
+    )
 
 
 def valid_rows(rows: DataFrame) -> DataFrame:
     """Return the rows that fit."""
-    return _cleared(rows.where(~is_bad()))
+    return _drop_marks(rows.where(~is_bad()))
 
 
 def quarantine_rows(rows: DataFrame, run: str) -> DataFrame:
@@ -82,7 +84,7 @@ def load_error_from(error: PySparkException, stream: str) -> LoadError | None:
     return None
 
 
-def _judged(
+def _judge(
     frame: DataFrame, table: StructType, keys: Sequence[str], cursor: str | None, *, of_files: bool
 ) -> DataFrame:
     data = data_of(frame)
@@ -108,5 +110,5 @@ def _unread(data: StructType) -> list[Misfit]:
     return [Misfit(spark.col(RAW).isNotNull(), why)]
 
 
-def _cleared(rows: DataFrame) -> DataFrame:
+def _drop_marks(rows: DataFrame) -> DataFrame:
     return rows.drop(_BAD, _WHY, _TEXT)

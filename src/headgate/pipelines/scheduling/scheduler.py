@@ -129,7 +129,7 @@ class Scheduler:
 
     def _plan(self, id: ResourceId, since: float, document: Mapping[str, Any] | None) -> None:
         """Take over a pipeline as it is; its schedule counts from `since`, or goes on where it is as it was."""
-        schedule = self._scheduled(id, document)
+        schedule = self._parse_schedule(id, document)
         if schedule is None:
             self._planned.pop(id, None)
             return
@@ -137,7 +137,7 @@ class Scheduler:
         if before is None or before.schedule != schedule:
             self._set(id, schedule, since)
 
-    def _scheduled(self, id: ResourceId, document: Mapping[str, Any] | None) -> Schedule | None:
+    def _parse_schedule(self, id: ResourceId, document: Mapping[str, Any] | None) -> Schedule | None:
         resource = self._control.snapshot.resources.get(id)
         if resource is None or resource.type not in KINDS or document is None or not document.get("schedule"):
             return None
@@ -168,10 +168,10 @@ class Scheduler:
         """Queue what comes after the pipeline of a run that has succeeded."""
         row = self._store.run(run)
         ended = self._control.snapshot.resources.get(row.pipeline) if row else None
-        for id in self._after(ended) if ended else ():
+        for id in self._list_following(ended) if ended else ():
             self._queue(id, "after", self._control.now, run)
 
-    def _after(self, ended: Resource) -> list[ResourceId]:
+    def _list_following(self, ended: Resource) -> list[ResourceId]:
         facts = self._control.snapshot
         named = [id for id, planned in self._planned.items() if planned.schedule.after == ended.name]
         found = [id for id in named if same_project(facts, id, ended.id) and self._may_follow(id, ended.id)]

@@ -40,14 +40,14 @@ class Load:
     @property
     def staged(self) -> Identifier:
         """The name of the table beside it, which nobody but this run knows."""
-        return self._beside(f"headgate_{self.run}")
+        return self._build_sibling(f"headgate_{self.run}")
 
     @property
     def loads(self) -> Identifier:
         """The name of the table that tells what was added."""
-        return self._beside(_LOADS)
+        return self._build_sibling(_LOADS)
 
-    def _beside(self, name: str) -> Identifier:
+    def _build_sibling(self, name: str) -> Identifier:
         return Identifier(self.table.split(".")[0], name)
 
 
@@ -86,30 +86,30 @@ def _finish(database: Connection, load: Load) -> int:
     if database.execute("SELECT to_regclass(%s)", (load.target.as_string(database),)).fetchone() == (None,):
         database.execute(SQL("CREATE TABLE {} (LIKE {})").format(load.target, load.staged))
         if load.keys:
-            database.execute(SQL("ALTER TABLE {} ADD PRIMARY KEY ({})").format(load.target, _named(load.keys)))
+            database.execute(SQL("ALTER TABLE {} ADD PRIMARY KEY ({})").format(load.target, _join_columns(load.keys)))
     if load.mode == "replace":
         # Not TRUNCATE: whoever reads in a snapshot of before would find nothing.
         database.execute(SQL("DELETE FROM {}").format(load.target))
     if load.mode == "append" and not _adds_first(database, load):
         _drop(database, load)
         return 0
-    rows = database.execute(_inserted(database, load)).rowcount
+    rows = database.execute(_build_insert(database, load)).rowcount
     _drop(database, load)
     return rows
 
 
-def _inserted(database: Connection, load: Load) -> Composed:
+def _build_insert(database: Connection, load: Load) -> Composed:
     described = database.execute(SQL("SELECT * FROM {} LIMIT 0").format(load.staged)).description or ()
     columns = [each.name for each in described]
     insert = SQL("INSERT INTO {} ({}) SELECT {} FROM {}").format(
-        load.target, _named(columns), _named(columns), load.staged
+        load.target, _join_columns(columns), _join_columns(columns), load.staged
     )
     if not load.keys:
         return insert
     others = [each for each in columns if each not in load.keys]
     replaced = SQL(", ").join(SQL("{0} = EXCLUDED.{0}").format(Identifier(each)) for each in others)
     action = SQL("DO UPDATE SET {}").format(replaced) if others else SQL("DO NOTHING")
-    return insert + SQL(" ON CONFLICT ({}) {}").format(_named(load.keys), action)
+    return insert + SQL(" ON CONFLICT ({}) {}").format(_join_columns(load.keys), action)
 
 
 def _was_added(database: Connection, load: Load) -> bool:
@@ -133,5 +133,5 @@ def _drop(database: Connection, load: Load) -> None:
     database.execute(SQL("DROP TABLE IF EXISTS {}").format(load.staged))
 
 
-def _named(columns: Sequence[str]) -> Composed:
+def _join_columns(columns: Sequence[str]) -> Composed:
     return SQL(", ").join(map(Identifier, columns))

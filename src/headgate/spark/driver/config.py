@@ -226,7 +226,7 @@ def properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, str]:
         "spark.authenticate": "true",
         "spark.network.crypto.enabled": "true",
         "spark.network.crypto.saslFallback": "false",
-        **(_between(settings) if settings.cluster.is_remote else {}),
+        **(_build_cluster_properties(settings) if settings.cluster.is_remote else {}),
     }
 
 
@@ -235,7 +235,7 @@ def _own_ports(ports: DriverPorts) -> dict[str, str]:
     return {"spark.driver.port": str(ports.driver), "spark.driver.blockManager.port": str(ports.blocks)}
 
 
-def _between(settings: DriverSettings) -> dict[str, str]:
+def _build_cluster_properties(settings: DriverSettings) -> dict[str, str]:
     """Return how a driver and executors in other processes find and trust each other. The embedded one makes a secret for itself."""
     secret = settings.cluster.secret_file
     return {

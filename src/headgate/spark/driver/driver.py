@@ -223,9 +223,9 @@ class Driver:
 
     async def _supervise(self) -> None:
         supervisor = Supervisor(self._launch, (DriverError, OSError), _BACK_OFF, self._say)
-        await supervisor.keep_up(lambda: self._process, self._ended, self._restart_message)
+        await supervisor.keep_up(lambda: self._process, self._handle_end, self._restart_message)
 
-    def _ended(self, code: int) -> str:
+    def _handle_end(self, code: int) -> str:
         self.state = DriverState.DOWN
         self._end_watches()
         self._release_ports()

@@ -88,7 +88,7 @@ class SessionPorts:
 
 def _free_ports(count: int, without: Collection[int] = ()) -> tuple[int, ...]:
     """Return free ports that no program is given by chance: it could be there before the driver. Raises `NoPortError`."""
-    lowest, highest = _given_by_chance()
+    lowest, highest = _read_ephemeral_range()
     wanted = [port for port in range(_FIRST, _LAST) if not lowest <= port <= highest and port not in without]
     random.SystemRandom().shuffle(wanted)
     found = tuple(itertools.islice((port for port in wanted if is_free(_LOOPBACK, port)), count))
@@ -97,7 +97,7 @@ def _free_ports(count: int, without: Collection[int] = ()) -> tuple[int, ...]:
     return found
 
 
-def _given_by_chance() -> tuple[int, int]:
+def _read_ephemeral_range() -> tuple[int, int]:
     """Return the first and last port that the system gives to programs that ask for any; nothing where that is not known."""
     try:
         lowest, highest = Path(_RANGE).read_text(encoding="ascii").split()

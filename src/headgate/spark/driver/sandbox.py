@@ -37,7 +37,7 @@ def choose_level(settings: DriverSettings) -> SandboxLevel:
 def driver_policy(settings: DriverSettings, ports: DriverPorts) -> Policy:
     """Return the sandbox policy of a driver."""
     sandbox, cluster, home = settings.sandbox, settings.cluster, settings.java.resolve().parent.parent
-    reads = (*settings.jars, spark_jars().parent, *sandbox.reads, *_linked(home))
+    reads = (*settings.jars, spark_jars().parent, *sandbox.reads, *_list_linked(home))
     return Policy(
         reads=(*SYSTEM, *map(str, reads), *_of_cluster(cluster)),
         executes=(str(home), *LOADERS),
@@ -58,7 +58,7 @@ def _stack_bytes() -> int:
     return (sum(THREAD_POOLS.values()) + _OTHER_THREADS) * STACK_MIB << 20
 
 
-def _linked(home: Path) -> Iterator[Path]:
+def _list_linked(home: Path) -> Iterator[Path]:
     """Yield the files of the system that a Java's own folder has links to."""
     for folder, folders, names in (found for each in _OF_JAVA for found in os.walk(home / each)):
         for path in (Path(folder, name) for name in (*folders, *names)):

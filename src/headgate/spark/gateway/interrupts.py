@@ -47,7 +47,7 @@ class Interrupts:
             return None
         task = self._tasks.get(operation)
         if task is None or task.done():
-            task = self._tasks[operation] = asyncio.create_task(self._until_ended(operation), name="interrupt")
+            task = self._tasks[operation] = asyncio.create_task(self._wait_until_ended(operation), name="interrupt")
         return task
 
     def __len__(self) -> int:
@@ -62,7 +62,7 @@ class Interrupts:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _until_ended(self, operation: Operation) -> None:
+    async def _wait_until_ended(self, operation: Operation) -> None:
         try:
             while not operation.ended or self._drains.get(operation):
                 if await self._is_confirmed(operation):

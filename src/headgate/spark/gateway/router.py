@@ -44,36 +44,36 @@ class Router(grpc.GenericRpcHandler):
         path = handler_call_details.method
         rpc = RPCS.get(path)
         if rpc is None:
-            return grpc.stream_stream_rpc_method_handler(_refusing(self._gateway, path))
+            return grpc.stream_stream_rpc_method_handler(_build_refusing_handler(self._gateway, path))
         if rpc.streams_out:
-            return grpc.stream_stream_rpc_method_handler(_streaming(self._gateway, rpc))
+            return grpc.stream_stream_rpc_method_handler(_build_stream_handler(self._gateway, rpc))
         if rpc.streams_in:
-            return grpc.stream_unary_rpc_method_handler(_taking(self._gateway, rpc))
-        return grpc.stream_unary_rpc_method_handler(_answering(self._gateway, rpc))
+            return grpc.stream_unary_rpc_method_handler(_build_upload_handler(self._gateway, rpc))
+        return grpc.stream_unary_rpc_method_handler(_build_unary_handler(self._gateway, rpc))
 
 
-def _answering(gateway: CallHandler, rpc: Rpc) -> Any:
+def _build_unary_handler(gateway: CallHandler, rpc: Rpc) -> Any:
     async def handle(requests: AsyncIterator[bytes], context: CallContext) -> bytes:
         return await gateway.answer(rpc, requests, context)
 
     return handle
 
 
-def _streaming(gateway: CallHandler, rpc: Rpc) -> Any:
+def _build_stream_handler(gateway: CallHandler, rpc: Rpc) -> Any:
     async def handle(requests: AsyncIterator[bytes], context: CallContext) -> None:
         await gateway.answer_stream(rpc, requests, context)
 
     return handle
 
 
-def _taking(gateway: CallHandler, rpc: Rpc) -> Any:
+def _build_upload_handler(gateway: CallHandler, rpc: Rpc) -> Any:
     async def handle(requests: AsyncIterator[bytes], context: CallContext) -> bytes:
         return await gateway.take_stream(rpc, requests, context)
 
     return handle
 
 
-def _refusing(gateway: CallHandler, path: str) -> Any:
+def _build_refusing_handler(gateway: CallHandler, path: str) -> Any:
     async def handle(_requests: AsyncIterator[bytes], context: CallContext) -> None:
         await gateway.refuse(path.rpartition("/")[2], context)
 

@@ -277,7 +277,7 @@ class Gateway:
         """Return the operation whose results the call brings."""
         request = admitted.request
         if rpc is REATTACH_EXECUTE:
-            return await self._reattached(call, admitted)
+            return await self._require_reattachable(call, admitted)
         command = request.plan.command
         if command.HasField("write_stream_operation_start"):
             binding.streams = True
@@ -302,7 +302,7 @@ class Gateway:
             if why is not None:
                 raise RequestRefusedError(why)
 
-    async def _reattached(self, call: ActiveCall, admitted: Admitted) -> Operation:
+    async def _require_reattachable(self, call: ActiveCall, admitted: Admitted) -> Operation:
         """Return an operation whose results may be given out now: they are decided on again at each use."""
         found = self._operations.find(call.backend, admitted.key, admitted.request.operation_id)
         if found is None:

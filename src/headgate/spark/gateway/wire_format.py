@@ -69,7 +69,7 @@ def _scan(descriptor: Descriptor, data: bytes) -> None:
         records += 1
         tag, position = _varint(data, position)
         if tag & 7 != _LENGTH_DELIMITED:
-            position = _after_scalar(data, position, tag & 7)
+            position = _skip_scalar(data, position, tag & 7)
         else:
             size, position = _varint(data, position)
             if position + size > end:
@@ -105,7 +105,7 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
     return value | byte << shift, position + 1
 
 
-def _after_scalar(data: bytes, position: int, wire_type: int) -> int:
+def _skip_scalar(data: bytes, position: int, wire_type: int) -> int:
     size = _FIXED.get(wire_type)
     if size is None:  # a group, which no message of Spark's has
         raise DecodeError("a field has an unknown form")

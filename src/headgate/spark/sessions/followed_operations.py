@@ -43,7 +43,7 @@ class FollowedOperation:
             allowed = tuple(self._allowed.items())
         judges = dict.fromkeys(judge for (judge, _), _ in allowed)
         refusals = (judge.refusal(caller, [need for (by, need), _ in allowed if by is judge]) for judge in judges)
-        replaced = (_replaced(*asked, resource) for asked, resource in allowed)
+        replaced = (_refuse_replaced(*asked, resource) for asked, resource in allowed)
         return next((why for each in (refusals, replaced) for why in each if why is not None), None)
 
 
@@ -67,7 +67,7 @@ class FollowedOperations:
             followed.record(judge, needs)
 
 
-def _replaced(judge: DecidesNeeds, need: RequiredPrivilege, resource: ResourceId | None) -> str | None:
+def _refuse_replaced(judge: DecidesNeeds, need: RequiredPrivilege, resource: ResourceId | None) -> str | None:
     """Return the refusal for a name that has passed to another resource, whose rights say nothing about these rows."""
     if resource is None or not isinstance(need, RequiredName) or judge.resource(need) == resource:
         return None

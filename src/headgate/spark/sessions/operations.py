@@ -88,7 +88,7 @@ class RunningOperations:
                     for operation, kept in of_session.items()
                     if not kept.has_ended
                 }
-        answers = ((work, self._refused(work[0], each)) for work, each in needs.items())
+        answers = ((work, self._find_refusal(work[0], each)) for work, each in needs.items())
         return [Revocation(*work, message) for work, message in answers if message is not None]
 
     def refusal(self, handle: str, operation: str) -> str | None:
@@ -96,7 +96,7 @@ class RunningOperations:
         with self._lock:
             kept = self._works.get(handle, {}).get(operation)
             needs = dict(kept.needs) if kept else {}
-        return self._refused(handle, needs)
+        return self._find_refusal(handle, needs)
 
     def finished(self, handle: str, operation: str) -> None:
         """Forget an operation. What a stream was allowed is kept until its session ends: its progress can be asked for."""
@@ -116,7 +116,7 @@ class RunningOperations:
         with self._lock:
             return sum(not kept.has_ended for of_session in self._works.values() for kept in of_session.values())
 
-    def _refused(self, handle: str, needs: Mapping[RequiredPrivilege, ResourceId | None]) -> str | None:
+    def _find_refusal(self, handle: str, needs: Mapping[RequiredPrivilege, ResourceId | None]) -> str | None:
         caller = self._sessions.peek(handle)
         if caller is None:
             return SESSION_ENDED

@@ -121,21 +121,21 @@ class PrivilegeChecker:
         gone = caller_invalid(control.snapshot, caller, control.now)
         if gone:
             code = SUSPENDED if gone.code == SUSPENDED else UNAUTHENTICATED
-            denial = Denial(code, *_asked(needs[0])) if needs else Denial(code)
+            denial = Denial(code, *_name_need(needs[0])) if needs else Denial(code)
             yield Refusal(f"{name}: {denial_text(control.snapshot, gone)}", denial)
             return
         for need in needs:
-            refused = self._refused(caller, need)
+            refused = self._find_refusal(caller, need)
             if refused is not None:
                 yield Refusal(f"{name}: {refused.message}", refused.denial)
 
-    def _refused(self, caller: Caller, need: RequiredPrivilege) -> Refusal | None:
+    def _find_refusal(self, caller: Caller, need: RequiredPrivilege) -> Refusal | None:
         if isinstance(need, RequiredPath):
             may = self._reach.may_access(caller, need.action, need.path)
-            return None if may else Refusal(_NO_PATH, Denial(REFUSED, *_asked(need)))
+            return None if may else Refusal(_NO_PATH, Denial(REFUSED, *_name_need(need)))
         if isinstance(need, RequiredConnection):
             may = self._reach.may_use(caller, need.connection)
-            return None if may else Refusal(_NO_CONNECTION, Denial(REFUSED, *_asked(need)))
+            return None if may else Refusal(_NO_CONNECTION, Denial(REFUSED, *_name_need(need)))
         gate = self._organization.gate
         if need.procedure is not None and gate.may_run_procedure(caller, need.object, need.procedure, need.arguments):
             return None
@@ -145,10 +145,10 @@ class PrivilegeChecker:
             verdict = gate.check(caller, need.action, need.object)
         if verdict.allowed:
             return None
-        return Refusal(verdict.message, verdict.denial or Denial(REFUSED, *_asked(need)))
+        return Refusal(verdict.message, verdict.denial or Denial(REFUSED, *_name_need(need)))
 
 
-def _asked(need: RequiredPrivilege) -> tuple[str, str]:
+def _name_need(need: RequiredPrivilege) -> tuple[str, str]:
     """Return the action of a need and the name that it is about. A path is left out: it can hold a secret."""
     if isinstance(need, RequiredName):
         return need.action, ".".join(need.object)

@@ -50,7 +50,7 @@ def connect(port: int, token: str, organization: str = "") -> SparkSession:
     `organization` is the id or name of one, for a login that is in several.
     """
     named = f";{ORGANIZATION_HEADER}={quote(organization, safe='')}" if organization else ""
-    return _opened(f"{connect_address('localhost', port, tls=False)}/;token={token}{named}")
+    return _open_session(f"{connect_address('localhost', port, tls=False)}/;token={token}{named}")
 
 
 def connect_to(gateway: str, token: str) -> SparkSession:
@@ -58,10 +58,10 @@ def connect_to(gateway: str, token: str) -> SparkSession:
     parts = urlsplit(gateway)
     if parts.scheme == "http":
         return connect(parts.port or _PORT, token)
-    return _opened(f"{connect_address(parts.hostname or '', parts.port or _PORT, tls=True)};token={token}")
+    return _open_session(f"{connect_address(parts.hostname or '', parts.port or _PORT, tls=True)};token={token}")
 
 
-def _opened(url: str) -> SparkSession:
+def _open_session(url: str) -> SparkSession:
     builder = DefaultChannelBuilder(url)
     builder.add_interceptor(CheckedAnswers())  # pyright: ignore[reportArgumentType] (it intercepts both kinds of calls)
     builder.add_interceptor(OperationIds())

@@ -64,7 +64,7 @@ class ClientSessions:
         """Use it no longer."""
         with self._lock:
             session.users -= 1
-            ended = self._evicted()
+            ended = self._evict()
             if session.gone and not session.users:
                 ended.append(session)
         for each in ended:
@@ -85,7 +85,7 @@ class ClientSessions:
         for each in ended:
             each.stop()
 
-    def _evicted(self) -> list[ClientSession]:
+    def _evict(self) -> list[ClientSession]:
         idle = [each for each in self._sessions.values() if not each.users]
         over = idle[: max(0, len(self._sessions) - KEPT)]
         for each in over:

@@ -112,12 +112,12 @@ class StatementExecution:
         """Run it until its first rows are there, and return what they will be. Raises `StatementError`."""
         self._session = self._sessions.take(self._credential)
         self._timer.start()
-        return self._guarded(self._open)
+        return self._run_guarded(self._open)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows as Spark makes them. Raises `StatementError`."""
         rows, size = self._wanted.rows, self._wanted.bytes
-        while (batch := self._guarded(self._next)) is not None:
+        while (batch := self._run_guarded(self._next)) is not None:
             kept = batch.slice(0, rows)
             size -= kept.nbytes
             if size < 0:
@@ -236,7 +236,7 @@ class StatementExecution:
         if self._why is not None:
             raise self._cancelled()
 
-    def _guarded(self, work: Any) -> Any:
+    def _run_guarded(self, work: Any) -> Any:
         """Return what Spark's client returns, with its errors in the words of this room."""
         with self._busy:
             _here.reading = self

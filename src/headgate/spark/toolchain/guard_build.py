@@ -32,7 +32,7 @@ def build_guard(java: Path, iceberg_jar: Path, cache: Path) -> Path:
         classes, unfinished = Path(folder, "classes"), Path(folder, "guard.jar")
         classes.mkdir()
         _compile(java, iceberg_jar, classes)
-        _pack(unfinished, _packed(classes))
+        _pack(unfinished, _list_jar_contents(classes))
         unfinished.replace(jar)
     return jar
 
@@ -66,7 +66,7 @@ def _compile(java: Path, iceberg_jar: Path, classes: Path) -> None:
         raise ToolchainError(message)
 
 
-def _packed(classes: Path) -> Iterator[tuple[Path, Path]]:
+def _list_jar_contents(classes: Path) -> Iterator[tuple[Path, Path]]:
     """Yield what the jar holds: the name there, and the file."""
     for folder in (classes, SOURCES / "resources"):
         yield from ((path.relative_to(folder), path) for path in _files(folder))

@@ -121,7 +121,7 @@ def request_agreement(
 ) -> dict[str, Any]:
     """Ask to read what a port serves. Where the port says so, or the consumer owns it, it is approved at once."""
     id, port = ResourceId(new_id("a")), resource(organization, caller, body.port)
-    consumer = _consumer(organization, _asked(caller, "request_access", port, body), body.consumer)
+    consumer = _consumer(organization, _build_question(caller, "request_access", port, body), body.consumer)
     return write.execute(RequestAccess(id, port, consumer, body.purpose), of=id, id=id)
 
 
@@ -131,7 +131,7 @@ def create_agreement(
 ) -> dict[str, Any]:
     """Let a consumer read what a port serves without having asked."""
     id, port = ResourceId(new_id("a")), resource(organization, caller, body.port)
-    consumer = _consumer(organization, _asked(caller, "add_access", port, body), body.consumer)
+    consumer = _consumer(organization, _build_question(caller, "add_access", port, body), body.consumer)
     starts = _starts(organization, body.starts)
     return write.execute(AddAccess(id, port, consumer, body.purpose, starts, body.ends), of=id, id=id)
 
@@ -192,7 +192,7 @@ def delete_agreement(access: Called, moment: CurrentEvaluation, write: Writes) -
     return write.execute(DeleteAccess(id), of=id, id=id)
 
 
-def _asked(caller: Caller, verb: str, port: ResourceId, body: AgreementRequest) -> Question:
+def _build_question(caller: Caller, verb: str, port: ResourceId, body: AgreementRequest) -> Question:
     return Question(caller, f"output_port.{verb}", port, given={"purpose": (body.purpose,)})
 
 

@@ -91,10 +91,10 @@ def list_assignments(
 ) -> dict[str, Any]:
     """List the caller's own assignments, and those on what the caller may see."""
     place = asking.resource(resource) if resource is not None else None
-    whose = None if subject is None else _whose(organization, asking, subject)
+    whose = None if subject is None else _resolve_subject(organization, asking, subject)
     rows = (
         _row(organization, asking, each)
-        for each in _seen(asking, whose, place.id if place else None)
+        for each in _list_visible(asking, whose, place.id if place else None)
         if role in (None, each.role) and reason in (None, each.reason)
     )
     return page_of_rows(rows, pages, ("subject", "resource", "role", "ends"), asking.facts.revision)
@@ -105,7 +105,7 @@ def create_assignment(
     body: AssignmentCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give a role."""
-    command = _assigning(organization, caller, body)
+    command = _build_assignment(organization, caller, body)
     return write.execute(command, command.resource, id=_id(command))
 
 
@@ -114,7 +114,7 @@ def create_assignments(
     body: AssignmentBatch, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give several roles at one revision, or none of them."""
-    commands = tuple(_assigning(organization, caller, each) for each in body.assignments)
+    commands = tuple(_build_assignment(organization, caller, each) for each in body.assignments)
     return write.execute(Batch(commands, "role.assign_several"), ids=[_id(each) for each in commands])
 
 
@@ -153,7 +153,7 @@ def delete_assignment(
     return write.execute(command, asked.resource, id=_id(command))
 
 
-def _assigning(organization: Organization, caller: Caller, body: AssignmentCreate) -> AssignRole:
+def _build_assignment(organization: Organization, caller: Caller, body: AssignmentCreate) -> AssignRole:
     named = Question(caller, "assignment.add", ResourceId(body.resource), role=body.role)
     asked = _about(organization, named, body.subject)
     subject = resolve_subject(organization, asked, body.subject)
@@ -173,13 +173,13 @@ def _about(organization: Organization, named: Question, whose: str) -> Question:
     return replace(named, resource=lookup.resource(organization, named.caller, named.resource))
 
 
-def _whose(organization: Organization, moment: Evaluation, name: str) -> SubjectId:
+def _resolve_subject(organization: Organization, moment: Evaluation, name: str) -> SubjectId:
     """Return whom a name means; of whom nothing is known, nothing is listed."""
     team = resolve_visible(moment.answers, moment.caller, moment.now, name)
     return organization.directory.find(name) or team or PrincipalId(name)
 
 
-def _seen(moment: Evaluation, whose: SubjectId | None, place: ResourceId | None) -> Iterator[Assignment]:
+def _list_visible(moment: Evaluation, whose: SubjectId | None, place: ResourceId | None) -> Iterator[Assignment]:
     facts = moment.facts
     subjects = facts.assignments if whose is None else (whose,)
     if place is not None:
@@ -203,7 +203,7 @@ def _id(command: AssignRole | RevokeRole | Assignment) -> str:
 def _row(organization: Organization, moment: Evaluation, given: Assignment) -> dict[str, Any]:
     return {
         "id": _id(given),
-        "subject": _called(organization, moment, given.subject),
+        "subject": _format_subject(organization, moment, given.subject),
         "subject_id": given.subject,
         "role": given.role,
         "resource": full_name(moment.facts, given.resource),
@@ -216,7 +216,7 @@ def _row(organization: Organization, moment: Evaluation, given: Assignment) -> d
     }
 
 
-def _called(organization: Organization, moment: Evaluation, subject: SubjectId) -> str:
+def _format_subject(organization: Organization, moment: Evaluation, subject: SubjectId) -> str:
     name, team = organization.directory.name(subject), ResourceId(subject)
     if name == subject and team in moment.facts.resources and moment.sees(team):
         return full_name(moment.facts, team)

@@ -130,7 +130,7 @@ def ask_question(
     place = moment.resource(body.resource)
     asked = _question(moment, about(organization, moment, body.subject), body.action, place.id, body.properties)
     decision = moment.answers.check(asked, moment.now)
-    _kept(request, organization, moment, decision)
+    _record(request, organization, moment, decision)
     return {
         "allowed": decision.allowed,
         "action": body.action,
@@ -150,7 +150,7 @@ def explain_question(
     answers = moment.answers
     found = explain(answers.models, answers.facts, asked, moment.now, answers)
     decision, fixes = found.decision, found.fixes
-    _kept(request, organization, moment, decision)
+    _record(request, organization, moment, decision)
     if asked.caller != moment.caller and not decision.allowed:
         fixes = smallest_fixes(answers.models, answers.facts, asked, moment.now, answers)
     missing = decision.missing
@@ -198,7 +198,7 @@ def list_allowed_resources(
     else:
         type = body.action.partition(".")[0]
         there = (id for id, each in facts.resources.items() if type in ("assignment", each.type))
-        found = _allowed(moment, [_question(moment, caller, body.action, id, body.properties) for id in there])
+        found = _find_allowed(moment, [_question(moment, caller, body.action, id, body.properties) for id in there])
     return build_resource_page(moment, (facts.resources[id] for id in found), pages)
 
 
@@ -234,7 +234,7 @@ def about(organization: Organization, moment: Evaluation, name: str | None) -> C
     return Caller(PrincipalId(team.id))
 
 
-def _kept(request: Request, organization: Organization, moment: Evaluation, decision: Decision) -> None:
+def _record(request: Request, organization: Organization, moment: Evaluation, decision: Decision) -> None:
     """Have the audit keep the answer, as far as it wants to know."""
     record_decisions(
         deployed(request),
@@ -253,7 +253,7 @@ def _question(moment: Evaluation, caller: Caller, action: str, place: ResourceId
         raise ProblemError(422, "invalid", f"`properties`: {error}") from None
 
 
-def _allowed(moment: Evaluation, asked: Sequence[Question]) -> Iterable[ResourceId]:
+def _find_allowed(moment: Evaluation, asked: Sequence[Question]) -> Iterable[ResourceId]:
     return (each.question.resource for each in moment.answers.check_many(asked, moment.now) if each.allowed)
 
 

@@ -179,7 +179,7 @@ def put_team_member(
 ) -> dict[str, Any]:
     """Put somebody into a team or domain with a role, or give another role to who is there."""
     place = one(organization, caller, team, type)
-    held = _held(organization, place.id, member)
+    held = _find_membership(organization, place.id, member)
     command: Command
     if held is None:
         asked = Question(caller, "assignment.add", place.id, role=body.role)
@@ -196,13 +196,13 @@ def remove_team_member(
 ) -> dict[str, Any]:
     """Take somebody out of a team or domain."""
     place = one(organization, caller, team, type)
-    held = _held(organization, place.id, member)
+    held = _find_membership(organization, place.id, member)
     if held is None:
         raise NotFoundError(organization.wording.hidden((member,)))
     return write.execute(RevokeRole(held.subject, held.role, place.id, held.reason), place.id, id=place.id)
 
 
-def _held(organization: Organization, team: ResourceId, name: str) -> Assignment | None:
+def _find_membership(organization: Organization, team: ResourceId, name: str) -> Assignment | None:
     """Return what somebody of this id or name holds in a team. Who sees the team sees who is in it."""
     facts = organization.control.snapshot
     subject: SubjectId | None = organization.directory.find(name)

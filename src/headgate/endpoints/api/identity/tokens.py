@@ -156,7 +156,7 @@ def _ends(body: TokenCreate, now: float) -> float | None:
 def _row(organization: Organization, caller: Caller, id: TokenId, label: str, used: float | None) -> dict[str, Any]:
     facts = organization.control.snapshot
     token = facts.tokens[id]
-    only = None if token.only is None else [_named(organization, caller, each) for each in token.only]
+    only = None if token.only is None else [_format_name(organization, caller, each) for each in token.only]
     return {
         "id": id,
         "label": label,
@@ -169,5 +169,5 @@ def _row(organization: Organization, caller: Caller, id: TokenId, label: str, us
     }
 
 
-def _named(organization: Organization, caller: Caller, id: ResourceId) -> str:
+def _format_name(organization: Organization, caller: Caller, id: ResourceId) -> str:
     return resource_display_name(organization, id) if organization.control.is_visible(caller, id) else id

@@ -90,7 +90,7 @@ class AuditDecisionPage(BaseModel):
     next: int | None
 
 
-def _when(said: object) -> object:
+def _parse_time(said: object) -> object:
     try:
         return seconds(said) if isinstance(said, str) and not said.replace(".", "", 1).isdecimal() else said
     except OverflowError as error:
@@ -99,7 +99,7 @@ def _when(said: object) -> object:
 
 When = Annotated[
     float,
-    BeforeValidator(_when),
+    BeforeValidator(_parse_time),
     Field(ge=0, le=1e11, description="seconds since the epoch, or a time with its zone as in RFC 3339"),
 ]
 Count = Annotated[int, Query(ge=1, le=MAX_PAGE, description="so many at most")]
@@ -124,7 +124,7 @@ class AuditEntryFilter(BaseModel):
             and self.door in (None, entry.origin.door)
             and (self.since is None or self.since <= entry.at)
             and (self.until is None or entry.at < self.until)
-            and (self.resource is None or self.resource in _named(entry))
+            and (self.resource is None or self.resource in _collect_ids(entry))
         )
 
 
@@ -149,7 +149,7 @@ def resolve_entry_filter(
 ) -> AuditEntryFilter:
     """Return which entries are wanted, by ids, to who may read them."""
     require_on_organization(organization, caller, READ)
-    ids = {"actor": _who(organization, said.actor), "resource": _what(moment, said.resource)}
+    ids = {"actor": _resolve_principal(organization, said.actor), "resource": _resolve_resource(moment, said.resource)}
     return said.model_copy(update=ids)
 
 
@@ -162,18 +162,18 @@ def resolve_decision_filter(
     """Return which decisions are wanted, by ids, to who may read them."""
     require_on_organization(organization, caller, READ)
     # A denial to a caller that may not discover the resource has its full name, every other record its id.
-    resource = _what(moment, said.resource)
+    resource = _resolve_resource(moment, said.resource)
     found = resource and organization.control.snapshot.resources.get(ResourceId(resource))
     names = (resource, full_name(organization.control.snapshot, found.id)) if resource and found else resource
-    ids = {"principal": _who(organization, said.principal), "resource": names}
+    ids = {"principal": _resolve_principal(organization, said.principal), "resource": names}
     return AuditFilter(**{**dict(said), **ids})
 
 
-def _who(organization: Organization, name: str | None) -> str | None:
+def _resolve_principal(organization: Organization, name: str | None) -> str | None:
     return name and (organization.directory.find(name) or name)
 
 
-def _what(moment: Evaluation, name: str | None) -> str | None:
+def _resolve_resource(moment: Evaluation, name: str | None) -> str | None:
     # What is gone is still called by its id.
     return name and (resolve_visible(moment.answers, moment.caller, moment.now, name) or name)
 
@@ -189,10 +189,10 @@ def list_audit_changes(
 ) -> Any:
     """Read who changed what, oldest first; with `Accept: application/x-ndjson` all of it, in lines."""
     newest = moment.facts.revision
-    until = (each for each in _until(organization.store.entries(after), newest) if entries.has(each))
+    until = (each for each in _take_until(organization.store.entries(after), newest) if entries.has(each))
     if wants_ndjson(request):
-        return ndjson_response(_shown(organization, until))
-    items = list(_shown(organization, islice(until, limit + 1)))
+        return ndjson_response(_format_entries(organization, until))
+    items = list(_format_entries(organization, islice(until, limit + 1)))
     more = len(items) > limit
     return {"items": items[:limit], "next": items[limit - 1]["revision"] if more else None, "revision": newest}
 
@@ -214,14 +214,14 @@ def list_audit_decisions(
     return {"items": items[:limit], "next": items[limit - 1]["number"] if more else None}
 
 
-def _until(entries: Iterable[LogEntry], newest: int) -> Iterator[LogEntry]:
+def _take_until(entries: Iterable[LogEntry], newest: int) -> Iterator[LogEntry]:
     for entry in entries:
         if entry.revision > newest:
             return
         yield entry
 
 
-def _shown(organization: Organization, entries: Iterator[LogEntry]) -> Iterator[dict[str, Any]]:
+def _format_entries(organization: Organization, entries: Iterator[LogEntry]) -> Iterator[dict[str, Any]]:
     while some := list(islice(entries, _AT_ONCE)):
         whys = organization.store.documents("why", [str(each.revision) for each in some])
         yield from (_entry(organization, each, str(whys.get(str(each.revision), {}).get("text", ""))) for each in some)
@@ -239,7 +239,7 @@ def _entry(organization: Organization, entry: LogEntry, why: str) -> dict[str, A
         "why": why,
         "grounds": [_ground(each) for each in entry.grounds],
         "changes": [encode(each) for each in entry.changes],
-        "names": _names(organization, _named(entry)),
+        "names": _names(organization, _collect_ids(entry)),
     }
 
 
@@ -253,7 +253,7 @@ def _ground(ground: Authorization) -> dict[str, Any]:
     }
 
 
-def _named(entry: LogEntry) -> set[str]:
+def _collect_ids(entry: LogEntry) -> set[str]:
     """Return every id that an entry is about, and other words."""
     said = {value for each in entry.changes for value in encode(each).values() if isinstance(value, str)}
     asked = {each.resource for each in entry.grounds}

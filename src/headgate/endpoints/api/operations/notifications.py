@@ -57,7 +57,7 @@ def list_notifications(
     organization: CurrentOrganization, moment: CurrentEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
     """List what waits for the caller, what has become of what they asked for, and runs and pipelines that need somebody."""
-    found = {each["id"]: each for each, _ in _all(organization, moment)}
+    found = {each["id"]: each for each, _ in _list_all(organization, moment)}
     gone = organization.store.documents(_KIND, [_notification_id(moment, id) for id in found])
     rows = [each for id, each in found.items() if _notification_id(moment, id) not in gone]
     return page_of_rows(rows, pages, ("kind", "about", "state"), moment.facts.revision)
@@ -72,7 +72,7 @@ def dismiss_notification(
     notification: Called, organization: CurrentOrganization, moment: CurrentEvaluation
 ) -> dict[str, Any]:
     """Do not show a notification to the caller any more. Needs an action only where the access model knows one for it."""
-    found = {each["id"]: pipeline for each, pipeline in _all(organization, moment)}
+    found = {each["id"]: pipeline for each, pipeline in _list_all(organization, moment)}
     if notification not in found:
         raise NotFoundError(f"there is no notification `{notification}` for you")
     pipeline = found[notification]
@@ -87,18 +87,18 @@ def _notification_id(moment: Evaluation, id: str) -> str:
     return f"{moment.caller.principal} {id}"
 
 
-def _all(organization: Organization, moment: Evaluation) -> Iterator[tuple[dict[str, Any], Resource | None]]:
+def _list_all(organization: Organization, moment: Evaluation) -> Iterator[tuple[dict[str, Any], Resource | None]]:
     """Yield every notification, with the pipeline that it is of, if any."""
     for each in (*_requests(organization, moment.caller), *_access(moment), *_changes(moment)):
         yield each, None
     for row, pipeline in islice(runs_for(organization.store, moment, _WENT_WRONG), _RUNS):
         if _concerns(moment, pipeline):
             yield _notification("run", row.run, moment.name(pipeline.id), row.state), pipeline
-    for pipeline in _waiting(organization, moment):
+    for pipeline in _list_waiting(organization, moment):
         yield _notification("pipeline", pipeline.id, moment.name(pipeline.id), "waiting"), pipeline
 
 
-def _waiting(organization: Organization, moment: Evaluation) -> Iterator[Resource]:
+def _list_waiting(organization: Organization, moment: Evaluation) -> Iterator[Resource]:
     """Yield the pipelines whose runs wait until somebody saves them: their run-as principal is gone."""
     facts, kinds = moment.facts, shipped_vocabulary().pipeline_kinds
     alone = [

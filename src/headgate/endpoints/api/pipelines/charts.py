@@ -63,7 +63,7 @@ def get_pipeline_rows(
     credential: Presents,
 ) -> dict[str, Any]:
     """Show the rows of a visualization's last run, or what a saved query gives now with the caller's rights."""
-    return _rows(deployed, organization, moment, *_showing(organization, moment, pipeline), credential)
+    return _rows(deployed, organization, moment, *_require_showing(organization, moment, pipeline), credential)
 
 
 @router.get("/pipelines/{pipeline}/chart.svg", response_class=Response, **_DRAWN)
@@ -98,7 +98,7 @@ def require_chart(definition: PipelineDefinition) -> None:
 def _specification(
     deployed: AppState, organization: Organization, moment: Evaluation, pipeline: str, credential: PresentedCredential
 ) -> bytes:
-    found, definition = _showing(organization, moment, pipeline)
+    found, definition = _require_showing(organization, moment, pipeline)
     if definition.chart is None:
         raise ProblemError(409, "no-chart", f"`{pipeline}` says nothing of a chart; its rows can be had")
     rows = _rows(deployed, organization, moment, found, definition, credential)
@@ -108,7 +108,7 @@ def _specification(
         raise ProblemError(409, "no-chart", str(error)) from None
 
 
-def _showing(organization: Organization, moment: Evaluation, name: str) -> tuple[Resource, _Showing]:
+def _require_showing(organization: Organization, moment: Evaluation, name: str) -> tuple[Resource, _Showing]:
     found = readable(organization, moment, name)
     document = organization.store.document("pipeline", found.id)
     definition = parse_definition(document) if document is not None else None
@@ -126,11 +126,11 @@ def _rows(
     credential: PresentedCredential,
 ) -> dict[str, Any]:
     if isinstance(definition, SavedQueryDefinition):
-        return _asked(deployed, organization, moment, found, definition, credential)
-    return _kept(organization, moment, found)
+        return _query_rows(deployed, organization, moment, found, definition, credential)
+    return _load_kept_rows(organization, moment, found)
 
 
-def _kept(organization: Organization, moment: Evaluation, found: Resource) -> dict[str, Any]:
+def _load_kept_rows(organization: Organization, moment: Evaluation, found: Resource) -> dict[str, Any]:
     kept = load_rows(organization.store, found.id)
     # Rows of tables that it does not read any more, and that the caller may not, are as if they were not there.
     if kept is None or not kept.is_visible_to(organization.control, moment.caller):
@@ -138,7 +138,7 @@ def _kept(organization: Organization, moment: Evaluation, found: Resource) -> di
     return {**kept.rows.model_dump(), "run": kept.run, "at": kept.at}
 
 
-def _asked(
+def _query_rows(
     deployed: AppState,
     organization: Organization,
     moment: Evaluation,

@@ -89,7 +89,7 @@ def list_lineage_events(
         before=None if cursor is None else read_cursor(cursor),
     )
     found = runs_for(organization.store, moment, wanted)
-    told = _telling(organization, moment)
+    told = _build_event_source(organization, moment)
     if wants_ndjson(request):
         return ndjson_response(event for each in found for event in told(*each))
     page = list(islice(found, limit + 1))
@@ -101,7 +101,9 @@ def list_lineage_events(
     }
 
 
-def _telling(organization: Organization, moment: Evaluation) -> Callable[[RunRow, Resource], Iterator[dict[str, Any]]]:
+def _build_event_source(
+    organization: Organization, moment: Evaluation
+) -> Callable[[RunRow, Resource], Iterator[dict[str, Any]]]:
     # Imported here: the library takes a while to load, and who asks for no events does without.
     from headgate.pipelines.lineage.events import EventBuilder  # noqa: PLC0415 (loaded late)
 

@@ -168,7 +168,7 @@ def add_stream(
 ) -> dict[str, Any]:
     """Add a stream to a source. From now on its runs use the caller's rights."""
     require_new_name(body.name)
-    found, definition, write = _defined(organization, moment, pipeline, write)
+    found, definition, write = _require_definition(organization, moment, pipeline, write)
     if len(definition.streams) >= MAX_ENTRIES:
         raise ProblemError(
             422, "invalid", f"a definition has at most {MAX_ENTRIES:,} streams; make another for the rest"
@@ -214,7 +214,7 @@ def disable_stream(
     return _switch(deployed, organization, moment, pipeline, stream, write, enabled=False)
 
 
-def _changing(verb: str) -> Callable[..., Any]:
+def _build_state_change(verb: str) -> Callable[..., Any]:
     def change_state(
         pipeline: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
     ) -> dict[str, Any]:
@@ -236,7 +236,7 @@ _ALSO = {"clean_and_restart": ("{type}.resume",)}
 for _verb in STATES:
     router.add_api_route(
         f"/pipelines/{{pipeline}}/{_verb.replace('_', '-')}",
-        _changing(_verb),
+        _build_state_change(_verb),
         methods=["POST"],
         name=f"{_verb}_pipeline",
         summary=_verb.replace("_", " ").capitalize(),
@@ -313,7 +313,7 @@ def _switch(
     *,
     enabled: bool,
 ) -> dict[str, Any]:
-    found, definition, write = _defined(organization, moment, pipeline, write)
+    found, definition, write = _require_definition(organization, moment, pipeline, write)
     meant = next((each for each in definition.streams if each.name == stream), None)
     tables = tuple(parts(each.table) for each in outputs((meant,))) if meant else ()
     layer = moment.facts.find(tables[0][:-1]) if tables else None
@@ -332,7 +332,7 @@ def _switch(
     return decided.finish()
 
 
-def _defined(
+def _require_definition(
     organization: Organization, moment: Evaluation, name: str, write: Write
 ) -> tuple[Resource, Streaming, Write]:
     """Return what has streams with its definition, and the write for exactly that version of it."""

@@ -130,7 +130,7 @@ def get_run(run: Called, organization: CurrentOrganization, moment: CurrentEvalu
     return {
         **_line(organization, moment, row, pipeline),
         **VisibleFigures(moment).of(pipeline, row.figures),
-        "log": [_said(each) for each in said],
+        "log": [_format_log_line(each) for each in said],
         "revision": moment.facts.revision,
     }
 
@@ -148,7 +148,7 @@ def get_run_log(
     if not may_read(moment, pipeline):
         organization.control.require(Question(moment.caller, f"{pipeline.type}.{_LOGS}", pipeline.id))
     said = organization.store.log_lines(row.run, after, limit)
-    items = [_said(each) for each in said]
+    items = [_format_log_line(each) for each in said]
     # The state was read before the lines: whoever has heard the last word of an ended run has heard all.
     over = row.ended is not None and len(said) < limit
     return {"items": items, "next": said[-1].number if said else after, "ended": over}
@@ -194,7 +194,7 @@ def runs_for(store: Store, moment: Evaluation, wanted: RunFilter) -> Iterator[tu
 def may_see(moment: Evaluation, pipeline: Resource) -> bool:
     """Say whether the caller may see the runs of a pipeline."""
     known = next((each for each in _SEEING if find_known_action(moment, pipeline, each)), None)
-    return known is not None and _allowed(moment, pipeline, known)
+    return known is not None and _may(moment, pipeline, known)
 
 
 def find_known_action(moment: Evaluation, found: Resource, verb: str) -> str | None:
@@ -225,16 +225,16 @@ def _line(organization: Organization, moment: Evaluation, row: RunRow, pipeline:
     }
 
 
-def _said(line: RunLogLine) -> dict[str, Any]:
+def _format_log_line(line: RunLogLine) -> dict[str, Any]:
     return {"number": line.number, "at": line.at, "line": line.text}
 
 
 def may_read(moment: Evaluation, pipeline: Resource) -> bool:
     """Say whether the caller may read what the runs of a pipeline have said."""
-    return find_known_action(moment, pipeline, _LOGS) is None or _allowed(moment, pipeline, _LOGS)
+    return find_known_action(moment, pipeline, _LOGS) is None or _may(moment, pipeline, _LOGS)
 
 
-def _allowed(moment: Evaluation, pipeline: Resource, verb: str) -> bool:
+def _may(moment: Evaluation, pipeline: Resource, verb: str) -> bool:
     question = Question(moment.caller, f"{pipeline.type}.{verb}", pipeline.id)
     return moment.answers.check(question, moment.now).allowed
 

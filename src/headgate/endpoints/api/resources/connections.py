@@ -126,7 +126,7 @@ def create_connection(
     place = default_project(organization) if body.project is None else resource(organization, caller, body.project)
     id = ResourceId(new_id("c"))
     behind, secret = _behind(body), _secret(body)
-    sealed, fault = _sealed(deployed.vault, id, secret), deployed.egress(organization).fault(behind.document())
+    sealed, fault = _seal(deployed.vault, id, secret), deployed.egress(organization).fault(behind.document())
     command = CreateConnection(id, place, body.name, behind, sealed)
     warning: dict[str, Any] = _warning(behind) if fault is None else {}
     decided = write.decide(command, of=id, id=id, name=body.name, **warning)
@@ -170,7 +170,7 @@ def put_connection_secret(
     secret = secret_of(str(document.get("kind", _TYPE)), body.password, body.headers)
     if body.password is None and body.headers is None:
         raise InvalidError("say the new `password`, or the new `headers`")
-    sealed = _sealed(deployed.vault, id, secret) or {}
+    sealed = _seal(deployed.vault, id, secret) or {}
     answer = write.execute(ChangeSecret(id, sealed), of=id, id=id)
     _reseal(deployed.vault, organization, id, sealed, secret)
     return answer
@@ -206,7 +206,7 @@ def _secret(body: ConnectionCreate) -> dict[str, str] | None:
     return dict(secret_of("http", None, body.http.headers)) if body.http is not None else None
 
 
-def _sealed(vault: Vault, connection: ResourceId, secret: Any) -> Any:
+def _seal(vault: Vault, connection: ResourceId, secret: Any) -> Any:
     if secret is None:
         return None
     try:

@@ -145,7 +145,7 @@ def get_resource(
         "relations": {name: [_edge(moment, each) for each in ends] for name, ends in found.relations.items()},
         "attributes": found.attributes,
         "settings": dict(moment.facts.settings.get(found.id, NO_SETTINGS)),
-        "actions": _allowed(moment, found),
+        "actions": _list_allowed(moment, found),
         "version": shown,
         "revision": moment.facts.revision,
     }
@@ -262,7 +262,7 @@ def _edge(moment: Evaluation, edge: Edge) -> dict[str, Any]:
     return {"to": edge.target, "name": name, "enabled": edge.enabled, "stream": edge.name}
 
 
-def _allowed(moment: Evaluation, found: Resource) -> list[str]:
+def _list_allowed(moment: Evaluation, found: Resource) -> list[str]:
     model = model_for(moment.answers.models, moment.facts, found.type, found.id)
     actions = model.actions_on(found.type) if model else ()
     asked = [Question(moment.caller, action, found.id) for action in actions]

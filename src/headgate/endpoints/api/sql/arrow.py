@@ -15,14 +15,14 @@ class ArrowStream:
     def batch(self, batch: pa.RecordBatch) -> bytes:
         """Add rows."""
         self._writer.write_batch(batch)
-        return self._taken()
+        return self._take_written()
 
     def end(self) -> bytes:
         """Add the mark that these were all."""
         self._writer.close()
-        return self._taken()
+        return self._take_written()
 
-    def _taken(self) -> bytes:
+    def _take_written(self) -> bytes:
         found = self._sink.getvalue()
         self._sink.seek(0)
         self._sink.truncate()

@@ -58,7 +58,7 @@ class StatementPage:
     def _make(self, start: int, rows: int, is_kept: bool) -> None:  # noqa: FBT001 (a thread takes no keywords)
         answer = statement_answer(self._kept, start, rows)
         self.next = answer.next
-        self._body = _written(answer if is_kept or answer.next is not None else answer.model_copy(update={"id": None}))
+        self._body = _encode(answer if is_kept or answer.next is not None else answer.model_copy(update={"id": None}))
 
     def response(self, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
         """Return the answer, which takes the place of the page over: it is given back when the client has read it."""
@@ -84,6 +84,6 @@ async def _pieces(body: bytes) -> AsyncIterator[bytes]:
         yield body[start : start + _PIECE]
 
 
-def _written(answer: Statement) -> bytes:
+def _encode(answer: Statement) -> bytes:
     # As the model writes it: the framework's own way knows no words for numbers that are none.
     return answer.model_dump_json().encode()

@@ -55,10 +55,10 @@ async def create_statement(
     if ARROW in request.headers.get("accept", ""):
         if body.wait_seconds is not None:
             raise ProblemError(422, "invalid", "an Arrow stream begins when the rows do; leave out `wait_seconds`")
-        return await _streamed(statements, body, request, credential, caller)
+        return await _stream_rows(statements, body, request, credential, caller)
     kept = statements.start(credential, caller.principal, body.to_request(statements.limits, kept=True))
     try:
-        ended = await _ended(kept, request, body.wait_seconds)
+        ended = await _wait_until_ended(kept, request, body.wait_seconds)
         return await _first_page(statements, kept, request, caller, ended=ended)
     except RowTooLargeError:
         raise
@@ -94,8 +94,8 @@ async def get_statement(
     wait_seconds: Annotated[float, Query(ge=0, le=3600, description="how long to wait for its end")] = 0.0,
 ) -> Response:
     """Show where a statement is, and rows of its result once there is one: those of `start` that fit into one answer."""
-    kept = _found(deployed.statements, credential, statement)
-    await _ended(kept, request, wait_seconds)
+    kept = _require_statement(deployed.statements, credential, statement)
+    await _wait_until_ended(kept, request, wait_seconds)
     async with StatementPage(deployed.statements, kept, caller) as page:
         await page.make(start, rows, is_kept=True)
         return page.response()
@@ -104,20 +104,20 @@ async def get_statement(
 @router.delete("/sql/{statement}", status_code=204, **_OWN)
 def cancel_statement(statement: Called, deployed: CurrentApp, credential: Presents, _: CurrentCaller) -> None:
     """End a statement if it still runs, and keep nothing of it."""
-    deployed.statements.drop(_found(deployed.statements, credential, statement))
+    deployed.statements.drop(_require_statement(deployed.statements, credential, statement))
 
 
-def _found(statements: StatementStore, credential: PresentedCredential, id: str) -> StoredStatement:
+def _require_statement(statements: StatementStore, credential: PresentedCredential, id: str) -> StoredStatement:
     found = statements.find(credential, id)
     if found is None:
         raise NotFoundError(f"there is no statement `{id}` of yours; rows are kept for a while only")
     return found
 
 
-async def _ended(kept: StoredStatement, request: Request, seconds: float | None) -> bool:
+async def _wait_until_ended(kept: StoredStatement, request: Request, seconds: float | None) -> bool:
     """Wait until it has ended, so many seconds at most; say whether it has. Raises `ProblemError` if nobody listens."""
     kept.waiting += 1
-    gone = asyncio.create_task(_gone(request))
+    gone = asyncio.create_task(_wait_until_gone(request))
     ended = asyncio.wrap_future(kept.ended)
     try:
         await asyncio.wait({gone, ended}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -129,13 +129,13 @@ async def _ended(kept: StoredStatement, request: Request, seconds: float | None)
     return ended.done()
 
 
-async def _gone(request: Request) -> None:
+async def _wait_until_gone(request: Request) -> None:
     """Return when whoever sent the request has gone."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-async def _streamed(
+async def _stream_rows(
     statements: StatementStore, body: StatementCreate, request: Request, credential: PresentedCredential, caller: Caller
 ) -> Response:
     """Return the rows as Spark makes them: no more of them is here than is on its way."""
@@ -197,5 +197,5 @@ class _StreamedRows(StreamingResponse):
 
 
 async def _cancel_when_gone(request: Request, reading: Execution) -> None:
-    await _gone(request)
+    await _wait_until_gone(request)
     reading.cancel(GONE)

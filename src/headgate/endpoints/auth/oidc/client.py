@@ -37,24 +37,24 @@ class LoginAttempt:
     @property
     def state(self) -> str:
         """What comes back with the code: it shows that this browser asked."""
-        return self._derived("state")
+        return self._derive("state")
 
     @property
     def nonce(self) -> str:
         """What comes back in the identity token: it shows that the token answers this."""
-        return self._derived("nonce")
+        return self._derive("nonce")
 
     @property
     def verifier(self) -> str:
         """What only who asked can show when the code is exchanged."""
-        return self._derived("verifier")
+        return self._derive("verifier")
 
     @property
     def challenge(self) -> str:
         """What tells of the verifier without telling it."""
         return _encoded(hashlib.sha256(self.verifier.encode()).digest())
 
-    def _derived(self, use: str) -> str:
+    def _derive(self, use: str) -> str:
         return _encoded(hashlib.sha256(f"headgate {use} {self.secret}".encode()).digest())
 
 
@@ -85,13 +85,13 @@ class ProviderClient:
 
     def exchange_code(self, attempt: LoginAttempt, code: str, back: str) -> ExternalIdentity:
         """Return who has come back with a code. Raises `LoginError` if that cannot be believed, else `ProviderError`."""
-        return self.verify_id_token(self._exchanged(attempt, code, back), attempt.nonce)
+        return self.verify_id_token(self._exchange(attempt, code, back), attempt.nonce)
 
     def verify_id_token(self, token: str, nonce: str) -> ExternalIdentity:
         """Return whom an identity token is about. Raises `LoginError` if it cannot be believed, else `ProviderError`."""
-        return identity_from_claims(self._signed(token), self._provider, nonce, self._clock())
+        return identity_from_claims(self._verify(token), self._provider, nonce, self._clock())
 
-    def _exchanged(self, attempt: LoginAttempt, code: str, back: str) -> str:
+    def _exchange(self, attempt: LoginAttempt, code: str, back: str) -> str:
         provider, published = self._provider, self._documents.newest()
         fields = {
             "grant_type": "authorization_code",
@@ -113,7 +113,7 @@ class ProviderClient:
             raise ProviderError(f"`{provider.issuer}` gave no identity token")
         return token
 
-    def _signed(self, token: str) -> Mapping[str, Any]:
+    def _verify(self, token: str) -> Mapping[str, Any]:
         """Return the claims of a token that the provider has signed with one of its keys."""
         try:
             header = extract_compact(token.encode("ascii")).headers()

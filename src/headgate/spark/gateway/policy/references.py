@@ -52,7 +52,7 @@ def references(messages: Iterable[tuple[str, Any]]) -> References:
         elif name == "PipelineCommand.CreateDataflowGraph":
             found.probes.append(_graph(message))
         elif name == "WriteOperation" and _appends(message):
-            found.probes.append(_explained("INSERT INTO {} VALUES (1)", message.table.table_name))
+            found.probes.append(_build_explain("INSERT INTO {} VALUES (1)", message.table.table_name))
         elif name == "CachedRemoteRelation":
             found.named.add(message.relation_id)
         elif name == "LocalRelation" and message.HasField("data"):
@@ -72,7 +72,7 @@ def _graph(message: Any) -> Any:
     """Return what needs the same as making tables where the graph's tables would go."""
     parts = (part for part in (message.default_catalog, message.default_database, "t") if part)
     name = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
-    return _explained("CREATE TABLE {} (x INT)", name)
+    return _build_explain("CREATE TABLE {} (x INT)", name)
 
 
 def _appends(write: Any) -> bool:
@@ -81,5 +81,5 @@ def _appends(write: Any) -> bool:
     return saves and write.mode == commands.WriteOperation.SAVE_MODE_APPEND
 
 
-def _explained(statement: str, name: str) -> Any:
+def _build_explain(statement: str, name: str) -> Any:
     return relations.Relation(sql=relations.SQL(query=f"EXPLAIN {statement.format(require_name(name))}"))

@@ -16,7 +16,7 @@ MayAccess = Callable[[Caller, str, str], bool]
 """Whether a run may do something (`path.read`) with a path, by what its pipeline declares and its run-as may use."""
 
 
-def _unbounded() -> None:
+def _allow_any_time() -> None:
     """Let a request take whatever time it needs."""
 
 
@@ -26,7 +26,7 @@ class RequestingCaller:
 
     caller: Caller
     may_touch: MayAccess
-    require_time: Callable[[], None] = _unbounded
+    require_time: Callable[[], None] = _allow_any_time
 
 
 Rule = Callable[[Any, RequestingCaller], None]
@@ -67,7 +67,7 @@ def _metadata(message: Any, _reader: RequestingCaller) -> None:
     check_schema_metadata(message.metadata)
 
 
-def _named_table(message: Any, _reader: RequestingCaller) -> None:
+def _check_named_table(message: Any, _reader: RequestingCaller) -> None:
     check_name(message.unparsed_identifier)
     check_options(message.options, options.TABLE_READ, "option of a table read")
 
@@ -311,7 +311,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "MergeIntoTableCommand": _name("target_table_name"),
     "PipelineCommand.CreateDataflowGraph": _settable(lambda message: message.sql_conf),
     "Read": _read,
-    "Read.NamedTable": _named_table,
+    "Read.NamedTable": _check_named_table,
     "RecoverPartitions": _name("table_name"),
     "RefreshTable": _name("table_name"),
     "SQL": _sql_arguments,

@@ -32,9 +32,9 @@ class Certificates:
 
     def credentials(self) -> grpc.ServerCredentials:
         """Return what a secure port is opened with."""
-        return grpc.dynamic_ssl_server_credentials(self._first, self._renewed)
+        return grpc.dynamic_ssl_server_credentials(self._first, self._renew)
 
-    def _renewed(self) -> Any:
+    def _renew(self) -> Any:
         """Return the certificate if the files have changed and can be used. Called at each handshake, on any thread."""
         found = stamps(self._files)
         if found == self._seen:

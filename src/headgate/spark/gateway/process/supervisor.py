@@ -108,9 +108,9 @@ class GatewayProcess:
 
     async def _supervise(self) -> None:
         supervisor = Supervisor(self._launch, (GatewayProcessError, OSError), _BACK_OFF, self._say)
-        await supervisor.keep_up(lambda: self._process, self._ended, lambda: "the gateway serves again")
+        await supervisor.keep_up(lambda: self._process, self._handle_end, lambda: "the gateway serves again")
 
-    def _ended(self, code: int) -> str:
+    def _handle_end(self, code: int) -> str:
         self.state = GatewayState.DOWN
         self._died()
         return f"the gateway ended (code {code}); its sessions are gone; starting another"
