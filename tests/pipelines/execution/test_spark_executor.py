@@ -144,7 +144,7 @@ class TestAnAttempt:
             copy_one(execution, seen)
             session.attempt.stop(StopReason.LOST)
 
-        carry_out(work).ended()
+        carry_out(work).mark_ended()
 
         assert seen[0].exists()
 
@@ -198,4 +198,4 @@ class TestAnAttempt:
             assert execution.wait(10)
             assert session.interrupted.wait(10)
 
-        carry_out(work).ended()
+        carry_out(work).mark_ended()
