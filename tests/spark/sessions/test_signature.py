@@ -26,7 +26,7 @@ def test_a_signature_is_the_hmac_of_the_lines_of_the_contract() -> None:
 
 
 @pytest.mark.parametrize("other", [{"key": b"x" * 32}, {"target": "/other"}, {"body": b""}, {"at": 1001}])
-def test_a_signature_is_bound_to_method_target_time_and_content(other: dict[str, object]) -> None:
+def test_a_signature_is_bound_to_key_target_time_and_content(other: dict[str, object]) -> None:
     assert not ask(**other)  # pyright: ignore[reportArgumentType]
 
 
