@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from headgate.decision.context import EvaluationContext
-from headgate.decision.reference import find_held_roles
+from headgate.decision.reference import find_paths
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
@@ -32,7 +32,7 @@ def test_a_role_is_held_only_where_the_checker_says_that_it_can_be(
     for resource in facts.resources.values():
         for principal in PRINCIPALS:
             asked = EvaluationContext({HOME: model}, facts, Question(Caller(principal), "", resource.id), now)
-            for path in find_held_roles(asked, resource):
+            for path in find_paths(asked, resource):
                 assert resource.type in possible[path.role]
 
 

@@ -10,21 +10,21 @@ AWAITED = "it is awaited by the function that starts it, so that its error is ra
 OF_REQUEST = "it ends with one request, whose answer is its error"
 
 REVIEWED = {
-    "app/background.py running Thread": "a server inside another program: the caller waits for it and raises its error",
+    "app/background.py run_in_background Thread": "a server inside another program: the caller waits for it and raises its error",
     "app/spark/drivers.py Drivers._run ensure_future": "one start of a driver: every failure is logged, and the next call tries again",
     "app/spark/gateway_process.py _Parent.__init__ Thread": "it ends the gateway when it ends, whatever ended it",
     "app/http/server.py InternalServer.begin create_task": "a check shows its end in /readyz",
     "app/server.py Server.run create_task": AWAITED,
     "app/server.py Server._start_spark create_task": AWAITED,
-    "app/http/in_process.py served Thread": "a server inside another program, for tests and tools",
+    "app/http/in_process.py serve_in_process Thread": "a server inside another program, for tests and tools",
     "app/spark/service.py SparkService.begin create_task": AWAITED,
     "control/kernel/supervision.py BackgroundThread.__init__ Thread": "the supervisor",
     "control/kernel/supervision.py BackgroundTask.__init__ create_task": "the supervisor",
     "control/kernel/supervision.py BackgroundTask._supervise ensure_future": "the supervisor",
-    "endpoints/api/sql/sql.py _ended create_task": OF_REQUEST,
-    "endpoints/api/sql/sql.py _streamed create_task": OF_REQUEST,
-    "endpoints/api/sql/sql.py _streamed run_in_executor": AWAITED,
-    "endpoints/api/sql/sql.py _streamed.rows run_in_executor": AWAITED,
+    "endpoints/api/sql/sql.py _wait_until_ended create_task": OF_REQUEST,
+    "endpoints/api/sql/sql.py _stream_rows create_task": OF_REQUEST,
+    "endpoints/api/sql/sql.py _stream_rows run_in_executor": AWAITED,
+    "endpoints/api/sql/sql.py _stream_rows.rows run_in_executor": AWAITED,
     "endpoints/http/read_your_writes.py FreshnessBarrier.wait create_task": OF_REQUEST,
     "pipelines/execution/attempt.py Attempt.stop Thread": "it goes on after every exception until the attempt has ended",
     "pipelines/execution/worker.py _RunningAttempt.__init__ Thread": "one attempt: any exception is its result, and its lease ends without it",
@@ -37,7 +37,7 @@ REVIEWED = {
     "spark/gateway/interrupts.py Interrupts.end create_task": "the revocation watch starts it again until it has succeeded",
     "spark/gateway/relay.py ResultStream.__init__ create_task": OF_REQUEST,
     "spark/sql/statement_store.py StatementStore.__init__ ThreadPoolExecutor": "any exception is the result of the statement",
-    "untrusted_input/blocking_pool.py BlockingPool._started Thread": "an event loop: an error is raised to the thread that asked",
+    "untrusted_input/blocking_pool.py BlockingPool._start_once Thread": "an event loop: an error is raised to the thread that asked",
     "spark/sql/execution.py StatementExecution.cancel Thread": "it goes on after every exception until the statement has ended",
 }
 

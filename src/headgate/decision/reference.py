@@ -74,7 +74,7 @@ def _answer(asked: EvaluationContext) -> Answer:
     answer = _on(asked, resource)
     if token and token.only is not None and not isinstance(answer, DenyReason):
         narrowed = replace(asked, listed=token.only)
-        if isinstance(_on(narrowed, resource), DenyReason) or not find_held_roles(narrowed, resource):
+        if isinstance(_on(narrowed, resource), DenyReason) or not find_paths(narrowed, resource):
             return DenyReason("narrowed", resource.id)
     return answer
 
@@ -94,7 +94,7 @@ def _answer_acting(asked: EvaluationContext, model: Model, resource: Resource) -
     giving, alternatives = model.roles_granting(action), model.needs.get(action)
     if action.partition(".")[0] != resource.type or not (giving or alternatives):
         return DenyReason("unknown-action", resource.id)
-    paths = tuple(path for path in find_held_roles(asked, resource) if path.role in giving)
+    paths = tuple(path for path in find_paths(asked, resource) if path.role in giving)
     if giving and not paths:
         return DenyReason("no-role", resource.id, giving)
     if alternatives is None:
@@ -119,9 +119,7 @@ def _alternative(asked: EvaluationContext, model: Model, resource: Resource, alt
         for id in places:
             place = asked.facts.resources.get(id)
             ours = place is not None and asked.model(place) is model
-            paths = (
-                [path for path in find_held_roles(asked, place) if path.role == needed.role] if place and ours else []
-            )
+            paths = [path for path in find_paths(asked, place) if path.role == needed.role] if place and ours else []
             if not paths:
                 return DenyReason("no-role", id, (needed.role,))
             found.extend(paths)
@@ -137,26 +135,22 @@ def _find_bridged(asked: EvaluationContext, resource: Resource) -> tuple[GrantPa
         for bridge in model.bridges
         if asked.question.action in bridge.actions
         if any(edge.target == resource.id for edge in port.edges(bridge.relation))
-        for path in find_held_roles(asked, port)
+        for path in find_paths(asked, port)
         if path.role == bridge.role
     )
 
 
-def find_held_roles(asked: EvaluationContext, resource: Resource) -> Sequence[GrantPath]:
+def find_paths(asked: EvaluationContext, resource: Resource) -> Sequence[GrantPath]:
     """Return every role that whoever asks holds on the resource, included roles too, with the way it came."""
     model = asked.model(resource)
     if model is None:
         return ()
-    paths = [
-        *_find_assigned(asked, model, resource),
-        *_find_named(asked, model, resource),
-        *_find_derived(asked, model, resource),
-    ]
+    paths = [*_assigned(asked, model, resource), *_named(asked, model, resource), *_derived(asked, model, resource)]
     reached = [replace(path, role=role) for path in paths for role in sorted(model.roles[path.role].closure)]
     return list(dict.fromkeys(reached))
 
 
-def _find_assigned(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
+def _assigned(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
     facts = asked.facts
     for given in effective_assignments(asked, model):
         origin = facts.resources[given.resource]
@@ -171,7 +165,7 @@ def _find_assigned(asked: EvaluationContext, model: Model, resource: Resource) -
                     yield replace(as_given, role=rule.role or role)
 
 
-def _find_named(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
+def _named(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
     principal = asked.question.caller.principal
     for rule in model.named_in:
         targets = {edge.target for edge in resource.edges(rule.relation)}
@@ -180,7 +174,7 @@ def _find_named(asked: EvaluationContext, model: Model, resource: Resource) -> I
             yield GrantPath(rule.role, principal, rule.role, resource.id)
 
 
-def _find_derived(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
+def _derived(asked: EvaluationContext, model: Model, resource: Resource) -> Iterator[GrantPath]:
     rule = model.derived.get(resource.type)
     ways = [(id, _find_held_there(asked, model, id)) for id in derived_inputs(resource, rule)] if rule else []
     if not ways:
@@ -196,7 +190,7 @@ def _find_held_there(asked: EvaluationContext, model: Model, id: ResourceId) -> 
     resource = asked.facts.resources.get(id)
     # What is derived rests on what is assigned, in one step; and on nothing that another model governs.
     return (
-        find_held_roles(asked, resource)
+        find_paths(asked, resource)
         if resource and resource.type not in model.derived and asked.model(resource) is model
         else ()
     )
@@ -246,12 +240,10 @@ def _may_assign(asked: EvaluationContext, model: Model, resource: Resource, verb
 
 def _by_rule(asked: EvaluationContext, model: Model, resource: Resource, rule: AssignRule) -> tuple[GrantPath, ...]:
     """Return the paths by which the rule's roles are held, on the subject too, and its needs; none if it fails."""
-    on_resource = [path for path in find_held_roles(asked, resource) if path.role in rule.holder]
+    on_resource = [way for way in find_paths(asked, resource) if way.role in rule.holder]
     subject = asked.facts.resources.get(ResourceId(asked.question.subject or ""))
     ours = subject is not None and asked.model(subject) is model
-    on_subject = (
-        [path for path in find_held_roles(asked, subject) if path.role in rule.on_subject] if subject and ours else []
-    )
+    on_subject = [way for way in find_paths(asked, subject) if way.role in rule.on_subject] if subject and ours else []
     besides = _alternative(asked, model, resource, Requirement((), rule.needs))
     if isinstance(besides, DenyReason) or (rule.holder and not on_resource) or (rule.on_subject and not on_subject):
         return ()

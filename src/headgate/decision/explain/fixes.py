@@ -14,7 +14,7 @@ from headgate.decision.diff.reach import is_satisfiable
 from headgate.decision.effective_assignments import expand_assignment, meets_membership
 from headgate.decision.evaluator import Answers
 from headgate.decision.explain.goals import Goal, Need, goals
-from headgate.decision.reference import find_held_roles
+from headgate.decision.reference import find_paths
 from headgate.decision.tree import subject_kind
 from headgate.decision.types import Fix, Question, RequiredAssignment
 from headgate.facts.caller import Caller
@@ -172,7 +172,7 @@ def _steps(at: _At, option: Option) -> Iterator[tuple[_At, RoleAssigned]]:
 
 def _holds(at: _At, need: Need) -> bool:
     resource = at.facts.resources.get(need.resource)
-    return resource is not None and any(path.role == need.role for path in find_held_roles(at.asked, resource))
+    return resource is not None and any(path.role == need.role for path in find_paths(at.asked, resource))
 
 
 def _minimised(at: _At, option: Option) -> Option:
