@@ -11,7 +11,7 @@ from headgate.decision.engine.engine import Engine
 from headgate.decision.reference import decide, discoverable
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
-from headgate.facts.changes import AttributesSet, Change, RoleAssigned
+from headgate.facts.changes import AttributesSet, Change, ResourceCreated, RoleAssigned
 from headgate.facts.fold import apply, fold
 from headgate.facts.ids import PrincipalId
 from headgate.facts.snapshot import SUSPENDED, Snapshot
@@ -20,7 +20,8 @@ from tests.fakes.generated_histories import ACTIONS, BEGUN, NOW, ROOT, SENSIBLE,
 from tests.fakes.generated_models import DENSE, model_sets
 from tests.fakes.generated_worlds import GONE, PRINCIPALS, WORLDS
 from tests.fakes.generated_worlds import questions as small_questions
-from tests.fakes.small_organization import MODELS, NEKT
+from tests.fakes.small_organization import LAKE, MODELS, NEKT, OTHER, RAW, SALARIES
+from tests.fakes.small_organization import snapshot as small_snapshot
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -65,6 +66,19 @@ def test_an_assignment_on_a_missing_resource_grants_nothing(facts: Snapshot, que
     assert engine.check(question, 0.0).allowed == decide(MODELS, facts, question, 0.0).allowed
     assert GONE not in engine.list_resources(question.caller, question.action, 0.0)
     assert engine.list_principals(question.action, GONE, 0.0) == frozenset()
+
+
+@pytest.mark.parametrize("type", ["table", "database"])
+def test_an_assignment_on_a_missing_resource_counts_once_the_resource_is_created(type: str) -> None:
+    before = apply(small_snapshot(), RoleAssigned(OTHER, "viewer", GONE, NEKT.name))
+    question = Question(Caller(OTHER), f"{type}.describe", GONE)
+    engine, created = Engine(MODELS, before), ResourceCreated(GONE, type, LAKE if type == "database" else RAW, "gone")
+    assert not engine.check(question, 0.0).allowed
+    assert not engine.check(Question(Caller(OTHER), "table.describe", SALARIES), 0.0).allowed
+
+    after = apply(before, created)
+    assert engine.advance([created], after).check(question, 0.0).allowed
+    assert decide(MODELS, after, question, 0.0).allowed
 
 
 @many

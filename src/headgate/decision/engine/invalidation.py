@@ -76,6 +76,8 @@ class Invalidation:
         kind, id = type(change), getattr(change, change.__match_args__[0])
         if kind in _COMING:
             self._resource(id)
+            # An assignment that an imported log has on it counts from now on.
+            self._subjects_at(self._before, id)
         elif kind in _GOING:
             self._note_deleted(id)
         elif kind not in _LOOKED_AT:

@@ -1,6 +1,7 @@
 """Tables: create (at once or staged), register, load, rename, drop. Each is decided before it is done."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from fastapi import Response
@@ -167,7 +168,9 @@ def store_created(asking: CatalogRequest, name: QualifiedName, written: LoadedTa
         database = asking.require_discoverable(name[:-1], missing)
         execute_command(asking, CreateTable(database, pointer.table, name[-1], pointer), name, call, missing)
     except SpecError:
-        asking.lake.tables.delete_orphan(written)
+        # A file that cannot be deleted harms nothing, and the refusal with its record goes before.
+        with suppress(OSError):
+            asking.lake.tables.delete_orphan(written)
         raise
 
 

@@ -1,5 +1,7 @@
 """Views: create, load, replace, drop. A view opens nothing: who reads through it needs their own right to what it reads."""
 
+from contextlib import suppress
+
 from fastapi import Response
 
 from headgate.control.catalog.tables import CreateView, DropTable
@@ -97,5 +99,7 @@ def _store_created(asking: CatalogRequest, name: QualifiedName, written: LoadedV
         database = asking.require_discoverable(name[:-1], missing)
         execute_command(asking, CreateView(database, pointer.table, name[-1], pointer), name, call, missing)
     except SpecError:
-        asking.lake.views.discard(written)
+        # A file that cannot be deleted harms nothing, and the refusal with its record goes before.
+        with suppress(OSError):
+            asking.lake.views.discard(written)
         raise
