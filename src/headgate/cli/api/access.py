@@ -61,9 +61,9 @@ def _lacking(answer: dict[str, Any], who: str) -> str:
 
 def _require_fitting(action: str, resource: str) -> None:
     """Raise `ApiError` for an action that does not exist, or that is not asked on resources of this type."""
-    from headgate.cli.scenarios.folders import vocabulary
+    from headgate.control.kernel.vocabulary import shipped_vocabulary
 
-    known = vocabulary()
+    known = shipped_vocabulary()
     if action not in known:
         near = get_close_matches(action, known, 1)
         raise ApiError(f"there is no action `{action}`{f'; did you mean `{near[0]}`?' if near else ''}")

@@ -12,6 +12,7 @@ from pathlib import Path
 from headgate.cli.facts.options import AskError, On
 from headgate.cli.output import note
 from headgate.cli.scenarios.commands import Answering
+from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.decision.as_of import PastError, in_force, state_at
 from headgate.decision.conditions import CONDITIONS
 from headgate.decision.context import Models
@@ -24,11 +25,11 @@ from headgate.facts.history import State
 from headgate.facts.snapshot import Snapshot
 from headgate.model.load import load_model
 from headgate.model.model import Model
-from headgate.model.vocabulary import MODELS, Vocabulary, load_actions
+from headgate.model.vocabulary import MODELS
 
 _SECONDS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0}
 _LATER = re.compile(r"([+-]\d+)([dhm])")
-_ROOM = files("headgate.model")
+_PACKAGE = files("headgate.model")
 
 
 def opened(path: Path, on: On) -> EvaluatedSide:
@@ -78,13 +79,13 @@ def models_of(state: State, given: Sequence[Model], *, past: bool) -> Models:
 @cache
 def read_shipped_model(name: str) -> Model:
     """Return a model of the package."""
-    text = (_ROOM / "models" / f"{name}.yaml").read_text(encoding="utf-8")
-    return load_model(text, _actions(), f"{name}.yaml", CONDITIONS)
+    text = (_PACKAGE / "models" / f"{name}.yaml").read_text(encoding="utf-8")
+    return load_model(text, shipped_vocabulary(), f"{name}.yaml", CONDITIONS)
 
 
 def read_model_file(path: Path) -> Model:
     """Return the model of a file. Raises `ModelError` for its mistakes."""
-    return load_model(path.read_text(encoding="utf-8"), _actions(), str(path), CONDITIONS)
+    return load_model(path.read_text(encoding="utf-8"), shipped_vocabulary(), str(path), CONDITIONS)
 
 
 def changes_of(path: Path) -> tuple[Change, ...]:
@@ -106,8 +107,3 @@ def time_of(at: str | None, state: State, *, past: bool) -> float:
     except ValueError:
         raise AskError(f"`{at}` is no time; write one like `2026-11-21T09:00`, or a shift like `+30d`") from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-@cache
-def _actions() -> Vocabulary:
-    return load_actions((_ROOM / "actions.yaml").read_text(encoding="utf-8"))

@@ -34,11 +34,8 @@ def check_files(
 
 
 def _diagnosed(file: Path) -> "tuple[Diagnostic, ...]":
-    from importlib.resources import files
-
+    from headgate.control.kernel.vocabulary import shipped_vocabulary
     from headgate.decision.conditions import CONDITIONS
     from headgate.model.load import diagnose
-    from headgate.model.vocabulary import load_actions
 
-    actions = load_actions((files("headgate.model") / "actions.yaml").read_text(encoding="utf-8"))
-    return diagnose(file.read_text(encoding="utf-8"), actions, str(file), CONDITIONS)
+    return diagnose(file.read_text(encoding="utf-8"), shipped_vocabulary(), str(file), CONDITIONS)

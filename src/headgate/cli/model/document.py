@@ -39,17 +39,15 @@ def page_of(name: str) -> str:
     """Return the page of a shipped model, a model file, the vocabulary, or the checker's mistakes. Raises `ModelError` and `OSError`."""
     from importlib.resources import files
 
+    from headgate.control.kernel.vocabulary import shipped_vocabulary
     from headgate.decision.conditions import CONDITIONS
     from headgate.model.docs import mistakes_page, model_page, vocabulary_page
     from headgate.model.load import load_model
-    from headgate.model.vocabulary import load_actions
 
     if name == "mistakes":
         return mistakes_page()
-    package = files("headgate.model")
-    actions = load_actions((package / "actions.yaml").read_text(encoding="utf-8"))
     if name == "actions":
-        return vocabulary_page(actions)
-    shipped = package / "models" / f"{name}.yaml"
+        return vocabulary_page(shipped_vocabulary())
+    shipped = files("headgate.model") / "models" / f"{name}.yaml"
     source = shipped if shipped.is_file() else Path(name)
-    return model_page(load_model(source.read_text(encoding="utf-8"), actions, str(name), CONDITIONS))
+    return model_page(load_model(source.read_text(encoding="utf-8"), shipped_vocabulary(), str(name), CONDITIONS))

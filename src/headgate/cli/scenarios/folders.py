@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -16,12 +15,12 @@ from headgate.conformance.world import World
 from headgate.conformance.world_builder import build
 from headgate.control.kernel.log_follower import EngineFactory
 from headgate.control.kernel.parsing import InvalidDocumentError, entry
+from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.decision.conditions import CONDITIONS
 from headgate.model.load import load_model
 from headgate.model.model import Model
-from headgate.model.vocabulary import Vocabulary, load_actions
 
-_ROOM = files("headgate.model")
+_PACKAGE = files("headgate.model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +33,6 @@ class System:
     cases: tuple[ConformanceCase, ...]
 
 
-@cache
-def vocabulary() -> Vocabulary:
-    """Return the shipped vocabulary."""
-    return load_actions((_ROOM / "actions.yaml").read_text(encoding="utf-8"))
-
-
 def read_folder(folder: Path, start: EngineFactory) -> Iterator[System]:
     """Yield the systems of a folder.
 
@@ -50,7 +43,7 @@ def read_folder(folder: Path, start: EngineFactory) -> Iterator[System]:
         raise ScenarioError(f"`{folder}` has no `cases/*.jsonl`, so there is nothing to run")
     for path in found:
         name = path.stem
-        words = language(_model(folder, name), vocabulary())
+        words = language(_model(folder, name), shipped_vocabulary())
         yield System(folder, name, _world(folder / "worlds" / f"{name}.yaml", words, start), tuple(_cases(path)))
 
 
@@ -63,11 +56,11 @@ def _world(path: Path, words: Language, start: EngineFactory) -> World:
 
 def _model(folder: Path, name: str) -> Model:
     own = folder / f"{name}.yaml"
-    shipped = _ROOM.joinpath("models", own.name)
+    shipped = _PACKAGE.joinpath("models", own.name)
     if not own.exists() and not shipped.is_file():
         raise ScenarioError(f"there is no model `{name}`; put `{own.name}` beside `cases`")
     text = _read(own) if own.exists() else shipped.read_text(encoding="utf-8")
-    return load_model(text, vocabulary(), str(own) if own.exists() else own.name, CONDITIONS)
+    return load_model(text, shipped_vocabulary(), str(own) if own.exists() else own.name, CONDITIONS)
 
 
 def _cases(path: Path) -> Iterator[ConformanceCase]:
