@@ -77,20 +77,13 @@ class Write:
         if self.dry_run:
             return self.decide(command, of, **made).finish()
         reply = self.reply(of, **made)
-        return self.carry_out(command, reply, self.call_for(reply))
+        return _carry_out(self, command, reply, self.call_for(reply))
 
     def decide(self, command: Command, of: ResourceId | None = None, **made: Any) -> "Decided":
         """Decide a command as `execute` does, where there is more to check before it is written: see `Decided.finish`."""
         reply = self.reply(of, **made)
         call = self.call_for(reply)
         return Decided(self, command, reply, call, self.organization.control.preview(command, self.caller, call))
-
-    def carry_out(self, command: Command, reply: Reply, call: CommandMetadata) -> dict[str, Any]:
-        """Write a command, and return the reply that is kept with it."""
-        self.organization.control.execute(command, self.caller, call)
-        if "version" in reply.answer:
-            set_version(self.response, reply.answer["version"])
-        return reply.answer
 
     def reply(self, of: ResourceId | None = None, **made: Any) -> Reply:
         """Return the answer to be, about a resource, with these fields."""
@@ -126,7 +119,9 @@ class Decided:
     def finish(self) -> dict[str, Any]:
         """Write the command, which is decided again for that, and return the answer; or that of a dry run."""
         return (
-            self._describe_impact() if self.write.dry_run else self.write.carry_out(self.command, self.reply, self.call)
+            self._describe_impact()
+            if self.write.dry_run
+            else _carry_out(self.write, self.command, self.reply, self.call)
         )
 
     def _describe_impact(self) -> dict[str, Any]:
@@ -160,6 +155,14 @@ class Decided:
         """Say whether the caller may know of a resource; of what they would make, they do."""
         control = self.write.organization.control
         return resource not in control.snapshot.resources or control.is_visible(self.write.caller, resource)
+
+
+def _carry_out(write: Write, command: Command, reply: Reply, call: CommandMetadata) -> dict[str, Any]:
+    """Write a command, and return the reply that is kept with it. It is no dry run."""
+    write.organization.control.execute(command, write.caller, call)
+    if "version" in reply.answer:
+        set_version(write.response, reply.answer["version"])
+    return reply.answer
 
 
 @dataclass(frozen=True, slots=True)
