@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict, Unpack
 
 from fastapi import Depends, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
@@ -53,6 +53,19 @@ class WriteAnswer(BaseModel):
     more_effects: int | None = None
 
 
+class WriteFields(TypedDict, total=False):
+    """The fields that a route may add to the answer of a write. A type checker refuses every other one."""
+
+    id: str
+    ids: Sequence[str]
+    name: str
+    ends: float | None
+    run: str
+    runs: Sequence[str]
+    ranges: Sequence[Mapping[str, Any]]
+    warning: str
+
+
 DONE: dict[str, Any] = {"response_model": WriteAnswer, "response_model_exclude_none": True}
 """What a route says that answers so."""
 
@@ -69,7 +82,7 @@ class Write:
     if_match: str | None
     once: IdempotencyKey | None
 
-    def execute(self, command: Command, of: ResourceId | None = None, **made: Any) -> dict[str, Any]:
+    def execute(self, command: Command, of: ResourceId | None = None, **made: Unpack[WriteFields]) -> dict[str, Any]:
         """Write a command and return the answer; or that of a dry run. Raises a `CommandError` if it is refused.
 
         `of` is the resource that `If-Match` is about, or that is made; `made` are fields of the answer.
@@ -79,13 +92,13 @@ class Write:
         reply = self.reply(of, **made)
         return _carry_out(self, command, reply, self.call_for(reply))
 
-    def decide(self, command: Command, of: ResourceId | None = None, **made: Any) -> "Decided":
+    def decide(self, command: Command, of: ResourceId | None = None, **made: Unpack[WriteFields]) -> "Decided":
         """Decide a command as `execute` does, where there is more to check before it is written: see `Decided.finish`."""
         reply = self.reply(of, **made)
         call = self.call_for(reply)
         return Decided(self, command, reply, call, self.organization.control.preview(command, self.caller, call))
 
-    def reply(self, of: ResourceId | None = None, **made: Any) -> Reply:
+    def reply(self, of: ResourceId | None = None, **made: Unpack[WriteFields]) -> Reply:
         """Return the answer to be, about a resource, with these fields."""
         return Reply(self.organization.store, of, made, self.once)
 

@@ -1,6 +1,7 @@
 """Connections over HTTP: a secret goes in and never comes out."""
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,24 @@ def test_changing_a_connection_secret_needs_a_privilege(world: DeploymentHarness
     assert acme.call("owner", "PUT", "/connections/shop/secret", changed).status_code == 200
     assert opened(world, acme, "shop") == changed
     acme.call("owner", "PUT", "/connections/shop/secret", {"password": PASSWORD}).raise_for_status()
+
+
+def test_the_server_looks_up_a_host_name_only_for_a_caller_with_the_privilege(
+    acme: OrganizationClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up, look_up = list[str](), socket.getaddrinfo
+
+    def record(host: str, *more: Any, **named: Any) -> Any:
+        looked_up.append(host)
+        return look_up("127.0.0.1" if host == "named.example.org" else host, *more, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", record)
+    body = {"name": "named", "http": {"base_url": "https://named.example.org"}}
+
+    assert acme.call("eve", "POST", "/connections", body).status_code == 403
+    assert "named.example.org" not in looked_up
+    acme.call("owner", "POST", "/connections", body, dry_run=True).raise_for_status()
+    assert "named.example.org" in looked_up
 
 
 @pytest.mark.parametrize("body", [{}, {"headers": {}}, {"password": "a\0"}, {"password": "a", "more": 1}], ids=str)

@@ -1,6 +1,6 @@
 """Connections: places outside the lake that pipelines may read and write. No answer holds a secret of one."""
 
-from pathlib import Path
+import os
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
@@ -30,7 +30,7 @@ from headgate.endpoints.common.paging import CurrentPaging
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import DISCOVER, requires
 from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
-from headgate.endpoints.common.writes import DONE, Writes
+from headgate.endpoints.common.writes import DONE, WriteFields, Writes
 from headgate.facts.ids import ResourceId
 
 router = APIRouter(tags=["connections"])
@@ -126,10 +126,11 @@ def create_connection(
     place = default_project(organization) if body.project is None else resource(organization, caller, body.project)
     id = ResourceId(new_id("c"))
     behind, secret = _behind(body), _secret(body)
-    sealed, fault = _seal(deployed.vault, id, secret), deployed.egress(organization).fault(behind.document())
+    sealed = _seal(deployed.vault, id, secret)
     command = CreateConnection(id, place, body.name, behind, sealed)
-    warning: dict[str, Any] = _warning(behind) if fault is None else {}
-    decided = write.decide(command, of=id, id=id, name=body.name, **warning)
+    decided = write.decide(command, of=id, id=id, name=body.name, **_warning(behind))
+    # After the decision, so that no caller without the privilege has the server look up host names.
+    fault = deployed.egress(organization).fault(behind.document())
     if fault is not None:
         raise InvalidError(fault)
     answer = decided.finish()
@@ -191,9 +192,9 @@ def _behind(body: ConnectionCreate) -> ConnectionTarget:
     return Http(body.http.base_url) if body.http is not None else Folder(body.folder or "")
 
 
-def _warning(behind: ConnectionTarget) -> dict[str, Any]:
+def _warning(behind: ConnectionTarget) -> WriteFields:
     """Return what pipelines would not find, of a place that they may reach."""
-    if isinstance(behind, Folder) and not Path(behind.path).is_dir():
+    if isinstance(behind, Folder) and not os.path.isdir(behind.path):
         return {
             "warning": f"there is no folder `{behind.path}` on the server's machine yet; create it before a run uses it"
         }
