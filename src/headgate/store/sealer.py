@@ -111,5 +111,5 @@ def _require_no_foreign_seals(database: Database, file: Path) -> None:
     if found and KnownKeys.read_beside(file).keys.keys().isdisjoint(found):
         raise StoreError(
             f"this store is sealed by the key `{found[0]}`, which is not in `{file.parent}`; put the folder `keys` of the "
-            "deployment there, or, if that key is lost, make a new one with `headgate log rotate`"
+            "deployment there, or, if that key is lost, make a new one with `headgate log rotate-key`"
         )

@@ -40,19 +40,19 @@ def test_an_action_that_does_not_exist_is_an_error(explain: Ask) -> None:
 
 
 def test_an_action_on_another_type_is_an_error(explain: Ask) -> None:
-    assert explain("table.select", "lake.raw", "--subject", "vic").endswith("`lake.raw` has the type database")
+    assert explain("table.select", "lake.raw", "--principal", "vic").endswith("`lake.raw` has the type database")
 
 
 def test_a_denial_names_the_missing_role(explain: Ask) -> None:
-    told = explain("database.create_table", "lake.raw", "--subject", "vic")
+    told = explain("database.create_table", "lake.raw", "--principal", "vic")
 
     assert told.startswith("0 ")
     assert "  vic does not hold `editor` on `lake.raw`\n" in told
 
 
 def test_a_denial_reports_that_the_subject_may_not_see_the_resource(explain: Ask) -> None:
-    assert "  sam may not see `lake.raw`\n" in explain("database.describe", "lake.raw", "--subject", "sam")
+    assert "  sam may not see `lake.raw`\n" in explain("database.describe", "lake.raw", "--principal", "sam")
 
 
 def test_an_allow_names_the_assignment_that_gives_it(explain: Ask) -> None:
-    assert "vic was assigned viewer on lake.raw" in explain("database.describe", "lake.raw", "--subject", "vic")
+    assert "vic was assigned viewer on lake.raw" in explain("database.describe", "lake.raw", "--principal", "vic")

@@ -43,8 +43,8 @@ def answer(result: Result) -> Any:
 
 class TestCheck:
     def test_facts_check_exits_with_0_for_allow_and_1_for_deny(self, ask: Ask) -> None:
-        allowed = ask("check", "table.select", "lake.raw.flights", "--subject", MEMBER)
-        denied = ask("check", "table.insert", "lake.raw.flights", "--subject", MEMBER)
+        allowed = ask("check", "table.select", "lake.raw.flights", "--principal", MEMBER)
+        denied = ask("check", "table.insert", "lake.raw.flights", "--principal", MEMBER)
 
         assert (allowed.exit_code, denied.exit_code) == (0, 1)
         assert allowed.output == "allow: member, table.select on lake.raw.flights (nekt 3, revision 4)\n"
@@ -52,32 +52,32 @@ class TestCheck:
 
     @pytest.mark.parametrize("engine", ["engine", "reference"])
     def test_the_engine_and_the_reference_answer_a_check_alike(self, ask: Ask, engine: str) -> None:
-        result = ask("check", "table.select", FLIGHTS, "--subject", MEMBER, "--engine", engine, "--json")
+        result = ask("check", "table.select", FLIGHTS, "--principal", MEMBER, "--engine", engine, "--json")
 
         assert answer(result)["allowed"] is True
 
     def test_facts_check_accepts_further_resources_of_the_question(self, ask: Ask) -> None:
-        words = ("project.create_query", "project", "--subject", OTHER, "--related", "output_layers=lake.raw")
+        words = ("project.create_query", "project", "--principal", OTHER, "--related", "output_layers=lake.raw")
 
         assert ask("check", *words, "--related", "inputs=lake.raw.flights,lake.raw.planes").exit_code == 0
         assert ask("check", *words, "--related", "inputs=lake.raw.flights,lake.secret.salaries").exit_code == 1
 
     def test_facts_check_accepts_the_subject_and_the_role_of_an_assignment(self, ask: Ask) -> None:
-        words = ("assignment.add", "lake.raw", "--assignee", MEMBER, "--role", "editor")
+        words = ("assignment.add", "lake.raw", "--subject", MEMBER, "--role", "editor")
 
-        assert ask("check", *words, "--subject", "admin").exit_code == 0
-        assert ask("check", *words, "--subject", OTHER).exit_code == 1
+        assert ask("check", *words, "--principal", "admin").exit_code == 0
+        assert ask("check", *words, "--principal", OTHER).exit_code == 1
 
     def test_facts_check_accepts_a_token_as_the_caller(self, tmp_path: Path) -> None:
         token = TokenIssued(TokenId("narrow"), MEMBER, None, (PLANES,))
         file = written(tmp_path, token)
 
-        assert asked("check", file, "table.select", PLANES, "--subject", "narrow").exit_code == 0
-        assert asked("check", file, "table.select", FLIGHTS, "--subject", "narrow").exit_code == 1
+        assert asked("check", file, "table.select", PLANES, "--principal", "narrow").exit_code == 0
+        assert asked("check", file, "table.select", FLIGHTS, "--principal", "narrow").exit_code == 1
 
     def test_facts_check_accepts_an_absolute_and_a_relative_time(self, tmp_path: Path) -> None:
         file = written(tmp_path, PrincipalExpires(MEMBER, 86_400.0 * 2))
-        words = ("table.select", FLIGHTS, "--subject", MEMBER, "--at")
+        words = ("table.select", FLIGHTS, "--principal", MEMBER, "--at")
 
         assert asked("check", file, *words, "1970-01-02").exit_code == 0
         assert asked("check", file, *words, "1970-01-03T00:00:00Z").exit_code == 1
@@ -85,7 +85,7 @@ class TestCheck:
         assert asked("check", file, *words, "+2d", "--revision", "5").exit_code == 1
 
     def test_facts_check_accepts_a_revision(self, ask: Ask) -> None:
-        words = ("table.select", FLIGHTS, "--subject", MEMBER, "--revision")
+        words = ("table.select", FLIGHTS, "--principal", MEMBER, "--revision")
 
         assert ask("check", *words, "3").exit_code == 0
         assert ask("check", *words, "2").exit_code == 1
@@ -95,21 +95,21 @@ class TestCheck:
         editors_only = NEKT.replace("table: [describe, select]", "table: [describe]")
         model.write_text(editors_only.replace("table: [insert,", "table: [select, insert,"))
 
-        assert ask("check", "table.select", FLIGHTS, "--subject", MEMBER, "--model-file", str(model)).exit_code == 1
+        assert ask("check", "table.select", FLIGHTS, "--principal", MEMBER, "--model-file", str(model)).exit_code == 1
 
 
 class TestWhatCannotBeAsked:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (("table.selct", FLIGHTS, "--subject", MEMBER), "no model in force has an action `table.selct`; did you mean `table.select`?"),
-            (("table.select", "lake.raw.flight", "--subject", MEMBER), "there is no resource `lake.raw.flight`; did you mean `lake.raw.flights`?"),
-            (("table.select", FLIGHTS, "--subject", "membre"), "there is nobody of the id `membre`; did you mean `member`?"),
-            (("table.select", FLIGHTS, "--subject", MEMBER, "--role", "viewr"), "no model in force has a role `viewr`; did you mean `viewer`?"),
-            (("table.select", FLIGHTS, "--subject", MEMBER, "--context", "kind"), "`kind` is no parameter; write `WHAT=VALUE`"),
-            (("table.select", FLIGHTS, "--subject", MEMBER, "--at", "soon"), "`soon` is no time"),
-            (("table.select", FLIGHTS, "--subject", MEMBER, "--revision", "9"), "there is no revision 9 yet; the newest is 4"),
-            (("table.select", FLIGHTS, "--subject", MEMBER, "--model-file", "none.yaml"), "a file cannot be read"),
+            (("table.selct", FLIGHTS, "--principal", MEMBER), "no model in force has an action `table.selct`; did you mean `table.select`?"),
+            (("table.select", "lake.raw.flight", "--principal", MEMBER), "there is no resource `lake.raw.flight`; did you mean `lake.raw.flights`?"),
+            (("table.select", FLIGHTS, "--principal", "membre"), "there is nobody of the id `membre`; did you mean `member`?"),
+            (("table.select", FLIGHTS, "--principal", MEMBER, "--role", "viewr"), "no model in force has a role `viewr`; did you mean `viewer`?"),
+            (("table.select", FLIGHTS, "--principal", MEMBER, "--context", "kind"), "`kind` is no parameter; write `WHAT=VALUE`"),
+            (("table.select", FLIGHTS, "--principal", MEMBER, "--at", "soon"), "`soon` is no time"),
+            (("table.select", FLIGHTS, "--principal", MEMBER, "--revision", "9"), "there is no revision 9 yet; the newest is 4"),
+            (("table.select", FLIGHTS, "--principal", MEMBER, "--model-file", "none.yaml"), "a file cannot be read"),
         ],
     )  # fmt: skip
     def test_an_invalid_question_prints_one_sentence_and_exits_with_2(
@@ -125,7 +125,7 @@ class TestWhatCannotBeAsked:
         file = tmp_path / "facts.jsonl"
         file.write_text("{}\n")
 
-        result = asked("list-resources", file, "table.select", "--subject", MEMBER)
+        result = asked("list-resources", file, "table.select", "--principal", MEMBER)
 
         assert result.exit_code == 2
         assert "line 1: this is no facts file" in result.stderr
@@ -134,7 +134,7 @@ class TestWhatCannotBeAsked:
         text = file.read_text()
         hash = json.loads(text.splitlines()[2])["model_hash"]
         file.write_text(text.replace(hash, "another"))
-        words = ("table.select", FLIGHTS, "--subject", MEMBER)
+        words = ("table.select", FLIGHTS, "--principal", MEMBER)
 
         past, now = asked("check", file, *words, "--revision", "3"), asked("check", file, *words)
 
@@ -146,7 +146,7 @@ class TestWhatCannotBeAsked:
     def test_a_revision_of_a_file_without_entries_is_refused(self, file: Path) -> None:
         lines = [line for line in file.read_text().splitlines() if '"entry"' not in line]
         file.write_text("\n".join(lines))
-        words = ("table.select", FLIGHTS, "--subject", MEMBER)
+        words = ("table.select", FLIGHTS, "--principal", MEMBER)
 
         assert asked("check", file, *words).exit_code == 0
         assert "revision 3 is not told apart" in asked("check", file, *words, "--revision", "3").stderr
@@ -156,7 +156,7 @@ class TestWhatCannotBeAsked:
 class TestListAndWho:
     def test_facts_list_resources_prints_the_resources_that_the_caller_may_use(self, ask: Ask) -> None:
         assert (
-            ask("list-resources", "table.select", "--subject", MEMBER).output == "lake.raw.flights\nlake.raw.planes\n"
+            ask("list-resources", "table.select", "--principal", MEMBER).output == "lake.raw.flights\nlake.raw.planes\n"
         )
 
     def test_facts_list_principals_prints_the_principals_that_may_use_the_resource(self, ask: Ask) -> None:
@@ -165,7 +165,7 @@ class TestListAndWho:
     @pytest.mark.parametrize("engine", ["engine", "reference"])
     def test_facts_list_resources_and_list_principals_agree_as_json(self, ask: Ask, engine: str) -> None:
         options = ("--json", "--engine", engine)
-        listed = answer(ask("list-resources", "table.select", "--subject", OTHER, *options))
+        listed = answer(ask("list-resources", "table.select", "--principal", OTHER, *options))
 
         for each in listed:
             assert OTHER in answer(ask("list-principals", "table.select", each["resource"], *options))
@@ -176,7 +176,7 @@ class TestExplain:
     def test_facts_explain_prints_every_path_of_an_allow(self, tmp_path: Path) -> None:
         file = written(tmp_path, assigned(MEMBER, "editor", FLIGHTS))
 
-        result = asked("explain", file, "table.select", FLIGHTS, "--subject", MEMBER)
+        result = asked("explain", file, "table.select", FLIGHTS, "--principal", MEMBER)
 
         assert result.exit_code == 0
         assert result.output.splitlines()[1:] == [
@@ -185,7 +185,7 @@ class TestExplain:
         ]
 
     def test_facts_explain_prints_each_of_the_weakest_tables_of_a_pipeline(self, ask: Ask) -> None:
-        result = ask("explain", "query.describe", "delays", "--subject", MEMBER)
+        result = ask("explain", "query.describe", "delays", "--principal", MEMBER)
 
         assert result.output.splitlines()[1:] == [
             "├── member was assigned viewer on lake.raw (the weakest of what it touches: lake.raw.flights)",
@@ -193,7 +193,7 @@ class TestExplain:
         ]
 
     def test_facts_explain_prints_the_missing_roles_and_their_approvers(self, ask: Ask) -> None:
-        result = ask("explain", "query.trigger", "delays", "--subject", MEMBER)
+        result = ask("explain", "query.trigger", "delays", "--principal", MEMBER)
 
         assert result.exit_code == 1
         assert result.output.splitlines()[1:] == [
@@ -204,7 +204,7 @@ class TestExplain:
         ]
 
     def test_facts_explain_says_that_no_assignment_would_help(self, ask: Ask) -> None:
-        result = ask("explain", "group.delete", "All", "--subject", "owner")
+        result = ask("explain", "group.delete", "All", "--principal", "owner")
 
         assert result.output.splitlines()[1:] == [
             "├── the access model asks that `self.built_in is not true`, and that is not so",
@@ -215,15 +215,15 @@ class TestExplain:
     def test_facts_explain_prints_the_same_for_a_hidden_and_a_missing_name(
         self, ask: Ask, options: tuple[str, ...]
     ) -> None:
-        hidden = ask("explain", "table.select", "lake.secret.salaries", "--subject", MEMBER, *options)
-        missing = ask("explain", "table.select", "lake.secret.nosuchit", "--subject", MEMBER, *options)
+        hidden = ask("explain", "table.select", "lake.secret.salaries", "--principal", MEMBER, *options)
+        missing = ask("explain", "table.select", "lake.secret.nosuchit", "--principal", MEMBER, *options)
 
         assert hidden.exit_code == missing.exit_code == 1
         assert hidden.output.replace("salaries", "nosuchit") == missing.output
         assert "owner" not in hidden.output.replace("ask an owner or admin", "")
 
     def test_facts_explain_prints_the_fix_of_a_hidden_name_with_reveal(self, ask: Ask) -> None:
-        result = ask("explain", "table.select", "lake.secret.salaries", "--subject", "stranger", "--reveal", "--json")
+        result = ask("explain", "table.select", "lake.secret.salaries", "--principal", "stranger", "--reveal", "--json")
 
         [fix] = answer(result)["fixes"]
         assert fix == {
@@ -233,10 +233,10 @@ class TestExplain:
                 {"role": "viewer", "resource": "lake.secret.salaries", "approvers": ["admin", "owner"]},
             ],
         }
-        assert ask("explain", "table.select", "nowhere", "--subject", MEMBER, "--reveal").exit_code == 2
+        assert ask("explain", "table.select", "nowhere", "--principal", MEMBER, "--reveal").exit_code == 2
 
     def test_facts_explain_prints_its_paths_as_json(self, ask: Ask) -> None:
-        found = answer(ask("explain", "table.select", FLIGHTS, "--subject", MEMBER, "--json"))
+        found = answer(ask("explain", "table.select", FLIGHTS, "--principal", MEMBER, "--json"))
 
         assert [(each["assigned_role"], each["assigned_on"]) for each in found["paths"]] == [("viewer", "lake.raw")]
         assert (found["missing"], found["fixes"]) == (None, [])

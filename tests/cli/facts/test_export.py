@@ -43,7 +43,7 @@ class TestExport:
         file.write_text(run("facts", "export", folder).stdout)
         [principal] = list(read_history(file.read_text().splitlines()))[-1].facts.principals
 
-        assert run("facts", "check", file, "lake.create_database", "lake", "--subject", principal).exit_code == 0
+        assert run("facts", "check", file, "lake.create_database", "lake", "--principal", principal).exit_code == 0
 
     def test_an_export_works_while_the_folder_is_served(self, folder: Path) -> None:
         deployment = open_deployment(default_settings({}, folder=folder))

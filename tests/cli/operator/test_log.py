@@ -115,7 +115,7 @@ class TestSeal:
         elsewhere = tmp_path / "seals.jsonl"
         elsewhere.write_text(run("log", "seal", "--data", folder).stdout)
 
-        assert run("log", "rotate", "--data", folder).exit_code == 0
+        assert run("log", "rotate-key", "--data", folder).exit_code == 0
 
         assert run("log", "verify", "--data", folder, "--seal", elsewhere).exit_code == 0
 

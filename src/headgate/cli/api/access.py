@@ -20,16 +20,16 @@ def register(app: typer.Typer) -> None:
 def explain_access(
     action: Annotated[str, typer.Argument(help="an action, for example table.select")],
     resource: Annotated[str, typer.Argument(help="a resource, for example lake.raw.flights")],
-    subject: Annotated[
+    principal: Annotated[
         str | None, typer.Option(help="the principal that the decision is about; you if left out")
     ] = None,
 ) -> None:
     """Explain whether an action is allowed, which assignments allow it, and which would."""
-    body = {"action": action, "resource": resource, "subject": subject}
+    body = {"action": action, "resource": resource, "subject": principal}
     answer = send_request("POST", "/questions/explain", body=body)
     if not answer["allowed"]:
         _require_fitting(action, resource)
-    for line in answered(answer, subject or "you"):
+    for line in answered(answer, principal or "you"):
         say(line)
 
 

@@ -53,7 +53,7 @@ paste into Python (pip install 'pyspark[connect]'), as {viewer.name} the viewer:
 or on the command line, as {people[0].name} the owner:
 
   export HEADGATE_URL={server.url} HEADGATE_DATA={server.settings.folder}
-  {sys.argv[0]} access explain table.select lake.secret.salaries --subject {viewer.name}
+  {sys.argv[0]} access explain table.select lake.secret.salaries --principal {viewer.name}
   {sys.argv[0]} assignment create viewer lake.secret.salaries --subject {viewer.name}
 """)
 

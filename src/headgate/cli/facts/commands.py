@@ -10,8 +10,8 @@ from headgate.cli.facts.export import export_facts
 from headgate.cli.facts.options import On, With, with_options
 
 Facts = Annotated[Path, typer.Argument(metavar="FACTS", help="a facts file; `headgate facts export` writes one")]
-Subject = Annotated[
-    str, typer.Option(metavar="PRINCIPAL", help="the subject of the question: a principal, or the id of a token or run")
+Principal = Annotated[
+    str, typer.Option(metavar="PRINCIPAL", help="the caller of the question: a principal, or the id of a token or run")
 ]
 Action = Annotated[str, typer.Argument(metavar="ACTION", help="an action, for example table.select")]
 Place = Annotated[str, typer.Argument(metavar="RESOURCE", help="an id or a full name, for example lake.raw.flights")]
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
     facts.command("diff")(with_options(diff))
 
 
-def check(facts: Facts, action: Action, resource: Place, subject: Subject, more: With, on: On) -> int:
+def check(facts: Facts, action: Action, resource: Place, principal: Principal, more: With, on: On) -> int:
     """Check whether PRINCIPAL may do ACTION on RESOURCE. The exit code is 0 for allow, 1 for deny, 2 for a fault."""
     from headgate.cli.facts.facts_file import opened
     from headgate.cli.facts.names import caller_of, question_of, resource_of
@@ -39,13 +39,13 @@ def check(facts: Facts, action: Action, resource: Place, subject: Subject, more:
     known, models = moment.answers.facts, moment.answers.models
     place = resource_of(known, resource)
     decision = moment.answers.check(
-        question_of(models, known, caller_of(known, subject), (action, place), more), moment.now
+        question_of(models, known, caller_of(known, principal), (action, place), more), moment.now
     )
     print_decision(known, decision, json=on.json)
     return 0 if decision.allowed else 1
 
 
-def list_resources(facts: Facts, action: Action, subject: Subject, on: On) -> int:
+def list_resources(facts: Facts, action: Action, principal: Principal, on: On) -> int:
     """Show the resources on which PRINCIPAL may do ACTION."""
     from headgate.cli.facts.facts_file import opened
     from headgate.cli.facts.names import action_of, caller_of
@@ -54,7 +54,7 @@ def list_resources(facts: Facts, action: Action, subject: Subject, on: On) -> in
     moment = opened(facts, on)
     known = moment.answers.facts
     found = moment.answers.list_resources(
-        caller_of(known, subject), action_of(moment.answers.models, action), moment.now
+        caller_of(known, principal), action_of(moment.answers.models, action), moment.now
     )
     print_resources(known, found, json=on.json)
     return 0
@@ -78,7 +78,7 @@ def explain(
     facts: Facts,
     action: Action,
     resource: Place,
-    subject: Subject,
+    principal: Principal,
     more: With,
     on: On,
     reveal: Annotated[  # noqa: FBT002 (an option of the command line)
@@ -92,7 +92,7 @@ def explain(
     """
     from headgate.cli.facts.explain import explained
 
-    return explained(facts, (action, resource, subject), more, on, reveal=reveal)
+    return explained(facts, (action, resource, principal), more, on, reveal=reveal)
 
 
 def what_if(

@@ -66,7 +66,7 @@ def question_of(models: Models, facts: Snapshot, caller: Caller, asked: tuple[st
         place,
         {key: tuple(_place_of(facts, name) for name in names) for key, names in _pairs(more.related).items()},
         _role_of(models, facts, more.role),
-        _subject_of(facts, more.assignee) if more.assignee else None,
+        _subject_of(facts, more.subject) if more.subject else None,
         _role_of(models, facts, more.new_role),
         _pairs(more.context),
     )

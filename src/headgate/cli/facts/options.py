@@ -52,7 +52,7 @@ class With:
         typer.Option(metavar="WHAT=WORD", help="another parameter of the question, for example kind=compaction"),
     ] = field(default_factory=list[str])
     role: Annotated[str | None, typer.Option(help="the role of the assignment that the question is about")] = None
-    assignee: Annotated[str | None, typer.Option(metavar="SUBJECT", help="the subject of the assignment")] = None
+    subject: Annotated[str | None, typer.Option(metavar="SUBJECT", help="the subject of the assignment")] = None
     new_role: Annotated[str | None, typer.Option(help="the role that replaces it")] = None
 
 

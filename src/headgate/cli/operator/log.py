@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
     logs.command("verify")(verify_logs)
     logs.command("accept")(accept_logs)
     logs.command("seal")(seal_logs)
-    logs.command("rotate")(rotate_seal_key)
+    logs.command("rotate-key")(rotate_seal_key)
 
 
 def show_log(

@@ -194,7 +194,8 @@ def _behind(body: ConnectionCreate) -> ConnectionTarget:
 
 def _warning(behind: ConnectionTarget) -> WriteFields:
     """Return what pipelines would not find, of a place that they may reach."""
-    if isinstance(behind, Folder) and not os.path.isdir(behind.path):
+    # `Path.is_dir` raises where the server may not look.
+    if isinstance(behind, Folder) and not os.path.isdir(behind.path):  # noqa: PTH112
         return {
             "warning": f"there is no folder `{behind.path}` on the server's machine yet; create it before a run uses it"
         }
