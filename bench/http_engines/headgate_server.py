@@ -23,7 +23,7 @@ from headgate.conformance.http.runner import NoSpark
 from headgate.control.identity.principals import CreateServicePrincipal
 from headgate.control.identity.tokens import IssueToken, format_token
 from headgate.control.kernel.ids import new_id
-from headgate.endpoints.http.connection import connections
+from headgate.endpoints.http.connection import build_connection_class
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.sessions.registry import SparkRegistry
@@ -86,7 +86,7 @@ def config(deployment: Deployment, sparks: SparkRegistry) -> uvicorn.Config:
         access_log=False,
         lifespan="off",
         server_header=False,
-        http=connections(deployment.settings.limits, front.express),
+        http=build_connection_class(deployment.settings.limits, front.express),
     )
 
 

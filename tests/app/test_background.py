@@ -29,8 +29,8 @@ from headgate.app.spark.service import SparkService
 from headgate.control.kernel.audit_records import AuditRecord
 from headgate.control.kernel.ports import StoreError
 from headgate.control.kernel.supervision import BackgroundTasks
-from headgate.control.organizations import audit as audit_module
-from headgate.control.organizations.audit import Audit
+from headgate.control.organizations import audit_recorder as audit_module
+from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.endpoints.http.tls import Certificate
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
@@ -140,7 +140,7 @@ def test_the_readiness_check_names_a_task_that_is_not_running(world: DeploymentH
 def test_the_audit_loses_no_record_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch) -> None:
     stores, tasks = FakeStores(), BackgroundTasks()
     monkeypatch.setattr(stores, "audit", Once(stores.audit))
-    audit = Audit(stores, tasks=tasks)
+    audit = AuditRecorder(stores, tasks=tasks)
 
     audit.record(ROOT, RECORD)
     until(lambda: stores.records == [(ROOT, RECORD)])
@@ -218,7 +218,7 @@ def test_the_readiness_check_names_an_audit_with_a_write_that_hangs(monkeypatch:
         works(records)
 
     monkeypatch.setattr(stores, "audit", hang)
-    audit = Audit(stores, tasks=tasks)
+    audit = AuditRecorder(stores, tasks=tasks)
     audit.record(ROOT, RECORD)
 
     until(lambda: "decisions are missing from the audit" in str(tasks.not_ready_reason()))

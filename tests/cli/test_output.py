@@ -15,13 +15,13 @@ from rich.tree import Tree
 import headgate.cli
 from headgate.cli.output import (
     EscapingConsole,
+    build_progress,
     fail,
+    format_time,
     note,
     print_drawing,
-    progress,
+    print_table,
     say,
-    table,
-    when,
     write_csv,
     write_json,
     write_text,
@@ -36,7 +36,7 @@ def test_a_table_outside_a_terminal_prints_every_row_in_full_on_one_line(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "20")
 
-    table(("id", "label"), [("t-" + "a" * 60, "a label of several words " * 5)])
+    print_table(("id", "label"), [("t-" + "a" * 60, "a label of several words " * 5)])
 
     _, row = capsys.readouterr().out.splitlines()
     assert row.rstrip() == f"t-{'a' * 60}  {'a label of several words ' * 5}".rstrip()
@@ -46,11 +46,11 @@ def test_a_table_outside_a_terminal_prints_every_row_in_full_on_one_line(
     ("seconds", "written"), [(None, ""), (0.5, "1970-01-01 00:00:00+00:00"), (1e300, "1e+300 s after 1970")]
 )
 def test_a_time_is_printed_in_readable_form(seconds: float | None, written: str) -> None:
-    assert when(seconds) == written
+    assert format_time(seconds) == written
 
 
 def _table(text: str) -> None:
-    table((text,), [(text,)])
+    print_table((text,), [(text,)])
 
 
 def _tree(text: str) -> None:
@@ -73,7 +73,7 @@ def test_a_console_on_a_terminal_obeys_its_own_control_characters_only() -> None
     console = EscapingConsole(file=stream, force_terminal=True, width=200, color_system="standard")
 
     console.print(Text(ATTACK, style="red"))
-    with console.status(progress(f"[link=file:///etc]{ATTACK}")):
+    with console.status(build_progress(f"[link=file:///etc]{ATTACK}")):
         pass
 
     assert f"\x1b[31m{SHOWN}\x1b[0m" in stream.getvalue()

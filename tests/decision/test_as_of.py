@@ -12,7 +12,7 @@ from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import GovernedBy, RoleRevoked
 from headgate.facts.fold import fold
-from headgate.facts.history import history
+from headgate.facts.history import replay_history
 from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model
 from tests.fakes.small_organization import FLIGHTS, MEMBER, NEKT, PEOPLE, PROJECT, RAW, ROOT, THINGS, assigned
@@ -32,7 +32,7 @@ LOG = (
 
 
 def then(revision: int, known: Mapping[str, Model] = KNOWN) -> Past:
-    return as_of(history(LOG), revision, known)
+    return as_of(replay_history(LOG), revision, known)
 
 
 def allowed(past: Past) -> bool:
@@ -68,12 +68,12 @@ class TestARevision:
 
     def test_a_revision_that_cannot_be_separated_from_later_ones_is_refused(self) -> None:
         with pytest.raises(PastError, match="revision 2 is not told apart from what came after it, up to revision 3"):
-            as_of(history((replace(LOG[0], changes=PEOPLE + THINGS), LOG[2])), 2, KNOWN)
+            as_of(replay_history((replace(LOG[0], changes=PEOPLE + THINGS), LOG[2])), 2, KNOWN)
 
 
 def test_an_empty_log_has_no_revision() -> None:
     with pytest.raises(PastError, match="the newest is 0"):
-        as_of(history(()), 1, KNOWN)
+        as_of(replay_history(()), 1, KNOWN)
 
 
 def test_the_root_is_governed_by_the_home_model() -> None:

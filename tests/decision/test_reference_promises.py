@@ -10,7 +10,7 @@ from immutables import Map
 from headgate.control.kernel.names import suppose
 from headgate.decision.evaluator import Reference
 from headgate.decision.explain.explain import explain
-from headgate.decision.reference import decide, discoverable
+from headgate.decision.reference import decide, is_discoverable
 from headgate.decision.run_scope import is_declared
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
@@ -164,7 +164,7 @@ def test_promise_2_an_empty_pipeline_is_closed_to_every_member(facts: Snapshot, 
     """A pipeline that touches nothing and names no layer is closed to every member."""
     after = apply(facts, RelationsSet(id, {}))
 
-    assert not any(discoverable(MODELS, after, caller, id, NOW) for caller in _members(after))
+    assert not any(is_discoverable(MODELS, after, caller, id, NOW) for caller in _members(after))
 
 
 @few
@@ -242,7 +242,7 @@ def test_promise_5_a_hidden_and_a_missing_name_are_answered_alike(
 ) -> None:
     """Asked by name, a resource that the caller may not discover is answered as one that does not exist."""
     names = facts.full_name(id)
-    assume(not discoverable(MODELS, facts, caller, id, NOW))
+    assume(not is_discoverable(MODELS, facts, caller, id, NOW))
 
     seen: list[object] = []
     for asked in (names, (*names[:-1], "missing")):
@@ -339,7 +339,7 @@ def test_promise_10_a_resource_is_discoverable_if_an_action_on_it_is_allowed(
     """A resource is discovered by exactly those to whom an action on it is allowed."""
     own = [name for name in ACTIONS if name.partition(".")[0] == facts.resources[id].type]
 
-    assert discoverable(MODELS, facts, caller, id, NOW) == any(_allowed(facts, Question(caller, a, id)) for a in own)
+    assert is_discoverable(MODELS, facts, caller, id, NOW) == any(_allowed(facts, Question(caller, a, id)) for a in own)
 
 
 @few
@@ -366,7 +366,7 @@ def test_promise_5_a_caller_that_may_not_see_a_resource_gets_no_fix(facts: Snaps
     concerned = [id for ids in question.on.values() for id in ids]
     if NEKT.roles_granting(question.action) or not concerned:
         concerned.append(question.resource)
-    if not all(discoverable(MODELS, facts, question.caller, id, NOW) for id in concerned):
+    if not all(is_discoverable(MODELS, facts, question.caller, id, NOW) for id in concerned):
         explanation = explain(MODELS, facts, question, NOW)
         assert not explanation.discoverable
         assert explanation.fixes == ()

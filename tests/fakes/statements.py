@@ -14,7 +14,7 @@ PATIENCE = 20.0
 
 
 class FakeReading:
-    """`headgate.spark.sql.statements.Reading`. It goes on when `go` is set, and remembers what happened to it."""
+    """`headgate.spark.sql.statements.Execution`. It goes on when `go` is set, and remembers what happened to it."""
 
     def __init__(
         self, wanted: StatementRequest, batches: Sequence[pa.RecordBatch], error: StatementError | None
@@ -68,7 +68,7 @@ class FakeReading:
 
 
 class FakeSpark:
-    """`headgate.spark.sql.statements.RunsStatements`: `begun` are the statements so far, with which credential they came."""
+    """`headgate.spark.sql.statements.StatementRunner`: `begun` are the statements so far, with which credential they came."""
 
     def __init__(
         self, *batches: pa.RecordBatch, error: StatementError | None = None, waits: bool = False, slow: float = 0.0

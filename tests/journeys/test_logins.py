@@ -14,7 +14,7 @@ import pytest
 from headgate.control.authentication.device_flow import PendingReason
 from headgate.control.authentication.errors import LoginError
 from headgate.control.authentication.invitations import Withdraw
-from headgate.control.authentication.services import Entrance, open_auth_services
+from headgate.control.authentication.services import AuthServices, open_auth_services
 from headgate.control.authentication.sessions import NewSession, Session
 from headgate.control.authentication.settings import AttemptLimit, Hashing, LoginSettings
 from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
@@ -112,7 +112,7 @@ class TestOnEveryStore:
         replicas = [_replica(stores)[0] for _ in range(4)]
         taken: list[bool] = []
 
-        def register(ways: Entrance) -> None:
+        def register(ways: AuthServices) -> None:
             try:
                 ways.authentication.register("ann", password=PASSWORD)
             except AlreadyExistsError:
@@ -242,7 +242,7 @@ def _withdraw(stores: SqlStores, secret: str) -> bool:
     return True
 
 
-def _change(ways: Entrance, session: Session, new: str) -> bool:
+def _change(ways: AuthServices, session: Session, new: str) -> bool:
     try:
         ways.authentication.change_password(session, PASSWORD, new, "192.0.2.1")
     except (AlreadyExistsError, LoginError, CallerGoneError):
@@ -250,13 +250,13 @@ def _change(ways: Entrance, session: Session, new: str) -> bool:
     return True
 
 
-def _log_in(ways: Entrance) -> bool:
+def _log_in(ways: AuthServices) -> bool:
     with suppress(LoginError):
         ways.authentication.log_in("ann", PASSWORD, HOME)
     return False
 
 
-def _replica(stores: SqlStores) -> tuple[Entrance, Organizations]:
+def _replica(stores: SqlStores) -> tuple[AuthServices, Organizations]:
     """Return the ways in as another process has them: with what it has read of the logs itself."""
     organizations = Organizations(stores, MODELS, time.time)
     return open_auth_services(organizations, SETTINGS), organizations

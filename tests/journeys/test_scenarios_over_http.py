@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from headgate.cli import app
 from headgate.cli.scenarios.folders import read_folder
-from headgate.conformance.http.routes import Route, routes
+from headgate.conformance.http.routes import Route, load_route_table
 from headgate.conformance.http.runner import HttpScenarioRunner, scenario_server
 from headgate.conformance.runner import run_case
 from headgate.decision.engine.engine import Engine
@@ -89,7 +89,7 @@ resources:
 def test_each_route_that_confirms_cases_is_served_and_takes_what_it_is_sent(opened: HttpScenarioRunner) -> None:
     served = [(each, _filled(each.path, "[^/]+")) for each in described(opened.app.openapi())]
 
-    for route in routes():
+    for route in load_route_table():
         for action in route.actions if route.method else ():
             path = _filled(f"/api/v1{route.path.replace('{verb}', action.partition('.')[2])}", "x")
             fitting = [each for each, known in served if each.method == route.method and re.fullmatch(known, path)]

@@ -20,19 +20,19 @@ from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_de
 from headgate.control.kernel.audit_records import UNAUTHENTICATED
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.ports import DocumentPut, Store
-from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.commands import ORGANIZATION
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.endpoints.common.context import AppState
 from headgate.endpoints.iceberg_rest import iceberg_router
-from headgate.endpoints.iceberg_rest.names import QualifiedName
-from headgate.endpoints.iceberg_rest.senders import (
+from headgate.endpoints.iceberg_rest.catalog_callers import (
     Authenticated,
     AuthenticateRequest,
+    CallerDeniedError,
     HttpRequest,
     Lake,
-    SenderDeniedError,
 )
+from headgate.endpoints.iceberg_rest.names import QualifiedName
 from headgate.facts.caller import Caller
 from headgate.facts.changes import (
     Change,
@@ -154,7 +154,7 @@ def identifier(lake: Lake, rights: Rights) -> AuthenticateRequest:
     def identify(sent: HttpRequest) -> Authenticated:
         kind, _, token = sent.headers.get("authorization", "").partition(" ")
         if kind != "Bearer" or not token:
-            raise SenderDeniedError(UNAUTHENTICATED, None)
+            raise CallerDeniedError(UNAUTHENTICATED, None)
         person, _, run = token.removeprefix("spark:").partition("@")
         caller = Caller(rights.join(person), run=RunId(run) if run else None)
         return Authenticated(caller, guarded=token.startswith("spark:"), lake=lake)
@@ -212,7 +212,7 @@ def served(folder: Path, parsers: BlockingPool = PARSERS) -> Iterator[CatalogHar
         lake = Lake(organization, catalog, ViewCatalog(store, warehouse, time.time))
         app = FastAPI()
         app.include_router(iceberg_router(identifier(lake, rights)), prefix="/iceberg")
-        with closing(Audit(stores)) as audit:
+        with closing(AuditRecorder(stores)) as audit:
             known = Authenticator(stores, lambda _: None)
             app.state.deployed = AppState(
                 organizations, known, audit, NoSpark(), StatementStore(NoSpark(), SqlLimits()), dict

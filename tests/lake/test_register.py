@@ -13,7 +13,7 @@ from headgate.lake import metadata_files
 from tests.avro_files import LIST, avro, number
 from tests.lake.catalog_harness import CatalogHarness, served
 from tests.lake.file_parsers import PARSERS
-from tests.lake.test_readability import Change, changed
+from tests.lake.test_java_metadata_rules import Change, changed
 
 SCHEMA = Schema(NestedField(1, "n", LongType()))
 DEEP = b'{"a":' * 100_000

@@ -12,7 +12,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
 from headgate.facts.fold import fold
 from headgate.model.model import Model
-from headgate.model.role_reach import reach
+from headgate.model.role_reach import compute_role_reach
 from tests.fakes.generated_histories import BEGUN, NOW, PRINCIPALS, histories
 from tests.fakes.generated_models import DENSE, HOME, TYPES, models
 from tests.fakes.generated_worlds import few
@@ -27,7 +27,7 @@ def test_a_role_is_held_only_where_the_checker_says_that_it_can_be(
     assume(model.types.keys() == TYPES.keys())
     facts = fold(BEGUN, [change for batch in history for change in batch], 1)
     assume(all(_lies_right(facts.resources[each.parent].type, each.type) for each in facts.resources.values()))
-    possible = reach(model).held
+    possible = compute_role_reach(model).held
 
     for resource in facts.resources.values():
         for principal in PRINCIPALS:

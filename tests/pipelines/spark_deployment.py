@@ -20,8 +20,8 @@ from headgate.control.pipelines.commits import has_committed
 from headgate.control.pipelines.runs import EndRun, QueueRun, StartRun
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.definitions.context import Range, RunExecution
-from headgate.pipelines.definitions.definition import parts
-from headgate.pipelines.files.bounds import parquet_bound
+from headgate.pipelines.definitions.definition import split_name
+from headgate.pipelines.files.file_limits import parquet_bound
 from headgate.pipelines.kinds import KINDS, kind_of, parse_definition
 from headgate.spark.sql.client import connect
 from headgate.spark.toolchain.prepare import default_cache
@@ -90,8 +90,8 @@ class ByHand:
                 run=run,
                 say=told.lines.append,
                 metric=told.metrics.__setitem__,
-                exists=lambda table: control.snapshot.find(parts(table)) is not None,
-                committed=lambda table: has_committed(control, deployment.home.store, run, parts(table)),
+                exists=lambda table: control.snapshot.find(split_name(table)) is not None,
+                committed=lambda table: has_committed(control, deployment.home.store, run, split_name(table)),
                 place=lambda connection: places.place(edges[connection]),
                 staging=staging,
                 checkpoints=checkpoints,

@@ -5,10 +5,10 @@ import pytest
 from pyspark.errors.exceptions.connect import AnalysisException, SparkConnectGrpcException
 
 from headgate.control.text.error_text import REFUSED_STATE
-from headgate.pipelines.errors import failure
+from headgate.pipelines.errors import describe_failure
 from headgate.spark import deciding_authority
 from headgate.spark.gateway.errors import NoSessionError
-from headgate.spark.sessions.operations import SESSION_ENDED
+from headgate.spark.sessions.running_operations import SESSION_ENDED
 from headgate.spark.sql import statements
 
 
@@ -22,19 +22,19 @@ def by_grpc(code: grpc.StatusCode) -> Exception:
 
 class TestAFailure:
     def test_an_error_with_the_refused_sqlstate_is_a_refusal(self) -> None:
-        found = failure(by_spark("you may not", REFUSED_STATE))
+        found = describe_failure(by_spark("you may not", REFUSED_STATE))
 
         assert (found.words, found.refused, found.away) == ("you may not", True, False)
 
     @pytest.mark.parametrize("sqlstate", [statements.NOT_CONNECTED, statements.DRIVER_LOST])
     def test_a_lost_driver_counts_as_an_unavailable_spark(self, sqlstate: str) -> None:
-        assert failure(by_spark("the driver ended", sqlstate)).away
+        assert describe_failure(by_spark("the driver ended", sqlstate)).away
 
     @pytest.mark.parametrize("code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAUTHENTICATED])
     def test_an_unreachable_or_unauthenticated_gateway_counts_as_an_unavailable_spark(
         self, code: grpc.StatusCode
     ) -> None:
-        assert failure(by_grpc(code)).away
+        assert describe_failure(by_grpc(code)).away
 
     @pytest.mark.parametrize(
         "message",
@@ -49,7 +49,7 @@ class TestAFailure:
         ],
     )
     def test_a_lost_session_counts_as_an_unavailable_spark_despite_its_sqlstate(self, message: str) -> None:
-        assert failure(by_spark(message, REFUSED_STATE)).away
+        assert describe_failure(by_spark(message, REFUSED_STATE)).away
 
     @pytest.mark.parametrize(
         "error",
@@ -57,10 +57,10 @@ class TestAFailure:
         ids=["spark", "python", "grpc"],
     )
     def test_every_other_error_is_a_failure_of_the_run(self, error: Exception) -> None:
-        found = failure(error)
+        found = describe_failure(error)
 
         assert (found.refused, found.away) == (False, False)
 
     def test_a_failure_is_described_without_a_jvm_stack_trace(self) -> None:
-        assert failure(ValueError("no such table\n\nJVM stacktrace:\nat a.b")).words == "no such table"
-        assert failure(ValueError()).words == "ValueError"
+        assert describe_failure(ValueError("no such table\n\nJVM stacktrace:\nat a.b")).words == "no such table"
+        assert describe_failure(ValueError()).words == "ValueError"

@@ -15,7 +15,7 @@ from headgate.control.access.switches import ChangeSetting
 from headgate.control.kernel.ports import DocumentPut
 from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, world_in
 from tests.app.routes import Route, routes
-from tests.promises.test_hidden import query, saved_query, table
+from tests.promises.test_existence_disclosure import query, saved_query, table
 from tests.promises.test_taken_names import SCHEMA, VIEW, filled, gives_a_name
 
 LOOK_ALIKES: Mapping[str, tuple[str, str]] = {

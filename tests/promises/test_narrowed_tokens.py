@@ -10,8 +10,8 @@ import pytest
 
 from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.app.routes import METHODS, Route, resolved, routes, sample
-from tests.promises.test_hidden import query as definition
-from tests.promises.test_hidden import table
+from tests.promises.test_existence_disclosure import query as definition
+from tests.promises.test_existence_disclosure import table
 
 SEEN = "lake.raw.t"
 NARROWINGS: Mapping[str, Mapping[str, list[str]]] = {

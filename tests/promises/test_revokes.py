@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.app.deployment import over
+from headgate.app.deployment import open_deployment_over
 from headgate.app.spark.credentials import CredentialResolver
 from headgate.app.spark.drivers import Drivers
 from headgate.control.catalog.tables import DropDatabase, RenameTable
@@ -25,8 +25,8 @@ from headgate.spark.authority import OperationReport, PresentedCredential, Runni
 from headgate.spark.deciding_authority import DecidingAuthority, ResolvedCredential
 from headgate.spark.driver.clusters import Cluster, Clusters
 from headgate.spark.driver.driver import DriverState
-from headgate.spark.sessions.operations import UNREADABLE
 from headgate.spark.sessions.privileges import RequiredName, RequiredPrivilege
+from headgate.spark.sessions.running_operations import UNREADABLE
 from headgate.spark.sql.statements import NO_DRIVER
 from headgate.store import FILE, open_stores
 from tests.app.deployment_harness import DeploymentHarness, OrganizationClient, serving, settings_in
@@ -41,7 +41,7 @@ class Scene:
     def __init__(self, folder: Path) -> None:
         self.now = time.time()
         stores = open_stores(folder / "data")
-        self.deployment = over(settings_in(folder), stores, clock=lambda: self.now)
+        self.deployment = open_deployment_over(settings_in(folder), stores, clock=lambda: self.now)
         self.world = DeploymentHarness(self.deployment)
         embedded = Clusters(Cluster(EMBEDDED))
         self.drivers = Drivers(self.deployment.organizations, self.deployment.home, ("o-acme", "nosuch"), embedded)

@@ -14,7 +14,7 @@ import pytest
 from tests.app.deployment_harness import DeploymentHarness, world_in
 from tests.app.routes import Route, resolved, routes
 from tests.app.server_process import until
-from tests.promises.test_hidden import MADE, query, table
+from tests.promises.test_existence_disclosure import MADE, query, table
 
 MAKING = [
     "assignment.add",

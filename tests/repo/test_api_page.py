@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headgate.app.deployment import over
+from headgate.app.deployment import open_deployment_over
 from headgate.endpoints.common.route_metadata import NEEDS, OWN, PUBLIC
 from headgate.store import open_stores
 from tests.app.deployment_harness import DeploymentHarness, settings_in
@@ -20,7 +20,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Any]]:
     settings = settings_in(tmp_path_factory.mktemp("deployment"))
-    deployment = over(settings, open_stores(":memory:"))
+    deployment = open_deployment_over(settings, open_stores(":memory:"))
     world = DeploymentHarness(deployment)
     yield world.app.openapi()
     world.http.close()

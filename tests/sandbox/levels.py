@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 from headgate.sandbox import SandboxLevel
-from headgate.sandbox.machine import find_level
+from headgate.sandbox.launch import find_level
 from tests.conftest import IN_CI
 
 _NOT_ALL: Final = "sandbox of Spark's processes:"

@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Final
 
-from headgate.sandbox import kernel
+from headgate.sandbox import libc
 from headgate.sandbox.call_filter import install_filter
 
 COMMAND: Final = (sys.executable, "-m", "tests.sandbox.without_landlock")
@@ -28,6 +28,6 @@ PROGRAM: Final = (
 """Load the number; from the first to the last there is no such call; allow all others."""
 
 if __name__ == "__main__":
-    kernel.prctl(kernel.SET_NO_NEW_PRIVILEGES, 1)
+    libc.prctl(libc.SET_NO_NEW_PRIVILEGES, 1)
     install_filter(PROGRAM)
     os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 (no shell is wanted)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from headgate.cli.scenarios.folders import System, read_folder
-from headgate.conformance.questions import questions
+from headgate.conformance.questions import expand_question
 from headgate.conformance.runner import prepare_world
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Reference
@@ -70,7 +70,7 @@ def scenes(path: Path, most: int | None) -> Iterator[Scene]:
     step = 1 if most is None else max(1, len(system.cases) // most)
     for case in system.cases[::step]:
         world = prepare_world(system.world, case)
-        asked = questions(world, case.ask)
+        asked = expand_question(world, case.ask)
         if asked:
             engine = world.engines[asked[0].log]
             assert isinstance(engine, Engine)

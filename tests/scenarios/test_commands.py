@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from headgate.cli.scenarios.folders import read_folder
-from headgate.conformance.questions import questions
+from headgate.conformance.questions import expand_question
 from headgate.conformance.runner import ALLOW, ConformanceCase, prepare_world
 from headgate.conformance.steps import perform
 from headgate.conformance.world import World
-from headgate.control.kernel.parsing import InvalidDocumentError, entry, text
+from headgate.control.kernel.parsing import InvalidDocumentError, entry, require_text
 from headgate.decision.evaluator import Reference
 from tests.scenarios.folders import FOLDERS
 
@@ -47,12 +47,12 @@ ONLY_ASKED = ("api_key", "user")
 
 def steps(world: World, case: ConformanceCase) -> Iterator[Given]:
     """Yield the step that does what the case asks about, if there is one. An organization itself goes by none."""
-    action, on, given = text(case.ask, "action"), text(case.ask, "resource"), entry(case.ask["with"])
+    action, on, given = require_text(case.ask, "action"), require_text(case.ask, "resource"), entry(case.ask["with"])
     if action in ABOUT and not (action == "add_user" and "role" not in given):
         if action != "delete" or on not in world.engines:
             yield ABOUT[action](on, given)
     elif action in ("create", "create_child") and given.get("type", ONLY_ASKED[0]) not in ONLY_ASKED:
-        asked = [each.question for each in questions(world, case.ask)]
+        asked = [each.question for each in expand_question(world, case.ask)]
         said = {key: value for each in asked for key, value in (*each.given.items(), *each.on.items())}
         yield {"create": {**said, "id": NEW, "type": given["type"], "parent": on}}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headgate.cli.scenarios.folders import System, read_folder
-from headgate.conformance.questions import questions
+from headgate.conformance.questions import expand_question
 from headgate.conformance.steps import perform
 from headgate.decision.engine.engine import Engine
 from tests.scenarios.folders import CONFORMANCE
@@ -27,7 +27,7 @@ def wrong(system: str, actor: str, rows: Iterator[tuple[Sequence[Step], Sequence
         for step in given:
             world = perform(world, step)
         for action, resource, allowed, with_ in cells:
-            asked = questions(world, {"actor": actor, "action": action, "resource": resource, "with": with_})
+            asked = expand_question(world, {"actor": actor, "action": action, "resource": resource, "with": with_})
             answers = [world.engines[each.log].check(each.question, world.now).allowed for each in asked]
             if (bool(answers) and all(answers)) != allowed:
                 found.append(f"{[*given]}: {action} {resource} {with_} is not {allowed}")

@@ -12,7 +12,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, TokenId
 from headgate.spark.abandoned_sessions import AbandonedSessions
 from headgate.spark.authority import PresentedCredential, StaleDriverError
-from headgate.spark.deciding_authority import DecidingAuthority, ResolvedCredential, endpoint
+from headgate.spark.deciding_authority import DecidingAuthority, ResolvedCredential, endpoint_of
 from tests.spark.gateway.fake_backend import FakeBackend, fake_backend
 from tests.spark.gateway.gateway_harness import FakeSpark
 from tests.threads import wait_until
@@ -41,7 +41,7 @@ class Abandoned:
 
     def release(self) -> None:
         """Have the driver release what is abandoned."""
-        found = endpoint(self.backend.driver)
+        found = endpoint_of(self.backend.driver)
         assert found is not None
         asyncio.run(self.sessions.release([found]))
 

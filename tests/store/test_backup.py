@@ -10,8 +10,8 @@ import pytest
 from headgate.control.kernel.ports import Head, LogWrite, StoreError
 from headgate.store import FILE, FolderInUseError, FolderLock, open_stores
 from headgate.store.backup import back_up, restore
-from headgate.store.keys import KnownKeys
-from headgate.store.marks import Marks
+from headgate.store.rollback_protection import HighWaterMarks
+from headgate.store.seal_keys import KnownKeys
 from headgate.store.verification import VerificationResult
 from tests.store.samples import OTHER, ROOT, created
 from tests.store.tampered_store import run
@@ -80,7 +80,7 @@ def test_a_copy_that_is_put_back_moves_the_marks_to_its_seals(folder: Path, tmp_
     with closing(open_stores(folder, key)) as stores:
         log = stores.log(ROOT)
         log.append(log.head(), created(5))
-    marks = Marks.locate_beside(key)
+    marks = HighWaterMarks.locate_beside(key)
     assert marks.read()[ROOT].revision == 6
 
     restore(copy, tmp_path / "again", _known(folder), marks)

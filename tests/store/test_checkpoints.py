@@ -13,7 +13,7 @@ from headgate.facts.fold import fold
 from headgate.facts.snapshot import Snapshot
 from headgate.store import SqlStore, SqlStores, open_stores
 from headgate.store.backup import back_up, restore
-from headgate.store.keys import rotate
+from headgate.store.seal_keys import rotate_private_key
 from tests.facts.samples import ANNA, BEN
 from tests.store.samples import OTHER, ROOT, drafted
 from tests.store.tampered_store import run
@@ -117,7 +117,7 @@ class TestACheckpoint:
         self, signing: SqlStores, lasting: str | Path, key: Path
     ) -> None:
         signing.log(ROOT).put_checkpoint(_kept(2))
-        rotate(key)
+        rotate_private_key(key)
 
         for again in (open_stores(lasting, key), open_stores(lasting)):
             assert again.log(ROOT).checkpoint() is None

@@ -36,8 +36,8 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.store import SqlStore, SqlStores, open_stores
 from headgate.store.export import MODEL
-from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.log_rows import row_of
+from headgate.store.seal_keys import KnownKeys, SealKey
 from headgate.store.seals import Seal
 from headgate.store.verification import VerificationResult, ignore_progress, verify_store
 from tests.control.organization_harness import ANN, BEN, FOUNDER, MODELS

@@ -12,8 +12,8 @@ import pytest
 
 from headgate.control.kernel.ports import StoreError
 from headgate.store import SqlStores, open_stores, seals
-from headgate.store.keys import KnownKeys, public_file, rotate
-from headgate.store.marks import Marks
+from headgate.store.rollback_protection import HighWaterMarks
+from headgate.store.seal_keys import KnownKeys, public_file, rotate_private_key
 from headgate.store.verification import VerificationResult
 from tests.store.samples import OTHER, ROOT, created
 from tests.store.tampered_store import rehash, run
@@ -26,8 +26,8 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def marks(key: Path) -> Marks:
-    return Marks.locate_beside(key)
+def marks(key: Path) -> HighWaterMarks:
+    return HighWaterMarks.locate_beside(key)
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +112,7 @@ class TestALogThatWasForged:
         assert _sealed(left) == forged
 
     def test_a_forged_log_fails_verification_after_later_entries(
-        self, left: str | Path, key: Path, marks: Marks
+        self, left: str | Path, key: Path, marks: HighWaterMarks
     ) -> None:
         for _ in range(2):
             with closing(open_stores(left, key)) as stores:
@@ -148,7 +148,7 @@ class TestASealedStore:
         self, left: str | Path, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         new = tmp_path_factory.mktemp("new") / "log.pem"
-        rotate(new)
+        rotate_private_key(new)
 
         open_stores(left, new).close()
 
@@ -166,7 +166,7 @@ class TestALog:
         assert _sealed(left) == [3, 4, 6]
 
     def test_a_log_is_sealed_from_an_earlier_seal_beside_one_of_an_unknown_key(
-        self, left: str | Path, key: Path, marks: Marks
+        self, left: str | Path, key: Path, marks: HighWaterMarks
     ) -> None:
         run(left, f"INSERT INTO seals VALUES ('{ROOT}', 9, 'unknown', 0.0, 'hash', 'ab')")
         with closing(open_stores(left, key)) as stores:
@@ -176,7 +176,7 @@ class TestALog:
         assert marks.read()[ROOT].revision == 6
 
     def test_several_servers_with_one_key_seal_a_log(
-        self, left: str | Path, key: Path, marks: Marks, tmp_path_factory: pytest.TempPathFactory
+        self, left: str | Path, key: Path, marks: HighWaterMarks, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         other = tmp_path_factory.mktemp("replica") / "log.pem"
         shutil.copy(key, other)
@@ -186,12 +186,12 @@ class TestALog:
                 _append(stores, 1)
 
         with closing(open_stores(left)) as stores:
-            for each in (marks, Marks.locate_beside(other)):
+            for each in (marks, HighWaterMarks.locate_beside(other)):
                 assert stores.verify(known=KnownKeys.read_beside(key), marks=each) == [VerificationResult(ROOT, 7, 7)]
-        assert (marks.read()[ROOT].revision, Marks.locate_beside(other).read()[ROOT].revision) == (6, 7)
+        assert (marks.read()[ROOT].revision, HighWaterMarks.locate_beside(other).read()[ROOT].revision) == (6, 7)
 
     def test_a_log_is_not_sealed_above_a_mark_that_cannot_be_written(
-        self, left: str | Path, key: Path, marks: Marks, caplog: pytest.LogCaptureFixture
+        self, left: str | Path, key: Path, marks: HighWaterMarks, caplog: pytest.LogCaptureFixture
     ) -> None:
         lock = marks.file.with_suffix(".lock")
         lock.unlink()
@@ -203,7 +203,7 @@ class TestALog:
         assert "let this user write there" in caplog.text
 
     def test_a_log_that_was_restored_on_purpose_is_sealed_once_it_is_accepted(
-        self, left: str | Path, key: Path, marks: Marks
+        self, left: str | Path, key: Path, marks: HighWaterMarks
     ) -> None:
         run(left, CUT, f"{UNSEAL} WHERE revision > 3")
         with closing(open_stores(left)) as stores:
@@ -217,7 +217,7 @@ class TestALog:
 
 
 class TestAMark:
-    def test_a_mark_is_that_of_the_newest_seal(self, left: str | Path, key: Path, marks: Marks) -> None:
+    def test_a_mark_is_that_of_the_newest_seal(self, left: str | Path, key: Path, marks: HighWaterMarks) -> None:
         assert marks.read()[ROOT].revision == 4
         assert stat.S_IMODE(marks.file.stat().st_mode) == 0o600
 
@@ -225,14 +225,16 @@ class TestAMark:
             _append(stores, 2)
             assert marks.read()[ROOT].revision == 6
 
-    def test_a_missing_mark_is_taken_from_the_newest_seal(self, left: str | Path, key: Path, marks: Marks) -> None:
+    def test_a_missing_mark_is_taken_from_the_newest_seal(
+        self, left: str | Path, key: Path, marks: HighWaterMarks
+    ) -> None:
         marks.file.unlink()
 
         open_stores(left, key).close()
 
         assert marks.read()[ROOT].revision == 4
 
-    def test_a_mark_never_goes_backward(self, marks: Marks) -> None:
+    def test_a_mark_never_goes_backward(self, marks: HighWaterMarks) -> None:
         newest = marks.read()[ROOT]
         other = replace(newest, log=OTHER, revision=1)
 
@@ -241,7 +243,7 @@ class TestAMark:
         assert marks.read() == {ROOT: newest, OTHER: other}
 
     def test_an_unreadable_mark_is_an_error_and_no_log_is_sealed(
-        self, left: str | Path, key: Path, marks: Marks
+        self, left: str | Path, key: Path, marks: HighWaterMarks
     ) -> None:
         marks.file.write_text("nothing of the kind")
         with closing(open_stores(left, key)) as stores:

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from headgate.control.kernel.ports import LogWrite, StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import SqlStores, open_stores, seals
-from headgate.store.keys import KnownKeys, public_file, rotate
 from headgate.store.log import SqlStore
 from headgate.store.log_rows import row_of
+from headgate.store.seal_keys import KnownKeys, public_file, rotate_private_key
 from headgate.store.seals import Seal, read_seals
 from headgate.store.verification import VerificationResult
 from tests.store.samples import OTHER, ROOT, created
@@ -84,7 +84,7 @@ class TestSeals:
         _append(sealing.log(OTHER), 1)
         sealing.close()
         another = tmp_path_factory.mktemp("another") / "log.pem"
-        rotate(another)
+        rotate_private_key(another)
         again = open_stores(lasting, another)
         _append(again.log(OTHER), 1)
         again.close()
@@ -176,7 +176,7 @@ class TestSeals:
     ) -> None:
         _append(sealing.log(ROOT), 2)
         forged = tmp_path_factory.mktemp("forger") / "log.pem"
-        rotate(forged)
+        rotate_private_key(forged)
         open_stores(lasting, forged).close()
 
         with pytest.raises(StoreError, match="revision 2 of the log `organization` is sealed by the key"):
@@ -219,7 +219,7 @@ class TestKeys:
             _append(stores.log(ROOT), 1)
             stores.close()
             before = key.read_bytes()
-            rotate(key)
+            rotate_private_key(key)
             assert key.read_bytes() != before
             assert public_file(key).read_text().count("BEGIN PUBLIC KEY") == revision + 2
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headgate.app.deployment import Deployment, over
+from headgate.app.deployment import Deployment, open_deployment_over
 from headgate.control.access.assignments import AssignRole, RevokeRole
 from headgate.control.resources.commands import CreateResource
 from headgate.decision.types import Question
@@ -38,7 +38,7 @@ def clock() -> Clock:
 @pytest.fixture
 def deployment(clock: Clock) -> Iterator[Deployment]:
     with tempfile.TemporaryDirectory() as folder:
-        opened = over(settings_of(Path(folder), None), open_stores(Path(folder)), clock=clock)
+        opened = open_deployment_over(settings_of(Path(folder), None), open_stores(Path(folder)), clock=clock)
         yield opened
         opened.close()
 

@@ -18,11 +18,11 @@ import pyarrow as pa
 import pytest
 
 from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyError, UnreadableInputError
+from headgate.untrusted_input.fair_queue import FairQueue
 from headgate.untrusted_input.frames import ANSWER_HEAD, DOCUMENT, ParserOutcome
 from headgate.untrusted_input.launcher_process import LauncherProcess
 from headgate.untrusted_input.limits import MEBIBYTE, ParserLimits
 from headgate.untrusted_input.pool import ParserPool
-from headgate.untrusted_input.turns import Turns
 from tests.arrow_streams import column, read, rows, stream
 from tests.untrusted_input.parsers import Parsers, at_no_charge, parsers
 
@@ -146,7 +146,7 @@ class TestSizesOfAnswers:
 class TestTurns:
     def test_an_owner_of_a_refused_job_is_removed_from_the_queue(self) -> None:
         async def attempt() -> set[str]:
-            turns = Turns(1, 1, 1, 1, lambda: ParsersBusyError("busy"))
+            turns = FairQueue(1, 1, 1, 1, lambda: ParsersBusyError("busy"))
             async with turns.turn("ann"):
                 for owner in ("bob", "cy"):
                     with pytest.raises(ParsersBusyError):
@@ -158,7 +158,7 @@ class TestTurns:
 
     def test_a_refused_job_raises_the_error_of_its_queue(self) -> None:
         async def attempt() -> None:
-            turns = Turns(1, 1, 1, 1, lambda: ValueError("too many pages"))
+            turns = FairQueue(1, 1, 1, 1, lambda: ValueError("too many pages"))
             async with turns.turn("ann"), turns.turn("bob"):
                 pass
 

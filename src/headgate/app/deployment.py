@@ -13,7 +13,7 @@ from headgate.app.folders.checkpoint_folders import move_checkpoints
 from headgate.app.settings.egress import egress_of
 from headgate.app.settings.settings import Settings
 from headgate.control.authentication.authenticator import Authenticator
-from headgate.control.authentication.services import Entrance, open_auth_services
+from headgate.control.authentication.services import AuthServices, open_auth_services
 from headgate.control.connections.vault import Vault
 from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
 from headgate.control.identity.tokens import IssueToken, format_token
@@ -22,7 +22,7 @@ from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.stores import Stores
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.control.kernel.vocabulary import shipped_vocabulary
-from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.commands import DEPLOYMENT, ORGANIZATION
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.decision.conditions import CONDITIONS
@@ -32,7 +32,7 @@ from headgate.model.load import load_model
 from headgate.model.model import Model
 from headgate.model.vocabulary import MODELS
 from headgate.pipelines.connections.egress import Egress
-from headgate.pipelines.connections.path_access import Places
+from headgate.pipelines.connections.path_access import ExternalAccessPolicy
 from headgate.store import FolderLock, open_stores
 
 HOME = "nekt"
@@ -53,18 +53,18 @@ class Deployment:
     lock: FolderLock | None
     stores: Stores
     organizations: Organizations
-    entrance: Entrance
+    entrance: AuthServices
     identity: Authenticator
-    audit: Audit
+    audit: AuditRecorder
     home: Organization
-    places: Places
+    places: ExternalAccessPolicy
     egress: Callable[[Organization], Egress]
     """What decides about an organization's connections."""
     vault: Vault
     """What seals the secrets of connections."""
     tasks: BackgroundTasks
 
-    def places_of(self, organization: Organization) -> Places:
+    def places_of(self, organization: Organization) -> ExternalAccessPolicy:
         """Return what is behind an organization's connections, and whose files are whose."""
         if organization is self.home:
             return self.places
@@ -88,14 +88,14 @@ def open_deployment(settings: Settings, address: str = "", tasks: BackgroundTask
     lock = None if settings.store_url else FolderLock.take(settings.folder)
     try:
         stores = open_stores(settings.store_url or settings.folder, settings.seal_key)
-        return over(settings, stores, lock, address=address, tasks=tasks)
+        return open_deployment_over(settings, stores, lock, address=address, tasks=tasks)
     except BaseException:
         if lock is not None:
             lock.close()
         raise
 
 
-def over(
+def open_deployment_over(
     settings: Settings,
     stores: Stores,
     lock: FolderLock | None = None,
@@ -105,13 +105,13 @@ def over(
 ) -> Deployment:
     """Return the deployment over a store that is open, with its first organization if there is none."""
     try:
-        return _over(settings, stores, lock, clock, address, tasks or BackgroundTasks())
+        return _open_over(settings, stores, lock, clock, address, tasks or BackgroundTasks())
     except BaseException:
         stores.close()
         raise
 
 
-def _over(
+def _open_over(
     settings: Settings,
     stores: Stores,
     lock: FolderLock | None,
@@ -135,7 +135,7 @@ def _over(
     home = organizations.open(_home(organizations))
     egress, vault = egress_of(settings), Vault(settings.vault_key)
     places = _places(home, egress(home), settings, vault)
-    audit = Audit(stores, settings.audit, tasks)
+    audit = AuditRecorder(stores, settings.audit, tasks)
     return Deployment(
         settings, lock, stores, organizations, entrance, identity, audit, home, places, egress, vault, tasks
     )
@@ -147,8 +147,10 @@ def _home(organizations: Organizations) -> ResourceId:
     return organizations.choose_home(ORGANIZATION if ORGANIZATION in roots else roots[0])
 
 
-def _places(organization: Organization, egress: Egress, settings: Settings, vault: Vault) -> Places:
-    return Places(organization.id, organization.control, organization.store, settings.folder, vault, egress)
+def _places(organization: Organization, egress: Egress, settings: Settings, vault: Vault) -> ExternalAccessPolicy:
+    return ExternalAccessPolicy(
+        organization.id, organization.control, organization.store, settings.folder, vault, egress
+    )
 
 
 class _HistoricalModels:

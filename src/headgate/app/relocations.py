@@ -10,7 +10,7 @@ from headgate.control.kernel.ports import Pointer, PointerMove
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.control.questions.messages import display_name
 from headgate.facts.ids import ResourceId
-from headgate.lake.containment import inside, path_of
+from headgate.lake.containment import is_inside, path_of
 from headgate.lake.errors import RuleError
 from headgate.lake.former_databases import FormerDatabases
 from headgate.lake.metadata_files import location_of
@@ -54,7 +54,7 @@ class Relocations:
         for organization in self._organizations.list_all():
             for pointer in sorted(organization.store.pointers(), key=lambda each: each.table):
                 old, root = location_of(pointer.metadata_location), organization_root(self._warehouse, organization.id)
-                if not inside(root, old) and find_former_database(self._warehouse, old) is not None:
+                if not is_inside(root, old) and find_former_database(self._warehouse, old) is not None:
                     new = f"file://{root}/{path_of(old).removeprefix(f'{self._warehouse}/')}"
                     yield FormerTable(organization, pointer, Relocation(old, new))
 

@@ -17,7 +17,7 @@ from headgate.app.worker import worker_of
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.spark.authority import PresentedCredential
-from headgate.spark.sessions.followed_operations import FollowedOperation
+from headgate.spark.sessions.result_privileges import ResultPrivileges
 from headgate.spark.sql.statements import (
     NO_SPARK,
     NOT_READY,
@@ -56,7 +56,7 @@ class Server:
             raise
         self._freshness = FreshnessBarrier(self.deployment.organizations)
         self._side = SparkService(self.deployment, self._freshness, say)
-        self._statements = _Statements(self._spark_port, self._side.sparks.followed.follow)
+        self._statements = _Statements(self._spark_port, self._side.sparks.followed.retain)
         self._stop = asyncio.Event()
         side = self._side
         self.worker = worker_of(
@@ -173,7 +173,7 @@ class Server:
 class _Statements:
     """SQL over HTTP, with PySpark loaded at the first statement."""
 
-    def __init__(self, port: Callable[[], int], follow: Callable[[str], FollowedOperation]) -> None:
+    def __init__(self, port: Callable[[], int], follow: Callable[[str], ResultPrivileges]) -> None:
         self._port = port
         self._follow = follow
         self._loaded: Statements | None = None

@@ -6,7 +6,6 @@ import httpx
 import typer
 
 from headgate.app.settings.settings import SettingsError
-from headgate.cli.addresses import describe_unreachable
 from headgate.cli.api import (
     access,
     assignments,
@@ -33,6 +32,7 @@ from headgate.cli.api import (
 )
 from headgate.cli.client import ApiError
 from headgate.cli.command_groups import Grouped
+from headgate.cli.deployment_url import describe_unreachable
 from headgate.cli.facts import commands as facts
 from headgate.cli.model import commands as model
 from headgate.cli.operator import (

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from headgate.app.settings.settings import default_settings
-from headgate.cli.addresses import base, deployment_address, organization_in_url
+from headgate.cli.deployment_url import deployment_address, deployment_url, organization_in_url
 from headgate.cli.errors import ApiError
 from headgate.cli.session_file import kept_session
 from headgate.control.egress.loopback import is_loopback
@@ -17,17 +17,17 @@ from headgate.control.egress.loopback import is_loopback
 __all__ = [
     "ApiError",
     "api_path",
-    "base",
+    "deployment_url",
     "describe_credential",
-    "end",
     "every",
     "format_revision",
     "given_fields",
     "problem_of",
+    "require_token",
     "send",
+    "send_delete",
     "send_request",
     "stored_credential",
-    "token",
 ]
 
 _WAIT = 600.0
@@ -46,7 +46,7 @@ def send_request(method: str, path: str, *, body: Any = None, **query: Any) -> A
     return _called(method, path, body, query).json()
 
 
-def end(path: str) -> None:
+def send_delete(path: str) -> None:
     """Let go of what is there. Raises `ApiError` with the problem's own words."""
     send("DELETE", path)
 
@@ -84,7 +84,7 @@ def format_revision(answer: Mapping[str, Any]) -> str:
     return f"revision {answer['revision']}"
 
 
-def token() -> str:
+def require_token() -> str:
     """Return the token or session to call with. Raises `ApiError` where there is none."""
     return stored_credential()[0]
 
@@ -93,10 +93,10 @@ def stored_credential() -> tuple[str, str]:
     """Return the token or session to call with, and where it is from. Raises `ApiError` where there is none."""
     if named := os.environ.get("HEADGATE_TOKEN"):
         return named, "the token in HEADGATE_TOKEN"
-    if session := kept_session(base(), os.environ):
+    if session := kept_session(deployment_url(), os.environ):
         return session, "the session of `headgate auth login`"
     kept = default_settings(os.environ).owner_token
-    if not is_loopback(urlsplit(base()).hostname or ""):
+    if not is_loopback(urlsplit(deployment_url()).hostname or ""):
         raise ApiError(
             f"log in with `headgate auth login`, or set HEADGATE_TOKEN to a token; the owner's token in `{kept}` is sent to this machine only"
         )
@@ -119,10 +119,10 @@ def describe_credential() -> str:
 def _called(method: str, path: str, body: Any, query: Mapping[str, Any]) -> httpx.Response:
     answer = httpx.request(
         method,
-        f"{base()}/api/v1{path}",
+        f"{deployment_url()}/api/v1{path}",
         json=body,
         params={key: value for key, value in query.items() if value is not None},
-        headers={"authorization": f"Bearer {token()}"},
+        headers={"authorization": f"Bearer {require_token()}"},
         timeout=_WAIT,
     )
     if not answer.is_success:

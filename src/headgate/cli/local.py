@@ -51,10 +51,10 @@ def open_local_deployment(data: Path | None) -> Iterator["Deployment"]:
 
     What is refused ends with exit code 1.
     """
-    from headgate.app.deployment import over
+    from headgate.app.deployment import open_deployment_over
 
     with open_store(data, sealing=True) as (stores, settings):
-        deployment = over(settings, stores)
+        deployment = open_deployment_over(settings, stores)
         try:
             yield deployment
         finally:

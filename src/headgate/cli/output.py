@@ -48,7 +48,7 @@ def fail(sentence: str) -> None:
     _say(errors, f"headgate: {sentence}", style="red")
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print rows under their columns."""
     drawn = Table(*map(terminal_text, columns), box=None, pad_edge=False, header_style="bold")
     for row in rows:
@@ -61,7 +61,7 @@ def print_drawing(drawn: RenderableType) -> None:
     (console if console.is_terminal else EscapingConsole(width=_UNLIMITED)).print(drawn, markup=False, highlight=False)
 
 
-def progress(line: str) -> Text:
+def build_progress(line: str) -> Text:
     """Return how far something is, for a status on the screen: text, and no markup."""
     return Text(terminal_text(line))
 
@@ -81,7 +81,7 @@ def write_text(text: str) -> None:
     _Data().write(text)
 
 
-def when(seconds: float | None) -> str:
+def format_time(seconds: float | None) -> str:
     """Return a time (seconds since the epoch) as people read it; empty for none."""
     if seconds is None:
         return ""

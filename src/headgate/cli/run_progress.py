@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.filesize import decimal
 
-from headgate.cli.output import console, progress, say
+from headgate.cli.output import build_progress, console, say
 
 UNDER_WAY = ("queued", "running")
 
@@ -26,7 +26,7 @@ def follow(get: Get, run: str, show: Callable[[str], None] = say) -> dict[str, A
             after = show_new_lines(get, run, after, show)
             if found["state"] not in UNDER_WAY:
                 return found
-            status.update(progress(_standing(found)))
+            status.update(build_progress(_standing(found)))
             time.sleep(_PAUSE)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from headgate.app.settings.named_files import operator_folder
-from headgate.cli.addresses import deployment_of
+from headgate.cli.deployment_url import deployment_of
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 

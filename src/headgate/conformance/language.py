@@ -89,7 +89,7 @@ class Language:
             ways.extend((*way, each) for each in self.implicit((type, *way)[-1]))
 
 
-def language(model: Model, vocabulary: Mapping[str, Action]) -> Language:
+def words_of(model: Model, vocabulary: Mapping[str, Action]) -> Language:
     """Return the words of a model: those of its column, or, if it has none, the canonical ones."""
     found: dict[str, list[Action]] = {}
     known = any(model.name in each.names for each in vocabulary.values())

@@ -6,8 +6,8 @@ from headgate.conformance.errors import ScenarioError
 from headgate.conformance.language import CREATING
 from headgate.conformance.world import World
 from headgate.conformance.world_builder import resource_at
-from headgate.control.kernel.parsing import JsonObject, entry, first_text, text
-from headgate.control.questions.parsing import question
+from headgate.control.kernel.parsing import JsonObject, entry, first_text, require_text
+from headgate.control.questions.parsing import parse_question
 from headgate.decision.types import Question
 from headgate.facts.ids import ResourceId
 
@@ -20,20 +20,20 @@ class Asked:
     question: Question
 
 
-def questions(world: World, ask: JsonObject) -> tuple[Asked, ...]:
+def expand_question(world: World, ask: JsonObject) -> tuple[Asked, ...]:
     """Return the questions that one question of a case stands for: it is allowed if all of them are, and there is one.
 
     Raises `ScenarioError` for an action, type or id that nobody knows.
     """
-    name, resource, said = text(ask, "action"), text(ask, "resource"), entry(ask.get("with", {}))
+    name, resource, said = require_text(ask, "action"), require_text(ask, "resource"), entry(ask.get("with", {}))
     log = world.place(resource)
     meant = world.language.actions_named(
         name, first_text(said, "type") if name in CREATING else None, world.types[resource]
     )
-    actor = text(ask, "actor")
+    actor = require_text(ask, "actor")
     if actor not in world.ids:
         raise ScenarioError(f"nobody of the id `{actor}` was declared")
     caller, answers = world.caller(actor), world.engines[log]
     return tuple(
-        Asked(log, question(answers, caller, action, resource_at(resource, way), said)) for action, way in meant
+        Asked(log, parse_question(answers, caller, action, resource_at(resource, way), said)) for action, way in meant
     )

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from headgate.conformance.errors import ScenarioError
 from headgate.conformance.explain import explain_decision
-from headgate.conformance.questions import Asked, questions
+from headgate.conformance.questions import Asked, expand_question
 from headgate.conformance.steps import perform
 from headgate.conformance.world import World
-from headgate.control.kernel.parsing import InvalidDocumentError, JsonObject, entry, items, text
+from headgate.control.kernel.parsing import InvalidDocumentError, JsonObject, entry, list_items, require_text
 from headgate.decision.reference import decide
 
 ALLOW, DENY, NO_ANSWER = "allow", "deny", "no answer"
@@ -41,13 +41,15 @@ class CaseOutcome:
 
 def read_case(source: JsonObject, system: str) -> ConformanceCase:
     """Return a case of a system as its line states it. Raises `ScenarioError` for a line that is no such case."""
-    if text(source, "system") != system:
+    if require_text(source, "system") != system:
         raise ScenarioError(f"`system` is not `{system}`, as the file is called")
-    expect = text(source, "expect")
+    expect = require_text(source, "expect")
     if expect not in (ALLOW, DENY):
         raise ScenarioError(f"`{expect}` is no answer; write `{ALLOW}` or `{DENY}`")
-    given = tuple(entry(step) for step in items(source.get("given")))
-    return ConformanceCase(text(source, "id"), given, entry(source.get("ask")), expect, text(source, "note"))
+    given = tuple(entry(step) for step in list_items(source.get("given")))
+    return ConformanceCase(
+        require_text(source, "id"), given, entry(source.get("ask")), expect, require_text(source, "note")
+    )
 
 
 def prepare_world(world: World, case: ConformanceCase) -> World:
@@ -70,7 +72,7 @@ def run_case(world: World, case: ConformanceCase, asking: Asking = by_engine) ->
     """Run a case, beginning in this world."""
     try:
         world = prepare_world(world, case)
-        asked = questions(world, case.ask)
+        asked = expand_question(world, case.ask)
         allowed = asking(world, asked, case.ask)
     except InvalidDocumentError as error:
         return CaseOutcome(case, NO_ANSWER, str(error))

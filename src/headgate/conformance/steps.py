@@ -33,7 +33,7 @@ from headgate.control.identity.principals import (
 from headgate.control.identity.tokens import IssueToken, RevokeToken
 from headgate.control.kernel.command import Command, CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.parsing import JsonObject, entry, first_text, text, text_tuple, word
+from headgate.control.kernel.parsing import JsonObject, entry, first_text, require_text, text_tuple, word
 from headgate.control.organizations.commands import CreateOrganization
 from headgate.control.resources.commands import CreateResource, DeleteResource, MoveResource, SetAttributes
 from headgate.facts.caller import Caller
@@ -84,7 +84,7 @@ def perform(world: World, step: JsonObject) -> World:
         raise ScenarioError(f"there is no kind of step `{', '.join(kinds)}`")
     kind = kinds[0]
     if kind == _CLOCK:
-        return replace(world, now=time_after(world.now, text(step, kind)))
+        return replace(world, now=time_after(world.now, require_text(step, kind)))
     body, actor = entry(step[kind]), first_text(step, "as")
     caller = None if actor is None else world.caller(actor)
     made = first_text(body, "id")
@@ -105,21 +105,21 @@ def perform(world: World, step: JsonObject) -> World:
 
 def _created(world: World, body: JsonObject, caller: Caller | None) -> World:
     """Return the world with what is created; a new organization has a log of its own and belongs to who made it."""
-    type = world.language.type(text(body, "type"))
-    log = world.place(text(body, "parent"))
+    type = world.language.type(require_text(body, "type"))
+    log = world.place(require_text(body, "parent"))
     world = world.execute(log, _creation(world, body, type, caller), caller)
     if type not in ROOTS:
         return world
     if caller is None:
         return add_log(world, body, type)
-    id, owner = ResourceId(text(body, "id")), caller.principal
+    id, owner = ResourceId(require_text(body, "id")), caller.principal
     founding = CreateOrganization(owner, owner, world.language.model.name, None, id, parse_properties(world, body)[1])
     plan = founding.decide(CommandContext(world.start(world.models, Snapshot()), None, world.now))
     return add_log(world, body, type, plan.changes)
 
 
 def _creation(world: World, body: JsonObject, type: str, caller: Caller | None) -> Command:
-    id, parent = text(body, "id"), text(body, "parent")
+    id, parent = require_text(body, "id"), require_text(body, "parent")
     relations, attributes = parse_properties(world, body)
     if type == "group":
         return CreateGroup(GroupId(id), id, attributes)
@@ -150,7 +150,7 @@ def _title(id: str) -> str:
 
 
 def _grant(world: World, body: JsonObject) -> Commands:
-    yield from _assign(world, text(body, "to"), role_of(body), text(body, "on"))
+    yield from _assign(world, require_text(body, "to"), role_of(body), require_text(body, "on"))
 
 
 def _assign(world: World, subject: str, role: str, place: str) -> Commands:
@@ -171,13 +171,13 @@ def _user(world: World, id: str) -> PrincipalAdded | None:
 
 
 def _revoke(world: World, body: JsonObject) -> Commands:
-    place = ResourceId(text(body, "on"))
-    yield world.place(place), RevokeRole(PrincipalId(text(body, "from")), role_of(body), place)
+    place = ResourceId(require_text(body, "on"))
+    yield world.place(place), RevokeRole(PrincipalId(require_text(body, "from")), role_of(body), place)
 
 
 def _membership(*, member: bool) -> Step:
     def step(world: World, body: JsonObject) -> Commands:
-        group, user = GroupId(text(body, "group")), text(body, "user")
+        group, user = GroupId(require_text(body, "group")), require_text(body, "user")
         log = world.place(group)
         yield from _arrive(world, log, user)
         yield log, ChangeMembership(group, PrincipalId(user), member)
@@ -189,7 +189,7 @@ def _only_role(at: str) -> Step:
     """Return the step that leaves a user with one role on what `at` names."""
 
     def step(world: World, body: JsonObject) -> Commands:
-        user, role, place = text(body, "user"), text(body, "role"), ResourceId(text(body, at))
+        user, role, place = require_text(body, "user"), require_text(body, "role"), ResourceId(require_text(body, at))
         held = world.facts(world.place(place)).assignments.get(PrincipalId(user), ())
         old = next((name for name, where, _ in held if where == place), None)
         if old is None:
@@ -201,7 +201,7 @@ def _only_role(at: str) -> Step:
 
 
 def _join(world: World, body: JsonObject) -> Commands:
-    user, root, role = PrincipalId(text(body, "user")), text(body, "of"), first_text(body, "role")
+    user, root, role = PrincipalId(require_text(body, "user")), require_text(body, "of"), first_text(body, "role")
     log, known = world.place(root), _user(world, user)
     if known is None:
         raise ScenarioError(f"there is no user `{user}`")
@@ -214,16 +214,16 @@ def _join(world: World, body: JsonObject) -> Commands:
 
 
 def _leave(world: World, body: JsonObject) -> Commands:
-    yield world.place(text(body, "of")), RemovePrincipal(PrincipalId(text(body, "user")))
+    yield world.place(require_text(body, "of")), RemovePrincipal(PrincipalId(require_text(body, "user")))
 
 
 def _define_role(world: World, body: JsonObject) -> Commands:
     for log in world.organizations():
-        yield log, DefineRole(text(body, "name"), text_tuple(body.get("permissions")))
+        yield log, DefineRole(require_text(body, "name"), text_tuple(body.get("permissions")))
 
 
 def _delete(world: World, body: JsonObject) -> Commands:
-    id = text(body, "id")
+    id = require_text(body, "id")
     for log in world.homes(PrincipalId(id)) or (world.place(id),):
         yield log, _deletion(world.facts(log), id)
 
@@ -241,12 +241,12 @@ def _deletion(facts: Snapshot, id: str) -> Command:
 
 
 def _move(world: World, body: JsonObject) -> Commands:
-    id, parent = text(body, "id"), text(body, "parent")
+    id, parent = require_text(body, "id"), require_text(body, "parent")
     yield world.place(id), MoveResource(ResourceId(id), resolve_parent(world, parent, world.types[id])[0])
 
 
 def _set(world: World, body: JsonObject) -> Commands:
-    on = ResourceId(text(body, "on"))
+    on = ResourceId(require_text(body, "on"))
     log = world.place(on)
     for key, value in body.items():
         if key in world.language.model.settings:
@@ -258,14 +258,14 @@ def _set(world: World, body: JsonObject) -> Commands:
 
 
 def _create_token(world: World, body: JsonObject) -> Commands:
-    id, scope = text(body, "id"), first_text(body, "scope")
+    id, scope = require_text(body, "id"), first_text(body, "scope")
     if scope is not None and scope in world.language.model.scopes:
-        place = ResourceId(text(body, "on"))
+        place = ResourceId(require_text(body, "on"))
         yield world.place(place), CreateServicePrincipal(PrincipalId(id), id, scope=scope, place=place)
         return
     if scope not in (None, _OF_A_PERSON):
         raise ScenarioError(f"the model `{world.language.model.name}` has no scope `{scope}`")
-    principal = PrincipalId(first_text(body, "of") or text(body, "by"))
+    principal = PrincipalId(first_text(body, "of") or require_text(body, "by"))
     if principal not in world.ids:
         raise ScenarioError(f"nobody of the id `{principal}` was declared")
     only = ids_in(world, "only", body["only"]) if "only" in body else None
@@ -277,41 +277,49 @@ def _create_token(world: World, body: JsonObject) -> Commands:
 
 
 def _request_access(world: World, body: JsonObject) -> Commands:
-    port, consumer, author = ResourceId(text(body, "port")), text(body, "consumer"), text(body, "by")
+    port, consumer, author = (
+        ResourceId(require_text(body, "port")),
+        require_text(body, "consumer"),
+        require_text(body, "by"),
+    )
     log = world.place(port)
     yield from _arrive(world, log, consumer)
-    id, asked = ResourceId(text(body, "id")), PrincipalId(author)
-    yield log, RequestAccess(id, port, PrincipalId(consumer), text(body, "purpose"), asked)
+    id, asked = ResourceId(require_text(body, "id")), PrincipalId(author)
+    yield log, RequestAccess(id, port, PrincipalId(consumer), require_text(body, "purpose"), asked)
 
 
 def _add_access(world: World, body: JsonObject) -> Commands:
-    id, port, consumer = ResourceId(text(body, "id")), ResourceId(text(body, "port")), text(body, "consumer")
+    id, port, consumer = (
+        ResourceId(require_text(body, "id")),
+        ResourceId(require_text(body, "port")),
+        require_text(body, "consumer"),
+    )
     log = world.place(port)
     yield from _arrive(world, log, consumer)
     starts, ends = _dates(world, body)
-    yield log, AddAccess(id, port, PrincipalId(consumer), text(body, "purpose"), starts, ends)
+    yield log, AddAccess(id, port, PrincipalId(consumer), require_text(body, "purpose"), starts, ends)
 
 
 def _approve_access(world: World, body: JsonObject) -> Commands:
-    id = ResourceId(text(body, "id"))
+    id = ResourceId(require_text(body, "id"))
     yield world.place(id), ApproveAccess(id, *_dates(world, body))
 
 
 def _dates(world: World, body: JsonObject) -> tuple[float, float]:
-    return time_after(world.now, text(body, "start")), time_after(world.now, text(body, "end"))
+    return time_after(world.now, require_text(body, "start")), time_after(world.now, require_text(body, "end"))
 
 
 def _on_access(command: Callable[[ResourceId], Command]) -> Step:
     def step(world: World, body: JsonObject) -> Commands:
-        id = ResourceId(text(body, "id"))
+        id = ResourceId(require_text(body, "id"))
         yield world.place(id), command(id)
 
     return step
 
 
 def _submit_change(world: World, body: JsonObject) -> Commands:
-    id, on = ResourceId(text(body, "id")), ResourceId(text(body, "on"))
-    yield world.place(on), SubmitChange(id, on, author=PrincipalId(text(body, "by")))
+    id, on = ResourceId(require_text(body, "id")), ResourceId(require_text(body, "on"))
+    yield world.place(on), SubmitChange(id, on, author=PrincipalId(require_text(body, "by")))
 
 
 STEPS: Mapping[str, Kind] = {

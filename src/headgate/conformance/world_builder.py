@@ -6,7 +6,16 @@ from headgate.conformance.errors import ScenarioError
 from headgate.conformance.language import Language
 from headgate.conformance.world import DEPLOYMENT, ROOTS, Log, World
 from headgate.control.kernel.log_follower import EngineFactory
-from headgate.control.kernel.parsing import JsonObject, JsonValue, entry, first_text, items, text, text_tuple, word
+from headgate.control.kernel.parsing import (
+    JsonObject,
+    JsonValue,
+    entry,
+    first_text,
+    list_items,
+    require_text,
+    text_tuple,
+    word,
+)
 from headgate.control.questions.parsing import ROLE_WORDS, WORDS
 from headgate.control.resources.implicit import implicit_children
 from headgate.facts.changes import (
@@ -37,18 +46,18 @@ _PERSON = ("id", "email", "org_role", "org_roles")
 def build(document: JsonObject, language: Language, start: EngineFactory) -> World:
     """Return the world that a file states. Raises `ScenarioError` for what the model cannot hold."""
     users = tuple(_entries(document, "users"))
-    found = {text(each, "id"): each for section in _TREE for each in _entries(document, section)}
-    ids = (*found, *(text(each, "id") for each in users))
+    found = {require_text(each, "id"): each for section in _TREE for each in _entries(document, section)}
+    ids = (*found, *(require_text(each, "id") for each in users))
     world = World(language, start, BEGINNING, users, frozenset(ids))
     for id in found:
         world = _add_with_parents(world, id, found)
     for each in found.values():
-        group = GroupId(text(each, "id"))
+        group = GroupId(require_text(each, "id"))
         changes = [MemberAdded(group, PrincipalId(member)) for member in text_tuple(each.get("members"))]
         world = world.with_changes(world.place(group), changes)
     for each in _entries(document, "grants"):
-        place = ResourceId(text(each, "on"))
-        given = RoleAssigned(PrincipalId(text(each, "to")), role_of(each), place, language.model.name)
+        place = ResourceId(require_text(each, "on"))
+        given = RoleAssigned(PrincipalId(require_text(each, "to")), role_of(each), place, language.model.name)
         world = world.with_changes(world.place(place), (given,))
     for id, settings in entry(document.get("settings", {})).items():
         changes = [SettingChanged(ResourceId(id), name, word(value)) for name, value in entry(settings).items()]
@@ -58,7 +67,7 @@ def build(document: JsonObject, language: Language, start: EngineFactory) -> Wor
 
 def add_log(world: World, source: JsonObject, type: str, opening: tuple[Change, ...] = ()) -> World:
     """Return the world with a deployment or organization more: with what its log opens with, and who belongs there."""
-    id, model = ResourceId(text(source, "id")), world.language.model
+    id, model = ResourceId(require_text(source, "id")), world.language.model
     attributes = parse_properties(world, source)[1]
     opening = opening or (
         OrganizationCreated(id, model.name, model.hash, type),
@@ -101,7 +110,7 @@ def parse_properties(world: World, source: JsonObject) -> tuple[Relations, Attri
     attributes: dict[str, tuple[str, ...]] = {}
     for key, value in source.items():
         if key == "streams":
-            relations["outputs"] = tuple(_stream(entry(each)) for each in items(value))
+            relations["outputs"] = tuple(_stream(entry(each)) for each in list_items(value))
         elif key not in _STRUCTURE and value is not None:
             ids = ids_in(world, key, value)
             if ids is None:
@@ -113,7 +122,7 @@ def parse_properties(world: World, source: JsonObject) -> tuple[Relations, Attri
 
 def ids_in(world: World, key: str, value: JsonValue) -> tuple[ResourceId, ...] | None:
     """Return the ids that the value of a key consists of; None if anything in it is no id of the world."""
-    found = items(value)
+    found = list_items(value)
     known = key not in WORDS and all(isinstance(each, str) and each in world.ids for each in found)
     return tuple(ResourceId(word(each)) for each in found) if known else None
 
@@ -132,11 +141,11 @@ def membership_of(source: JsonObject) -> PrincipalAdded:
     email = first_text(source, "email")
     if email is not None:
         attributes["domain"] = (email.partition("@")[2],)
-    return PrincipalAdded(PrincipalId(text(source, "id")), "user", attributes)
+    return PrincipalAdded(PrincipalId(require_text(source, "id")), "user", attributes)
 
 
 def _entries(document: JsonObject, section: str) -> Iterator[JsonObject]:
-    return (entry(each) for each in items(document.get(section)))
+    return (entry(each) for each in list_items(document.get(section)))
 
 
 def _add_with_parents(world: World, id: str, found: Mapping[str, JsonObject]) -> World:
@@ -144,7 +153,7 @@ def _add_with_parents(world: World, id: str, found: Mapping[str, JsonObject]) ->
     if id in world.places:
         return world
     source = found[id]
-    parent, type = first_text(source, "parent"), world.language.type(text(source, "type"))
+    parent, type = first_text(source, "parent"), world.language.type(require_text(source, "type"))
     if parent is not None:
         world = _add_with_parents(world, parent, found)
         place, belonging = resolve_parent(world, parent, type)
@@ -155,7 +164,7 @@ def _add_with_parents(world: World, id: str, found: Mapping[str, JsonObject]) ->
 def _creation(
     world: World, source: JsonObject, type: str, parent: ResourceId, belonging: Relations
 ) -> Iterator[Change]:
-    id = text(source, "id")
+    id = require_text(source, "id")
     relations, attributes = parse_properties(world, source)
     if type == "group":
         yield GroupCreated(GroupId(id), word(source.get("built_in", False)) == "true", attributes)
@@ -172,12 +181,16 @@ def _creation(
 
 
 def _stream(source: JsonObject) -> Edge:
-    return Edge(ResourceId(text(source, "output")), word(source.get("enabled", True)) == "true", text(source, "name"))
+    return Edge(
+        ResourceId(require_text(source, "output")),
+        word(source.get("enabled", True)) == "true",
+        require_text(source, "name"),
+    )
 
 
 def _build_entrance(world: World, source: JsonObject, root: Log, type: str) -> Iterator[Change]:
     """Yield that a user is in a new log: everybody in the deployment's, else as the world states, or everybody."""
-    user, role = PrincipalId(text(source, "id")), _org_role(source, root)
+    user, role = PrincipalId(require_text(source, "id")), _org_role(source, root)
     if type == DEPLOYMENT or role is not None or not _states_membership(source):
         yield membership_of(source)
     if type != DEPLOYMENT and role is not None:

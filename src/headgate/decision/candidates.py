@@ -16,7 +16,7 @@ _OF_NO_QUESTION = frozenset(("setting", "self", "parent"))
 """What a condition can look at that is the same whoever asks."""
 
 
-def sources(facts: Snapshot, model: Model, resource: Resource) -> tuple[ResourceId, ...]:
+def list_role_sources(facts: Snapshot, model: Model, resource: Resource) -> tuple[ResourceId, ...]:
     """Return the resource and everything above from which a role can come down to it, along relations too."""
     along = {rule.along for rule in model.spread if rule.along and (rule.to is None or resource.type in rule.to)}
     starts = (resource.id, *(edge.target for relation in sorted(along) for edge in resource.edges(relation)))
@@ -68,7 +68,7 @@ def _find_assigned(
     found = set[SubjectId]()
     leading: dict[str, bool] = {}
     for origin in dict.fromkeys(
-        (*sources(asked.facts, model, resource), *_find_propagating(asked, model, resource, wanted))
+        (*list_role_sources(asked.facts, model, resource), *_find_propagating(asked, model, resource, wanted))
     ):
         for subject, keys in asked.facts.assignments_on.get(origin, {}).items():
             for name, _, _ in keys:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from headgate.decision.context import Models
-from headgate.decision.reference import decide, discoverable
+from headgate.decision.reference import decide, is_discoverable
 from headgate.decision.types import Decision, Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Change
@@ -77,7 +77,7 @@ class Reference:
 
     def is_discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
         """Say whether the caller may know that the resource is there."""
-        return discoverable(self.models, self.facts, caller, resource, now)
+        return is_discoverable(self.models, self.facts, caller, resource, now)
 
     def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Reference":  # noqa: ARG002 (an engine's calls)
         """Return the reference on other facts."""

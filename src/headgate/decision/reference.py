@@ -31,7 +31,7 @@ from headgate.decision.types import Decision, DenyReason, GrantPath, Question
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource, Snapshot
-from headgate.model.describe import condition
+from headgate.model.describe import describe_condition
 from headgate.model.model import AssignRule, Model, Requirement
 
 ASSIGNING = {"assignment.add": "add", "assignment.remove": "remove", "assignment.change": "change"}
@@ -51,7 +51,7 @@ def decide(models: Models, facts: Snapshot, question: Question, now: float) -> D
     )
 
 
-def discoverable(models: Models, facts: Snapshot, caller: Caller, resource: ResourceId, now: float) -> bool:
+def is_discoverable(models: Models, facts: Snapshot, caller: Caller, resource: ResourceId, now: float) -> bool:
     """Say whether the caller may know that the resource is there: by the model's own action for it, or else any."""
     found = facts.resources.get(resource)
     model = EvaluationContext(models, facts, Question(caller, "", resource), now).model(found) if found else None
@@ -110,7 +110,7 @@ def _alternative(asked: EvaluationContext, model: Model, resource: Resource, alt
     case = asked.condition_input(model, resource)
     for term in alternative.when:
         if not holds((term,), case):
-            return DenyReason("condition", resource.id, what=condition(term).replace("`", ""))
+            return DenyReason("condition", resource.id, what=describe_condition(term).replace("`", ""))
     found: list[GrantPath] = []
     for needed in alternative.roles:
         places = requirement_places(asked.facts, asked.question, resource, needed)

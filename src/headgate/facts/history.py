@@ -48,7 +48,7 @@ class State:
         return State(apply(self.facts, change), self.at, sources)
 
 
-def history(entries: Iterable[HistoryEntry]) -> Iterator[State]:
+def replay_history(entries: Iterable[HistoryEntry]) -> Iterator[State]:
     """Yield the state after each entry of a log, oldest first."""
     state = State()
     for entry in entries:

@@ -16,11 +16,10 @@ from headgate.control.kernel.ports import DocumentPut, Pointer, Store
 from headgate.control.pipelines.commits import commit_note
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.lake import idempotency
-from headgate.lake.commit_privileges import replaces, required_actions
+from headgate.lake.commit_privileges import is_replacement, required_actions
 from headgate.lake.commit_stats import commit_stats
 from headgate.lake.errors import ConflictError, InvalidMetadataError, LakeError, RuleError
 from headgate.lake.file_parsers import FileParsers
-from headgate.lake.history import check_new_snapshots
 from headgate.lake.idempotency import CommitIdempotency
 from headgate.lake.maintenance import is_maintenance
 from headgate.lake.manifests import TableFiles
@@ -28,6 +27,7 @@ from headgate.lake.metadata import NewTable, build_updated_metadata, check_requi
 from headgate.lake.metadata_files import LoadedTable, MetadataFile, MetadataFiles
 from headgate.lake.metadata_rules import check_changed_metadata, check_metadata, list_named_files
 from headgate.lake.register import register_dropped
+from headgate.lake.snapshot_history import check_new_snapshots
 from headgate.lake.staged_creates import Staged, StagedCreates
 from headgate.lake.warehouse import NOT_OURS, Warehouse
 from headgate.untrusted_input.blocking_pool import BlockingPool
@@ -151,7 +151,7 @@ class TableCatalog:
         check_new_snapshots(metadata, updates, self._clock())
         needs = required_actions(base.metadata, metadata, updates, files, guarded=guarded)
         return CheckedCommit(
-            base, metadata, needs, replaces(base.metadata, metadata), is_maintenance(base.metadata, metadata)
+            base, metadata, needs, is_replacement(base.metadata, metadata), is_maintenance(base.metadata, metadata)
         )
 
     def commit(

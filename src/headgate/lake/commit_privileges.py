@@ -61,7 +61,7 @@ def required_actions(
     return needs if guarded else needs | {"table.select"}
 
 
-def replaces(base: TableMetadata, updated: TableMetadata) -> bool:
+def is_replacement(base: TableMetadata, updated: TableMetadata) -> bool:
     """Return whether nothing is left on the main branch of what it held, and whatever is there begins anew."""
     main = updated.refs.get(MAIN_BRANCH)
     head = updated.snapshot_by_id(main.snapshot_id) if main else None

@@ -50,7 +50,7 @@ def place_of(location: str) -> str:
     return OBJECT_STORES[0] + bucket + slash + key.removesuffix("/")
 
 
-def inside(location: str, path: str) -> bool:
+def is_inside(location: str, path: str) -> bool:
     """Return whether the path lies strictly below the location, as written and with `%` decoded."""
     try:
         outer, inner = place_of(location), place_of(path)
@@ -61,7 +61,7 @@ def inside(location: str, path: str) -> bool:
 
 def is_directly_inside(folder: str, path: str) -> bool:
     """Return whether the path is a file of the folder and of none of its subfolders, as written and with `%` decoded."""
-    if not inside(folder, path):
+    if not is_inside(folder, path):
         return False
     name = place_of(path).removeprefix(place_of(folder) + "/")
     return "/" not in _decoded(name)
@@ -69,7 +69,7 @@ def is_directly_inside(folder: str, path: str) -> bool:
 
 def overlap(one: str, other: str) -> bool:
     """Return whether two locations are the same, or one lies inside the other."""
-    return place_of(one) == place_of(other) or inside(one, other) or inside(other, one)
+    return place_of(one) == place_of(other) or is_inside(one, other) or is_inside(other, one)
 
 
 def _below(outer: str, inner: str) -> bool:

@@ -18,13 +18,13 @@ from pyiceberg.table.update import (
 )
 
 from headgate.facts.ids import ResourceId
-from headgate.lake.bounds import check_metadata_growth, check_updates
+from headgate.lake.commit_limits import check_metadata_growth, check_updates
+from headgate.lake.commit_removals import Removals
 from headgate.lake.errors import ConflictError, InvalidMetadataError
-from headgate.lake.history import in_order
+from headgate.lake.java_metadata_rules import require_readable
 from headgate.lake.metadata_ids import assign_ids
 from headgate.lake.metadata_rules import check_column_names, check_table_columns, check_table_properties
-from headgate.lake.readability import require_readable
-from headgate.lake.removals import Removals
+from headgate.lake.snapshot_history import in_order
 from headgate.lake.validation import require_valid
 
 _MOST_AHEAD = 1000

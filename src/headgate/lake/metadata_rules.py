@@ -9,7 +9,7 @@ from pyiceberg.types import DecimalType, IcebergType
 
 from headgate.control.catalog.table_properties import describe_property_fault
 from headgate.facts.ids import ResourceId
-from headgate.lake.containment import inside
+from headgate.lake.containment import is_inside
 from headgate.lake.errors import InvalidMetadataError, RuleError
 
 FORMAT_VERSION = 2
@@ -111,7 +111,7 @@ def check_metadata(metadata: TableMetadata, table: ResourceId, location: str) ->
         raise RuleError(f"only tables of format version {FORMAT_VERSION} are supported")
     check_properties(metadata.properties)
     for path in list_named_files(metadata):
-        if not inside(location, path):
+        if not is_inside(location, path):
             raise RuleError("a file of a table must lie inside the table's location")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterator, Mapping
 from pyiceberg.io import FileIO, load_file_io
 
 from headgate.facts.ids import ResourceId
-from headgate.lake.containment import inside, overlap, place_of
+from headgate.lake.containment import is_inside, overlap, place_of
 from headgate.lake.errors import ConflictError, GoneError, InvalidMetadataError, RuleError
 from headgate.lake.warehouse import (
     GONE,
@@ -44,7 +44,7 @@ class ObjectWarehouse:
     def check(self, location: str, path: str) -> None:
         """Raise `RuleError` if a file of the table at `location` lies outside of it."""
         require_own(self._all, self._root, location, self._former)
-        if not inside(location, path):
+        if not is_inside(location, path):
             raise RuleError(OUTSIDE)
 
     def read(self, location: str, path: str) -> bytes:

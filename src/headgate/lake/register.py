@@ -12,11 +12,11 @@ from headgate.facts.ids import ResourceId
 from headgate.lake.containment import overlap, place_of
 from headgate.lake.errors import GoneError, InvalidMetadataError, RuleError
 from headgate.lake.file_parsers import FileParsers
+from headgate.lake.java_metadata_rules import require_readable
 from headgate.lake.manifests import TableFiles
 from headgate.lake.metadata import parse_metadata
 from headgate.lake.metadata_files import LoadedTable, check_size, location_of
 from headgate.lake.metadata_rules import check_main_branch, check_metadata, check_table_columns
-from headgate.lake.readability import require_readable
 from headgate.lake.warehouse import Warehouse
 
 

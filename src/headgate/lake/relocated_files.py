@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from headgate.lake.containment import inside, path_of
+from headgate.lake.containment import is_inside, path_of
 from headgate.lake.errors import RuleError
 from headgate.lake.relocation import Relocation, manifests_of, position_deletes_of
 
@@ -18,7 +18,7 @@ def relocate_files(relocation: Relocation, metadata_location: str) -> dict[str, 
     def read(path: str) -> bytes:
         relocation.path(path)
         real = os.path.realpath(path_of(path))
-        if not inside(relocation.old, real):
+        if not is_inside(relocation.old, real):
             raise RuleError("a file of the table leads out of its location by a link; put the file there in its place")
         return Path(real).read_bytes()
 

@@ -14,7 +14,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.lake.containment import inside, path_of
+from headgate.lake.containment import is_inside, path_of
 from headgate.lake.errors import InvalidMetadataError, RuleError
 
 _PATHS: Final = frozenset({"location", "manifest-list", "metadata-file", "statistics-path"})
@@ -35,7 +35,7 @@ class Relocation:
 
     def path(self, path: str) -> str:
         """Return where a file of the table is after the move. Raises `RuleError` for a file outside of the table."""
-        if not inside(self.old, path):
+        if not is_inside(self.old, path):
             raise RuleError("a file of the table lies outside of its location")
         return self.new + path_of(path).removeprefix(path_of(self.old))
 

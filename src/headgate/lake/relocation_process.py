@@ -10,7 +10,7 @@ from typing import IO, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from headgate.lake.containment import inside
+from headgate.lake.containment import is_inside
 from headgate.lake.errors import RuleError
 from headgate.lake.relocation import Relocation
 from headgate.lake.relocation_reader import RelocationAnswer, RelocationQuestion
@@ -61,6 +61,6 @@ def files_of_answer(answers: IO[bytes], relocation: Relocation) -> dict[str, byt
         raise RuleError(answer.error[:_LONGEST_ERROR])
     found = {path: answers.read(max(size, 0)) for path, size in answer.files}
     is_whole = all(len(found[path]) == size for path, size in answer.files)
-    if not is_whole or not all(inside(relocation.new, path) for path in found):
+    if not is_whole or not all(is_inside(relocation.new, path) for path in found):
         raise RuleError(_LOST)
     return found

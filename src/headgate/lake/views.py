@@ -12,11 +12,11 @@ from pyiceberg.schema import Schema
 from pyiceberg.view.metadata import ViewHistoryEntry, ViewMetadata, ViewVersion
 
 from headgate.facts.ids import ResourceId
-from headgate.lake.bounds import check_property_sizes, check_updates
+from headgate.lake.commit_limits import check_property_sizes, check_updates
 from headgate.lake.errors import ConflictError, InvalidMetadataError, RuleError
+from headgate.lake.java_metadata_rules import require_readable_view
 from headgate.lake.metadata_ids import LAST_ADDED, schema_key
 from headgate.lake.metadata_rules import check_properties, check_view_columns
-from headgate.lake.readability import require_readable_view
 from headgate.lake.validation import require_valid
 
 KEPT = 10

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from headgate.facts.ids import ResourceId, is_folder_name
-from headgate.lake.containment import inside, overlap, path_of, place_of
+from headgate.lake.containment import is_inside, overlap, path_of, place_of
 from headgate.lake.errors import ConflictError, GoneError, InvalidMetadataError, RuleError
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -135,10 +135,10 @@ class FileWarehouse:
 
     def _resolve(self, location: str, path: str) -> Path:
         require_own(self._all, self._root, location, self._former)
-        if not inside(location, path):
+        if not is_inside(location, path):
             raise RuleError(OUTSIDE)
         real = os.path.realpath(path_of(path))
-        if not inside(location, real):
+        if not is_inside(location, real):
             raise RuleError("a file of a table must not lead out of the table's location by a link")
         return Path(real)
 
@@ -155,7 +155,7 @@ def require_own(warehouse: str, root: str, location: str, former: Container[Reso
 
     Tables from before each organization had a root lie two levels below the warehouse, in a folder of a database of theirs.
     """
-    if not inside(warehouse, location) or inside(root, location):
+    if not is_inside(warehouse, location) or is_inside(root, location):
         return
     database = find_former_database(warehouse, location)
     if database is None or database not in former:
@@ -175,7 +175,7 @@ def may_adopt(warehouse: Warehouse, location: str, named: Iterable[str]) -> bool
     """
     try:
         return warehouse.owner(location) is not None or (
-            not warehouse.holds(location) and any(inside(each, location) for each in named)
+            not warehouse.holds(location) and any(is_inside(each, location) for each in named)
         )
     except RuleError:
         return False
@@ -189,7 +189,7 @@ def owner_of(root: str, location: str) -> ResourceId | None:
 
 def _table_folder(root: str, location: str) -> tuple[ResourceId, ResourceId] | None:
     """Return the database and the table of a folder `<database id>/<table id>` below the root; None for any other place."""
-    if not inside(root, location):
+    if not is_inside(root, location):
         return None
     parts = place_of(location).removeprefix(place_of(root).rstrip("/") + "/").split("/")
     return (ResourceId(parts[0]), ResourceId(parts[1])) if len(parts) == 2 else None  # noqa: PLR2004 (a database and a table)

@@ -29,7 +29,7 @@ def roles(names: Collection[str], model: Model) -> str:
     return join_names([f"`{each}`" for each in model.roles if each in names])
 
 
-def condition(term: Condition) -> str:
+def describe_condition(term: Condition) -> str:
     """Return one condition of a `when` as a model writes it."""
     if term.root == "named":
         return f"{'not ' if term.negated else ''}`{term.name}`"
@@ -40,10 +40,10 @@ def condition(term: Condition) -> str:
 
 def condition_suffix(when: When) -> str:
     """Return the end of a sentence that says when a rule holds; empty for always."""
-    return f", while {' and '.join(condition(term) for term in when)}" if when else ""
+    return f", while {' and '.join(describe_condition(term) for term in when)}" if when else ""
 
 
-def spread(rule: PropagationRule, model: Model) -> str:
+def describe_spread(rule: PropagationRule, model: Model) -> str:
     """Return how an assigned role also acts elsewhere."""
     start = f"{roles(rule.roles, model)} on {type_words(model, rule.origin)}"
     gives = f"`{rule.role}`" if rule.role else "the same role"
@@ -61,9 +61,9 @@ def _only(rule: PropagationRule, model: Model) -> str:
     return "" if rule.to is None else f" that is {type_words(model, rule.to)}"
 
 
-def alternative(way: Requirement) -> str:
+def describe_alternative(way: Requirement) -> str:
     """Return one way to satisfy what an action needs."""
-    parts = [*(_needed(each) for each in way.roles), *(condition(term) for term in way.when)]
+    parts = [*(_needed(each) for each in way.roles), *(describe_condition(term) for term in way.when)]
     return " and ".join(parts)
 
 

@@ -4,13 +4,13 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from headgate.model.describe import (
-    alternative,
     condition_suffix,
+    describe_alternative,
+    describe_spread,
     format_assign_rule,
     format_membership_requirement,
     join_names,
     roles,
-    spread,
     type_words,
 )
 from headgate.model.diagnostic_codes import DiagnosticCode
@@ -164,7 +164,7 @@ def _ticks(columns: Collection[Role], action: str) -> Iterator[str]:
 
 def _spread(model: Model) -> Iterator[str]:
     yield from ("## How roles spread", "", "An assignment acts where it is made, and:", "")
-    yield from (f"- {spread(rule, model)}" for rule in model.spread)
+    yield from (f"- {describe_spread(rule, model)}" for rule in model.spread)
     yield from (
         f"- who stands in `{rule.relation}` of {type_words(model, rule.to)} holds `{rule.role}` on it"
         for rule in model.named_in
@@ -193,7 +193,10 @@ def _needs(model: Model) -> Iterator[str]:
         "Any one of the lines of an action; where a role gives it, that role too.",
         "",
     )
-    rows = [(f"`{action}`", " **or** ".join(alternative(way) for way in ways)) for action, ways in model.needs.items()]
+    rows = [
+        (f"`{action}`", " **or** ".join(describe_alternative(way) for way in ways))
+        for action, ways in model.needs.items()
+    ]
     yield from _table(("action", "needs"), rows)
 
 

@@ -42,7 +42,7 @@ class RoleReach:
         return self.targets(rule, self.assigned[role] & rule.origin) if role in rule.roles else _NO_TYPES
 
 
-def reach(model: Model) -> RoleReach:
+def compute_role_reach(model: Model) -> RoleReach:
     """Return where the roles of the model can be."""
     above = {name: _above(model, name) for name in model.types}
     # A relation that roles come down along may lead from anything to anything.

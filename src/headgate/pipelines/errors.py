@@ -41,7 +41,7 @@ class Failure:
     away: bool = False
 
 
-def failure(error: BaseException) -> Failure:
+def describe_failure(error: BaseException) -> Failure:
     """Return what an error means. PySpark's are known by what they say of themselves, so that it is not loaded here."""
     words, said = visible_words(error), raw_words(error)
     sqlstate, code = sqlstate_of(error), _ask(error, "getGrpcStatusCode")

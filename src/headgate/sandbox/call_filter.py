@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from headgate.sandbox import kernel
+from headgate.sandbox import libc
 from headgate.sandbox import system_calls as calls
 from headgate.sandbox.errors import SandboxError
 from headgate.sandbox.policy import Policy
@@ -78,14 +78,14 @@ def execute(command: Sequence[str], secret: FilterSecret) -> None:
     """Become the command. Raises `OSError` if it cannot be executed."""
     number = getattr(calls.CONDITIONAL["execve"], os.uname().machine)
     environment = [f"{name}={value}" for name, value in os.environ.items()]
-    kernel.execute_from_descriptor(number, command, environment, secret)
+    libc.execute_from_descriptor(number, command, environment, secret)
 
 
 def install_filter(instructions: Sequence[Instruction]) -> None:
     """Let the kernel run a program before each call of this process from now on. Raises `OSError`."""
     written = b"".join(struct.pack("=HBBI", *each) for each in instructions)
     asked = _Program(len(instructions), written)
-    kernel.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(asked))
+    libc.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(asked))
 
 
 def program(policy: Policy, machine: str, process: int, secret: FilterSecret) -> Sequence[Instruction]:
@@ -198,9 +198,9 @@ def _refuse_outliving_parent() -> Sequence[Instruction]:
     """Allow the call unless it sets another signal than SIGKILL, or none, for the end of the parent."""
     return (
         _argument(0),
-        (_IF_EQUAL, 0, 3, kernel.SET_PARENT_DEATH_SIGNAL),
+        (_IF_EQUAL, 0, 3, libc.SET_PARENT_DEATH_SIGNAL),
         _argument(1),
-        (_IF_EQUAL, 1, 0, kernel.KILL),
+        (_IF_EQUAL, 1, 0, libc.KILL),
         _REFUSE,
         _ALLOW,
     )

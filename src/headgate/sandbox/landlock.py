@@ -6,9 +6,9 @@ import stat
 from collections.abc import Iterable
 from typing import Final
 
-from headgate.sandbox import kernel
+from headgate.sandbox import libc
+from headgate.sandbox.enforcement_level import SandboxLevel
 from headgate.sandbox.errors import SandboxError
-from headgate.sandbox.level import SandboxLevel
 from headgate.sandbox.policy import Policy
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
@@ -47,7 +47,7 @@ class _PortRule(ctypes.Structure):
 def version() -> int:
     """Return the version of the kernel's Landlock; 0 if it has none."""
     try:
-        return kernel.system_call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_ASK_VERSION))
+        return libc.system_call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_ASK_VERSION))
     except OSError:
         return 0
 
@@ -65,13 +65,13 @@ def restrict_files(policy: Policy, level: SandboxLevel) -> None:
     asked = _Ruleset(files, ports, scopes)
     # A kernel that does not know the last fields refuses a longer text than it knows.
     size = 24 if found >= _WITH_SCOPES else 16 if found >= _WITH_PORTS else 8
-    ruleset = kernel.system_call(_CREATE, ctypes.byref(asked), ctypes.c_size_t(size), ctypes.c_uint32(0))
+    ruleset = libc.system_call(_CREATE, ctypes.byref(asked), ctypes.c_size_t(size), ctypes.c_uint32(0))
     try:
         _allow_paths(ruleset, policy, files)
         if ports:
             _allow_ports(ruleset, policy.connects, _CONNECT)
             _allow_ports(ruleset, policy.listens, _LISTEN)
-        kernel.system_call(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+        libc.system_call(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0))
     finally:
         os.close(ruleset)
 
@@ -105,9 +105,7 @@ def _allow_path(ruleset: int, path: str, rights: int) -> None:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= _OF_FILES
         rule = _PathRule(rights, descriptor)
-        kernel.system_call(
-            _ADD, ctypes.c_int(ruleset), ctypes.c_int(_PATH_RULE), ctypes.byref(rule), ctypes.c_uint32(0)
-        )
+        libc.system_call(_ADD, ctypes.c_int(ruleset), ctypes.c_int(_PATH_RULE), ctypes.byref(rule), ctypes.c_uint32(0))
     finally:
         os.close(descriptor)
 
@@ -115,6 +113,4 @@ def _allow_path(ruleset: int, path: str, rights: int) -> None:
 def _allow_ports(ruleset: int, ports: Iterable[int], right: int) -> None:
     for port in ports:
         rule = _PortRule(right, port)
-        kernel.system_call(
-            _ADD, ctypes.c_int(ruleset), ctypes.c_int(_PORT_RULE), ctypes.byref(rule), ctypes.c_uint32(0)
-        )
+        libc.system_call(_ADD, ctypes.c_int(ruleset), ctypes.c_int(_PORT_RULE), ctypes.byref(rule), ctypes.c_uint32(0))

@@ -50,7 +50,7 @@ class DriverAccess(Protocol):
 
     @property
     def ready(self) -> bool:
-        """Tell whether the driver serves, and refused its canary."""
+        """Tell whether the driver serves, and refused its probe."""
         ...
 
     @property

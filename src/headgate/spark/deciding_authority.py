@@ -24,8 +24,8 @@ from headgate.spark.authority import (
     UnknownCredentialError,
 )
 from headgate.spark.gateway.call_identity import SessionKey, user_id
-from headgate.spark.sessions.operations import SESSION_ENDED, RunningOperations
-from headgate.spark.sessions.privileges import Reach
+from headgate.spark.sessions.privileges import ExternalAccess
+from headgate.spark.sessions.running_operations import SESSION_ENDED, RunningOperations
 from headgate.spark.sessions.sessions import SparkSessions
 from headgate.spark.sessions.signature import sign_session
 
@@ -46,7 +46,7 @@ class Spark(Protocol):
         ...
 
     @property
-    def reach(self) -> Reach:
+    def external_access(self) -> ExternalAccess:
         """Says which files may be touched, and how."""
         ...
 
@@ -93,7 +93,7 @@ class DecidingAuthority:
     def admission(self, known: ResolvedCredential) -> AdmittedCaller:
         """Return what the gateway is told of who is known."""
         trouble = known.driver.trouble if known.driver else ""
-        return AdmittedCaller(known.caller, endpoint(known.driver), known.why_not, trouble)
+        return AdmittedCaller(known.caller, endpoint_of(known.driver), known.why_not, trouble)
 
     def open(self, credential: PresentedCredential, session_id: str, name: str, generation: int) -> OpenedSession:
         """Begin a session on that start of that driver.
@@ -116,7 +116,7 @@ class DecidingAuthority:
     def may_access(self, credential: PresentedCredential, action: str, path: str) -> bool:
         """Tell whether who presents it may touch a file so. Raises `UnknownCredentialError`."""
         known = self._caller(credential)
-        return known.spark.reach.may_access(known.caller, action, path)
+        return known.spark.external_access.may_access(known.caller, action, path)
 
     def report(self, report: OperationReport) -> Revocations:
         """Take note of what is under way, and return what may not go on."""
@@ -178,7 +178,7 @@ class DecidingAuthority:
         return known
 
 
-def endpoint(driver: DriverAccess | None) -> DriverEndpoint | None:
+def endpoint_of(driver: DriverAccess | None) -> DriverEndpoint | None:
     """Return how the gateway reaches a driver, while that serves."""
     if driver is None or not driver.ready:
         return None

@@ -6,7 +6,7 @@ Stamp = tuple[int, int, int] | None
 """What tells one content of a file from the next; None while the file cannot be looked at."""
 
 
-def stamps(files: tuple[Path, ...]) -> tuple[Stamp, ...]:
+def read_stamps(files: tuple[Path, ...]) -> tuple[Stamp, ...]:
     """Return the stamp of each file."""
     return tuple(_stamp(file) for file in files)
 

@@ -8,9 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 from headgate.control.kernel.ports import StoreError
-from headgate.store.keys import KnownKeys
 from headgate.store.lock import FolderLock
-from headgate.store.marks import Marks
+from headgate.store.rollback_protection import HighWaterMarks
+from headgate.store.seal_keys import KnownKeys
 from headgate.store.sqlite import FILE
 from headgate.store.stores import open_stores
 from headgate.store.verification import VerificationResult
@@ -33,7 +33,9 @@ def back_up(folder: Path, file: Path) -> None:
         half.unlink(missing_ok=True)
 
 
-def restore(file: Path, folder: Path, known: KnownKeys | None, marks: Marks | None = None) -> list[VerificationResult]:
+def restore(
+    file: Path, folder: Path, known: KnownKeys | None, marks: HighWaterMarks | None = None
+) -> list[VerificationResult]:
     """Make a copy the store of a data folder that has none, if every log in it proves to be whole.
 
     The copy is accepted as it is: its newest seals by known keys take the place of the marks. It has no checkpoints.

@@ -9,11 +9,11 @@ GENESIS = ""
 """What the first entry names as the hash before it."""
 
 
-def canonical(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     """Return the one JSON text of a value: sorted keys, no spaces, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def entry_hash(entry: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the canonical JSON of everything that an entry says, in hex."""
-    return hashlib.sha256(canonical(entry).encode()).hexdigest()
+    return hashlib.sha256(canonical_json(entry).encode()).hexdigest()

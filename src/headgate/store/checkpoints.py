@@ -16,7 +16,7 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 from headgate.store import chain
 from headgate.store.database import Database
-from headgate.store.keys import SealKey
+from headgate.store.seal_keys import SealKey
 from headgate.store.tables import checkpoints, log_table
 
 logger = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class StoredCheckpoints:
     def _text(self, revision: int, at: float, hash: str, digest: bytes) -> bytes:
         """Return what is signed."""
         said = {"log": self._root, "revision": revision, "at": at, "hash": hash, "facts": digest.hex()}
-        return chain.canonical({"checkpoint": said}).encode()
+        return chain.canonical_json({"checkpoint": said}).encode()
 
     def _hashes(self, revision: int) -> Any:
         return select(log_table.c.hash).where(log_table.c.log_id == self._root, log_table.c.revision == revision)

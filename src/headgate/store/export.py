@@ -43,7 +43,7 @@ def export_log(database: Database, root: ResourceId) -> Iterator[str]:
         digest.update(line.encode() + b"\n")
         count += 1
         yield line
-    yield chain.canonical({"end": {"lines": count, "sha256": digest.hexdigest()}})
+    yield chain.canonical_json({"end": {"lines": count, "sha256": digest.hexdigest()}})
 
 
 def model_hashes(change: Change) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def _lines(database: Database, root: ResourceId) -> Iterator[str]:
         hashes: set[str] = set()
         for count, row in enumerate(_rows(connection, log_table, root, "revision")):
             if count == 0:
-                yield chain.canonical({"format": FORMAT, "version": VERSION, "organization": root})
+                yield chain.canonical_json({"format": FORMAT, "version": VERSION, "organization": root})
             hashes.update(hash for change in entry_of(row).changes for hash in model_hashes(change))
             yield _line("entry", row)
         if not hashes:

@@ -18,7 +18,7 @@ from headgate.facts.snapshot import Snapshot
 from headgate.store import chain
 from headgate.store.database import Database
 from headgate.store.export import FORMAT, MODEL, PARSED, READS, VERSION, model_hashes
-from headgate.store.folders import Folders
+from headgate.store.location_overlap import TableLocations
 from headgate.store.log_rows import entry_of, hash_of
 from headgate.store.tables import documents, log_table, pointers, run_lines, runs
 from headgate.untrusted_input.errors import OversizedInputError
@@ -103,7 +103,7 @@ def import_log(
         state = _ImportState(read.root)
         if connection.execute(select(log_table.c.revision).where(log_table.c.log_id == read.root).limit(1)).first():
             raise StoreError(f"there is an organization `{read.root}` already")
-        folders = Folders(connection.execute(select(pointers.c.place)).scalars())
+        folders = TableLocations(connection.execute(select(pointers.c.place)).scalars())
         for name, rows in _group_in_pages(read.rows()):
             if name == "entry":
                 for row in rows:
@@ -208,7 +208,7 @@ def _require_own(rows: list[dict[str, Any]], may_hold: Callable[[Pointer], bool]
             )
 
 
-def _require_apart(rows: list[dict[str, Any]], folders: Folders) -> None:
+def _require_apart(rows: list[dict[str, Any]], folders: TableLocations) -> None:
     for row in rows:
         if not folders.may_add(row["place"]):
             raise StoreError(
@@ -229,7 +229,7 @@ def _insert(database: Database, connection: Connection, name: str, rows: list[di
 def _encode(column: str, value: Any) -> Any:
     if column not in PARSED or value is None:
         return value
-    return chain.canonical(value) if column != "body" else json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return chain.canonical_json(value) if column != "body" else json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _fits(table: Table, row: Mapping[str, Any]) -> bool:

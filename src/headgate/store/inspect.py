@@ -14,10 +14,10 @@ from headgate.control.kernel.run_queue import QUEUED, RUNNING
 from headgate.facts.changes import OrganizationCreated
 from headgate.facts.ids import ResourceId
 from headgate.store import sqlite
-from headgate.store.keys import KnownKeys
 from headgate.store.log_rows import entry_of, hash_of
-from headgate.store.marks import Marks, require_reached
+from headgate.store.rollback_protection import HighWaterMarks, require_reached
 from headgate.store.schema import NEWEST_SCHEMA, version_table
+from headgate.store.seal_keys import KnownKeys
 from headgate.store.seals import list_all_seals
 from headgate.store.tables import log_table, meta, runs
 from headgate.store.verification import require_known
@@ -104,7 +104,7 @@ def _check_seals(connection: Connection, found: StoreStatus, key: Path) -> Store
         known = KnownKeys.read_beside(key)
         for seal in sealed:
             require_known(seal, known)
-        for root, mark in Marks.locate_beside(key).read().items():
+        for root, mark in HighWaterMarks.locate_beside(key).read().items():
             newest = max((seal.revision for seal in sealed if seal.log == root), default=0)
             require_reached(mark, newest, partial(_hash, connection, root))
     except StoreError as error:

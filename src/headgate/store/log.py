@@ -26,10 +26,10 @@ from headgate.facts.ids import ResourceId, RunId
 from headgate.store import chain, seals
 from headgate.store.checkpoints import StoredCheckpoints
 from headgate.store.database import Database, is_storable_text
-from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.log_rows import entry_of, row_of
-from headgate.store.marks import require_reached
 from headgate.store.queue import Queue
+from headgate.store.rollback_protection import require_reached
+from headgate.store.seal_keys import KnownKeys, SealKey
 from headgate.store.sealer import Sealer
 from headgate.store.seals import Seal
 from headgate.store.tables import documents, log_table, pointers

@@ -28,7 +28,7 @@ def row_of(log_id: str, revision: int, draft: LogWrite, previous_hash: str) -> d
         "grounds": [_plain(ground) for ground in draft.grounds],
         "previous_hash": previous_hash,
     }
-    written = {name: chain.canonical(said[name]) for name in ("changes", "origin", "grounds")}
+    written = {name: chain.canonical_json(said[name]) for name in ("changes", "origin", "grounds")}
     return said | written | {"hash": chain.entry_hash(said)}
 
 

@@ -11,8 +11,8 @@ from headgate.control.kernel.ports import StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import chain, seals
 from headgate.store.database import Database
-from headgate.store.keys import KnownKeys, SealKey
-from headgate.store.marks import Marks, require_reached
+from headgate.store.rollback_protection import HighWaterMarks, require_reached
+from headgate.store.seal_keys import KnownKeys, SealKey
 from headgate.store.seals import Seal
 from headgate.store.tables import log_table
 from headgate.store.tables import seals as seal_table
@@ -47,7 +47,7 @@ class Sealer:
         self.key = SealKey.open(file)
         self._file = file
         self._database = database
-        self._marks = Marks.locate_beside(file)
+        self._marks = HighWaterMarks.locate_beside(file)
 
     def begin(self, roots: Sequence[ResourceId]) -> None:
         """Move the marks up to the newest seals, and report each log that is behind its mark."""
@@ -80,7 +80,7 @@ class Sealer:
     def _starts(self, roots: Sequence[ResourceId], sealed: SealResult) -> dict[ResourceId, Seal | None]:
         """Return the newest seal of each log that is not behind its mark. The marks are moved up to these seals."""
         marks, found = self._marks.read(), dict[ResourceId, Seal | None]()
-        newest = seals.newest(self._database, roots, KnownKeys.read_beside(self._file))
+        newest = seals.newest_seals(self._database, roots, KnownKeys.read_beside(self._file))
         for root in roots:
             try:
                 if root in marks:

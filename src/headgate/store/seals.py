@@ -11,7 +11,7 @@ from headgate.control.kernel.ports import StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import chain
 from headgate.store.database import Database
-from headgate.store.keys import KnownKeys, SealKey
+from headgate.store.seal_keys import KnownKeys, SealKey
 from headgate.store.tables import seals
 
 ENTRIES_PER_SEAL = 1000
@@ -49,7 +49,7 @@ class Seal:
     def text(self) -> bytes:
         """What is signed."""
         said = {name: value for name, value in asdict(self).items() if name != "signature"}
-        return chain.canonical({"seal": said}).encode()
+        return chain.canonical_json({"seal": said}).encode()
 
     def is_made_by(self, known: KnownKeys) -> bool:
         """Return whether one of the known keys made the signature. SQLite keeps values of other types than its column's."""
@@ -62,7 +62,7 @@ class Seal:
 
     def line(self) -> str:
         """Return the seal as a line that can be kept elsewhere."""
-        return chain.canonical(asdict(self))
+        return chain.canonical_json(asdict(self))
 
 
 def list_seals(database: Database, root: ResourceId) -> list[Seal]:
@@ -77,7 +77,7 @@ def list_all_seals(connection: Connection) -> list[Seal]:
     return [Seal(**row) for row in connection.execute(query).mappings()]
 
 
-def newest(database: Database, roots: Sequence[ResourceId], known: KnownKeys) -> dict[ResourceId, Seal]:
+def newest_seals(database: Database, roots: Sequence[ResourceId], known: KnownKeys) -> dict[ResourceId, Seal]:
     """Return the newest seal of each of these logs that a known key made; logs without one are left out."""
     rows = database.rows(_NEWEST, roots=list(roots))
     found = {seal.log: seal for seal in map(_seal_of, rows) if seal.is_made_by(known)}

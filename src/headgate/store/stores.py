@@ -1,4 +1,4 @@
-"""The store of a deployment: every log in one database. Implements `headgate.control.kernel.ports.Stores`."""
+"""The store of a deployment: every log in one database. Implements `headgate.control.kernel.stores.Stores`."""
 
 import json
 import logging
@@ -18,11 +18,11 @@ from headgate.store.backends import DatabaseBackend
 from headgate.store.database import Database, is_storable_text
 from headgate.store.export import export_log
 from headgate.store.import_log import import_log
-from headgate.store.keys import KnownKeys, SealKey
 from headgate.store.log import SqlStore
-from headgate.store.marks import Marks
+from headgate.store.rollback_protection import HighWaterMarks
+from headgate.store.seal_keys import KnownKeys, SealKey
 from headgate.store.sealer import Sealer
-from headgate.store.seals import Seal, newest
+from headgate.store.seals import Seal, newest_seals
 from headgate.store.tables import FIRST, checkpoints, documents, log_table, seals
 from headgate.store.verification import ReadRows, Seen, VerificationResult, ignore_progress
 
@@ -147,7 +147,7 @@ class SqlStores:
         given: Sequence[Seal] = (),
         seen: Seen = ignore_progress,
         known: KnownKeys | None = None,
-        marks: Marks | None = None,
+        marks: HighWaterMarks | None = None,
     ) -> list[VerificationResult]:
         """Prove every log, or raise `StoreError` with the first revision that does not hold; see `SqlStore.verify`."""
         marked = marks.read() if marks is not None else {}
@@ -158,9 +158,9 @@ class SqlStores:
             for root in roots
         ]
 
-    def accept(self, marks: Marks, known: KnownKeys) -> None:
+    def accept(self, marks: HighWaterMarks, known: KnownKeys) -> None:
         """Put the newest seals by known keys in the place of the marks. The logs should have been verified before."""
-        marks.replace(newest(self._database, self.logs(), known).values())
+        marks.replace(newest_seals(self._database, self.logs(), known).values())
 
     def drop_checkpoints(self) -> None:
         """Delete every checkpoint: the next start reads the logs from their beginning."""

@@ -9,8 +9,8 @@ from sqlalchemy import Row
 from headgate.control.kernel.ports import StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import chain
-from headgate.store.keys import KnownKeys
 from headgate.store.log_rows import hash_of
+from headgate.store.seal_keys import KnownKeys
 from headgate.store.seals import Seal
 
 Seen = Callable[[int], None]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import zstandard
 
-from headgate.untrusted_input.avro_values import AvroShape, Cursor, decoder
+from headgate.untrusted_input.avro_values import AvroShape, Cursor, build_decoder
 from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
 from headgate.untrusted_input.json_documents import distinct_members
 
@@ -54,7 +54,7 @@ def read_records(data: bytes, shape: AvroShape) -> Iterator[dict[int, Any]]:
 def _records(data: bytes, shape: AvroShape) -> Iterator[dict[int, Any]]:
     cursor = Cursor(data)
     header = _header(cursor)
-    decode = decoder(header.schema, shape)
+    decode = build_decoder(header.schema, shape)
     left = MAX_UNPACKED_BYTES
     while cursor.left:
         count, packed = cursor.long(), cursor.binary()

@@ -143,7 +143,7 @@ class Cursor:
 Decode = Callable[[Cursor], Any]
 
 
-def decoder(written: Any, shape: AvroShape) -> Decode:
+def build_decoder(written: Any, shape: AvroShape) -> Decode:
     """Return what decodes a value. Raises `UnreadableInputError` unless the file's schema says what Iceberg's does.
 
     Records are dictionaries by field id. `written` is the type as the file's schema has it.
@@ -169,7 +169,7 @@ def _required(written: Any, shape: AvroShape) -> Decode:
     if isinstance(shape, AvroRecord):
         return _record(_fields(written), shape)
     if isinstance(shape, Items):
-        return _items(decoder(_part(written, "array", "items"), shape.of))
+        return _items(build_decoder(_part(written, "array", "items"), shape.of))
     if isinstance(shape, Pairs):
         return _pairs(_part(written, "array", "items"), shape)
     return _partition(_fields(written))
@@ -194,7 +194,7 @@ def _record(fields: Mapping[int, Any], record: AvroRecord) -> Decode:
         )
     if missing := record.required - fields.keys():
         raise UnreadableInputError(f"the file's schema lacks the field id {min(missing)}")
-    return _each({id: decoder(written, record.fields[id]) for id, written in fields.items()})
+    return _each({id: build_decoder(written, record.fields[id]) for id, written in fields.items()})
 
 
 def _partition(fields: Mapping[int, Any]) -> Decode:
@@ -278,7 +278,7 @@ def _pairs(written: Any, pairs: Pairs) -> Decode:
     fields = _fields(written)
     if list(fields) != [pairs.key, pairs.value]:
         raise UnreadableInputError("a map in the file's schema has other fields than its key and value")
-    key, value = decoder(fields[pairs.key], AvroScalar.INTEGER), decoder(fields[pairs.value], pairs.of)
+    key, value = build_decoder(fields[pairs.key], AvroScalar.INTEGER), build_decoder(fields[pairs.value], pairs.of)
 
     def read(cursor: Cursor) -> dict[int, Any]:
         found: dict[int, Any] = {}

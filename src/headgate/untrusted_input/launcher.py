@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Final, NoReturn
 
 from headgate.untrusted_input.frames import COMMAND, FILE_FRAME, READY, ParserCommand
-from headgate.untrusted_input.limits import ParserLimits, restriction
+from headgate.untrusted_input.limits import ParserLimits, build_restriction
 from headgate.untrusted_input.parser import serve
 from headgate.untrusted_input.rewriters import Family, load_preparation, load_rewriters
 
@@ -28,7 +28,7 @@ def main() -> None:
     # NumPy would start threads, and a process with threads is not safe to fork; PyArrow works without it.
     sys.modules["numpy"] = None  # pyright: ignore[reportArgumentType]
     rewriters = load_rewriters(family)
-    restrict = restriction(limits, load_preparation(family))
+    restrict = build_restriction(limits, load_preparation(family))
 
     def work(job: socket.socket) -> None:
         restrict()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from headgate.sandbox import kernel
+from headgate.sandbox import libc
 
 MEBIBYTE: Final = 1024 * 1024
 
@@ -28,7 +28,7 @@ class ParserLimits:
     answer_bytes: int = 192 * MEBIBYTE
 
 
-def restriction(limits: ParserLimits, prepare: Callable[[], None]) -> Callable[[], None]:
+def build_restriction(limits: ParserLimits, prepare: Callable[[], None]) -> Callable[[], None]:
     """Return what a process that was just forked calls to restrict itself. What can be loaded before is loaded here.
 
     `prepare` is called before the limits hold, and after what its threads inherit.
@@ -39,9 +39,9 @@ def restriction(limits: ParserLimits, prepare: Callable[[], None]) -> Callable[[
             # Where the machine runs out of memory, a parser goes before anything else does.
             Path("/proc/self/oom_score_adj").write_text("1000", encoding="utf-8")
         if sys.platform == "linux":
-            kernel.prctl(kernel.SET_PARENT_DEATH_SIGNAL, kernel.KILL)
-            kernel.prctl(kernel.SET_NO_NEW_PRIVILEGES, 1)
-            kernel.prctl(_PR_SET_DUMPABLE, 0)
+            libc.prctl(libc.SET_PARENT_DEATH_SIGNAL, libc.KILL)
+            libc.prctl(libc.SET_NO_NEW_PRIVILEGES, 1)
+            libc.prctl(_PR_SET_DUMPABLE, 0)
         prepare()
         for name, most in _resource_limits(limits).items():
             _lower(name, most)

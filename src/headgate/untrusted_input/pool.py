@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from headgate.untrusted_input.errors import OversizedInputError, ParsersBusyError, UnreadableInputError
+from headgate.untrusted_input.fair_queue import FairQueue
 from headgate.untrusted_input.frames import ANSWER_HEAD, DOCUMENT, ParserOutcome
 from headgate.untrusted_input.launcher_process import LauncherError, LauncherProcess
 from headgate.untrusted_input.limits import ParserLimits
 from headgate.untrusted_input.purposes import UPLOADS, Purpose
-from headgate.untrusted_input.turns import Turns
 
 Charge = Callable[[int], None]
 """Told the size of each rewritten document before it is read; what it raises ends the job."""
@@ -33,7 +33,7 @@ class ParserPool:
         self._limits = limits or ParserLimits()
         self._purpose = purpose
         self._launcher = LauncherProcess(self._limits, purpose.family)
-        self._turns = Turns(at_once, max(1, at_once // 4), purpose.waiting_per_owner, purpose.waiting, self._busy)
+        self._turns = FairQueue(at_once, max(1, at_once // 4), purpose.waiting_per_owner, purpose.waiting, self._busy)
 
     @property
     def launcher_pid(self) -> int | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.app.doctor.clusters import clusters
+from headgate.app.doctor.clusters import check_clusters
 from headgate.app.settings.settings import SettingsError, default_settings
 from headgate.spark.driver import standalone_master
 from headgate.spark.driver.clusters import Cluster
@@ -103,7 +103,7 @@ class TestACheckup:
     def found(self, folder: Path, table: str) -> list[tuple[str, str]]:
         """Return what is found about a cluster: how it is, and what was seen."""
         settings = default_settings(written(folder, table), folder=folder / "data")
-        return [(each.state, each.seen) for each in clusters(settings, {}, 0.0)]
+        return [(each.state, each.seen) for each in check_clusters(settings, {}, 0.0)]
 
     def test_doctor_reports_a_master_that_answers(self, tmp_path: Path) -> None:
         secret = tmp_path / "secret"

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.cli import app
-from headgate.control.deployment.break_glass import break_glass
+from headgate.control.deployment.break_glass import break_glass_until
 from tests.cli.deployments import deployment_in
 
 PASSWORD, OTHER = "correct horse battery", "another horse entirely"
@@ -50,7 +50,7 @@ def test_break_glass_is_logged_with_its_reason_and_its_end(data: Path) -> None:
 
     with deployment_in(data) as deployment:
         control = deployment.home.control
-        ends = break_glass(control.snapshot, control.now)
+        ends = break_glass_until(control.snapshot, control.now)
         assert ends is not None
         assert 7_000 < ends - control.now <= 7_200
         entry = deployment.home.store.entry(control.snapshot.revision)
@@ -65,7 +65,7 @@ def test_a_running_server_sees_the_changes_of_the_command_line(data: Path) -> No
 
         server.organizations.refresh()
         started = server.entrance.authentication.log_in("ann", PASSWORD, {})
-        assert break_glass(server.home.control.snapshot, server.home.control.now)
+        assert break_glass_until(server.home.control.snapshot, server.home.control.now)
         assert (
             run(data, "deployment-user", "set-password", "ann", "--password-stdin", stdin=f"{OTHER}\n").exit_code == 0
         )

@@ -41,7 +41,7 @@ def test_a_rotation_leaves_one_new_key_that_opens_the_secrets(folder: Path) -> N
     assert keys(folder) != before
     deployment = open_deployment(settings_in(folder.parent))
     ((id, kept),) = deployment.home.store.documents(SECRET).items()
-    assert deployment.vault.open(id, kept) == {"password": "open sesame"}
+    assert deployment.vault.decrypt(id, kept) == {"password": "open sesame"}
     deployment.close()
 
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.control.authentication.errors import LoginError, TooOftenError
-from headgate.control.authentication.rate_limit import RateLimiter, client_key
+from headgate.control.authentication.login_rate_limit import RateLimiter, client_key
 from headgate.control.authentication.sessions import NewSession
 from headgate.control.authentication.settings import AttemptLimit, Hashing
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import AlreadyExistsError, CallerGoneError, InvalidError, NotFoundError
-from headgate.control.kernel.normalize import address, domain, login_name, new_login_name, nfkc_casefold
+from headgate.control.kernel.normalize import domain_of, login_name, new_login_name, nfkc_casefold, normalize_address
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.changes import PrincipalRemoved
 from headgate.facts.ids import PrincipalId
@@ -366,10 +366,10 @@ class TestALoginName:
         assert login_name("\u0441\u043e\u0441\u043e") == "\u0441\u043e\u0441\u043e"
 
     def test_an_address_without_one_domain_is_refused(self) -> None:
-        assert domain(address("Ann@ACME.com")) == "acme.com"
+        assert domain_of(normalize_address("Ann@ACME.com")) == "acme.com"
         for text in ("ann", "@", "a@b@c", "a b@c", "x" * 300 + "@acme.com", "a\x00@acme.com"):
             with pytest.raises(InvalidError):
-                address(text)
+                normalize_address(text)
 
 
 class TestCountingAttempts:

@@ -15,31 +15,31 @@ def vault(tmp_path: Path) -> Vault:
 
 
 def test_a_sealed_secret_opens_and_does_not_contain_its_text(vault: Vault) -> None:
-    kept = vault.seal("c1", SECRET)
+    kept = vault.encrypt("c1", SECRET)
 
-    assert vault.open("c1", kept) == SECRET
+    assert vault.decrypt("c1", kept) == SECRET
     assert "sesame" not in str(kept)
-    assert kept != vault.seal("c1", SECRET)
+    assert kept != vault.encrypt("c1", SECRET)
 
 
 def test_a_secret_opens_for_its_own_connection_only(vault: Vault) -> None:
     with pytest.raises(VaultError, match="was changed"):
-        vault.open("c2", vault.seal("c1", SECRET))
+        vault.decrypt("c2", vault.encrypt("c1", SECRET))
 
 
 @pytest.mark.parametrize("part", ["nonce", "sealed"])
 def test_a_secret_that_was_changed_does_not_open(vault: Vault, part: str) -> None:
-    kept = vault.seal("c1", SECRET)
+    kept = vault.encrypt("c1", SECRET)
 
     for changed in ({**kept, part: "AAAA"}, {**kept, part: "no base64"}, {k: v for k, v in kept.items() if k != part}):
         with pytest.raises(VaultError, match="was changed"):
-            vault.open("c1", changed)
+            vault.decrypt("c1", changed)
 
 
 def test_the_key_file_is_private_and_created_once(vault: Vault) -> None:
-    vault.seal("c1", SECRET)
+    vault.encrypt("c1", SECRET)
     first = vault.file.read_text()
-    vault.seal("c2", SECRET)
+    vault.encrypt("c2", SECRET)
 
     assert vault.file.stat().st_mode & 0o777 == 0o600
     assert vault.file.read_text() == first
@@ -47,20 +47,20 @@ def test_the_key_file_is_private_and_created_once(vault: Vault) -> None:
 
 
 def test_a_missing_key_is_not_created_anew_to_open_a_secret(vault: Vault) -> None:
-    kept = vault.seal("c1", SECRET)
+    kept = vault.encrypt("c1", SECRET)
     vault.file.unlink()
 
     with pytest.raises(VaultError, match="bring it back, or put the secrets in again"):
-        vault.open("c1", kept)
+        vault.decrypt("c1", kept)
     assert not vault.file.exists()
 
 
 def test_a_secret_of_another_key_is_reported_as_such(vault: Vault) -> None:
-    kept = vault.seal("c1", SECRET)
+    kept = vault.encrypt("c1", SECRET)
     vault.file.write_text("00" * 32)
 
     with pytest.raises(VaultError, match="sealed with another key"):
-        vault.open("c1", kept)
+        vault.decrypt("c1", kept)
 
 
 @pytest.mark.parametrize("text", ["", "no hexadecimal", "00" * 31])
@@ -69,9 +69,9 @@ def test_an_invalid_key_file_is_refused(vault: Vault, text: str) -> None:
     vault.file.write_text(text)
 
     with pytest.raises(VaultError, match=r"secrets\.key"):
-        vault.seal("c1", SECRET)
+        vault.encrypt("c1", SECRET)
 
 
 def test_sealing_without_a_vault_is_refused() -> None:
     with pytest.raises(VaultError):
-        NO_VAULT.seal("c1", SECRET)
+        NO_VAULT.encrypt("c1", SECRET)

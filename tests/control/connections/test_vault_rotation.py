@@ -10,7 +10,7 @@ import pytest
 from headgate.app.deployment import shipped_model
 from headgate.control.connections.commands import SECRET
 from headgate.control.connections.vault import Vault, VaultError
-from headgate.control.connections.vault_rotation import VaultRotation, reseal_new_secret
+from headgate.control.connections.vault_rotation import VaultRotation, reencrypt_new_secret
 from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.organizations.organization import Organizations
@@ -34,13 +34,13 @@ class Deployment:
             organization = create_organization(
                 self.organizations, OrganizationSpec(ResourceId(f"o{number}"), f"o{number}", owner, "owner", "nekt")
             )
-            organization.store.put_document(DocumentPut(SECRET, id, dict(self.vault.seal(id, SECRETS[id]))))
+            organization.store.put_document(DocumentPut(SECRET, id, dict(self.vault.encrypt(id, SECRETS[id]))))
         self.rotation = VaultRotation(self.organizations, self.vault)
 
     def opened(self) -> dict[str, object]:
         """Return every secret."""
         kept = [pair for each in self.organizations.list_all() for pair in each.store.documents(SECRET).items()]
-        return {id: self.vault.open(id, sealed) for id, sealed in kept}
+        return {id: self.vault.decrypt(id, sealed) for id, sealed in kept}
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_every_secret_opens_at_each_step_of_a_rotation(deployment: Deployment) -
     assert deployment.opened() == SECRETS
     for each in list(deployment.rotation.find_outdated()):
         assert not deployment.rotation.finish()
-        deployment.rotation.reseal(each)
+        deployment.rotation.reencrypt(each)
         assert deployment.opened() == SECRETS
 
     assert deployment.rotation.finish()
@@ -66,11 +66,11 @@ def test_every_secret_opens_at_each_step_of_a_rotation(deployment: Deployment) -
 
 def test_an_interrupted_rotation_continues_with_the_same_key(deployment: Deployment) -> None:
     deployment.vault.add_key()
-    deployment.rotation.reseal(next(deployment.rotation.find_outdated()))
+    deployment.rotation.reencrypt(next(deployment.rotation.find_outdated()))
 
     again = VaultRotation(deployment.organizations, Vault(deployment.vault.file))
     for each in list(again.find_outdated()):
-        again.reseal(each)
+        again.reencrypt(each)
 
     assert again.finish()
     assert deployment.opened() == SECRETS
@@ -82,15 +82,15 @@ def test_a_secret_that_is_changed_while_it_is_resealed_keeps_the_change(
 ) -> None:
     deployment.vault.add_key()
     each = next(deployment.rotation.find_outdated())
-    seal, store = Vault.seal, each.organization.store
+    seal, store = Vault.encrypt, each.organization.store
 
     def changed_meanwhile(vault: Vault, id: str, secret: object) -> object:
         monkeypatch.setattr(Vault, "seal", seal)
-        store.put_document(DocumentPut(SECRET, id, dict(vault.seal(id, {"password": "new"}))))
-        return vault.seal(id, secret)  # type: ignore[arg-type]
+        store.put_document(DocumentPut(SECRET, id, dict(vault.encrypt(id, {"password": "new"}))))
+        return vault.encrypt(id, secret)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Vault, "seal", changed_meanwhile)
-    deployment.rotation.reseal(each)
+    deployment.rotation.reencrypt(each)
 
     assert deployment.opened()[each.connection] == {"password": "new"}
 
@@ -98,13 +98,13 @@ def test_a_secret_that_is_changed_while_it_is_resealed_keeps_the_change(
 def test_a_secret_of_an_unknown_key_keeps_the_former_keys_in_the_file(deployment: Deployment, tmp_path: Path) -> None:
     other = Vault(tmp_path / "other.key")
     organization = deployment.organizations.list_all()[0]
-    organization.store.put_document(DocumentPut(SECRET, "c3", dict(other.seal("c3", {"password": "three"}))))
+    organization.store.put_document(DocumentPut(SECRET, "c3", dict(other.encrypt("c3", {"password": "three"}))))
     deployment.vault.add_key()
 
     faults = 0
     for each in list(deployment.rotation.find_outdated()):
         try:
-            deployment.rotation.reseal(each)
+            deployment.rotation.reencrypt(each)
         except VaultError:
             faults += 1
 
@@ -116,7 +116,7 @@ def test_a_secret_of_an_unknown_key_keeps_the_former_keys_in_the_file(deployment
 def test_a_rotation_that_begins_while_another_ends_loses_no_key(deployment: Deployment) -> None:
     deployment.vault.add_key()
     for each in list(deployment.rotation.find_outdated()):
-        deployment.rotation.reseal(each)
+        deployment.rotation.reencrypt(each)
     former = deployment.vault.former_keys
 
     deployment.vault.add_key()
@@ -128,21 +128,21 @@ def test_a_rotation_that_begins_while_another_ends_loses_no_key(deployment: Depl
 
 def test_a_secret_that_was_sealed_before_a_rotation_and_written_after_it_opens(deployment: Deployment) -> None:
     store, vault = deployment.organizations.open(ResourceId("o0")).store, deployment.vault
-    sealed = vault.seal("c1", {"password": "new"})
+    sealed = vault.encrypt("c1", {"password": "new"})
     rotate(deployment)
     store.put_document(DocumentPut(SECRET, "c1", dict(sealed)))
 
-    reseal_new_secret(store, vault, "c1", sealed, {"password": "new"})
+    reencrypt_new_secret(store, vault, "c1", sealed, {"password": "new"})
 
     assert deployment.opened()["c1"] == {"password": "new"}
 
 
 def test_a_repeated_request_does_not_replace_a_secret_that_was_changed_since(deployment: Deployment) -> None:
     store, vault = deployment.organizations.open(ResourceId("o0")).store, deployment.vault
-    repeated = vault.seal("c1", {"password": "old"})
+    repeated = vault.encrypt("c1", {"password": "old"})
     vault.add_key()
 
-    reseal_new_secret(store, vault, "c1", repeated, {"password": "old"})
+    reencrypt_new_secret(store, vault, "c1", repeated, {"password": "old"})
 
     assert deployment.opened() == SECRETS
 
@@ -172,5 +172,5 @@ def test_a_key_that_cannot_be_written_leaves_no_file(deployment: Deployment, mon
 def rotate(deployment: Deployment) -> None:
     deployment.vault.add_key()
     for each in list(deployment.rotation.find_outdated()):
-        deployment.rotation.reseal(each)
+        deployment.rotation.reencrypt(each)
     assert deployment.rotation.finish()

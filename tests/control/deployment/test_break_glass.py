@@ -1,6 +1,6 @@
 import pytest
 
-from headgate.control.deployment.break_glass import LONGEST, REASON, BreakGlass, break_glass
+from headgate.control.deployment.break_glass import LONGEST, REASON, BreakGlass, break_glass_until
 from headgate.control.kernel.errors import InvalidError
 from headgate.facts.ids import PrincipalId
 from tests.control.organization_harness import ANN, FOUNDER, OrganizationHarness, nekt, role
@@ -13,10 +13,10 @@ def test_break_glass_gives_a_user_the_founding_role_until_it_ends() -> None:
     world.do(BreakGlass(ANN, "ann", 1_060.0))
 
     assert world.may(ANN, "organization.manage_users", "organization")
-    assert break_glass(world.facts, world.now) == 1_060.0
+    assert break_glass_until(world.facts, world.now) == 1_060.0
     world.now = 1_060.0
     assert not world.may(ANN, "organization.manage_users", "organization")
-    assert break_glass(world.facts, world.now) is None
+    assert break_glass_until(world.facts, world.now) is None
 
 
 @pytest.mark.parametrize("model", ["nekt", "y42", "onehouse", "datamesh"])
@@ -40,7 +40,7 @@ def test_break_glass_reports_the_latest_end() -> None:
     world = nekt()
     world.do(BreakGlass(ANN, "ann", 1_060.0), BreakGlass(ZOE, "zoe", 1_030.0))
 
-    assert break_glass(world.facts, world.now) == 1_060.0
+    assert break_glass_until(world.facts, world.now) == 1_060.0
     reasons = {reason for _, _, reason in world.facts.assignments[ANN]}
     assert reasons == {"", REASON}
 
@@ -54,4 +54,4 @@ def test_the_deployment_alone_may_break_glass_and_only_for_a_limited_time() -> N
 
 
 def test_break_glass_is_inactive_by_default() -> None:
-    assert break_glass(nekt().facts, 0.0) is None
+    assert break_glass_until(nekt().facts, 0.0) is None

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from headgate.control.egress import Address, EgressPolicy, EgressRules, parse_host_rule
-from tests.control.egress.test_addresses import NOT_PUBLIC
+from tests.control.egress.test_ip_addresses import NOT_PUBLIC
 
 PUBLIC = ip_address("93.184.215.14")
 

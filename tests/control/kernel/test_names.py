@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.control.kernel.names import descendants, find_by_name, suppose
+from headgate.control.kernel.names import find_by_name, list_descendants, suppose
 from headgate.decision.evaluator import Reference
 from headgate.facts.ids import ResourceId
 from tests.fakes.small_organization import (
@@ -103,4 +103,4 @@ def test_a_name_that_no_lake_can_contain_yields_no_hypothetical_resource(names: 
     [(RAW, "table", {FLIGHTS, PLANES}), (LAKE, "table", {FLIGHTS, PLANES, SALARIES}), (RAW, "volume", {FILES})],
 )
 def test_descendants_are_found_at_any_depth(above: ResourceId, type: str, found: set[ResourceId]) -> None:
-    assert set(descendants(snapshot(), above, type)) == found
+    assert set(list_descendants(snapshot(), above, type)) == found

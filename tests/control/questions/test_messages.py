@@ -11,7 +11,7 @@ from headgate.decision.conditions import CONDITIONS
 from headgate.decision.types import Decision, DenyReason, Explanation, Fix, Question, RequiredAssignment
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, SubjectId
-from headgate.model.describe import condition
+from headgate.model.describe import describe_condition
 from headgate.model.load import load_model
 from headgate.model.model import Condition, Model
 from tests.fakes.small_organization import ACTIONS, FLIGHTS, MEMBER, snapshot
@@ -33,7 +33,7 @@ def terms(model: Model) -> Iterator[Condition]:
 class TestAReason:
     @pytest.mark.parametrize("name", SHIPPED)
     def test_each_named_condition_of_a_shipped_model_has_a_sentence(self, name: str) -> None:
-        missing = {condition(term).replace("`", "") for term in terms(shipped(name)) if term.root == "named"}
+        missing = {describe_condition(term).replace("`", "") for term in terms(shipped(name)) if term.root == "named"}
 
         assert [
             what for what in missing if "`" in denial_text(FACTS, DenyReason("condition", FLIGHTS, what=what))

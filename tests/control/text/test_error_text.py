@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors.exceptions.connect import AnalysisException
 
 from headgate.control.text.error_text import is_internal, mask, mask_places, raw_words, visible_words
-from headgate.pipelines.errors import failure
+from headgate.pipelines.errors import describe_failure
 from headgate.pipelines.load_errors import LoadError
 from headgate.spark.sql.execution import StatementExecution
 
@@ -31,7 +31,7 @@ def by_spark(message: str, sqlstate: str | None) -> Exception:
 )
 def test_an_internal_error_is_shown_without_paths_and_hosts(error: Exception) -> None:
     assert visible_words(error) == SEEN
-    assert failure(error).words == SEEN
+    assert describe_failure(error).words == SEEN
     assert (
         StatementExecution._error(_reading(), error).args[0] == SEEN if isinstance(error, AnalysisException) else True
     )

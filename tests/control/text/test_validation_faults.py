@@ -7,7 +7,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, TypeAdapter, ValidationError
 from pydantic_core.core_schema import ErrorType
 
-from headgate.control.text.validation_faults import MOST, SENTENCES, faults, first_fault
+from headgate.control.text.validation_faults import MOST, SENTENCES, find_faults, first_fault
 
 INTERNAL = re.compile(r"Input|Value error|Assertion|function-|dict|tuple|\[|_type|None|{|instance|validation")
 
@@ -49,7 +49,7 @@ def said(adapter: TypeAdapter[Any], form: object) -> list[tuple[str, str]]:
     """Return each fault of a form that is not valid."""
     with pytest.raises(ValidationError) as raised:
         adapter.validate_python(form)
-    return [(each.at, each.sentence) for each in faults(raised.value.errors(), form)]
+    return [(each.at, each.sentence) for each in find_faults(raised.value.errors(), form)]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from headgate.decision.context import Models
 from headgate.decision.diff import impact
 from headgate.decision.diff.compare import EvaluatedSide, compare
 from headgate.decision.diff.results import Ability, DecisionChange, Impact, SubjectImpact
-from headgate.decision.diff.what_if import analyze_changes, difference
+from headgate.decision.diff.what_if import analyze_changes, compute_difference
 from headgate.decision.engine.engine import Engine
 from headgate.decision.evaluator import Answers, Reference
 from headgate.decision.reference import decide
@@ -274,7 +274,7 @@ class TestTheDifference:
         facts, changes = snapshot(assigned(MEMBER, "viewer", RAW)), (assigned(MEMBER, "editor", FLIGHTS),)
         later = Engine(MODELS, fold(facts, changes, 2))
 
-        found = difference(EvaluatedSide(Engine(MODELS, facts), NOW), EvaluatedSide(later, NOW))
+        found = compute_difference(EvaluatedSide(Engine(MODELS, facts), NOW), EvaluatedSide(later, NOW))
 
         assert found == foreseen(facts, *changes)
 
@@ -283,7 +283,9 @@ class TestTheDifference:
         viewer = replace(NEKT.roles["viewer"], actions=NEKT.roles["viewer"].actions - {"volume.read"})
         stricter = {NEKT.name: replace(NEKT, roles={**NEKT.roles, "viewer": viewer})}
 
-        found = difference(EvaluatedSide(Engine(MODELS, facts), NOW), EvaluatedSide(Engine(stricter, facts), NOW))
+        found = compute_difference(
+            EvaluatedSide(Engine(MODELS, facts), NOW), EvaluatedSide(Engine(stricter, facts), NOW)
+        )
 
         assert set(found.flips()) == {
             DecisionChange(MEMBER, Ability("volume.read"), ResourceId("files"), allowed=False)
@@ -292,7 +294,7 @@ class TestTheDifference:
     def test_the_difference_of_two_times_shows_the_assignments_that_ended_between_them(self) -> None:
         answers = Engine(MODELS, snapshot(assigned(MEMBER, "viewer", SALARIES, ends=NOW + 5)))
 
-        found = difference(EvaluatedSide(answers, NOW), EvaluatedSide(answers, NOW + 5))
+        found = compute_difference(EvaluatedSide(answers, NOW), EvaluatedSide(answers, NOW + 5))
 
         assert DecisionChange(MEMBER, Ability("table.select"), SALARIES, allowed=False) in set(found.flips())
         assert not any(flip.allowed for flip in found.flips())

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headgate.decision.engine.engine import Engine
-from headgate.decision.reference import decide, discoverable
+from headgate.decision.reference import decide, is_discoverable
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import AttributesSet, Change, ResourceCreated, RoleAssigned
@@ -120,7 +120,7 @@ def test_discoverable_resources_are_those_of_the_reference(
     engine = Engine(models, facts)
 
     for id in BEGUN.resources:
-        assert engine.is_discoverable(caller, id, now) == discoverable(models, facts, caller, id, now), id
+        assert engine.is_discoverable(caller, id, now) == is_discoverable(models, facts, caller, id, now), id
 
 
 @many
@@ -163,7 +163,7 @@ def test_a_suspended_organization_allows_nothing_until_it_is_resumed(
     for question in MATRIX:
         assert not suspended.check(question, now).allowed
         assert not decide(models, suspended.facts, question, now).allowed
-        assert not discoverable(models, suspended.facts, question.caller, question.resource, now)
+        assert not is_discoverable(models, suspended.facts, question.caller, question.resource, now)
         assert suspended.list_principals(question.action, question.resource, now) == frozenset()
         assert suspended.list_resources(question.caller, question.action, now) == ()
     assert nothing == _ask_everything(Engine(models, suspended.facts), [], now)

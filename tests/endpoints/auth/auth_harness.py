@@ -15,7 +15,7 @@ from headgate.control.authentication.settings import LoginSettings
 from headgate.control.deployment.bootstrap import OrganizationSpec, bootstrap_deployment, create_organization
 from headgate.control.identity.principals import AddPrincipal, CreateServicePrincipal
 from headgate.control.identity.tokens import IssueToken, format_token
-from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.decision.types import Question
 from headgate.endpoints import auth
@@ -84,7 +84,7 @@ class AuthHarness:
         known = Authenticator(
             self.stores, self.entrance.authentication.principal_of, self.entrance.access_tokens.authenticate
         )
-        self.audit = Audit(self.stores)
+        self.audit = AuditRecorder(self.stores)
         app.state.deployed = AppState(
             self.organizations, known, self.audit, NoSpark(), StatementStore(NoSpark(), SqlLimits()), dict
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from headgate.conformance.language import language
+from headgate.conformance.language import words_of
 from headgate.conformance.world_builder import build
 from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.control.organizations.organization import Organization, Organizations
@@ -67,5 +67,5 @@ def asked(subject: str, action: str, resource: str, **more: Any) -> dict[str, An
 def company(folder: Path, log: str = "company") -> Organization:
     """A company of its own: its access model and its facts as the folder says, and no Python."""
     model = load_model((folder / "model.yaml").read_text(), shipped_vocabulary(), "model.yaml", CONDITIONS)
-    facts = build(yaml.safe_load((folder / "world.yaml").read_text()), language(model, shipped_vocabulary()), Engine)
+    facts = build(yaml.safe_load((folder / "world.yaml").read_text()), words_of(model, shipped_vocabulary()), Engine)
     return opened(*facts.history[ResourceId(log)], model=model, root=ResourceId(log))

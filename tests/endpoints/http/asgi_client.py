@@ -9,7 +9,7 @@ import httpx
 from fastapi import APIRouter, FastAPI, Request
 from starlette.types import ASGIApp
 
-from headgate.endpoints.common.scope import CALLER
+from headgate.endpoints.common.request_scope import CALLER
 from headgate.endpoints.http.metrics import Metrics
 from headgate.endpoints.http.probes import Readiness
 from headgate.endpoints.http.stack import wrap

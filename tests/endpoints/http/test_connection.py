@@ -13,7 +13,7 @@ import uvicorn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.endpoints.http.connection import MAX_PIPELINED, connections
+from headgate.endpoints.http.connection import MAX_PIPELINED, build_connection_class
 from headgate.endpoints.http.fast_path import FastPath
 from headgate.endpoints.http.limits import Limits
 from headgate.endpoints.http.rate_limits import of_principals
@@ -29,7 +29,7 @@ def listening(
     app: Any, limits: Limits = LIMITS, express: FastPath | None = None, *, behind_proxies: bool = False, **options: Any
 ) -> Iterator[Address]:
     """Serve on a free port as the server does."""
-    http = connections(limits, express, behind_proxies=behind_proxies)
+    http = build_connection_class(limits, express, behind_proxies=behind_proxies)
     config = uvicorn.Config(app, port=0, http=http, ws="none", lifespan="off", log_level="critical", **options)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

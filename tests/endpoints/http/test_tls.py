@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from headgate.endpoints.http.tls import Certificate, TlsError, factory
+from headgate.endpoints.http.tls import Certificate, TlsError, build_context_factory
 from tests.endpoints.http.asgi_client import guarded
 from tests.endpoints.http.test_connection import LAST, Address, exchange, listening, statuses
 
@@ -44,7 +44,7 @@ def issue(folder: Path, name: str, *, password: bytes | None = None) -> tuple[Pa
 @contextmanager
 def served(certificate: Certificate) -> Iterator[Address]:
     """Serve under TLS as the server does."""
-    with listening(guarded(), ssl_context_factory=factory(certificate)) as address:
+    with listening(guarded(), ssl_context_factory=build_context_factory(certificate)) as address:
         yield address
 
 

@@ -3,7 +3,12 @@
 import pytest
 
 from headgate.endpoints.iceberg_rest.errors import SpecError
-from headgate.endpoints.iceberg_rest.messages import CommitTable, CreateNamespace, CreateTableBody, parsed
+from headgate.endpoints.iceberg_rest.messages import (
+    CommitTable,
+    CreateNamespace,
+    CreateTableBody,
+    parse_catalog_message,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +29,6 @@ from headgate.endpoints.iceberg_rest.messages import CommitTable, CreateNamespac
 )
 def test_a_refusal_of_a_malformed_body_names_the_field_in_plain_words(kind: type, body: bytes, said: str) -> None:
     with pytest.raises(SpecError) as raised:
-        parsed(kind, body)
+        parse_catalog_message(kind, body)
 
     assert str(raised.value).startswith(said)

@@ -15,9 +15,9 @@ from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleRevoked, RunEnded, RunStarted
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.pipelines.connections.egress import AllowedFolder, Egress, EgressError
-from headgate.pipelines.connections.path_access import Places
+from headgate.pipelines.connections.path_access import ExternalAccessPolicy
 from headgate.pipelines.connections.targets import DatabasePlace, FolderPlace, HttpPlace, PlaceError
-from headgate.pipelines.errors import failure
+from headgate.pipelines.errors import describe_failure
 from tests.egress import open_egress
 from tests.fakes.small_organization import ADMIN, DELAYS, LOAD, MEMBER, PLACE, ROOT, controlled
 
@@ -52,11 +52,13 @@ def scene(tmp_path: Path) -> Scene:
     return made
 
 
-def places(scene: Scene, *more: object, behind: Any = None, egress: Egress | None = None) -> Places:
+def places(scene: Scene, *more: object, behind: Any = None, egress: Egress | None = None) -> ExternalAccessPolicy:
     control, store = controlled(RunStarted(RUN, LOAD, ADMIN), *more)  # pyright: ignore[reportArgumentType]
     document = behind or {"kind": "folder", "folder": str(scene.folder)}
     store.put_document(DocumentPut("connection", PLACE, document))
-    return Places(ROOT, control, store, scene.own, Vault(scene.own / "secrets.key"), egress or open_egress())
+    return ExternalAccessPolicy(
+        ROOT, control, store, scene.own, Vault(scene.own / "secrets.key"), egress or open_egress()
+    )
 
 
 @pytest.mark.parametrize("id", ["../../../warehouse/acme", "/etc", "..", "", "a/b", "a\0"])
@@ -205,7 +207,7 @@ class TestAConnection:
 
         assert "HEADGATE_EGRESS" in str(raised.value)
         assert not any(word in str(raised.value) for word in ("example", "169.254", "/etc"))
-        assert failure(raised.value).refused
+        assert describe_failure(raised.value).refused
 
     def test_a_driver_gets_no_access_to_a_connection_that_is_not_listed(self, scene: Scene) -> None:
         asked = places(scene, behind=SHOP, egress=listed("db.example.org:5432", ip_address("127.0.0.1")))
@@ -232,7 +234,7 @@ class TestAConnection:
         with pytest.raises(PlaceError, match="cannot be resolved") as raised:
             places(scene, behind=SHOP, egress=egress).place(PLACE)
 
-        assert not failure(raised.value).refused
+        assert not describe_failure(raised.value).refused
 
     def test_a_deleted_connection_is_reported(self, scene: Scene) -> None:
         with pytest.raises(PlaceError, match="gone"):

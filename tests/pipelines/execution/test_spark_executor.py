@@ -12,7 +12,7 @@ from headgate.control.connections.vault import Vault
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.runs import StartRun
 from headgate.facts.changes import ResourceDeleted, RoleRevoked
-from headgate.pipelines.connections.path_access import Places
+from headgate.pipelines.connections.path_access import ExternalAccessPolicy
 from headgate.pipelines.connections.targets import PlaceError
 from headgate.pipelines.definitions.context import Range, RunExecution
 from headgate.pipelines.definitions.declared_io import DeclaredIO
@@ -79,9 +79,11 @@ def carry_out(
         assert token == "a token"  # noqa: S105 (of nothing)
         return session
 
-    def places(organization: Organization) -> Places:
+    def places(organization: Organization) -> ExternalAccessPolicy:
         vault = Vault(tmp_path / "key")
-        return Places(organization.id, organization.control, organization.store, tmp_path, vault, open_egress())
+        return ExternalAccessPolicy(
+            organization.id, organization.control, organization.store, tmp_path, vault, open_egress()
+        )
 
     return carried
 

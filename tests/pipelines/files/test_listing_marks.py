@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from headgate.pipelines.files import disk_space
+from headgate.pipelines.files.folder_copy import FoundFile
 from headgate.pipelines.files.listing_marks import ListingMarks
-from headgate.pipelines.files.staging import FoundFile
 from headgate.pipelines.load_errors import LoadError
 
 SECOND = 1_000_000_000

@@ -13,7 +13,14 @@ import pytest
 from headgate.pipelines.connections.targets import HttpPlace
 from headgate.pipelines.load_errors import EndedError, LoadError
 from headgate.pipelines.loading.http_fetch import BOUNDS, Api, Bounds
-from headgate.pipelines.loading.paging import CursorPages, LinkedPages, NumberedPages, OffsetPages, PagingRule, at
+from headgate.pipelines.loading.paging import (
+    CursorPages,
+    LinkedPages,
+    NumberedPages,
+    OffsetPages,
+    PagingRule,
+    resolve_pointer,
+)
 from headgate.pipelines.loading.staging import stage
 from tests.egress import open_egress
 from tests.pipelines.api_server import ApiServer, Asked, Given, api_server
@@ -136,11 +143,11 @@ class TestPages:
 def test_a_json_pointer_is_resolved_as_the_standard_requires() -> None:
     document = {"a/b": [{"m~n": 1}], "": 2}
 
-    assert at(document, "") == document
-    assert at(document, "/a~1b/0/m~0n") == 1
-    assert at(document, "/") == 2
-    assert at(document, "/a~1b/1") is None
-    assert at(document, "/a~1b/x/y") is None
+    assert resolve_pointer(document, "") == document
+    assert resolve_pointer(document, "/a~1b/0/m~0n") == 1
+    assert resolve_pointer(document, "/") == 2
+    assert resolve_pointer(document, "/a~1b/1") is None
+    assert resolve_pointer(document, "/a~1b/x/y") is None
 
 
 class TestAnApiInTrouble:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.spark.driver.config import CLOSED, java_command, properties
+from headgate.spark.driver.config import CLOSED, build_properties, java_command
 from headgate.spark.driver.ports import DriverPorts
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard.driver_harness import settings
@@ -127,7 +127,7 @@ def test_spark_retains_few_ended_tasks(toolchain: Toolchain, tmp_path: Path) -> 
     many = {f"spark.ui.retained{kind}": "100000" for kind in ("Jobs", "Stages", "Tasks")}
     given = replace(settings(toolchain, tmp_path, "http://127.0.0.1:1"), conf=many)
 
-    kept = properties(given, DriverPorts(1, 2, 3))
+    kept = build_properties(given, DriverPorts(1, 2, 3))
 
     assert int(kept["spark.ui.retainedStages"]) * int(kept["spark.ui.retainedTasks"]) <= 10_000
     assert int(kept["spark.ui.retainedJobs"]) <= 100

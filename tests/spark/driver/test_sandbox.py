@@ -14,7 +14,7 @@ from headgate.spark.driver.clusters import Cluster
 from headgate.spark.driver.config import THREAD_POOLS, DriverSandbox, DriverSettings
 from headgate.spark.driver.ports import DriverPorts
 from headgate.spark.driver.sandbox import choose_level, driver_policy
-from headgate.spark.gateway.calls import CALLS
+from headgate.spark.gateway.call_slots import CALLS
 from headgate.spark.gateway.operations import PER_DRIVER
 
 ACTIVE_STREAMS = Path(headgate.spark.__file__).parent / "guard" / "scala" / "streams" / "ActiveStreams.scala"

@@ -18,8 +18,8 @@ from headgate.spark.authority import DriverAccess, PresentedCredential
 from headgate.spark.deciding_authority import DecidingAuthority, ResolvedCredential
 from headgate.spark.gateway.remote_authority import RemoteAuthority
 from headgate.spark.gateway.server import Gateway, GatewaySettings
-from headgate.spark.sessions.operations import RunningOperations
 from headgate.spark.sessions.privileges import RequiredPrivilege
+from headgate.spark.sessions.running_operations import RunningOperations
 from headgate.spark.sessions.sessions import SparkSessions
 from tests.fakes.store import FakeStores
 from tests.threads import event_loop, served
@@ -74,7 +74,7 @@ class FakeSpark:
         self.sessions = SparkSessions()
         self.denied: dict[RequiredPrivilege, str] = {}
         self.works = RunningOperations(self.sessions, self)
-        self.reach = Nowhere()
+        self.external_access = Nowhere()
 
     def forget(self) -> None:
         """End all sessions."""

@@ -10,7 +10,7 @@ import grpc
 import pytest
 
 from headgate.facts.ids import PrincipalId
-from headgate.spark.gateway import calls, operations, revocation_watch
+from headgate.spark.gateway import call_slots, operations, revocation_watch
 from headgate.spark.gateway.backend import DriverBackend
 from headgate.spark.gateway.call_identity import SessionKey
 from headgate.spark.gateway.interrupts import Interrupts
@@ -340,13 +340,13 @@ class TestAnAnalysis:
         gateway.gateway._calls.analyses._seconds = 0.2  # pyright: ignore[reportPrivateUsage]
         backend.held_analyses = True
         waiting = [_analyse(gateway, "ann") for _ in range(64)]
-        wait_until(lambda: backend.names().count("AnalyzePlan") == calls.ANALYSES_PER_PRINCIPAL)
+        wait_until(lambda: backend.names().count("AnalyzePlan") == call_slots.ANALYSES_PER_PRINCIPAL)
         for each in waiting:
             each.cancel()
 
         error: Any = Client(gateway.port, "ann").fails("AnalyzePlan", spark_version={})
         other = _analyse(gateway, "bob")
-        wait_until(lambda: backend.names().count("AnalyzePlan") == calls.ANALYSES_PER_PRINCIPAL + 1)
+        wait_until(lambda: backend.names().count("AnalyzePlan") == call_slots.ANALYSES_PER_PRINCIPAL + 1)
 
         assert error.code() is EXHAUSTED
         assert "wait for one of them to end" in error.details()

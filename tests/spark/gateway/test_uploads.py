@@ -21,7 +21,7 @@ from headgate.spark.gateway.artifact_names import (
     restore_summaries,
 )
 from headgate.spark.gateway.artifacts import MAX_ARTIFACT_BYTES
-from headgate.spark.gateway.calls import STATUSES_PER_PRINCIPAL
+from headgate.spark.gateway.call_slots import STATUSES_PER_PRINCIPAL
 from headgate.spark.gateway.errors import ExhaustedError, InvalidRequestError
 from headgate.spark.gateway.rpcs import SERVICE
 from headgate.spark.gateway.upload_budget import UploadBudget

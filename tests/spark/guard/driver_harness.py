@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from headgate.control.connections.commands import JdbcAccess
 from headgate.control.kernel.supervision import BackgroundTasks
 from headgate.sandbox import SandboxLevel
-from headgate.sandbox.machine import find_level
+from headgate.sandbox.launch import find_level
 from headgate.spark.driver.config import DriverSandbox, DriverSettings
 from headgate.spark.driver.database_relay import DatabaseRelay
 from headgate.spark.driver.driver import Driver

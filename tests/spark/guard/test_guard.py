@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import functions as sf
 
-from headgate.spark.driver.canary import require_token_enforced
+from headgate.spark.driver.guard_probe import require_token_enforced
 from tests.spark.guard.driver_harness import ADMIN, REFUSED, DriverHarness
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]

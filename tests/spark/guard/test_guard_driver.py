@@ -123,7 +123,7 @@ class TestDriver:
         assert "serves again" in said[-1]
 
     def test_a_driver_without_the_guard_does_not_serve(self, toolchain: Toolchain, tmp_path: Path) -> None:
-        """A jar whose extension cannot be loaded makes Spark warn and go on; the canary does not."""
+        """A jar whose extension cannot be loaded makes Spark warn and go on; the guard probe does not."""
         hollow = tmp_path / "hollow.jar"
         with zipfile.ZipFile(toolchain.guard_jar) as full, zipfile.ZipFile(hollow, "w") as part:
             for name in full.namelist():

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headgate.sandbox import SandboxLevel
-from headgate.sandbox.machine import sandbox_command
+from headgate.sandbox.launch import sandbox_command
 from headgate.spark.driver.config import OPENED, DriverSandbox, DriverSettings, environment
 from headgate.spark.driver.ports import DriverPorts, SessionPorts
 from headgate.spark.driver.sandbox import driver_policy

@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.connect.proto import Plan, Relation
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-from headgate.spark.gateway.admission import inspector
+from headgate.spark.gateway.admission import build_inspector
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.spark.guard.attempts import SHORT_TASKS, SOON, STRANGER, Attempt, open_as
 from tests.spark.guard.driver_harness import ADMIN, DriverHarness, world
@@ -200,7 +200,7 @@ class TestSize:
         assert caught.value.getSqlState() == TOO_LARGE, caught.value
 
     def test_a_dataframe_that_is_too_deep_is_refused_with_a_sentence(self, lake: DriverHarness) -> None:
-        inspector().shutdown()  # lets this process write messages as deep as the gateway's
+        build_inspector().shutdown()  # lets this process write messages as deep as the gateway's
         relation = Relation()
         relation.range.end = relation.range.step = 1
         for number in range(500):  # two messages each; the gateway lets 1,024 pass

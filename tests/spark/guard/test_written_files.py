@@ -59,7 +59,7 @@ def test_the_right_to_write_a_path_does_not_permit_reading_a_table(lake: DriverH
 
 @pytest.mark.parametrize(
     "option",
-    [{"compression": "io.headgate.guard.driver.Main"}, {"parquet.crypto.factory.class": "x"}, {"partitionOverwriteMode": "dynamic"},
+    [{"compression": "io.headgate.guard.driver.DriverMain"}, {"parquet.crypto.factory.class": "x"}, {"partitionOverwriteMode": "dynamic"},
      {"spark.sql.parquet.output.committer.class": "x"}, {"url": "jdbc:x"}],
 )  # fmt: skip
 def test_a_write_of_files_with_an_unreviewed_option_is_refused(

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from headgate.app.doctor.clusters import clusters
+from headgate.app.doctor.clusters import check_clusters
 from headgate.app.doctor.egress import egress
 from headgate.app.doctor.finding import Finding, build_failure
-from headgate.app.doctor.folder import data_folder, disk, secrets
-from headgate.app.doctor.ports import certificate, ports, public_url
+from headgate.app.doctor.folder import check_disk, check_secrets, data_folder
+from headgate.app.doctor.ports import check_certificate, check_ports, public_url
 from headgate.app.doctor.sandbox import sandbox
 from headgate.app.doctor.store import store
 from headgate.app.doctor.toolchain import tools
@@ -18,15 +18,15 @@ Check = Callable[[Settings, Mapping[str, str], float], Iterator[Finding]]
 
 CHECKS: Sequence[Check] = (
     data_folder,
-    secrets,
-    disk,
+    check_secrets,
+    check_disk,
     store,
-    ports,
+    check_ports,
     public_url,
-    certificate,
+    check_certificate,
     tools,
     sandbox,
-    clusters,
+    check_clusters,
     egress,
 )
 

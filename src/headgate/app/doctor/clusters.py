@@ -17,7 +17,7 @@ from headgate.spark.driver.standalone_master import (
 _OTHERS = 0o077
 
 
-def clusters(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
+def check_clusters(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
     """Look at each cluster beside the embedded one, where Spark is wanted."""
     named = settings.clusters.names if settings.spark else ()
     found = (settings.clusters.find(name) for name in named)

@@ -28,7 +28,7 @@ def data_folder(settings: Settings, _environ: Mapping[str, str], _now: float) ->
         yield Finding(what, "ok", f"`{folder}`, for this user alone")
 
 
-def secrets(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
+def check_secrets(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
     """Look whether others can read what only the server may."""
     files = [settings.owner_token, settings.seal_key, settings.vault_key]
     files += [settings.tls_key] if settings.tls_key else []
@@ -40,7 +40,7 @@ def secrets(settings: Settings, _environ: Mapping[str, str], _now: float) -> Ite
             yield Finding("secrets", "ok", f"`{file}`, for this user alone")
 
 
-def disk(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
+def check_disk(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
     """Look whether there is room for the log to grow."""
     for what, folder in (("disk of the data", settings.folder), ("disk of the cache", settings.cache)):
         free = shutil.disk_usage(_nearest(folder)).free

@@ -17,7 +17,7 @@ _DAY = 86400.0
 _SOON = 14
 
 
-def ports(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
+def check_ports(settings: Settings, _environ: Mapping[str, str], _now: float) -> Iterator[Finding]:
     """Look whether a server runs on the data folder, or could."""
     holder = _serving(settings)
     if holder is not None:
@@ -45,7 +45,7 @@ def public_url(settings: Settings, _environ: Mapping[str, str], _now: float) -> 
         yield warning("public URL", seen, "set HEADGATE_PUBLIC_URL to the URL that clients use")
 
 
-def certificate(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterator[Finding]:
+def check_certificate(settings: Settings, _environ: Mapping[str, str], now: float) -> Iterator[Finding]:
     """Look whether the certificate fits its key, and until when it is good."""
     if settings.tls_cert is None or settings.tls_key is None:
         yield Finding("TLS", "ok", f"none, on {settings.bind}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from headgate.app.doctor.finding import Finding, build_failure, warning
 from headgate.app.settings.settings import Settings
 from headgate.app.spark.sandboxes import SANDBOX_SETTING, SandboxRequiredError, describe_unenforced
-from headgate.sandbox.machine import find_level
+from headgate.sandbox.launch import find_level
 
 _WHAT = "sandbox"
 

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
 from headgate.app.deployment import Deployment
-from headgate.app.http.lakes import Lakes, identifier, warehouse_of
+from headgate.app.http.lakes import Lakes, build_request_authenticator, warehouse_of
 from headgate.endpoints import auth
 from headgate.endpoints.api import openapi
 from headgate.endpoints.api.routes import api_routes
@@ -77,7 +77,7 @@ def http_application(
     app.include_router(guard_router(sparks, deployment.audit))
     organizations = deployment.organizations
     lakes = Lakes(partial(warehouse_of, deployment.settings), lambda: organizations.now)
-    identify = identifier(deployment.identity, organizations, sparks, lakes)
+    identify = build_request_authenticator(deployment.identity, organizations, sparks, lakes)
     app.include_router(iceberg_router(identify), prefix="/iceberg")
     # The framework would do this at the first request, which is then late, and in whichever thread that is.
     deque(iter_route_contexts(app.routes), maxlen=0)

@@ -9,12 +9,12 @@ from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.kernel.audit_records import SUSPENDED, UNAUTHENTICATED
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization, Organizations
-from headgate.endpoints.iceberg_rest.senders import (
+from headgate.endpoints.iceberg_rest.catalog_callers import (
     Authenticated,
     AuthenticateRequest,
+    CallerDeniedError,
     HttpRequest,
     Lake,
-    SenderDeniedError,
 )
 from headgate.facts.ids import ResourceId
 from headgate.lake.catalog import TableCatalog
@@ -69,7 +69,7 @@ class Lakes:
         return Lake(organization, tables, views)
 
 
-def identifier(
+def build_request_authenticator(
     identity: Authenticator, organizations: Organizations, sparks: SparkRegistry, lakes: Lakes
 ) -> AuthenticateRequest:
     """Return the resolver of the sender of a catalog request: a driver for one of its sessions, or the holder of a token.
@@ -86,10 +86,10 @@ def identifier(
     def driven(sent: HttpRequest) -> Authenticated:
         spoken = sparks.authenticate_driver_request(sent.method, sent.target, sent.headers, sent.body)
         if spoken is None:
-            raise SenderDeniedError(UNAUTHENTICATED, None)
+            raise CallerDeniedError(UNAUTHENTICATED, None)
         organization = spoken.spark.organization
         if sent.organization and named(sent.organization) is not organization:
-            raise SenderDeniedError(UNAUTHENTICATED, None)
+            raise CallerDeniedError(UNAUTHENTICATED, None)
         return Authenticated(spoken.caller, guarded=True, lake=lakes.of(organization))
 
     def identify(sent: HttpRequest) -> Authenticated:
@@ -100,10 +100,10 @@ def identifier(
         organization = organizations.resolve_addressed(found, sent.organization) if found else None
         caller = organization.caller(found) if found and organization else None
         if caller is None and found and organization and organization.is_suspended_for(found):
-            raise SenderDeniedError(SUSPENDED, organization)
+            raise CallerDeniedError(SUSPENDED, organization)
         if caller is None or organization is None or caller.run is not None:
             # A run's identity exists for statements that the guard has seen, and comes here through the driver only.
-            raise SenderDeniedError(UNAUTHENTICATED, organization)
+            raise CallerDeniedError(UNAUTHENTICATED, organization)
         return Authenticated(caller, guarded=False, lake=lakes.of(organization))
 
     return identify

@@ -13,13 +13,13 @@ from headgate.control.identity.authenticated_principal import AuthenticatedPrinc
 from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.control.organizations.organization import Organizations
-from headgate.endpoints.common.cookies import bearer, in_cookie
+from headgate.endpoints.common.cookies import bearer_secret_of, in_cookie
 from headgate.endpoints.common.problems import NO_STORE
 from headgate.endpoints.http.fast_path import FastPath
 from headgate.endpoints.http.metrics import Figures, Metrics
 from headgate.endpoints.http.probes import MetricsAccess, Readiness
 from headgate.endpoints.http.rate_limits import IdentifyClient, of_principals
-from headgate.endpoints.http.stack import observers, wrap
+from headgate.endpoints.http.stack import list_observers, wrap
 from headgate.facts.caller import Caller
 from headgate.spark.sessions.sessions import HANDLE_PREFIX
 
@@ -46,7 +46,7 @@ def build_front(
     settings = deployment.settings
     readiness = Readiness(lambda: _unready(deployment))
     metrics, principals = Metrics(lambda: _figures(deployment, spark)), of_principals(settings.limits)
-    express = FastPath(app.state.at_once, principals, observers(metrics), settings.limits, hosts=app.state.hosts)
+    express = FastPath(app.state.at_once, principals, list_observers(metrics), settings.limits, hosts=app.state.hosts)
     front = wrap(
         app,
         identify=_identify(deployment, session),
@@ -101,7 +101,7 @@ def _select_active_principal(organizations: Organizations, presented: Authentica
 
 
 def _secret(request: Request) -> str | None:
-    return bearer(request) or in_cookie(request)
+    return bearer_secret_of(request) or in_cookie(request)
 
 
 def _unready(deployment: Deployment) -> str | None:

@@ -13,8 +13,8 @@ from starlette.types import ASGIApp
 from headgate.app.http.middleware import ServedApp
 from headgate.app.settings.settings import HOST, Settings
 from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
-from headgate.endpoints.http.connection import connections
-from headgate.endpoints.http.tls import Certificate, TlsError, factory
+from headgate.endpoints.http.connection import build_connection_class
+from headgate.endpoints.http.tls import Certificate, TlsError, build_context_factory
 
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 (compared with, not bound to)
 
@@ -113,7 +113,7 @@ class HttpServer:
         settings = self._settings
         config = uvicorn.Config(
             front.app,
-            http=connections(settings.limits, front.express, behind_proxies=bool(settings.proxies)),
+            http=build_connection_class(settings.limits, front.express, behind_proxies=bool(settings.proxies)),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -127,7 +127,7 @@ class HttpServer:
         return _Uvicorn(config, answering)
 
     def _tls(self) -> dict[str, Any]:
-        return {"ssl_context_factory": factory(self.certificate)} if self.certificate else {}
+        return {"ssl_context_factory": build_context_factory(self.certificate)} if self.certificate else {}
 
 
 class InternalServer:

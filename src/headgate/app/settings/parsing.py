@@ -45,7 +45,7 @@ class RawSetting:
     place: str
 
 
-def values(environ: Mapping[str, str]) -> Mapping[str, Any]:
+def parse_values(environ: Mapping[str, str]) -> Mapping[str, Any]:
     """Return what is set, by the field of the settings that it is for. Raises `SettingsError`.
 
     The environment comes before the configuration file. A variable that is set to nothing is not set.

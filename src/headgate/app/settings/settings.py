@@ -6,11 +6,11 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal
 
-from headgate.app.settings.parsing import SettingsError, values
+from headgate.app.settings.parsing import SettingsError, parse_values
 from headgate.app.settings.variable import LAST_PORT
 from headgate.control.authentication.settings import LoginSettings, Provider
 from headgate.control.egress import EgressPolicy
-from headgate.control.organizations.audit import AuditLevel
+from headgate.control.organizations.audit_recorder import AuditLevel
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.endpoints.http.limits import Limits
 from headgate.spark.driver.clusters import Cluster, Clusters
@@ -162,7 +162,7 @@ def default_settings(
     gateway_port: int | None = None,
 ) -> Settings:
     """Return the settings that the environment and its file name, under those that are given. Raises `SettingsError`."""
-    written = dict(values(environ))
+    written = dict(parse_values(environ))
     given = {"folder": folder, "jars_folder": jars_folder, "api_port": api_port, "gateway_port": gateway_port}
     written |= {name: value for name, value in given.items() if value is not None}
     own = {name: value for name, value in written.items() if "." not in name}

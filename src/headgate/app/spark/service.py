@@ -28,9 +28,9 @@ from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
 from headgate.endpoints.internal.gateway import gateway_application
 from headgate.sandbox import SandboxLevel
-from headgate.sandbox.machine import find_level
+from headgate.sandbox.launch import find_level
 from headgate.spark.abandoned_sessions import AbandonedSessions
-from headgate.spark.deciding_authority import DecidingAuthority, endpoint
+from headgate.spark.deciding_authority import DecidingAuthority, endpoint_of
 from headgate.spark.driver.clusters import Cluster
 from headgate.spark.driver.config import DriverSettings, rest_lake
 from headgate.spark.driver.database_relay import DatabaseRelay
@@ -206,7 +206,7 @@ class SparkService:
             spark.forget()
 
         async def release() -> None:
-            found = (endpoint(driver) for driver in self._drivers.list_all())
+            found = (endpoint_of(driver) for driver in self._drivers.list_all())
             await self._abandoned.release([each for each in found if each is not None])
 
         if self._releasing is not None:

@@ -6,7 +6,7 @@ import typer
 
 from headgate.cli.client import every, format_revision, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import say, table
+from headgate.cli.output import print_table, say
 
 Role = Annotated[str, typer.Argument(help="a role of the model, for example viewer, editor or manager")]
 Resource = Annotated[str, typer.Argument(help="a resource: lake.raw, lake.raw.flights, organization, a connection")]
@@ -38,4 +38,4 @@ def list_assignments() -> None:
     """Show the assignments on the resources that you may see."""
     found = every("/assignments")
     rows = [(each["subject"], each["role"], each["resource"], each["grantor"]) for each in found]
-    table(("subject", "role", "resource", "given by"), rows)
+    print_table(("subject", "role", "resource", "given by"), rows)

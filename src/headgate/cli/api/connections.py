@@ -7,7 +7,7 @@ import typer
 
 from headgate.cli.client import ApiError, api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import note, say, table
+from headgate.cli.output import note, print_table, say
 
 _DEFAULT_PORT = 5432
 
@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def list_connections() -> None:
     """Show the connections that you may see."""
-    table(("name",), [(each["name"],) for each in every("/connections")])
+    print_table(("name",), [(each["name"],) for each in every("/connections")])
 
 
 def create_connection(
@@ -62,7 +62,7 @@ def create_connection(
 def show_connection(name: Name) -> None:
     """Show a connection, without its secret."""
     found = send_request("GET", api_path("connections", name))
-    table(("", ""), [(key, str(value)) for key, value in found.items() if key != "revision"])
+    print_table(("", ""), [(key, str(value)) for key, value in found.items() if key != "revision"])
 
 
 def set_secret(name: Name, password_file: PasswordFile = None, header_file: HeaderFile = None) -> None:

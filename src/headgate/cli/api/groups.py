@@ -6,7 +6,7 @@ import typer
 
 from headgate.cli.client import api_path, every, format_revision, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import say, table
+from headgate.cli.output import print_table, say
 
 Group = Annotated[str, typer.Argument(help="the name or id of the group")]
 Member = Annotated[str, typer.Argument(metavar="NAME", help="the name or id of the member")]
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 def list_groups() -> None:
     """Show the groups that you may see."""
-    table(("name", "members"), [(each["name"], each["members"]) for each in every("/groups")])
+    print_table(("name", "members"), [(each["name"], each["members"]) for each in every("/groups")])
 
 
 def create_group(name: Annotated[str, typer.Argument(help="the name of the new group")]) -> None:

@@ -6,10 +6,10 @@ import httpx
 import typer
 
 from headgate.cli.api.auth import use_session
-from headgate.cli.client import ApiError, api_path, base, every, problem_of, send_request
+from headgate.cli.client import ApiError, api_path, deployment_url, every, problem_of, send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import PasswordStdin
-from headgate.cli.output import say, table, when
+from headgate.cli.output import format_time, print_table, say
 from headgate.cli.passwords import read_password
 
 Secret = Annotated[str, typer.Argument(metavar="INVITATION", help="the invitation, as `create` printed it")]
@@ -37,8 +37,8 @@ def create_invitation(
 
 def list_invitations() -> None:
     """Show the unused invitations: yours, or all if you manage users."""
-    rows = [(each["id"], each["role"], each["by"], when(each["ends"])) for each in every("/invitations")]
-    table(("id", "role", "by", "ends"), rows)
+    rows = [(each["id"], each["role"], each["by"], format_time(each["ends"])) for each in every("/invitations")]
+    print_table(("id", "role", "by", "ends"), rows)
 
 
 def revoke_invitation(id: Annotated[str, typer.Argument(help="the id of the invitation")]) -> None:
@@ -62,7 +62,7 @@ def accept_invitation(
         say(f"you are in the organization `{joined['name']}` now")
         return
     answer = httpx.post(
-        f"{base()}/api/v1{path}", json={"login": login, "password": read_password(stdin=password_stdin)}
+        f"{deployment_url()}/api/v1{path}", json={"login": login, "password": read_password(stdin=password_stdin)}
     )
     if answer.is_error:
         raise ApiError(problem_of(answer))

@@ -9,7 +9,7 @@ import typer
 from headgate.cli.client import every, send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import OutputFile
-from headgate.cli.output import say, table
+from headgate.cli.output import print_table, say
 
 Of = Annotated[str, typer.Argument(help="the full name of a table, or a connection")]
 Pipeline = Annotated[str | None, typer.Option(help="show only the runs of this pipeline")]
@@ -31,7 +31,7 @@ def show_lineage(of: Of) -> None:
             (each["distance"], each["source"], each["pipeline"], each["target"], _columns(each))
             for each in found[direction]
         ]
-        table(("distance", "from", "by", "into", "columns"), rows)
+        print_table(("distance", "from", "by", "into", "columns"), rows)
 
 
 def export_lineage(output: OutputFile = None, pipeline: Pipeline = None) -> None:

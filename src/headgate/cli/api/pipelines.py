@@ -10,7 +10,7 @@ from headgate.cli.api.runs import attend
 from headgate.cli.client import ApiError, api_path, every, send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import Detach, DryRun
-from headgate.cli.output import say, table
+from headgate.cli.output import print_table, say
 
 Name = Annotated[str, typer.Argument(help="the name of the pipeline")]
 File = Annotated[Path, typer.Argument(help="a YAML file with the definition")]
@@ -39,7 +39,7 @@ def list_pipelines() -> None:
     rows = [
         (each["name"], each["kind"], each["run_as"], "running" if each["running"] else each["state"]) for each in found
     ]
-    table(("name", "kind", "run-as", "state"), rows)
+    print_table(("name", "kind", "run-as", "state"), rows)
 
 
 def show_pipeline(name: Name) -> None:
@@ -68,7 +68,7 @@ def check_pipeline(file: File) -> None:
 def show_rows(name: Name) -> None:
     """Show the rows of a visualization or a saved query."""
     found = send_request("GET", api_path("pipelines", name, "rows"))
-    table([column for column, _ in found["columns"]], [[str(value) for value in row] for row in found["rows"]])
+    print_table([column for column, _ in found["columns"]], [[str(value) for value in row] for row in found["rows"]])
     if found["cut"]:
         say("# there are more")
 
@@ -109,7 +109,7 @@ def backfill_pipeline(
     query = {"dry_run": "true"} if dry_run else {}
     answer = send_request("POST", api_path("pipelines", name, "backfill"), body=body, **query)
     runs = ["would run"] * len(answer["ranges"]) if dry_run else answer["runs"]
-    table(
+    print_table(
         ("run", "since", "until"),
         [(run, each["since"], each["until"]) for run, each in zip(runs, answer["ranges"], strict=True)],
     )

@@ -6,7 +6,7 @@ import typer
 
 from headgate.cli.client import every, format_revision, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import say, table
+from headgate.cli.output import print_table, say
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 def list_projects() -> None:
     """Show the projects that you may see."""
-    table(("name", "model"), [(each["name"], each["model"]) for each in every("/projects")])
+    print_table(("name", "model"), [(each["name"], each["model"]) for each in every("/projects")])
 
 
 def create_project(name: Annotated[str, typer.Argument(help="the name of the new project")]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from headgate.cli.client import base, problem_of, token
+from headgate.cli.client import deployment_url, problem_of, require_token
 from headgate.cli.finite_numbers import parse_json
 from headgate.cli.options import DryRun, Reason
 from headgate.cli.output import fail, write_json, write_text
@@ -42,11 +42,11 @@ def api(
     verb = _method(method)
     given, bodiless = _fields(fields or []), verb in _BODILESS
     query = {**(given if bodiless else {}), **({"dry_run": "true"} if dry_run else {})}
-    headers = {"authorization": f"Bearer {token()}", **({"headgate-why": reason} if reason else {})}
+    headers = {"authorization": f"Bearer {require_token()}", **({"headgate-why": reason} if reason else {})}
     prefix = f"/o/{organization}" if organization else ""
     answer = httpx.request(
         verb,
-        f"{base()}{prefix}/{path.removeprefix('/')}",
+        f"{deployment_url()}{prefix}/{path.removeprefix('/')}",
         params=query,
         json=None if bodiless else given,
         headers=headers,

@@ -4,7 +4,7 @@ import typer
 
 from headgate.cli.client import every
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import table
+from headgate.cli.output import print_table
 
 
 def register(app: typer.Typer) -> None:
@@ -15,4 +15,4 @@ def register(app: typer.Typer) -> None:
 
 def list_resources() -> None:
     """Show the resources that you may see."""
-    table(("name", "type"), [(each["name"], each["type"]) for each in every("/resources")])
+    print_table(("name", "type"), [(each["name"], each["type"]) for each in every("/resources")])

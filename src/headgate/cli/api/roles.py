@@ -6,7 +6,7 @@ import typer
 
 from headgate.cli.client import api_path, every, format_revision, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import say, table
+from headgate.cli.output import print_table, say
 
 Name = Annotated[str, typer.Argument(help="the name of the role")]
 
@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def list_roles() -> None:
     """Show the roles that can be assigned, and the types of resources that each can be assigned on."""
     rows = ((each["name"], each["model"], ", ".join(each["on"])) for each in every("/roles"))
-    table(("role", "model", "on"), list(rows))
+    print_table(("role", "model", "on"), list(rows))
 
 
 def set_role(

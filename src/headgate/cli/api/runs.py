@@ -9,7 +9,7 @@ import typer
 from headgate.cli.client import ApiError, api_path, send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import Detach
-from headgate.cli.output import say, table, when
+from headgate.cli.output import format_time, print_table, say
 from headgate.cli.run_progress import UNDER_WAY, follow, show_new_lines
 
 Run = Annotated[str, typer.Argument(help="the id of the run")]
@@ -38,9 +38,10 @@ def list_runs(
     """Show the newest runs that you may see."""
     found = send_request("GET", "/runs", pipeline=pipeline, state=state, limit=limit)["items"]
     rows = [
-        (each["run"], each["name"], each["state"], when(each["queued"]), _lasted(each), each["why"]) for each in found
+        (each["run"], each["name"], each["state"], format_time(each["queued"]), _lasted(each), each["why"])
+        for each in found
     ]
-    table(("run", "pipeline", "state", "queued", "lasted", "why"), rows)
+    print_table(("run", "pipeline", "state", "queued", "lasted", "why"), rows)
 
 
 def show_run(run: Run) -> None:
@@ -50,9 +51,9 @@ def show_run(run: Run) -> None:
         "pipeline": found["name"],
         "state": f"{found['state']}{': ' + found['why'] if found['why'] else ''}",
         "begun by": f"{found['trigger']}{' of ' + found['by'] if found['by'] else ''}",
-        "queued": when(found["queued"]),
-        "started": when(found["started"]),
-        "ended": when(found["ended"]),
+        "queued": format_time(found["queued"]),
+        "started": format_time(found["started"]),
+        "ended": format_time(found["ended"]),
         "lasted": _lasted(found),
         "attempts": found["attempts"],
         "cluster": found["cluster"],
@@ -60,7 +61,7 @@ def show_run(run: Run) -> None:
         **{name.replace("_", " "): f"{value:,.0f}" for name, value in found["progress"].items()},
         **{name: f"{value:,.10g}" for name, value in found["metrics"].items()},
     }
-    table(("run", run), [(name, value) for name, value in said.items() if value not in (None, "")])
+    print_table(("run", run), [(name, value) for name, value in said.items() if value not in (None, "")])
 
 
 def show_log(

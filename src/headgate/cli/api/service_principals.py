@@ -6,7 +6,7 @@ import typer
 
 from headgate.cli.client import api_path, every, format_revision, given_fields, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import say, table, when
+from headgate.cli.output import format_time, print_table, say
 
 Name = Annotated[str, typer.Argument(help="the name or id of the service principal")]
 
@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 def list_service_principals() -> None:
     """Show the service principals that you may see."""
-    table(("name", "ends"), [(each["name"], when(each["ends"])) for each in every("/service-principals")])
+    print_table(("name", "ends"), [(each["name"], format_time(each["ends"])) for each in every("/service-principals")])
 
 
 def create_service_principal(

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.client import api_path, base, describe_credential, end, send_request, token
+from headgate.cli.client import api_path, deployment_url, describe_credential, require_token, send_delete, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import say, table, when
+from headgate.cli.output import format_time, print_table, say
 from headgate.cli.session_file import forget, kept_session
 
 
@@ -23,8 +23,8 @@ def list_sessions() -> None:
     rows = [
         (
             each["id"],
-            when(each["at"]),
-            when(each["ends"]),
+            format_time(each["at"]),
+            format_time(each["ends"]),
             each["how"],
             each["address"],
             each["agent"],
@@ -32,14 +32,14 @@ def list_sessions() -> None:
         )
         for each in send_request("GET", "/sessions")
     ]
-    table(("id", "began", "ends", "how", "address", "agent", "this one"), rows)
+    print_table(("id", "began", "ends", "how", "address", "agent", "this one"), rows)
 
 
 def delete_session(id: Annotated[str, typer.Argument(help="the id of the session, as `list` shows it")]) -> None:
     """Delete one of your sessions, also one of another machine: it ends at once."""
     is_current = send_request("GET", "/session")["id"] == id
-    secret = token()
-    end(api_path("sessions", id))
-    if is_current and kept_session(base(), os.environ) == secret:
-        forget(base(), os.environ)
+    secret = require_token()
+    send_delete(api_path("sessions", id))
+    if is_current and kept_session(deployment_url(), os.environ) == secret:
+        forget(deployment_url(), os.environ)
     say(f"the session has ended{f'; {describe_credential()}' if is_current else ''}")

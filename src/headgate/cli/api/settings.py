@@ -6,7 +6,7 @@ import typer
 
 from headgate.cli.client import api_path, every, format_revision, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import say, table
+from headgate.cli.output import print_table, say
 
 Resource = Annotated[str, typer.Option(help="the resource that has the setting, by id or name")]
 
@@ -22,7 +22,7 @@ def list_settings(resource: Resource = "organization") -> None:
     """Show the settings of a resource, and the values that each can have."""
     found = every("/settings", resource=resource)
     rows = ((each["name"], each["value"], ", ".join(each["values"])) for each in found)
-    table(("setting", "value", "one of"), list(rows))
+    print_table(("setting", "value", "one of"), list(rows))
 
 
 def set_setting(

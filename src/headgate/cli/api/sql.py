@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 import httpx
 import typer
 
-from headgate.cli.client import ApiError, api_path, base, end, problem_of, send_request, token
+from headgate.cli.client import ApiError, api_path, deployment_url, problem_of, require_token, send_delete, send_request
 from headgate.cli.finite_numbers import parse_json
-from headgate.cli.output import errors, note, progress, say, table, write_csv, write_json
+from headgate.cli.output import build_progress, errors, note, print_table, say, write_csv, write_json
 
 _WAIT = 0.5
 """Seconds that one answer is waited for, so that progress shows."""
@@ -60,10 +60,10 @@ def _ended(answer: dict[str, Any]) -> dict[str, Any]:
         try:
             with errors.status("waiting for Spark") as status:
                 while answer["state"] == "running":
-                    status.update(progress(_progress(answer["progress"])))
+                    status.update(build_progress(_progress(answer["progress"])))
                     answer = send_request("GET", path, rows=_PAGE, wait_seconds=_WAIT)
         except KeyboardInterrupt:
-            end(path)
+            send_delete(path)
             raise
     if answer["problem"]:
         raise ApiError(answer["problem"]["detail"])
@@ -84,11 +84,11 @@ def _rows(answer: dict[str, Any]) -> Iterator[list[Any]]:
     while answer["next"] is not None:
         answer = send_request("GET", path, start=answer["next"], rows=_PAGE)
         yield from answer["rows"]
-    end(path)
+    send_delete(path)
 
 
 def _table(names: Sequence[str], rows: Iterator[list[Any]]) -> None:
-    table(names, list(rows))
+    print_table(names, list(rows))
 
 
 def _json(names: Sequence[str], rows: Iterator[list[Any]]) -> None:
@@ -103,8 +103,8 @@ def _csv(names: Sequence[str], rows: Iterator[list[Any]]) -> None:
 def _stream(body: dict[str, Any], output: Path | None) -> None:
     if output is None:
         raise ApiError("an Arrow stream is written to a file; name it with `--output`")
-    headers = {"authorization": f"Bearer {token()}", "accept": _ARROW}
-    with httpx.stream("POST", f"{base()}/api/v1/sql", json=body, headers=headers, timeout=None) as answer:  # noqa: S113
+    headers = {"authorization": f"Bearer {require_token()}", "accept": _ARROW}
+    with httpx.stream("POST", f"{deployment_url()}/api/v1/sql", json=body, headers=headers, timeout=None) as answer:  # noqa: S113
         if answer.is_error:
             answer.read()
             raise ApiError(problem_of(answer))

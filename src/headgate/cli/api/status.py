@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import typer
 
-from headgate.cli.addresses import deployment_address
 from headgate.cli.client import ApiError, problem_of, send_request, stored_credential
+from headgate.cli.deployment_url import deployment_address
 from headgate.cli.output import say
 from headgate.spark.connect_address import connect_address
 

@@ -6,7 +6,7 @@ import typer
 
 from headgate.cli.client import api_path, every, format_revision, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import say, table
+from headgate.cli.output import print_table, say
 
 Team = Annotated[str, typer.Argument(help="the name or id of the team")]
 Member = Annotated[str, typer.Argument(metavar="NAME", help="the name or id of the member")]
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 def list_teams() -> None:
     """Show the teams and domains that you may see."""
     rows = ((each["name"], each["type"]) for noun in ("domains", "teams") for each in every(f"/{noun}"))
-    table(("name", "type"), sorted(rows))
+    print_table(("name", "type"), sorted(rows))
 
 
 def create_team(

@@ -7,7 +7,7 @@ import typer
 from headgate.cli.client import api_path, every, format_revision, given_fields, send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.finite_numbers import require_finite
-from headgate.cli.output import say, table, when
+from headgate.cli.output import format_time, print_table, say
 
 Principal = Annotated[str | None, typer.Option(help="the principal of the token; you if left out")]
 
@@ -23,10 +23,10 @@ def register(app: typer.Typer) -> None:
 def list_tokens(principal: Principal = None) -> None:
     """Show tokens, without their secrets."""
     rows = (
-        (each["id"], each["label"], when(each["ends"]), when(each["last_used"]))
+        (each["id"], each["label"], format_time(each["ends"]), format_time(each["last_used"]))
         for each in every("/tokens", principal=principal)
     )
-    table(("id", "label", "ends", "last used"), list(rows))
+    print_table(("id", "label", "ends", "last used"), list(rows))
 
 
 def create_token(

@@ -6,7 +6,7 @@ import typer
 
 from headgate.cli.client import api_path, every, format_revision, given_fields, send_request
 from headgate.cli.command_groups import add_command_group
-from headgate.cli.output import say, table
+from headgate.cli.output import print_table, say
 
 Name = Annotated[str, typer.Argument(help="the name or id of the user")]
 
@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 def list_users() -> None:
     """Show the users of the organization that you may see."""
-    table(("name", "roles"), [(each["name"], ", ".join(each["roles"])) for each in every("/users")])
+    print_table(("name", "roles"), [(each["name"], ", ".join(each["roles"])) for each in every("/users")])
 
 
 def create_user(

@@ -14,10 +14,10 @@ from headgate.app.settings.settings import Settings
 from headgate.cli.demo.attempts import try_everything
 from headgate.cli.demo.data import DemoError, unpack_data
 from headgate.cli.demo.people import PARTS, AttemptRefusedError, Person
-from headgate.cli.demo.report import farewell, print_grid, print_refusals
+from headgate.cli.demo.report import print_farewell, print_grid, print_refusals
 from headgate.cli.demo.revoke import revoke_in_a_live_session
 from headgate.cli.demo.world import make_lakehouse, make_people
-from headgate.cli.output import console, progress, say
+from headgate.cli.output import build_progress, console, say
 from headgate.control.egress import EgressRules
 from headgate.control.organizations.commands import ORGANIZATION
 
@@ -39,7 +39,7 @@ def run_demo(settings: Settings, *, once: bool) -> int:
             make_lakehouse(people, folder)
             as_expected = _try(server, people, began)
         if not once:
-            farewell(server, people)
+            print_farewell(server, people)
             threading.Event().wait()
         _close(people)
         return 0 if as_expected else 1
@@ -49,7 +49,7 @@ def _try(server: Server, people: list[Person], began: float) -> bool:
     """Let everybody try everything, and print it; returns whether all went as expected."""
     with console.status("everybody tries everything") as status:
         tried = try_everything(
-            server, people, lambda each: status.update(progress(f"{each.person.name}: {each.thing.title}"))
+            server, people, lambda each: status.update(build_progress(f"{each.person.name}: {each.thing.title}"))
         )
     print_grid(people, tried)
     print_refusals(people, tried)

@@ -42,7 +42,7 @@ class Result:
         return not self.broken and self.allowed == (self.person.name in self.thing.may)
 
 
-def things(server: "Server") -> list[Attempt]:
+def list_attempts(server: "Server") -> list[Attempt]:
     """Return the ten, two of them also through the API and the REST catalog."""
     everybody = frozenset(("ada", "ed", "vic"))
     writers = frozenset(("ada", "ed"))
@@ -89,7 +89,7 @@ def things(server: "Server") -> list[Attempt]:
 def try_everything(server: "Server", people: list[Person], watch: Callable[[Result], None]) -> list[Result]:
     """Let everybody try everything, in order; `watch` hears each outcome."""
     tried: list[Result] = []
-    for thing in things(server):
+    for thing in list_attempts(server):
         for person in people:
             tried.append(_try(thing, person))
             watch(tried[-1])

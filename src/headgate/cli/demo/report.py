@@ -34,7 +34,7 @@ def print_refusals(people: list[Person], tried: list[Result]) -> None:
             say(f"  {thing.title.strip()}: {', '.join(names)}\n      {words}{fix and f'{chr(10)}      {fix}'}")
 
 
-def farewell(server: Server, people: list[Person]) -> None:
+def print_farewell(server: Server, people: list[Person]) -> None:
     """Print where everything is, and a snippet to paste."""
     viewer = next(each for each in people if each.part.what == "viewer")
     say(f"""

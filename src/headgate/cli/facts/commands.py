@@ -90,9 +90,9 @@ def explain(
     The answer is the one that PRINCIPAL would get: a name that does not exist is answered like one that PRINCIPAL may not
     see. The exit code is that of `check`.
     """
-    from headgate.cli.facts.explain import explained
+    from headgate.cli.facts.explain import print_explanation
 
-    return explained(facts, (action, resource, principal), more, on, reveal=reveal)
+    return print_explanation(facts, (action, resource, principal), more, on, reveal=reveal)
 
 
 def what_if(
@@ -125,8 +125,8 @@ def diff(
 
     from headgate.cli.facts.facts_file import opened
     from headgate.cli.facts.impact import print_consequences
-    from headgate.decision.diff.what_if import difference
+    from headgate.decision.diff.what_if import compute_difference
 
     before, after = opened(facts, replace(on, revision=earlier)), opened(facts, on)
-    print_consequences(after.answers.facts, difference(before, after), json=on.json)
+    print_consequences(after.answers.facts, compute_difference(before, after), json=on.json)
     return 0

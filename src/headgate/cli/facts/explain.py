@@ -10,7 +10,7 @@ from rich.tree import Tree
 from headgate.cli.facts.facts_file import opened
 from headgate.cli.facts.names import caller_of, name_text, question_of, resource_of
 from headgate.cli.facts.options import AskError, On, With
-from headgate.cli.facts.output import decision_json, print_json, verdict
+from headgate.cli.facts.output import decision_json, format_verdict, print_json
 from headgate.cli.output import print_drawing, say
 from headgate.control.questions.messages import NO_FIX, denial_text, hidden_text
 from headgate.decision.diff.compare import EvaluatedSide
@@ -24,7 +24,7 @@ _MANY = 5
 """So many approvers are named; JSON names them all."""
 
 
-def explained(file: File, asked: tuple[str, str, str], more: With, on: On, *, reveal: bool) -> int:
+def print_explanation(file: File, asked: tuple[str, str, str], more: With, on: On, *, reveal: bool) -> int:
     """Print an explanation; return the exit code."""
     action, resource, principal = asked
     moment = opened(file, on)
@@ -71,7 +71,7 @@ def _print_hidden(name: str, found: Explanation, *, json: bool) -> None:
 
 
 def _tree(facts: Snapshot, found: Explanation) -> Tree:
-    tree = _branch(verdict(facts, found.decision))
+    tree = _branch(format_verdict(facts, found.decision))
     if found.decision.allowed:
         for line in _ways(facts, found.decision.paths):
             tree.children.append(_branch(line))

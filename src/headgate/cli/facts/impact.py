@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from headgate.cli.facts.names import name_text
 from headgate.cli.facts.output import print_json
-from headgate.cli.output import say, table
+from headgate.cli.output import print_table, say
 from headgate.decision.diff.results import Ability, DecisionChange, Impact, PipelineImpact, SubjectImpact
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
@@ -30,9 +30,9 @@ def print_consequences(facts: Snapshot, found: Impact, *, json: bool) -> None:
         print_json(_json(facts, found))
         return
     if found.effects:
-        table(("who", "on", "was", "is then", "loses", "gains"), list(_people(facts, found.effects)))
+        print_table(("who", "on", "was", "is then", "loses", "gains"), list(_people(facts, found.effects)))
     if found.pipelines:
-        table(("pipeline", "", "run-as", "loses", "gains"), [_pipeline(facts, each) for each in found.pipelines])
+        print_table(("pipeline", "", "run-as", "loses", "gains"), [_pipeline(facts, each) for each in found.pipelines])
     say(_summary(found))
 
 

@@ -20,10 +20,10 @@ def print_decision(facts: Snapshot, decision: Decision, *, json: bool) -> None:
     if json:
         print_json(decision_json(facts, decision))
     else:
-        say(verdict(facts, decision))
+        say(format_verdict(facts, decision))
 
 
-def verdict(facts: Snapshot, decision: Decision) -> str:
+def format_verdict(facts: Snapshot, decision: Decision) -> str:
     """Return an answer in a line."""
     question, answer = decision.question, "allow" if decision.allowed else "deny"
     asked = f"{question.caller.principal}, {question.action} on {name_text(facts, question.resource)}"

@@ -37,7 +37,7 @@ def diff(
     from headgate.cli.facts.impact import print_consequences
     from headgate.cli.facts.options import AskError
     from headgate.decision.diff.compare import EvaluatedSide
-    from headgate.decision.diff.what_if import difference
+    from headgate.decision.diff.what_if import compute_difference
     from headgate.model.vocabulary import MODELS
 
     first, second = (read_shipped_model(each) if each in MODELS else read_model_file(Path(each)) for each in (old, new))
@@ -48,5 +48,5 @@ def diff(
     now = time_of(on.at, state, past=past)
     changed = {**models, first.name: replace(second, name=first.name)}
     before, after = (EvaluatedSide(answering(each, state.facts, on.engine), now) for each in (models, changed))
-    print_consequences(state.facts, difference(before, after), json=on.json)
+    print_consequences(state.facts, compute_difference(before, after), json=on.json)
     return 0

@@ -10,7 +10,7 @@ import typer
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, exit_on_refusal, open_local_deployment
 from headgate.cli.options import DryRun
-from headgate.cli.output import errors, fail, say, table
+from headgate.cli.output import errors, fail, print_table, say
 
 if TYPE_CHECKING:
     from headgate.app.catalog_import import ImportCandidate
@@ -62,7 +62,7 @@ def import_catalog(
         with _opened(source) as other, Progress(console=errors, transient=True) as progress:
             tables = progress.track(importing.scan(other), total=other.count, description="reading")
             found = [each if dry_run else importing.import_table(each) for each in tables]
-    table(COLUMNS, [_row(each, dry_run=dry_run) for each in found])
+    print_table(COLUMNS, [_row(each, dry_run=dry_run) for each in found])
     refused = sum(1 for each in found if each.problem)
     say(f"{len(found) - refused} {'would be' if dry_run else 'were'} taken, {refused} refused")
     if refused:

@@ -8,7 +8,7 @@ from headgate.cli.command_groups import add_command_group
 from headgate.cli.confirmation import confirm
 from headgate.cli.local import Data, open_local_deployment, open_store
 from headgate.cli.options import PasswordStdin, Yes
-from headgate.cli.output import say, table
+from headgate.cli.output import print_table, say
 from headgate.cli.passwords import read_password
 
 Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of the user")]
@@ -57,7 +57,9 @@ def list_users(data: Data = None) -> None:
     """Show the users of the deployment."""
     with open_local_deployment(data) as deployment:
         found = deployment.entrance.authentication.users()
-    table(("name", "login", "address", "id"), [(each.name, each.login, each.email, each.principal) for each in found])
+    print_table(
+        ("name", "login", "address", "id"), [(each.name, each.login, each.email, each.principal) for each in found]
+    )
 
 
 def erase_user(

@@ -10,7 +10,7 @@ import typer
 
 from headgate.app.settings.settings import default_settings
 from headgate.cli.local import Data
-from headgate.cli.output import table, write_json
+from headgate.cli.output import print_table, write_json
 
 
 def register(app: typer.Typer) -> None:
@@ -31,5 +31,5 @@ def doctor(
         for each in found:
             write_json(asdict(each))
     else:
-        table(("", "", "seen", "what to do"), [(each.state, each.what, each.seen, each.do) for each in found])
+        print_table(("", "", "seen", "what to do"), [(each.state, each.what, each.seen, each.do) for each in found])
     sys.exit(any(each.state == "fail" for each in found))

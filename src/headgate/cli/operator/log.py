@@ -12,7 +12,7 @@ import typer
 from headgate.cli.client import send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, open_store
-from headgate.cli.output import errors, say, table, write_text
+from headgate.cli.output import errors, print_table, say, write_text
 
 if TYPE_CHECKING:
     from headgate.store.verification import VerificationResult
@@ -44,7 +44,7 @@ def show_log(
         )
         for entry in entries
     ]
-    table(("revision", "at", "who", "command", "changes"), rows)
+    print_table(("revision", "at", "who", "command", "changes"), rows)
 
 
 def verify_logs(
@@ -60,8 +60,8 @@ def verify_logs(
 
     The command ends with exit code 1 and names the first revision that does not hold.
     """
-    from headgate.store.keys import KnownKeys
-    from headgate.store.marks import Marks
+    from headgate.store.rollback_protection import HighWaterMarks
+    from headgate.store.seal_keys import KnownKeys
     from headgate.store.seals import read_seals
 
     with open_store(data) as (stores, settings):
@@ -69,7 +69,7 @@ def verify_logs(
         total = sum(head.revision for head in stores.heads(stores.logs()).values())
         with _progress(total) as seen:
             proofs = stores.verify(
-                given, seen, KnownKeys.read_beside(settings.seal_key), Marks.locate_beside(settings.seal_key)
+                given, seen, KnownKeys.read_beside(settings.seal_key), HighWaterMarks.locate_beside(settings.seal_key)
             )
     _say(proofs)
 
@@ -79,13 +79,13 @@ def accept_logs(data: Data = None) -> None:
 
     Servers seal the logs again from then on. Run the command on each machine that has the key.
     """
-    from headgate.store.keys import KnownKeys
-    from headgate.store.marks import Marks
+    from headgate.store.rollback_protection import HighWaterMarks
+    from headgate.store.seal_keys import KnownKeys
 
     with open_store(data) as (stores, settings):
         known = KnownKeys.read_beside(settings.seal_key)
         proofs = stores.verify(known=known)
-        stores.accept(Marks.locate_beside(settings.seal_key), known)
+        stores.accept(HighWaterMarks.locate_beside(settings.seal_key), known)
     _say(proofs)
 
 
@@ -99,7 +99,7 @@ def seal_logs(data: Data = None) -> None:
 def rotate_seal_key(data: Data = None) -> None:
     """Create a new key for seals. Seals of the former key stay valid. A server uses the new key after its next start."""
     from headgate.app.settings.settings import default_settings
-    from headgate.store.keys import rotate as rotate_key
+    from headgate.store.seal_keys import rotate_private_key as rotate_key
 
     key = rotate_key(default_settings(os.environ, folder=data).seal_key)
     say(f"the logs are sealed by the key {key.fingerprint} from now on")

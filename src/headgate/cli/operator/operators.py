@@ -6,7 +6,7 @@ import typer
 
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, open_local_deployment
-from headgate.cli.output import say, table
+from headgate.cli.output import print_table, say
 
 Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of the user")]
 
@@ -58,4 +58,4 @@ def list_operators(data: Data = None) -> None:
     with open_local_deployment(data) as deployment:
         logins = deployment.entrance.authentication
         found = [(id, logins.user(id)) for id in operators(deployment.organizations.deployment.control)]
-    table(("name", "login", "id"), [(user.name, user.login, id) if user else ("", "", id) for id, user in found])
+    print_table(("name", "login", "id"), [(user.name, user.login, id) if user else ("", "", id) for id, user in found])

@@ -9,7 +9,7 @@ from rich.filesize import decimal
 from headgate.cli.confirmation import confirm, require_reason
 from headgate.cli.local import Data, listed_organization, open_local_deployment
 from headgate.cli.options import DryRun, Reason, Yes
-from headgate.cli.output import fail, say, table, when
+from headgate.cli.output import fail, format_time, print_table, say
 
 if TYPE_CHECKING:
     from headgate.app.deployment import Deployment
@@ -64,8 +64,8 @@ def list_organizations(data: Data = None) -> None:
         found = sorted(
             (name, id, describe_organization(organizations, id)) for id, name in organizations.names_by_id.items()
         )
-    rows = [(name, each.model, each.state, when(each.created), id) for name, id, each in found]
-    table(("name", "model", "state", "created", "id"), rows)
+    rows = [(name, each.model, each.state, format_time(each.created), id) for name, id, each in found]
+    print_table(("name", "model", "state", "created", "id"), rows)
 
 
 def suspend(

@@ -7,7 +7,7 @@ import typer
 
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, open_local_deployment
-from headgate.cli.output import errors, fail, say, table
+from headgate.cli.output import errors, fail, print_table, say
 
 
 def register(app: typer.Typer) -> None:
@@ -55,7 +55,7 @@ def rotate_key(
             with Progress(console=errors, transient=True) as progress:
                 for each in progress.track(waiting, description="sealing"):
                     try:
-                        rotation.reseal(each)
+                        rotation.reencrypt(each)
                     except VaultError as error:
                         lost.append((each.organization.id, each.connection, str(error)))
             is_finished = not keep_former and rotation.finish()
@@ -64,6 +64,6 @@ def rotate_key(
             sys.exit(1)
     say(f"{len(waiting) - len(lost)} secrets re-encrypted")
     if lost:
-        table(("organization", "connection", "why not"), lost)
+        print_table(("organization", "connection", "why not"), lost)
         sys.exit(1)
     say("the former keys are deleted" if is_finished else "the former keys still decrypt; delete them with `--resume`")

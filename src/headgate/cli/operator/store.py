@@ -44,15 +44,15 @@ def restore_store(
     """Restore a copy into a data folder without a store, if every log in the copy proves to be whole."""
     from headgate.app.settings.settings import default_settings
     from headgate.store import backup
-    from headgate.store.keys import KnownKeys
-    from headgate.store.marks import Marks
+    from headgate.store.rollback_protection import HighWaterMarks
+    from headgate.store.seal_keys import KnownKeys
 
     settings = default_settings(os.environ, folder=data)
     _embedded(settings)
     with exit_on_refusal():
         # Without the keys nothing says whose seals are true.
         known = KnownKeys.read_beside(settings.seal_key)
-        marks = Marks.locate_beside(settings.seal_key)
+        marks = HighWaterMarks.locate_beside(settings.seal_key)
         proofs = backup.restore(file, settings.folder, known if known.keys else None, marks)
     for proof in proofs:
         say(f"the log `{proof.log}` is whole up to revision {proof.head}")

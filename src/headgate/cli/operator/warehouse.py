@@ -8,7 +8,7 @@ import typer
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.local import Data, exit_on_refusal, open_local_deployment
 from headgate.cli.options import DryRun
-from headgate.cli.output import errors, fail, say, table
+from headgate.cli.output import errors, fail, print_table, say
 
 if TYPE_CHECKING:
     from headgate.app.relocations import FormerTable, Relocations
@@ -55,7 +55,7 @@ def move_tables(
     if not waiting:
         say("every table lies in its organization's folder")
         return
-    table(COLUMNS, [(*row, result) for row, result in zip(rows, results, strict=True)])
+    print_table(COLUMNS, [(*row, result) for row, result in zip(rows, results, strict=True)])
     refused = sum(1 for each in results if each not in ("moved", "would be moved"))
     say(f"{len(results) - refused} {'would be' if dry_run else 'were'} moved, {refused} were not")
     if refused:

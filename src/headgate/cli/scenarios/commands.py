@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli.output import errors, fail, say, table
+from headgate.cli.output import errors, fail, print_table, say
 
 if TYPE_CHECKING:
     from headgate.cli.scenarios.folders import System
@@ -60,7 +60,7 @@ def run_folders(
         if only is not None or not outcome.passed:
             _print(outcome)
     rows = [(system.folder, system.name, *_counts(outcomes)) for system, outcomes in results if outcomes]
-    table(("folder", "system", "passed", "failed"), rows)
+    print_table(("folder", "system", "passed", "failed"), rows)
     passed, failed = _counts(everything)
     summary()
     say(f"{passed} passed, {failed} failed")

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from headgate.conformance.errors import ScenarioError
-from headgate.conformance.language import Language, language
+from headgate.conformance.language import Language, words_of
 from headgate.conformance.runner import ConformanceCase, read_case
 from headgate.conformance.world import World
 from headgate.conformance.world_builder import build
@@ -43,7 +43,7 @@ def read_folder(folder: Path, start: EngineFactory) -> Iterator[System]:
         raise ScenarioError(f"`{folder}` has no `cases/*.jsonl`, so there is nothing to run")
     for path in found:
         name = path.stem
-        words = language(_model(folder, name), shipped_vocabulary())
+        words = words_of(_model(folder, name), shipped_vocabulary())
         yield System(folder, name, _world(folder / "worlds" / f"{name}.yaml", words, start), tuple(_cases(path)))
 
 

@@ -44,7 +44,7 @@ class Call:
 
 
 @cache
-def routes() -> tuple[Route, ...]:
+def load_route_table() -> tuple[Route, ...]:
     """Return the table."""
     table = yaml.safe_load(
         files("headgate.conformance.http").joinpath("scenario_routes.yaml").read_text(encoding="utf-8")
@@ -57,7 +57,9 @@ def call_for(world: World, asked: Sequence[Asked], said: JsonObject) -> Call | N
     questions = [each.question for each in asked if not _unseen(world, each)]
     actions = {each.action for each in questions}
     for question in questions:
-        route = next(each for each in routes() if any(fnmatchcase(question.action, name) for name in each.actions))
+        route = next(
+            each for each in load_route_table() if any(fnmatchcase(question.action, name) for name in each.actions)
+        )
         if route.method and actions.issuperset(route.also):
             known = {**_list_values(question), **_describe_creation(world, question)}
             known |= {f"with.{name}": value for name, value in said.items()}

@@ -15,12 +15,12 @@ from urllib.parse import quote
 import httpx
 from fastapi import FastAPI
 
-from headgate.app.deployment import HOME, over, shipped_model
+from headgate.app.deployment import HOME, open_deployment_over, shipped_model
 from headgate.app.http.application import http_application
 from headgate.app.http.in_process import serve_in_process
 from headgate.app.settings.settings import default_settings
 from headgate.conformance.errors import ScenarioError
-from headgate.conformance.http.people import Bearer, CaseUsers, program
+from headgate.conformance.http.case_users import Bearer, CaseUsers, program
 from headgate.conformance.http.routes import call_for
 from headgate.conformance.http.stores import CaseStores
 from headgate.conformance.questions import Asked
@@ -29,7 +29,7 @@ from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.kernel.parsing import JsonObject, entry
 from headgate.control.kernel.ports import Head, LogWrite
 from headgate.control.kernel.stores import Stores
-from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.commands import DEPLOYMENT
 from headgate.endpoints.common.context import AppState
 from headgate.endpoints.http.read_your_writes import FreshnessBarrier
@@ -101,9 +101,9 @@ class HttpScenarioRunner:
         found.now = world.now
         return found
 
-    def _put(self, stores: Stores, people: CaseUsers) -> Audit:
+    def _put(self, stores: Stores, people: CaseUsers) -> AuditRecorder:
         """Put a deployment behind the endpoints; returns what is to be closed when it goes."""
-        organizations, ways, audit = people.organizations(stores), people.entrance, Audit(stores, "changes")
+        organizations, ways, audit = people.organizations(stores), people.entrance, AuditRecorder(stores, "changes")
         self.app.state.entrance = ways
         self.app.state.deployed = AppState(
             organizations=organizations,
@@ -188,7 +188,7 @@ def _home() -> Model:
 def scenario_server() -> Iterator[HttpScenarioRunner]:
     """Open the endpoints on loopback until the block ends."""
     with TemporaryDirectory(prefix="headgate-") as folder:
-        deployment = over(default_settings({}, folder=Path(folder)), open_stores(_MEMORY))
+        deployment = open_deployment_over(default_settings({}, folder=Path(folder)), open_stores(_MEMORY))
         app = http_application(
             deployment,
             FreshnessBarrier(deployment.organizations),

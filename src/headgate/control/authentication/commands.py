@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headgate.control.authentication.addresses import address_documents
+from headgate.control.authentication.email_addresses import address_documents
 from headgate.control.identity.principals import SignUp
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.normalize import domain
+from headgate.control.kernel.normalize import domain_of
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.ids import PrincipalId
 
@@ -51,7 +51,7 @@ class RegisterUser:
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Only the deployment registers somebody, when it has seen who they are."""
-        proved = {"domain": (domain(self.email),)} if self.email and self.verified else dict[str, tuple[str, ...]]()
+        proved = {"domain": (domain_of(self.email),)} if self.email and self.verified else dict[str, tuple[str, ...]]()
         signed_up = SignUp(self.principal, self.person, proved).decide(view)
         user = {"name": self.person, "login": self.login, "email": self.email, "subject": self.subject}
         mine = {"principal": self.principal}

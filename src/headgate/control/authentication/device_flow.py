@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from headgate.control.authentication.errors import TooOftenError
-from headgate.control.authentication.rate_limit import RateLimiter, client_key
+from headgate.control.authentication.login_rate_limit import RateLimiter, client_key
 from headgate.control.authentication.secrets import DEVICE, ParsedSecret, generate, parse_secret
 from headgate.control.authentication.sessions import NewSession, Session, Sessions
 from headgate.control.authentication.settings import AttemptLimit, LoginSettings

@@ -3,13 +3,13 @@
 import hashlib
 from dataclasses import dataclass
 
-from headgate.control.authentication.addresses import Addresses
 from headgate.control.authentication.commands import LinkSubject, RegisterUser
+from headgate.control.authentication.email_addresses import EmailAddresses
 from headgate.control.authentication.errors import LoginError
 from headgate.control.control import Control
 from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.normalize import address, domain, domain_name
+from headgate.control.kernel.normalize import domain_name, domain_of, normalize_address
 from headgate.control.kernel.ports import DocumentConflictError, Store
 from headgate.facts.ids import PrincipalId
 
@@ -36,7 +36,7 @@ class ExternalIdentities:
         self._control = control
         self._store = store
         self._join = frozenset(map(domain_name, join))
-        self._addresses = Addresses(store)
+        self._addresses = EmailAddresses(store)
 
     def user(self, who: ExternalIdentity) -> PrincipalId:
         """Return the user they are: linked before, or of the same verified address, or new if that may join.
@@ -68,8 +68,8 @@ class ExternalIdentities:
         return principal
 
     def _register_user(self, who: ExternalIdentity) -> PrincipalId:
-        email = address(who.email) if who.email else None
-        if email is None or domain(email) not in self._join:
+        email = normalize_address(who.email) if who.email else None
+        if email is None or domain_of(email) not in self._join:
             raise LoginError(
                 "the provider knows you, but you have no user here; ask an owner of the organization for an invitation"
             )

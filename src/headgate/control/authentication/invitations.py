@@ -173,7 +173,7 @@ class Invitations:
         found = (_invitation(id, organization.id, body) for id, body in bodies if body["ends"] > control.now)
         return tuple(each for each in found if everybodys or each.by.principal == own)
 
-    def one(self, organization: Organization, caller: Caller, id: str) -> Invitation:
+    def find_by_id(self, organization: Organization, caller: Caller, id: str) -> Invitation:
         """Return an invitation by its id. Raises `NotFoundError` for one that the caller may not see."""
         found = next((each for each in self.list_visible(organization, caller) if each.id == id), None)
         if found is None:

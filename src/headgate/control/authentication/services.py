@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headgate.control.authentication.access_tokens import AccessTokens
+from headgate.control.authentication.client_credentials import AccessTokens
 from headgate.control.authentication.device_flow import DeviceFlow
 from headgate.control.authentication.federation import ExternalIdentities
 from headgate.control.authentication.invitations import Invitations
@@ -12,7 +12,7 @@ from headgate.control.organizations.organization import Organizations
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
+class AuthServices:
     """What proves to a deployment who somebody is."""
 
     authentication: UserAccounts
@@ -29,12 +29,12 @@ class Entrance:
         self.invitations.tidy()
 
 
-def open_auth_services(organizations: Organizations, settings: LoginSettings) -> Entrance:
+def open_auth_services(organizations: Organizations, settings: LoginSettings) -> AuthServices:
     """Return the ways into a deployment, over its logs."""
     store, control = organizations.deployment.store, organizations.deployment.control
     known = UserAccounts(control, store, settings)
     provider = settings.provider
-    return Entrance(
+    return AuthServices(
         authentication=known,
         devices=DeviceFlow(store, known.sessions, settings),
         access_tokens=AccessTokens(organizations, settings.access_token),

@@ -5,17 +5,23 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.control.authentication.addresses import Addresses
 from headgate.control.authentication.commands import Password, RegisterUser, SetPassword
+from headgate.control.authentication.email_addresses import EmailAddresses
 from headgate.control.authentication.errors import LoginError, TooOftenError
+from headgate.control.authentication.login_rate_limit import RateLimiter, client_key
 from headgate.control.authentication.passwords import Passwords
-from headgate.control.authentication.rate_limit import RateLimiter, client_key
 from headgate.control.authentication.sessions import NewSession, Session, Sessions
 from headgate.control.authentication.settings import LoginSettings
 from headgate.control.control import Control
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.normalize import address, login_name, new_login_name, nfkc_casefold, parse_existing_login
+from headgate.control.kernel.normalize import (
+    login_name,
+    new_login_name,
+    nfkc_casefold,
+    normalize_address,
+    parse_existing_login,
+)
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, Store
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
@@ -40,7 +46,7 @@ class UserAccounts:
     def __init__(self, control: Control, store: Store, settings: LoginSettings) -> None:
         self.settings = settings
         self.sessions = Sessions(control, store, settings.session)
-        self.addresses = Addresses(store)
+        self.addresses = EmailAddresses(store)
         self._control = control
         self._store = store
         self._passwords = Passwords(settings)
@@ -74,7 +80,7 @@ class UserAccounts:
             if name and password is not None
             else None
         )
-        mail = address(email) if email else None
+        mail = normalize_address(email) if email else None
         if mail and verified and self.addresses.is_like_another(mail):
             raise _build_taken_error()
         self._register(RegisterUser(id, person, name, kept, mail, verified))

@@ -31,13 +31,13 @@ class Vault:
 
     file: Path
 
-    def seal(self, connection: str, secret: Mapping[str, str]) -> Mapping[str, str]:
+    def encrypt(self, connection: str, secret: Mapping[str, str]) -> Mapping[str, str]:
         """Return the secret as it is kept: it opens for this connection only. Raises `VaultError`."""
         key, nonce = self._keys(make=True)[0], secrets.token_bytes(_NONCE_BYTES)
         sealed = AESGCM(key).encrypt(nonce, json.dumps(dict(secret)).encode(), connection.encode())
         return {"key": _name(key), "nonce": b64encode(nonce).decode(), "sealed": b64encode(sealed).decode()}
 
-    def open(self, connection: str, kept: Mapping[str, Any]) -> Mapping[str, str]:
+    def decrypt(self, connection: str, kept: Mapping[str, Any]) -> Mapping[str, str]:
         """Return the secret of a connection. Raises `VaultError`."""
         key = next((each for each in self._keys() if _name(each) == kept.get("key")), None)
         if key is None:

@@ -11,14 +11,14 @@ from headgate.control.organizations.organization import Organization, Organizati
 
 
 @dataclass(frozen=True, slots=True)
-class SealedSecret:
+class EncryptedSecret:
     """A connection whose secret is sealed with a former key."""
 
     organization: Organization
     connection: str
 
 
-def reseal_new_secret(
+def reencrypt_new_secret(
     store: Store, vault: Vault, connection: str, sealed: Mapping[str, str], secret: Mapping[str, str]
 ) -> None:
     """Seal a secret that was just written again, where a rotation has replaced the key since it was sealed.
@@ -28,7 +28,7 @@ def reseal_new_secret(
     if vault.is_current(sealed) or store.document(SECRET, connection) != sealed:
         return
     with suppress(DocumentConflictError):  # another request has changed it meanwhile
-        store.put_document(DocumentPut(SECRET, connection, vault.seal(connection, secret), expected=sealed))
+        store.put_document(DocumentPut(SECRET, connection, vault.encrypt(connection, secret), expected=sealed))
 
 
 class VaultRotation:
@@ -38,20 +38,20 @@ class VaultRotation:
         self._organizations = organizations
         self._vault = vault
 
-    def find_outdated(self) -> Iterator[SealedSecret]:
+    def find_outdated(self) -> Iterator[EncryptedSecret]:
         """Yield the connections whose secrets are sealed with a former key. Raises `VaultError`."""
         for organization in self._organizations.list_all():
             for connection, kept in organization.store.documents(SECRET).items():
                 if not self._vault.is_current(kept):
-                    yield SealedSecret(organization, connection)
+                    yield EncryptedSecret(organization, connection)
 
-    def reseal(self, secret: SealedSecret) -> None:
+    def reencrypt(self, secret: EncryptedSecret) -> None:
         """Seal one secret with the key that seals now. Raises `VaultError` for one that does not open."""
         store, id = secret.organization.store, secret.connection
         kept = store.document(SECRET, id)
         if kept is None or self._vault.is_current(kept):
             return
-        sealed = self._vault.seal(id, self._vault.open(id, kept))
+        sealed = self._vault.encrypt(id, self._vault.decrypt(id, kept))
         try:
             store.put_document(DocumentPut(SECRET, id, sealed, expected=kept))
         except DocumentConflictError:

@@ -42,7 +42,7 @@ class BreakGlass:
         return CommandEffect((PrincipalAdded(self.principal, "user"), given), (document,))
 
 
-def break_glass(facts: Snapshot, now: float) -> float | None:
+def break_glass_until(facts: Snapshot, now: float) -> float | None:
     """Return until when the glass of an organization is broken (seconds since the epoch), or None if it is whole."""
     return active_until(facts, break_glass_events(facts), now)
 

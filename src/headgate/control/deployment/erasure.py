@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from headgate.control.access.visibility import unknown_name_text
-from headgate.control.authentication.addresses import ADDRESS, LOOK, Addresses
+from headgate.control.authentication.email_addresses import ADDRESS, LOOK, EmailAddresses
 from headgate.control.identity.principals import RemovePrincipal
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError, NotFoundError
@@ -92,7 +92,7 @@ def _user(store: Store, called: str) -> PrincipalId | None:
         if document is not None:
             return PrincipalId(str(document["principal"]))
     with suppress(InvalidError):
-        return Addresses(store).find(called)
+        return EmailAddresses(store).find(called)
     return None
 
 

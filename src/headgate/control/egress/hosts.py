@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
-from headgate.control.egress.addresses import Address
+from headgate.control.egress.ip_addresses import Address
 
 ANY_PORT = "*"
 _LAST_PORT = 65535

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from headgate.control.egress.addresses import Address, is_public, parse_address, plain_address
 from headgate.control.egress.hosts import HostRule, plain_name
+from headgate.control.egress.ip_addresses import Address, is_public, parse_address, plain_address
 
 EGRESS_SETTING = "HEADGATE_EGRESS"
 EVERY_HOST = "*"

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class FollowedState:
     """What answers, the newest entry that it knows, and how often the log was opened again because it had lost entries."""
 
     engine: Answers
@@ -53,11 +53,11 @@ class LogFollower:
         found = replay(store)
         self.kept = found.kept
         """The revision of the newest checkpoint, as far as it is known here."""
-        self._known = Known(start(models, found.facts), found.head)
+        self._known = FollowedState(start(models, found.facts), found.head)
         self._refusal: _Refusal | None = None
 
     @property
-    def followed(self) -> Known:
+    def followed(self) -> FollowedState:
         """What answers now. Raises `LogRefusedError` while nothing may be answered."""
         refusal = self._refusal
         if refusal is not None:
@@ -124,7 +124,7 @@ class LogFollower:
             *(self.name, lost.head.revision, found.head.revision),
         )
         self.kept = found.kept
-        self._known = Known(self._start(lost.engine.models, found.facts), found.head, lost.reopened + 1)
+        self._known = FollowedState(self._start(lost.engine.models, found.facts), found.head, lost.reopened + 1)
 
     def _refuse(self, error: Exception) -> LogRefusedError:
         """Answer nothing from now on. A log whose content cannot be read is not read again at every question."""

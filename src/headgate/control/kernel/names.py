@@ -58,12 +58,12 @@ def suppose(answers: Answers, names: Sequence[str]) -> HypotheticalResource | No
     return HypotheticalResource(answers, answers.facts.resources[parent], above)
 
 
-def descendants(facts: Snapshot, above: ResourceId, type: str) -> Iterator[ResourceId]:
+def list_descendants(facts: Snapshot, above: ResourceId, type: str) -> Iterator[ResourceId]:
     """Yield every resource of a type below another."""
     for child in facts.children.get(above, NO_NAMES).values():
         if facts.resources[child].type == type:
             yield child
-        yield from descendants(facts, child, type)
+        yield from list_descendants(facts, child, type)
 
 
 def is_valid_name(name: str) -> bool:

@@ -57,7 +57,7 @@ def _describe_dotless_fault(name: str) -> str | None:
     return f"`{_DOTLESS}` (U+0131) reads as `i`; write `i`" if _DOTLESS in name else None
 
 
-def address(text: str) -> str:
+def normalize_address(text: str) -> str:
     """Return the spelling of an e-mail address that identity is compared by. Raises `InvalidError` for none.
 
     The domain is in its IDNA form and lower case, the local part as it was given but for the case of ASCII: `straße@` and
@@ -82,7 +82,7 @@ def domain_name(text: str) -> str:
         raise InvalidError("the domain of the address is not a text that can be written in IDNA") from None
 
 
-def domain(address: str) -> str:
+def domain_of(address: str) -> str:
     """Return the domain of an address."""
     return address.rpartition("@")[2]
 

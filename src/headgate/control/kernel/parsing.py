@@ -20,7 +20,7 @@ def entry(value: JsonValue) -> JsonObject:
     return value
 
 
-def items(value: JsonValue) -> tuple[JsonValue, ...]:
+def list_items(value: JsonValue) -> tuple[JsonValue, ...]:
     """Return the members of a list; a single value is a list of one, nothing an empty one."""
     if value is None:
         return ()
@@ -29,7 +29,7 @@ def items(value: JsonValue) -> tuple[JsonValue, ...]:
     return (value,)
 
 
-def text(source: JsonObject, key: str) -> str:
+def require_text(source: JsonObject, key: str) -> str:
     """Return the word that stands under a key. Raises `InvalidDocumentError` if there is none."""
     found = source.get(key)
     if not isinstance(found, str):
@@ -39,7 +39,7 @@ def text(source: JsonObject, key: str) -> str:
 
 def first_text(source: JsonObject, *keys: str) -> str | None:
     """Return the word under the first of these keys that is there; None if none is."""
-    return next((text(source, key) for key in keys if source.get(key) is not None), None)
+    return next((require_text(source, key) for key in keys if source.get(key) is not None), None)
 
 
 def word(value: JsonValue) -> str:
@@ -53,4 +53,4 @@ def word(value: JsonValue) -> str:
 
 def text_tuple(value: JsonValue) -> tuple[str, ...]:
     """Return a value, or each value of a list, as words."""
-    return tuple(word(each) for each in items(value))
+    return tuple(word(each) for each in list_items(value))

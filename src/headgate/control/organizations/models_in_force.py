@@ -27,7 +27,7 @@ def active_models(control: Control) -> tuple[Model, ...]:
     return tuple(control.models[name] for name in sorted(names) if name in control.models)
 
 
-def switches(control: Control, caller: Caller, place: Resource) -> Iterator[Switch]:
+def list_switches(control: Control, caller: Caller, place: Resource) -> Iterator[Switch]:
     """Yield the switches that can be set on a resource. Where a model says who sees them, that is needed.
 
     Raises `PermissionDeniedError` if the caller does not.

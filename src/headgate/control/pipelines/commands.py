@@ -9,7 +9,7 @@ from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.vocabulary import shipped_vocabulary
-from headgate.control.pipelines.requirements import missing_privileges
+from headgate.control.pipelines.run_as_requirements import missing_privileges
 from headgate.control.resources.commands import CreateResource, DeleteResource, list_needed_relations
 from headgate.decision.run_scope import pipeline_edges as declared_edges
 from headgate.facts.caller import Caller

@@ -23,7 +23,7 @@ from headgate.control.kernel.run_queue import (
     RunRow,
     RunUpdate,
 )
-from headgate.control.pipelines.requirements import run_refusal
+from headgate.control.pipelines.run_as_requirements import run_refusal
 from headgate.control.resources.attributes import STATE
 from headgate.decision.caller_validity import caller_invalid
 from headgate.facts.caller import Caller

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from headgate.control.catalog.table_services import allowed_procedure
 from headgate.control.control import Control
 from headgate.control.kernel.audit_records import NOT_FOUND, REFUSED, Denial
-from headgate.control.kernel.names import TYPES, HypotheticalResource, descendants, find_by_name, suppose
+from headgate.control.kernel.names import TYPES, HypotheticalResource, find_by_name, list_descendants, suppose
 from headgate.control.questions.messages import RefusalMessages, with_request_link
 from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers
@@ -141,7 +141,8 @@ class NameAuthorizer:
         if model is not None and is_visibility_uniform(model, resource.type):
             return True
         return all(
-            answers.is_discoverable(caller, id, now) for id in descendants(answers.facts, would.above, resource.type)
+            answers.is_discoverable(caller, id, now)
+            for id in list_descendants(answers.facts, would.above, resource.type)
         )
 
     def _build_refused_verdict(

@@ -6,7 +6,7 @@ subject of an assignment, the other resources that the call concerns, and words.
 
 from collections.abc import Iterator, Mapping
 
-from headgate.control.kernel.parsing import JsonObject, JsonValue, first_text, items, text, text_tuple
+from headgate.control.kernel.parsing import JsonObject, JsonValue, first_text, list_items, require_text, text_tuple
 from headgate.decision.context import model_for
 from headgate.decision.evaluator import Answers
 from headgate.decision.reference import ASSIGNING
@@ -28,7 +28,7 @@ WORDS = frozenset(("type", "name", "kind", "domain", "purpose", "email"))
 """What is never meant as an id, even if something is called so."""
 
 
-def question(answers: Answers, caller: Caller, action: str, resource: ResourceId, said: JsonObject) -> Question:
+def parse_question(answers: Answers, caller: Caller, action: str, resource: ResourceId, said: JsonObject) -> Question:
     """Return the question that a call stands for. Raises `InvalidDocumentError` for what is said in no known form."""
     if not said:
         return Question(caller, action, resource)
@@ -58,7 +58,7 @@ def _parameters(
             continue
         elif key in places or (key not in terms and _has_known_ids_only(answers.facts, value)):
             on[key] = tuple(ResourceId(each) for each in text_tuple(value))
-        elif key in terms or all(isinstance(each, str | bool | int | float) for each in items(value)):
+        elif key in terms or all(isinstance(each, str | bool | int | float) for each in list_items(value)):
             given[key] = text_tuple(value)  # anything else is nothing that a model could speak of
     return on, given
 
@@ -87,7 +87,7 @@ def _has_known_ids_only(facts: Snapshot, value: JsonValue) -> bool:
             or PrincipalId(each) in facts.principals
             or GroupId(each) in facts.groups
         )
-        for each in items(value)
+        for each in list_items(value)
     )
 
 
@@ -97,9 +97,9 @@ def _parse_outputs(facts: Snapshot, value: JsonValue, *, creating: bool) -> Mapp
     What is created also declares where the tables lie that it writes to.
     """
     tables, layers = list[ResourceId](), list[ResourceId]()
-    for each in items(value):
+    for each in list_items(value):
         if isinstance(each, Mapping):
-            layers.append(ResourceId(text(each, "new_table_in")))
+            layers.append(ResourceId(require_text(each, "new_table_in")))
         else:
             tables.extend(ResourceId(table) for table in text_tuple(each))
     if creating:

@@ -126,7 +126,7 @@ class Fault:
         return ".".join(map(str, self.place))
 
 
-def faults(errors: Sequence[Error], form: object) -> list[Fault]:
+def find_faults(errors: Sequence[Error], form: object) -> list[Fault]:
     """Return the faults of a form, the value that was validated: one for each place, of the first `MOST` errors.
 
     Where a value can have one of several forms, the faults of the nearest form are reported.
@@ -147,13 +147,13 @@ def faults(errors: Sequence[Error], form: object) -> list[Fault]:
 
 def list_reported_faults(errors: Sequence[Error], form: object) -> tuple[list[Fault], int]:
     """Return the faults that an answer lists, and how many more there are at most: one fault may have several errors."""
-    found = faults(errors, form)
+    found = find_faults(errors, form)
     return found[:LISTED], max(0, len(found) - LISTED) + max(0, len(errors) - MOST)
 
 
 def first_fault(errors: Sequence[Error], form: object) -> Fault:
     """Return the first fault of a form that has one."""
-    return faults(errors, form)[0]
+    return find_faults(errors, form)[0]
 
 
 def _is_about_types(sentences: Sequence[str]) -> bool:

@@ -32,7 +32,7 @@ def find_touching_pipelines(
     return {id for facts in sides for each in concerned for id in _find_touching(facts, each)}
 
 
-def rewritten(changes: Iterable[Change]) -> set[ResourceId]:
+def find_rewritten_pipelines(changes: Iterable[Change]) -> set[ResourceId]:
     """Return what becomes a pipeline by these changes, or another one, or gets another run-as principal."""
     return {each.resource for each in changes if isinstance(each, RelationsSet | ResourceCreated | RunAsSet)}
 

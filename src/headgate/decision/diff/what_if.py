@@ -4,14 +4,19 @@ from collections.abc import Sequence
 
 from headgate.decision.diff.compare import EvaluatedSide, compare
 from headgate.decision.diff.impact import WHOLE_SCOPE, Scope, find_scopes
-from headgate.decision.diff.pipelines import find_all_pipelines, find_touching_pipelines, pipeline_effects, rewritten
+from headgate.decision.diff.pipelines import (
+    find_all_pipelines,
+    find_rewritten_pipelines,
+    find_touching_pipelines,
+    pipeline_effects,
+)
 from headgate.decision.diff.results import Impact
 from headgate.decision.evaluator import Answers
 from headgate.facts.changes import Change
 from headgate.facts.fold import apply
 
 
-def difference(before: EvaluatedSide, after: EvaluatedSide) -> Impact:
+def compute_difference(before: EvaluatedSide, after: EvaluatedSide) -> Impact:
     """Return every decision that the two answer differently, of whoever and about whatever is there in either."""
     found = compare(before, after, (WHOLE_SCOPE,))
     pipelines = find_all_pipelines(before.answers.facts) | find_all_pipelines(after.answers.facts)
@@ -29,5 +34,5 @@ def analyze_changes(answers: Answers, changes: Sequence[Change], now: float) -> 
         scopes += find_scopes(answers.models, before, facts, change)
     earlier, later = EvaluatedSide(answers, now), EvaluatedSide(answers.advance(changes, facts), now)
     found = compare(earlier, later, scopes)
-    pipelines = find_touching_pipelines(earlier, later, found) | rewritten(changes)
+    pipelines = find_touching_pipelines(earlier, later, found) | find_rewritten_pipelines(changes)
     return Impact(found, pipeline_effects(earlier, later, found, pipelines))

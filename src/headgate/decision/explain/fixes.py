@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
 from headgate.decision.caller_validity import caller_invalid
-from headgate.decision.candidates import candidate_principals, may_grant, sources
+from headgate.decision.candidates import candidate_principals, list_role_sources, may_grant
 from headgate.decision.context import EvaluationContext
 from headgate.decision.diff.reach import is_satisfiable
 from headgate.decision.effective_assignments import expand_assignment, meets_membership
 from headgate.decision.evaluator import Answers
-from headgate.decision.explain.goals import Goal, Need, goals
+from headgate.decision.explain.goals import Goal, Need, list_goals
 from headgate.decision.reference import find_paths
 from headgate.decision.tree import subject_kind
 from headgate.decision.types import Fix, Question, RequiredAssignment
@@ -75,7 +75,7 @@ def find_fixes(answers: Answers, question: Question, now: float) -> tuple[Fix, .
 def _options(at: _At) -> Iterator[Option]:
     """Yield the least that reaches each goal; and what the one stands on whom an assignment is for."""
     solved: dict[Need, tuple[Option, ...]] = {}
-    for goal in goals(at.asked):
+    for goal in list_goals(at.asked):
         yield from _list_options_for_goal(at, goal, solved)
     question, resource = at.asked.question, at.facts.resources[at.asked.question.resource]
     model, role = at.asked.model(resource), question.new_role or question.role
@@ -112,7 +112,7 @@ def _list_options_for_need(at: _At, need: Need) -> tuple[Option, ...]:
 def _single(asked: EvaluationContext, model: Model, resource: Resource, role: str) -> Iterator[RoleAssigned]:
     """Yield every single assignment to the asker that may give the role on the resource."""
     facts, subject = asked.facts, asked.question.caller.principal
-    for place in (facts.resources[id] for id in sources(facts, model, resource)):
+    for place in (facts.resources[id] for id in list_role_sources(facts, model, resource)):
         if asked.model(place) is model:
             for name in _assignable(facts, model, place.type, subject_kind(facts, subject)):
                 if may_grant(asked, model, resource, name, (role,)):

@@ -28,7 +28,7 @@ Goal = tuple[Need, ...]
 """What would do, all of it together."""
 
 
-def goals(asked: EvaluationContext) -> Iterator[Goal]:
+def list_goals(asked: EvaluationContext) -> Iterator[Goal]:
     """Yield every way in which the question could be allowed, as far as roles decide."""
     resource = asked.facts.resources.get(asked.question.resource)
     model = asked.model(resource) if resource else None

@@ -7,7 +7,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
 from headgate.control.authentication.errors import LoginError, TooOftenError
-from headgate.control.authentication.services import Entrance
+from headgate.control.authentication.services import AuthServices
 from headgate.control.kernel.audit_records import Denial
 from headgate.endpoints.auth import devices, invitations, oauth, sessions
 from headgate.endpoints.auth.oauth import OAuthError, on_oauth
@@ -15,13 +15,13 @@ from headgate.endpoints.auth.oidc import routes as oidc
 from headgate.endpoints.auth.oidc.client import ProviderClient
 from headgate.endpoints.auth.oidc.errors import ProviderError
 from headgate.endpoints.common.context import AppState
-from headgate.endpoints.common.problems import problem, with_retry_after
-from headgate.endpoints.common.scope import REQUEST
+from headgate.endpoints.common.problems import problem_response, with_retry_after
+from headgate.endpoints.common.request_scope import REQUEST
 
 log = logging.getLogger(__name__)
 
 
-def install_auth(app: FastAPI, entrance: Entrance) -> None:
+def install_auth(app: FastAPI, entrance: AuthServices) -> None:
     """Serve the ways into a deployment."""
     provider = entrance.authentication.settings.provider
     app.state.entrance = entrance
@@ -33,12 +33,12 @@ def install_auth(app: FastAPI, entrance: Entrance) -> None:
     @app.exception_handler(LoginError)
     def on_login(request: Request, error: LoginError) -> JSONResponse:
         _record_denial(request, "login-failed")
-        return problem(401, "login-failed", str(error))
+        return problem_response(401, "login-failed", str(error))
 
     @app.exception_handler(TooOftenError)
     def on_too_often(request: Request, error: TooOftenError) -> JSONResponse:
         _record_denial(request, "too-often")
-        answer = problem(429, "too-often", str(error))
+        answer = problem_response(429, "too-often", str(error))
         answer.headers["retry-after"] = str(math.ceil(error.wait))
         return answer
 
@@ -46,7 +46,9 @@ def install_auth(app: FastAPI, entrance: Entrance) -> None:
     def on_provider(_: Request, error: ProviderError) -> JSONResponse:
         # What it says is for the operator; whoever logs in can only come again.
         log.error("the OpenID Connect provider cannot be used: %s", error)
-        return with_retry_after(problem(503, "unavailable", "the provider cannot be used; the server's log says why"))
+        return with_retry_after(
+            problem_response(503, "unavailable", "the provider cannot be used; the server's log says why")
+        )
 
 
 def _record_denial(request: Request, code: str) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from headgate.control.authentication.secrets import SESSION, parse_secret
-from headgate.control.authentication.services import Entrance
+from headgate.control.authentication.services import AuthServices
 from headgate.control.authentication.sessions import Session
 from headgate.endpoints.common.cookies import require_presented_secret
 from headgate.endpoints.common.problems import ProblemError
@@ -14,13 +14,13 @@ from headgate.endpoints.common.problems import ProblemError
 _AGENT = 200
 
 
-def entrance(request: Request) -> Entrance:
+def auth_services_of(request: Request) -> AuthServices:
     """Return the ways in that the application was wired with."""
-    found: Entrance = request.app.state.entrance
+    found: AuthServices = request.app.state.entrance
     return found
 
 
-def session(request: Request, ways: Annotated[Entrance, Depends(entrance)]) -> Session:
+def session(request: Request, ways: Annotated[AuthServices, Depends(auth_services_of)]) -> Session:
     """Return the session that a request presents, or answer 401. A token is none: it logs nobody in or out."""
     secret = require_presented_secret(request)
     if parse_secret(SESSION, secret) is None:
@@ -34,14 +34,14 @@ def session(request: Request, ways: Annotated[Entrance, Depends(entrance)]) -> S
 def read_client(request: Request) -> Mapping[str, str]:
     """Return what a client says of itself, for the list of sessions."""
     host = request.client.host if request.client else ""
-    return {"address": host, "agent": agent(request.headers.get("user-agent", ""))}
+    return {"address": host, "agent": client_name_of(request.headers.get("user-agent", ""))}
 
 
-def agent(said: str) -> str:
+def client_name_of(said: str) -> str:
     """Return what a client calls itself, as far as that can be shown."""
     return "".join(letter for letter in said if letter.isprintable())[:_AGENT]
 
 
-CurrentAuth = Annotated[Entrance, Depends(entrance)]
+CurrentAuth = Annotated[AuthServices, Depends(auth_services_of)]
 CurrentSession = Annotated[Session, Depends(session)]
 Client = Annotated[Mapping[str, str], Depends(read_client)]

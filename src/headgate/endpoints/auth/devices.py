@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from headgate.control.authentication.errors import LoginError, TooOftenError
-from headgate.control.authentication.services import Entrance
+from headgate.control.authentication.services import AuthServices
 from headgate.control.authentication.sessions import Session
 from headgate.control.kernel.errors import NotFoundError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth, CurrentSession
@@ -56,7 +56,9 @@ def answer_device(code: str, body: DeviceAnswer, ways: CurrentAuth, session: Cur
 
 
 @router.get("/oauth2/device", include_in_schema=False, **public("it asks for a login itself"))
-def page(request: Request, ways: CurrentAuth, user_code: Annotated[Text, Query(max_length=20)] = "") -> HTMLResponse:
+def show_code_page(
+    request: Request, ways: CurrentAuth, user_code: Annotated[Text, Query(max_length=20)] = ""
+) -> HTMLResponse:
     """Return the page where somebody enters the code of a device."""
     return _page(request, ways, user_code)
 
@@ -77,7 +79,7 @@ def enter(request: Request, fields: Form, ways: CurrentAuth, told: Client) -> Re
     return HTMLResponse(_PAGE.substitute(body=f"<p>{'It is in.' if allow else 'It stays out.'} Close this page.</p>"))
 
 
-def _log_in(request: Request, ways: Entrance, login: str, password: str, code: str, told: Client) -> Response:
+def _log_in(request: Request, ways: AuthServices, login: str, password: str, code: str, told: Client) -> Response:
     require_own_origin(request)
     try:
         started = ways.authentication.log_in(login, password, told)
@@ -88,7 +90,7 @@ def _log_in(request: Request, ways: Entrance, login: str, password: str, code: s
     return response
 
 
-def _page(request: Request, ways: Entrance, code: str, said: str = "", status: int = 200) -> HTMLResponse:
+def _page(request: Request, ways: AuthServices, code: str, said: str = "", status: int = 200) -> HTMLResponse:
     secret = in_cookie(request)
     session = ways.authentication.sessions.find(secret) if secret else None
     told = f"<p role=alert>{escape(said)}</p>" if said else ""
@@ -102,6 +104,6 @@ def _page(request: Request, ways: Entrance, code: str, said: str = "", status: i
     return HTMLResponse(_PAGE.substitute(body=body), status, {"cache-control": "no-store"})
 
 
-def _name(ways: Entrance, session: Session) -> str:
+def _name(ways: AuthServices, session: Session) -> str:
     user = ways.authentication.user(session.principal)
     return user.name if user else session.principal

@@ -6,16 +6,16 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from headgate.control.authentication.invitations import Invitation, Withdraw, build_missing_invitation_error
-from headgate.control.authentication.services import Entrance
+from headgate.control.authentication.services import AuthServices
 from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.kernel.ports import DocumentConflictError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth, session
 from headgate.endpoints.auth.sessions import LoginName, LoginResult, PasswordText, build_login_result
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.csrf import require_own_origin
-from headgate.endpoints.common.lookup import Text, resource
+from headgate.endpoints.common.lookup import Text, find_resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import caller_only, public, requires
+from headgate.endpoints.common.route_metadata import caller_only, document_actions, public
 from headgate.endpoints.common.schemas import StrictSchema, page_model
 from headgate.endpoints.common.writes import DONE, WriteAnswer, Writes
 from headgate.facts.ids import PrincipalId
@@ -70,13 +70,13 @@ class AcceptedInvitation(BaseModel):
     status_code=201,
     response_model=IssuedInvitation,
     response_model_exclude_none=True,
-    **requires("organization.add_user", "assignment.add"),
+    **document_actions("organization.add_user", "assignment.add"),
 )
 def create_invitation(
     body: InvitationCreate, organization: CurrentOrganization, caller: CurrentCaller, ways: CurrentAuth, write: Writes
 ) -> dict[str, Any]:
     """Invite somebody."""
-    place = resource(organization, caller, body.place) if body.place else None
+    place = find_resource(organization, caller, body.place) if body.place else None
     command, secret = ways.invitations.draft(organization, caller, body.role, place)
     new = command.invitation
     answer = write.execute(command, id=new.id, ends=new.ends)
@@ -104,7 +104,7 @@ def delete_invitation(
 ) -> dict[str, Any]:
     """Withdraw an invitation."""
     try:
-        return write.execute(Withdraw(ways.invitations.one(organization, caller, id)))
+        return write.execute(Withdraw(ways.invitations.find_by_id(organization, caller, id)))
     except DocumentConflictError:
         raise build_missing_invitation_error() from None
 
@@ -138,7 +138,7 @@ def accept_invitation(
     return joined.model_copy(update={"login": login})
 
 
-def _register(ways: Entrance, found: Invitation, body: InvitationAcceptance) -> PrincipalId:
+def _register(ways: AuthServices, found: Invitation, body: InvitationAcceptance) -> PrincipalId:
     """Register the user that an invitation is for. Raises `NotFoundError` if another request has just used the invitation."""
     try:
         return ways.authentication.newcomer(found.newcomer, body.login, body.password)
@@ -148,7 +148,7 @@ def _register(ways: Entrance, found: Invitation, body: InvitationAcceptance) -> 
         raise
 
 
-def _accept(ways: Entrance, found: Invitation, principal: PrincipalId) -> AcceptedInvitation:
+def _accept(ways: AuthServices, found: Invitation, principal: PrincipalId) -> AcceptedInvitation:
     user = ways.authentication.user(principal)
     facts = ways.invitations.accept(found, principal, user.name if user else principal)
     name = ways.invitations.organization_name(found)

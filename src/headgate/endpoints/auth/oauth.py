@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from headgate.control.authentication.device_flow import PendingReason
 from headgate.control.authentication.errors import LoginError, TooOftenError
-from headgate.control.authentication.services import Entrance
-from headgate.endpoints.auth.dependencies import Client, CurrentAuth, agent
+from headgate.control.authentication.services import AuthServices
+from headgate.endpoints.auth.dependencies import Client, CurrentAuth, client_name_of
 from headgate.endpoints.common.route_metadata import PROBLEMS, PUBLIC
 from headgate.endpoints.http.hosts import base_url
 
@@ -69,7 +69,7 @@ def on_oauth(_: Request, error: Exception) -> JSONResponse:
     return JSONResponse(body.model_dump(), error.status, headers={**_NOT_KEPT, **known})
 
 
-async def form(request: Request) -> Mapping[str, str]:
+async def read_form(request: Request) -> Mapping[str, str]:
     """Return the fields of a form. OAuth lets none come twice."""
     body = await request.body()
     if body and request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
@@ -84,7 +84,7 @@ async def form(request: Request) -> Mapping[str, str]:
     return fields
 
 
-Form = Annotated[Mapping[str, str], Depends(form)]
+Form = Annotated[Mapping[str, str], Depends(read_form)]
 
 
 def _takes(reason: str, **fields: str) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def create_device_authorization(
     request: Request, fields: Form, ways: CurrentAuth, told: Client
 ) -> DeviceAuthorizationBody:
     """Give a device a code, which somebody enters who is logged in elsewhere."""
-    said = {**told, "agent": agent(fields.get("client_id", "")) or told["agent"]}
+    said = {**told, "agent": client_name_of(fields.get("client_id", "")) or told["agent"]}
     try:
         asked = ways.devices.ask(said, ways.authentication.now)
     except TooOftenError as error:
@@ -163,7 +163,7 @@ def get_oauth_metadata(request: Request) -> dict[str, Any]:
     }
 
 
-def _for_service(ways: Entrance, client: str, secret: str) -> OAuthToken:
+def _for_service(ways: AuthServices, client: str, secret: str) -> OAuthToken:
     try:
         issued = ways.access_tokens.issue(client, secret)
     except LoginError as error:
@@ -171,7 +171,7 @@ def _for_service(ways: Entrance, client: str, secret: str) -> OAuthToken:
     return OAuthToken(access_token=issued.secret, expires_in=int(issued.seconds))
 
 
-def _for_device(ways: Entrance, code: str) -> OAuthToken:
+def _for_device(ways: AuthServices, code: str) -> OAuthToken:
     found = ways.devices.redeem(code, ways.authentication.now)
     if isinstance(found, PendingReason):
         raise OAuthError(found.value, _WAITS[found])

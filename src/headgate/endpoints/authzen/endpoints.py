@@ -11,7 +11,7 @@ from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Decision
 from headgate.endpoints.authzen.evaluation import Answered, evaluate_many, evaluate_request
 from headgate.endpoints.authzen.messages import JSON, BadRequestError, ForbiddenError, read_message
-from headgate.endpoints.authzen.search import actions, resources, subjects
+from headgate.endpoints.authzen.search import resources, search_actions, search_subjects
 from headgate.endpoints.authzen.subjects import SubjectResolver
 from headgate.facts.caller import Caller
 
@@ -19,7 +19,7 @@ WELL_KNOWN = "/.well-known/authzen-configuration"
 """Where the document of a decision point lies, with the decision point's own path behind it."""
 
 
-def configuration(point: str) -> Mapping[str, str]:
+def build_configuration(point: str) -> Mapping[str, str]:
     """Return the document of the decision point at this address, which has no query and no fragment."""
     endpoints = {each.named: f"{point}{each.path}" for each in ENDPOINTS}
     return {"policy_decision_point": point, **endpoints}
@@ -42,9 +42,9 @@ class Endpoint:
 ENDPOINTS = (
     Endpoint("/access/v1/evaluation", "access_evaluation_endpoint", evaluate_request),
     Endpoint("/access/v1/evaluations", "access_evaluations_endpoint", evaluate_many),
-    Endpoint("/access/v1/search/subject", "search_subject_endpoint", subjects, long=True),
+    Endpoint("/access/v1/search/subject", "search_subject_endpoint", search_subjects, long=True),
     Endpoint("/access/v1/search/resource", "search_resource_endpoint", resources, long=True),
-    Endpoint("/access/v1/search/action", "search_action_endpoint", actions, long=True),
+    Endpoint("/access/v1/search/action", "search_action_endpoint", search_actions, long=True),
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from headgate.control.kernel.audit_records import Denial
 from headgate.control.kernel.parsing import InvalidDocumentError
-from headgate.control.questions.parsing import question
+from headgate.control.questions.parsing import parse_question
 from headgate.decision.types import Decision, Question
 from headgate.endpoints.authzen import messages
 from headgate.endpoints.authzen.messages import NOW, BadRequestError, Entity, EvaluationOptions, ForbiddenError
@@ -90,10 +90,10 @@ def resolve_resource(facts: Snapshot, named: Entity) -> ResourceId:
 def _read(source: Mapping[str, Any], defaults: _Request) -> _Request:
     said = source.get
     return _Request(
-        defaults.subject if said("subject") is None else messages.entity(source, "subject"),
-        defaults.action if said("action") is None else messages.action(source),
-        defaults.resource if said("resource") is None else messages.entity(source, "resource"),
-        defaults.context if said("context") is None else messages.context(source),
+        defaults.subject if said("subject") is None else messages.parse_entity(source, "subject"),
+        defaults.action if said("action") is None else messages.parse_action(source),
+        defaults.resource if said("resource") is None else messages.parse_entity(source, "resource"),
+        defaults.context if said("context") is None else messages.parse_context(source),
     )
 
 
@@ -108,7 +108,9 @@ def _evaluate(request: _Request, asker: SubjectResolver) -> Answered:
     caller, place = asker.subject(subject, moment), resolve_resource(answers.facts, resource)
     name, properties = action
     try:
-        asked = question(answers, caller, name, place, properties) if properties else Question(caller, name, place)
+        asked = (
+            parse_question(answers, caller, name, place, properties) if properties else Question(caller, name, place)
+        )
     except InvalidDocumentError as error:
         raise BadRequestError(f"`action.properties`: {error}") from None
     decision = answers.check(asked, moment.time)
@@ -138,7 +140,7 @@ def _parse_evaluations(listed: object) -> Sequence[Mapping[str, Any]]:
 
 def _bound(defaults: _Request, evaluations: int) -> None:
     """Raise `BadRequestError` where the properties of the default action are too many for so many evaluations."""
-    said = messages.size(defaults.action[1]) if defaults.action else 0
+    said = messages.count_values(defaults.action[1]) if defaults.action else 0
     if said * evaluations > _MOST_SAID:
         raise BadRequestError(
             f"`action.properties` has {said:,} values for {evaluations:,} evaluations; "

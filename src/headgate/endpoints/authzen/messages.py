@@ -107,7 +107,7 @@ def word(source: Mapping[str, Any], key: str, of: str, longest: int = LONGEST) -
     return found
 
 
-def size(properties: Mapping[str, Any]) -> int:
+def count_values(properties: Mapping[str, Any]) -> int:
     """Return how many values there are in properties, those in lists and objects too; a long text or key counts as several."""
     counted, unread = 0, list[Any]((properties,))
     while unread:
@@ -123,7 +123,7 @@ def size(properties: Mapping[str, Any]) -> int:
     return counted
 
 
-def entity(source: Mapping[str, Any], key: str) -> Entity:
+def parse_entity(source: Mapping[str, Any], key: str) -> Entity:
     """Return a subject or resource."""
     found = object_at(source, key)
     type, id = found.get("type"), found.get("id")
@@ -143,7 +143,7 @@ def parse_searched_type(source: Mapping[str, Any], key: str) -> str:
     return word(object_at(source, key), "type", key)
 
 
-def action(source: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+def parse_action(source: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return the name of the action, and what else is said of the call."""
     found = object_at(source, "action")
     name = found.get("name")
@@ -152,7 +152,7 @@ def action(source: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     return word(found, "name", "action", LONGEST_ACTION), _properties(found, "action")
 
 
-def context(source: Mapping[str, Any]) -> EvaluationOptions:
+def parse_context(source: Mapping[str, Any]) -> EvaluationOptions:
     """Return what the context says to Headgate; what there is none of, is not asked for."""
     found = optional(source, "context")
     revision, time = _as_of(found.get("as_of"))
@@ -161,7 +161,7 @@ def context(source: Mapping[str, Any]) -> EvaluationOptions:
 
 def _properties(source: Mapping[str, Any], of: str) -> Mapping[str, Any]:
     found = optional(source, "properties")
-    if (there := size(found)) > MOST_VALUES:
+    if (there := count_values(found)) > MOST_VALUES:
         raise BadRequestError(f"`{of}.properties` has {there:,} values; {MOST_VALUES:,} is the most")
     return found
 

@@ -22,13 +22,13 @@ from headgate.endpoints.authzen.endpoints import (
     WELL_KNOWN,
     Endpoint,
     Response,
-    configuration,
+    build_configuration,
     respond,
 )
 from headgate.endpoints.common.context import AppState
 from headgate.endpoints.common.denials import DENIED, record_denial
 from headgate.endpoints.common.problems import NO_STORE, RETRY_AFTER, ProblemError
-from headgate.endpoints.common.scope import ADDRESSED, CALLER, ORGANIZATION_KEY, REQUEST, ROUTE
+from headgate.endpoints.common.request_scope import ADDRESSED, CALLER, ORGANIZATION_KEY, REQUEST, ROUTE
 from headgate.endpoints.http.hosts import base_url
 from headgate.facts.caller import Caller
 
@@ -151,7 +151,7 @@ def record_decisions(
 
 def _discovered(scope: Scope) -> Response:
     point = f"{base_url(scope)}{quote(scope['path'].removeprefix(WELL_KNOWN))}"
-    return Response(200, JSON, orjson.dumps(configuration(point)))
+    return Response(200, JSON, orjson.dumps(build_configuration(point)))
 
 
 async def _body(receive: Receive) -> bytes:

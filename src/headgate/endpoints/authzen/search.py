@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headgate.control.kernel.parsing import InvalidDocumentError
-from headgate.control.questions.parsing import question
+from headgate.control.questions.parsing import parse_question
 from headgate.decision.context import model_for
 from headgate.decision.types import Question
 from headgate.endpoints.authzen import messages
@@ -24,10 +24,14 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
 
 
-def subjects(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
+def search_subjects(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     """Answer who may do something somewhere. Raises `ForbiddenError` to who may not ask about others."""
-    type, resource = messages.parse_searched_type(source, "subject"), messages.entity(source, "resource")
-    (action, said), page, moment = messages.action(source), parse_page(source), asker.moment(messages.context(source))
+    type, resource = messages.parse_searched_type(source, "subject"), messages.parse_entity(source, "resource")
+    (action, said), page, moment = (
+        messages.parse_action(source),
+        parse_page(source),
+        asker.moment(messages.parse_context(source)),
+    )
     asker.require_asking()
     place = resolve_resource(moment.answers.facts, resource)
     if type in PRINCIPALS and not said:
@@ -43,8 +47,12 @@ def subjects(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
 
 def resources(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     """Answer where somebody may do something."""
-    subject, type = messages.entity(source, "subject"), messages.parse_searched_type(source, "resource")
-    (action, said), page, moment = messages.action(source), parse_page(source), asker.moment(messages.context(source))
+    subject, type = messages.parse_entity(source, "subject"), messages.parse_searched_type(source, "resource")
+    (action, said), page, moment = (
+        messages.parse_action(source),
+        parse_page(source),
+        asker.moment(messages.parse_context(source)),
+    )
     caller, known = asker.subject(subject, moment), moment.answers.facts.resources
     if not said:
         able = (id for id in moment.answers.list_resources(caller, action, moment.time) if known[id].type == type)
@@ -55,10 +63,10 @@ def resources(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     )
 
 
-def actions(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
+def search_actions(source: Mapping[str, Any], asker: SubjectResolver) -> Answered:
     """Answer what somebody may do on a resource, as far as that needs nothing else to be said."""
-    subject, resource = messages.entity(source, "subject"), messages.entity(source, "resource")
-    page, moment = parse_page(source), asker.moment(messages.context(source))
+    subject, resource = messages.parse_entity(source, "subject"), messages.parse_entity(source, "resource")
+    page, moment = parse_page(source), asker.moment(messages.parse_context(source))
     caller, answers = asker.subject(subject, moment), moment.answers
     place = resolve_resource(answers.facts, resource)
     known = place in answers.facts.resources
@@ -72,7 +80,7 @@ def _question(
     moment: SubjectEvaluation, caller: Caller, action: str, place: ResourceId, said: Mapping[str, Any]
 ) -> Question:
     try:
-        return question(moment.answers, caller, action, place, said)
+        return parse_question(moment.answers, caller, action, place, said)
     except InvalidDocumentError as error:
         raise BadRequestError(f"`action.properties`: {error}") from None
 

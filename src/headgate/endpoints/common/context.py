@@ -11,12 +11,12 @@ from headgate.control.authentication.authenticator import Authenticator
 from headgate.control.connections.vault import NO_VAULT, Vault
 from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
 from headgate.control.kernel.errors import SuspendedError
-from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.organization import Organization, Organizations, SeveralOrganizationsError
 from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.endpoints.common.cookies import require_presented_secret
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.scope import CALLER, ORGANIZATION_KEY
+from headgate.endpoints.common.request_scope import CALLER, ORGANIZATION_KEY
 from headgate.facts.caller import Caller
 from headgate.pipelines.connections.egress import Egress
 from headgate.pipelines.definitions.chart_renderer import chart_pool
@@ -45,7 +45,7 @@ class AppState:
 
     organizations: Organizations
     identity: Authenticator
-    audit: Audit
+    audit: AuditRecorder
     runner: RunNotifier
     statements: StatementStore
     health: Callable[[], Mapping[str, Any]]

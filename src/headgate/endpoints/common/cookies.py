@@ -18,7 +18,7 @@ def require_presented_secret(request: Request) -> str:
 
     Raises `ProblemError`: 401 if there is none, 403 for a cookie by which something would be done from elsewhere.
     """
-    secret = bearer(request)
+    secret = bearer_secret_of(request)
     if secret is not None:
         return secret
     kept = in_cookie(request)
@@ -31,7 +31,7 @@ def require_presented_secret(request: Request) -> str:
     return kept
 
 
-def bearer(request: Request) -> str | None:
+def bearer_secret_of(request: Request) -> str | None:
     """Return the secret in the `Authorization` of a request, or None."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     return secret if scheme.lower() == "bearer" and secret else None
@@ -39,15 +39,15 @@ def bearer(request: Request) -> str | None:
 
 def in_cookie(request: Request) -> str | None:
     """Return the secret of the session in the cookie, or None."""
-    return cookie(request, "headgate")
+    return cookie_of(request, "headgate")
 
 
-def cookie(request: Request, plain: str) -> str | None:
+def cookie_of(request: Request, plain: str) -> str | None:
     """Return the value of a cookie of ours; None if there is none, several of the name, or one with other signs than ours.
 
     Values are read as they are: the standard library takes seconds to undo what a browser could have escaped in one.
     """
-    begins = f"{name(request, plain)}="
+    begins = f"{cookie_name(request, plain)}="
     parts = (part.strip() for header in request.headers.getlist("cookie") for part in header.split(";"))
     found = [part.removeprefix(begins) for part in parts if part.startswith(begins)]
     return found[0] if len(found) == 1 and _VALUE.fullmatch(found[0]) else None
@@ -62,10 +62,10 @@ def put(request: Request, response: Response, plain: str, value: str, seconds: i
     """Put a cookie that only we are sent, and no script can read; 0 seconds takes it away."""
     secure = request.url.scheme == "https"
     response.set_cookie(
-        name(request, plain), value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax"
+        cookie_name(request, plain), value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax"
     )
 
 
-def name(request: Request, plain: str) -> str:
+def cookie_name(request: Request, plain: str) -> str:
     """Return the cookie's name: under TLS one that no other host or plain HTTP can set."""
     return f"__Host-{plain}" if request.url.scheme == "https" else plain

@@ -7,9 +7,9 @@ from starlette.types import Scope
 from headgate.control.kernel.audit_records import Denial
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ports import StoreError
-from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.organization import Organization, Organizations
-from headgate.endpoints.common.scope import ADDRESSED, CALLER, ORGANIZATION_KEY, REQUEST, ROUTE
+from headgate.endpoints.common.request_scope import ADDRESSED, CALLER, ORGANIZATION_KEY, REQUEST, ROUTE
 
 DENIED = (401, 403, 404)
 """Statuses of denials: the caller is unknown, may not do this, or may not know of the resource."""
@@ -52,8 +52,8 @@ def recording_organization(
         return None
 
 
-def _audit(scope: Scope) -> Audit:
-    found: Audit = scope["app"].state.deployed.audit
+def _audit(scope: Scope) -> AuditRecorder:
+    found: AuditRecorder = scope["app"].state.deployed.audit
     return found
 
 

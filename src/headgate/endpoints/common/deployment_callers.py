@@ -8,7 +8,7 @@ from fastapi import Depends, Request, Response
 from headgate.control.identity.authenticated_principal import AuthenticatedPrincipal
 from headgate.endpoints.common.context import AppState, CurrentApp, PresentedSecret
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.scope import CALLER
+from headgate.endpoints.common.request_scope import CALLER
 from headgate.endpoints.common.writes import Wants, Write, writing
 from headgate.facts.caller import Caller
 
@@ -17,7 +17,7 @@ _NO_LOGIN = "a token belongs to one organization and does nothing in the deploym
 _NO_USER = "only a user of the deployment may do this"
 
 
-def presented(deployed: CurrentApp, secret: PresentedSecret) -> AuthenticatedPrincipal:
+def require_presented_principal(deployed: CurrentApp, secret: PresentedSecret) -> AuthenticatedPrincipal:
     """Return the principal of a secret, in whichever organization. Raises `ProblemError` 401 for an unknown one."""
     who = deployed.identity.authenticate(secret)
     if who is None:
@@ -25,7 +25,7 @@ def presented(deployed: CurrentApp, secret: PresentedSecret) -> AuthenticatedPri
     return who
 
 
-ByAnyone = Annotated[AuthenticatedPrincipal, Depends(presented)]
+ByAnyone = Annotated[AuthenticatedPrincipal, Depends(require_presented_principal)]
 
 
 def user(request: Request, deployed: CurrentApp, who: ByAnyone) -> Caller:

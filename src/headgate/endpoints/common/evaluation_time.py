@@ -66,7 +66,7 @@ class Evaluation:
         return self.facts.resources[found]
 
 
-def current(organization: CurrentOrganization, caller: CurrentCaller) -> Evaluation:
+def require_now(organization: CurrentOrganization, caller: CurrentCaller) -> Evaluation:
     """Return what a request is about that is always about now."""
     control = organization.control
     return Evaluation(control.answers, caller, control.now)
@@ -88,17 +88,17 @@ def requested(
     if at_least > newest:
         raise ProblemError(409, "not-yet", f"there is no revision {at_least} yet; the newest is {newest}")
     if as_of is None:
-        return current(organization, caller)
+        return require_now(organization, caller)
     require_on_organization(organization, caller, "organization.read_audit")
     # A token that narrows nothing is as its principal, who can have been there before it.
     return _past(control, caller if is_narrowed(control.snapshot, caller) else Caller(caller.principal), as_of)
 
 
-CurrentEvaluation = Annotated[Evaluation, Depends(current)]
+CurrentEvaluation = Annotated[Evaluation, Depends(require_now)]
 RequestedEvaluation = Annotated[Evaluation, Depends(requested)]
 
 
-def seconds(text: str) -> float:
+def parse_time(text: str) -> float:
     """Return an RFC 3339 time as seconds since the epoch. Raises `ValueError` for anything else."""
     found = datetime.fromisoformat(text)
     if found.tzinfo is None:
@@ -108,7 +108,7 @@ def seconds(text: str) -> float:
 
 def _past(control: Control, caller: Caller, as_of: str) -> Evaluation:
     try:
-        time = None if as_of.isdecimal() else seconds(as_of)
+        time = None if as_of.isdecimal() else parse_time(as_of)
         past = control.past(int(as_of) if time is None else control.revision_at(time))
     except (ValueError, OverflowError):
         raise ProblemError(422, "invalid", _FORM) from None

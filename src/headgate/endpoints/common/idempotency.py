@@ -55,12 +55,12 @@ class IdempotencyKey:
         return DocumentPut(_KIND, self.id, {"request": self.request, "answer": dict(answer)}, new=True)
 
 
-async def once(request: Request, organization: Organization, caller: Caller, key: str) -> IdempotencyKey:
+async def idempotency_key_of(request: Request, organization: Organization, caller: Caller, key: str) -> IdempotencyKey:
     """Return a caller's request under a key."""
     body = await request.body()
     said = (request.method, str(request.url.path), str(request.url.query), body.decode("utf-8", "replace"))
     scope = replay_scope(organization.control.snapshot, caller)
-    return IdempotencyKey(organization.store, digest((scope, key)), digest(said))
+    return IdempotencyKey(organization.store, compute_digest((scope, key)), compute_digest(said))
 
 
 @asynccontextmanager
@@ -91,6 +91,6 @@ def install_idempotency(app: FastAPI) -> None:
         return answer
 
 
-def digest(parts: Iterable[str]) -> str:
+def compute_digest(parts: Iterable[str]) -> str:
     """Return the SHA-256 of the parts."""
     return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()

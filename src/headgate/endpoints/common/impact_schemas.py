@@ -49,7 +49,7 @@ def effect(directory: Directory, found: SubjectImpact) -> dict[str, Any]:
     }
 
 
-def pipeline(found: PipelineImpact) -> dict[str, Any]:
+def describe_pipeline_change(found: PipelineImpact) -> dict[str, Any]:
     """Return what becomes of a pipeline."""
     return {"pipeline": found.pipeline, "run_as": found.run_as, "breaks": found.breaks, "opens": found.opens}
 

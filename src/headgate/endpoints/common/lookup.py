@@ -29,7 +29,7 @@ Text = Annotated[str, AfterValidator(_writable)]
 """Text that can be written down: JSON can also spell halves of characters, which no file, store or answer takes."""
 
 
-def resource(organization: Organization, caller: Caller, name: str) -> ResourceId:
+def find_resource(organization: Organization, caller: Caller, name: str) -> ResourceId:
     """Return the resource that the caller may see under this id or name; hidden and missing are the same error."""
     control = organization.control
     found = resolve_visible(control.answers, caller, control.now, name)
@@ -43,7 +43,7 @@ def resolve_visible(answers: Answers, caller: Caller, now: float, name: str) -> 
     facts = answers.facts
     if name == ORGANIZATION_NAME and facts.organization is not None:
         return facts.organization
-    return next((each for each in candidates(facts, name) if _is_visible(answers, caller, now, each)), None)
+    return next((each for each in list_candidates(facts, name) if _is_visible(answers, caller, now, each)), None)
 
 
 def _is_visible(answers: Answers, caller: Caller, now: float, id: ResourceId) -> bool:
@@ -56,7 +56,7 @@ def _is_visible(answers: Answers, caller: Caller, now: float, id: ResourceId) ->
     return model is not None and model.types[found.type].implicit and _is_visible(answers, caller, now, found.parent)
 
 
-def candidates(facts: Snapshot, name: str) -> Iterator[ResourceId]:
+def list_candidates(facts: Snapshot, name: str) -> Iterator[ResourceId]:
     """Yield what goes by this id or full name: from a project downwards, or from the organization."""
     if ResourceId(name) in facts.resources:
         yield ResourceId(name)
@@ -107,10 +107,10 @@ def default_project(organization: Organization) -> ResourceId:
     raise NotFoundError("name a project: this organization's model has none by itself")
 
 
-def one(organization: Organization, caller: Caller, name: str, *types: str) -> Resource:
+def find_visible(organization: Organization, caller: Caller, name: str, *types: str) -> Resource:
     """Return the resource of one of these types that the caller may see; hidden and missing are the same error."""
     control = organization.control
-    for id in candidates(control.snapshot, name):
+    for id in list_candidates(control.snapshot, name):
         found = control.snapshot.resources[id]
         if found.type in types and control.is_visible(caller, id):
             return found

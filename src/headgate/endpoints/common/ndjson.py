@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import StreamingResponse
 
-from headgate.endpoints.common.route_metadata import PROBLEMS, requires
+from headgate.endpoints.common.route_metadata import PROBLEMS, document_actions
 
 LINES = "application/x-ndjson"
 """Whoever accepts this gets everything, one JSON object on each line."""
@@ -15,7 +15,10 @@ LINES = "application/x-ndjson"
 
 def accepts_ndjson_docs(*actions: str) -> dict[str, Any]:
     """Say what a route needs that also answers in lines."""
-    return {**requires(*actions), "responses": {**PROBLEMS, 200: {"content": {LINES: {"schema": {"type": "string"}}}}}}
+    return {
+        **document_actions(*actions),
+        "responses": {**PROBLEMS, 200: {"content": {LINES: {"schema": {"type": "string"}}}}},
+    }
 
 
 def wants_ndjson(request: Request) -> bool:

@@ -31,7 +31,7 @@ from headgate.control.text.error_text import REFUSED_STATE
 from headgate.control.text.validation_faults import list_reported_faults
 from headgate.decision.types import Question
 from headgate.endpoints.common.denials import DENIED, addressed_organization, record_denial
-from headgate.endpoints.common.scope import ADDRESSED
+from headgate.endpoints.common.request_scope import ADDRESSED
 from headgate.spark.sql.statements import LOST, NO_SPARK, SEVERAL, TOO_MANY, RowsDeniedError, StatementError
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class ProblemError(Exception):
         self.more = more
 
 
-def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
+def problem_response(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
     """Return a problem document as an answer."""
     return _answer(_document(status, code, detail, **more))
 
@@ -107,7 +107,7 @@ def install_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(ProblemError)
     def on_problem(request: Request, error: ProblemError) -> JSONResponse:
-        answer = problem(error.status, error.code, str(error), **error.more)
+        answer = problem_response(error.status, error.code, str(error), **error.more)
         request.scope[ADDRESSED] = error.addressed
         return _record_if_denied(request, with_retry_after(answer) if error.status in _LATER else answer, error.code)
 
@@ -117,7 +117,7 @@ def install_problem_handlers(app: FastAPI) -> None:
             organization = addressed_organization(request.scope) or request.app.state.deployed.organizations.deployment
             return _record_if_denied(request, build_refusal(organization, error), "refused", error.question)
         status, code = _STATUS[type(error)]
-        answer = problem(status, code, str(error))
+        answer = problem_response(status, code, str(error))
         # The answer tells that a hidden name is taken: a caller that looks for such names is seen in the audit.
         is_hidden = isinstance(error, AlreadyExistsError) and error.is_hidden
         return _record(request, answer, code) if is_hidden else _record_if_denied(request, answer, code)
@@ -132,11 +132,11 @@ def install_problem_handlers(app: FastAPI) -> None:
         if error.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
             detail = f"`{request.method} {request.url.path}` is not served; `/api/openapi.json` lists what is"
         code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
-        return problem(error.status_code, code, detail)
+        return problem_response(error.status_code, code, detail)
 
     @app.exception_handler(StoreError)
     def on_store(_: Request, error: StoreError) -> JSONResponse:
-        return unavailable(error)
+        return unavailable_response(error)
 
     @app.exception_handler(RequestValidationError)
     def on_validation(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -145,7 +145,7 @@ def install_problem_handlers(app: FastAPI) -> None:
         text = "the request is not of the form that this route takes"
         if more:
             text = f"{text}; {len(found)} faults are listed, and there are up to {more} more"
-        return problem(422, "invalid", text, faults=found)
+        return problem_response(422, "invalid", text, faults=found)
 
 
 def _of_statement(request: Request, error: StatementError) -> JSONResponse:
@@ -166,10 +166,10 @@ def _answer(document: Mapping[str, Any]) -> JSONResponse:
     return JSONResponse(document, document["status"], media_type="application/problem+json")
 
 
-def unavailable(error: StoreError) -> JSONResponse:
+def unavailable_response(error: StoreError) -> JSONResponse:
     """Return what whoever asks is told of a store that cannot be used; the log has the rest."""
     log.error("the store cannot be used", exc_info=error)
-    return with_retry_after(problem(503, "unavailable", NO_STORE))
+    return with_retry_after(problem_response(503, "unavailable", NO_STORE))
 
 
 def with_retry_after(answer: JSONResponse) -> JSONResponse:
@@ -183,15 +183,15 @@ def build_refusal(organization: Organization, error: PermissionDeniedError) -> J
     facts, question, wording = organization.control.snapshot, error.question, organization.wording
     resource = facts.resources.get(question.resource)
     if resource is None:
-        return problem(404, "not-found", wording.hidden((question.resource,)))
+        return problem_response(404, "not-found", wording.hidden((question.resource,)))
     names = (display_name(facts, resource.id),)
     if resource.type in ("deployment", "organization", "project"):
         # Every caller knows that there is one; and, in the organization, its default project.
         text = wording.refusal(facts, question.action, names, error.explanation, known=True)
-        return problem(403, "refused", text)
+        return problem_response(403, "refused", text)
     if not error.explanation.discoverable:
-        return problem(404, "not-found", wording.hidden(names))
-    return problem(403, "refused", wording.refusal(facts, question.action, names, error.explanation))
+        return problem_response(404, "not-found", wording.hidden(names))
+    return problem_response(403, "refused", wording.refusal(facts, question.action, names, error.explanation))
 
 
 def _record_if_denied(

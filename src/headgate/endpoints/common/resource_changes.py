@@ -50,7 +50,7 @@ def relations_from(moment: Evaluation, named: Edges) -> Relations:
     }
 
 
-def proposal(moment: Evaluation, body: ResourcePatch) -> Proposal:
+def parse_proposal(moment: Evaluation, body: ResourcePatch) -> Proposal:
     """Return what a body says, with ids only."""
     said: dict[str, Any] = body.model_dump(exclude_none=True)
     if body.parent is not None:

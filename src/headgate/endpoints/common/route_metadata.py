@@ -44,7 +44,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {code: {**_PROBLEM, "description": t
 """What any route may answer besides its own."""
 
 
-def requires(*actions: str) -> dict[str, Any]:
+def document_actions(*actions: str) -> dict[str, Any]:
     """Say which canonical actions a route needs; `{type}` stands for the type of the resource that it is about."""
     return _says(NEEDS, list(actions))
 

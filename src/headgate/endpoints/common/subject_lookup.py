@@ -9,7 +9,7 @@ from headgate.control.kernel.errors import AlreadyExistsError, NotFoundError
 from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.endpoints.common.evaluation_time import Evaluation
-from headgate.endpoints.common.lookup import resource
+from headgate.endpoints.common.lookup import find_resource
 from headgate.endpoints.common.writes import Write
 from headgate.facts.caller import Caller
 from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
@@ -17,7 +17,7 @@ from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 Kind = Literal["user", "service_principal"]
 
 
-def principal(organization: Organization, caller: Caller, name: str, kind: Kind | None = None) -> PrincipalId:
+def find_principal(organization: Organization, caller: Caller, name: str, kind: Kind | None = None) -> PrincipalId:
     """Return the principal that the caller may know of; hidden and missing are the same error."""
     found = PrincipalId(_require_visible(organization, caller, name))
     there = organization.control.snapshot.principals.get(found)
@@ -42,7 +42,7 @@ def resolve_subject(organization: Organization, asked: Question, name: str) -> S
     found: SubjectId | None = organization.directory.find(name)
     if found is None:
         try:
-            found = resource(organization, asked.caller, name)
+            found = find_resource(organization, asked.caller, name)
         except NotFoundError:
             found = None
     return visibility.resolve_subject_for(organization.control.view(asked.caller), asked, found, name)

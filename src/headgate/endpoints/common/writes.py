@@ -18,13 +18,13 @@ from headgate.control.organizations.organization import Organization
 from headgate.decision.diff.results import SubjectImpact
 from headgate.decision.diff.what_if import analyze_changes
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
-from headgate.endpoints.common.idempotency import IdempotencyKey, digest, once, replay_or_run
-from headgate.endpoints.common.impact_schemas import ImpactedPipeline, ImpactEffect, effect, pipeline
+from headgate.endpoints.common.idempotency import IdempotencyKey, compute_digest, idempotency_key_of, replay_or_run
+from headgate.endpoints.common.impact_schemas import ImpactedPipeline, ImpactEffect, describe_pipeline_change, effect
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.replies import Reply
-from headgate.endpoints.common.scope import REQUEST
+from headgate.endpoints.common.request_scope import REQUEST
 from headgate.endpoints.common.versions import set_version
+from headgate.endpoints.common.write_responses import WriteResponse
 from headgate.facts.caller import Caller
 from headgate.facts.encoding import encode
 from headgate.facts.ids import ResourceId
@@ -63,7 +63,7 @@ class WriteFields(TypedDict, total=False):
     run: str
     runs: Sequence[str]
     ranges: Sequence[Mapping[str, Any]]
-    warning: str
+    warning: str | None
 
 
 DONE: dict[str, Any] = {"response_model": WriteAnswer, "response_model_exclude_none": True}
@@ -98,11 +98,11 @@ class Write:
         call = self.call_for(reply)
         return Decided(self, command, reply, call, self.organization.control.preview(command, self.caller, call))
 
-    def reply(self, of: ResourceId | None = None, **made: Unpack[WriteFields]) -> Reply:
+    def reply(self, of: ResourceId | None = None, **made: Unpack[WriteFields]) -> WriteResponse:
         """Return the answer to be, about a resource, with these fields."""
-        return Reply(self.organization.store, of, made, self.once)
+        return WriteResponse(self.organization.store, of, made, self.once)
 
-    def call_for(self, reply: Reply) -> CommandMetadata:
+    def call_for(self, reply: WriteResponse) -> CommandMetadata:
         """Return the call that keeps this reply."""
         call = replace(self.call, keeps=reply.keeps)
         if self.if_match is None:
@@ -116,7 +116,7 @@ class Write:
         if self.once is None:
             return new_id(prefix)
         parts = (self.organization.id, self.once.id, self.once.request)
-        return f"{prefix}_{digest(parts)[:_ID_DIGITS]}"
+        return f"{prefix}_{compute_digest(parts)[:_ID_DIGITS]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Decided:
 
     write: Write
     command: Command
-    reply: Reply
+    reply: WriteResponse
     call: CommandMetadata
     plan: CommandEffect
 
@@ -154,7 +154,7 @@ class Decided:
             ],
             "effects": [effect(organization.directory, each) for each in islice(effects, _SHOWN)],
             "more_effects": max(0, len(effects) - _SHOWN),
-            "pipelines": [pipeline(each) for each in islice(opened, _SHOWN)],
+            "pipelines": [describe_pipeline_change(each) for each in islice(opened, _SHOWN)],
         }
 
     def _may_see_impact(self, found: SubjectImpact, changes: Sequence[Mapping[str, object]]) -> bool:
@@ -170,7 +170,7 @@ class Decided:
         return resource not in control.snapshot.resources or control.is_visible(self.write.caller, resource)
 
 
-def _carry_out(write: Write, command: Command, reply: Reply, call: CommandMetadata) -> dict[str, Any]:
+def _carry_out(write: Write, command: Command, reply: WriteResponse, call: CommandMetadata) -> dict[str, Any]:
     """Write a command, and return the reply that is kept with it. It is no dry run."""
     write.organization.control.execute(command, write.caller, call)
     if "version" in reply.answer:
@@ -193,7 +193,7 @@ class Wanted:
         return None if self.dry_run else self.idempotency_key
 
 
-async def wanted(
+async def parse_write_options(
     *,
     dry_run: Annotated[bool, Query(description="write nothing; answer what would change, and for whom")] = False,
     idempotency_key: Annotated[
@@ -206,7 +206,7 @@ async def wanted(
     return Wanted(dry_run, idempotency_key, if_match, headgate_why or "")
 
 
-Wants = Annotated[Wanted, Depends(wanted)]
+Wants = Annotated[Wanted, Depends(parse_write_options)]
 
 
 async def write(
@@ -226,7 +226,7 @@ async def writing(
     A repeated request is answered here, before the route resolves any name.
     """
     call = CommandMetadata(RequestOrigin("api", str(request.scope.get(REQUEST, "")), caller.token), wants.why)
-    repeated = None if wants.key is None else await once(request, organization, caller, wants.key)
+    repeated = None if wants.key is None else await idempotency_key_of(request, organization, caller, wants.key)
     async with replay_or_run(repeated):
         yield Write(organization, caller, response, call, wants.dry_run, _tag(wants.if_match), repeated)
 

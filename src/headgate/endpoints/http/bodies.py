@@ -9,10 +9,10 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headgate.endpoints.common.problems import problem
-from headgate.endpoints.common.scope import KNOWN
+from headgate.endpoints.common.problems import problem_response
+from headgate.endpoints.common.request_scope import KNOWN
 from headgate.endpoints.http.limits import Limits
-from headgate.endpoints.http.request_context import header
+from headgate.endpoints.http.request_context import find_header
 from headgate.endpoints.http.timeouts import TimeoutTimer
 from headgate.untrusted_input.json_shape import too_deep, too_wide
 
@@ -34,7 +34,7 @@ class Bounds:
     def problem(self, status: int, code: str, text: str) -> Response:
         """Return the refusal of a body, with what the caller can do about it."""
         help = "" if self.known else "; this bound is for requests without a valid credential"
-        return problem(status, code, f"{text}{help}")
+        return problem_response(status, code, f"{text}{help}")
 
 
 class BodyMiddleware:
@@ -57,27 +57,27 @@ class BodyMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        length = header(scope, b"content-length")
-        if length is None and header(scope, b"transfer-encoding") is None:
+        length = find_header(scope, b"content-length")
+        if length is None and find_header(scope, b"transfer-encoding") is None:
             await self._app(scope, receive, send)
             return
         bounds = self._known if scope.get(KNOWN) else self._unknown
         try:
             body = await self._read(length, receive, bounds)
         except _UnreadError as unread:
-            if header(scope, b"expect") is None:
+            if find_header(scope, b"expect") is None:
                 await _discard(receive)
             unread.answer.headers["connection"] = "close"
             await unread.answer(scope, receive, send)
             return
         if body is not None:
-            answer = unusable(body, bounds)
+            answer = find_body_fault(body, bounds)
             await (answer or self._app)(scope, _replay(body, receive), send)
 
     async def _read(self, length: bytes | None, receive: Receive, bounds: Bounds) -> bytes | None:
         """Return the body, or None if the client has gone."""
         if length is not None and not length.isdigit():
-            raise _UnreadError(problem(400, "ambiguous", "`content-length` is a number"))
+            raise _UnreadError(problem_response(400, "ambiguous", "`content-length` is a number"))
         if length is not None and (len(length) > _DIGITS or int(length) > bounds.size):
             raise _too_large(bounds)
         deadline = self._timer.begin()
@@ -87,7 +87,7 @@ class BodyMiddleware:
             if not deadline.passed or deadline.task.uncancel():
                 raise
             text = f"the body did not come within {self._limits.body_seconds:g} seconds"
-            raise _UnreadError(problem(408, "too-slow", text)) from None
+            raise _UnreadError(problem_response(408, "too-slow", text)) from None
         finally:
             self._timer.end(deadline)
 
@@ -128,22 +128,24 @@ class _UnreadError(Exception):
         self.answer = answer
 
 
-def unusable(body: bytes, bounds: Bounds) -> Response | None:
+def find_body_fault(body: bytes, bounds: Bounds) -> Response | None:
     """Return why a body that has come is not handed on, or None."""
     try:
         body.decode()
     except UnicodeDecodeError:
-        return problem(400, "not-text", "the body is not UTF-8")
+        return problem_response(400, "not-text", "the body is not UTF-8")
     # Some parsers ignore the mark and others do not: the endpoints of one server would answer differently.
     if body.startswith(codecs.BOM_UTF8):
-        return problem(400, "byte-order-mark", "the body begins with a byte order mark; send it as UTF-8 without one")
+        return problem_response(
+            400, "byte-order-mark", "the body begins with a byte order mark; send it as UTF-8 without one"
+        )
     # The width first: it takes less time, and how deep a body of few members is takes little.
     if too_wide(body, bounds.members):
         text = f"arrays and objects of a body have at most {bounds.members} members in all"
         return bounds.problem(400, "too-wide", text)
     if too_deep(body, bounds.depth):
         text = f"arrays and objects of a body lie at most {bounds.depth} deep in each other"
-        return problem(400, "too-deep", text)
+        return problem_response(400, "too-deep", text)
     return None
 
 

@@ -4,7 +4,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headgate.control.deployment.break_glass import Broken, active_until, break_glass_events
 from headgate.control.organizations.organization import Organization
-from headgate.endpoints.common.scope import CALLER
+from headgate.endpoints.common.request_scope import CALLER
 from headgate.facts.ids import ResourceId
 
 HEADER = b"headgate-break-glass"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from headgate.endpoints.common.problems import problem
+from headgate.endpoints.common.problems import problem_response
 from headgate.endpoints.http.fast_path import FastPath
 from headgate.endpoints.http.limits import Limits
 from headgate.endpoints.http.rate_limits import network_of
@@ -29,7 +29,7 @@ class _PipelineFullError(Exception):
     """A client sends more requests than may wait for their answers."""
 
 
-def connections(
+def build_connection_class(
     limits: Limits, express: FastPath | None = None, *, behind_proxies: bool = False
 ) -> type[HttpToolsProtocol]:
     """Return uvicorn's connection with these limits, and with what answers at once, for its setting `http`.
@@ -195,7 +195,7 @@ class Connection(HttpToolsProtocol):
         return any(name in _LENGTHS and value != b"0" for name, value in self.headers)
 
     def _refuse(self, status: int, code: str, detail: str) -> None:
-        answer = problem(status, code, detail)
+        answer = problem_response(status, code, detail)
         answer.headers["connection"] = "close"
         if status == HTTPStatus.SERVICE_UNAVAILABLE:
             answer.headers["retry-after"] = "1"

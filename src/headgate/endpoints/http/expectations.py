@@ -2,7 +2,7 @@
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headgate.endpoints.http.request_context import header
+from headgate.endpoints.http.request_context import find_header
 
 
 class Expectations:
@@ -16,7 +16,7 @@ class Expectations:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http" or header(scope, b"expect") is None:
+        if scope["type"] != "http" or find_header(scope, b"expect") is None:
             await self._app(scope, receive, send)
             return
         is_asked_for = False

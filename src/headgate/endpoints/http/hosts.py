@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from starlette.datastructures import URL
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.endpoints.common.problems import problem
+from headgate.endpoints.common.problems import problem_response
 
 _AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]\\]+)(?::\d{1,5})?")
 _LOCALHOST = "localhost"
@@ -101,7 +101,7 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def _refusal() -> ASGIApp:
-    return problem(
+    return problem_response(
         421,
         "unknown-host",
         "`Host` names neither this machine nor the address that the server listens on; "

@@ -5,8 +5,8 @@ from urllib.parse import unquote
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headgate.control.organizations.commands import DEPLOYMENT
-from headgate.endpoints.common.problems import problem
-from headgate.endpoints.common.scope import ORGANIZATION_KEY
+from headgate.endpoints.common.problems import problem_response
+from headgate.endpoints.common.request_scope import ORGANIZATION_KEY
 
 _PREFIX = "/o/"
 _NO_ORGANIZATION = "the deployment is no organization; name an organization as `/o/{organization}` before the path"
@@ -23,7 +23,7 @@ class OrganizationPathMiddleware:
         if scope["type"] == "http" and scope["path"].startswith(_PREFIX):
             name, _, rest = scope["path"].removeprefix(_PREFIX).partition("/")
             if name == DEPLOYMENT:
-                await problem(401, "unauthenticated", _NO_ORGANIZATION)(scope, receive, send)
+                await problem_response(401, "unauthenticated", _NO_ORGANIZATION)(scope, receive, send)
                 return
             raw = scope.get("raw_path", b"").decode("latin-1").removeprefix(_PREFIX).partition("/")[2]
             # In place: what stands around this learns from the scope which route served, and whom.

@@ -11,10 +11,10 @@ import anyio.to_thread
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.endpoints.common.problems import problem, with_retry_after
-from headgate.endpoints.common.scope import ROUTE
+from headgate.endpoints.common.problems import problem_response, with_retry_after
+from headgate.endpoints.common.request_scope import ROUTE
 from headgate.endpoints.http.metrics import Metrics
-from headgate.endpoints.http.request_context import header
+from headgate.endpoints.http.request_context import find_header
 
 READY_FOR = 1.0
 """Seconds for which an answer about the store is good: nobody keeps the store busy by asking."""
@@ -52,15 +52,19 @@ class MetricsAccess:
     def refusal(self, scope: Scope) -> Response | None:
         """Return why they are not shown, or None."""
         if self.to == "loopback" and not _is_local(scope):
-            return problem(404, "not-found", "the metrics are read on this machine; HEADGATE_METRICS says otherwise")
+            return problem_response(
+                404, "not-found", "the metrics are read on this machine; HEADGATE_METRICS says otherwise"
+            )
         if self.to == "token" and not self._has_token(scope):
-            answer = problem(401, "unauthenticated", "send the metrics' token as `Authorization: Bearer <token>`")
+            answer = problem_response(
+                401, "unauthenticated", "send the metrics' token as `Authorization: Bearer <token>`"
+            )
             answer.headers["www-authenticate"] = "Bearer"
             return answer
         return None
 
     def _has_token(self, scope: Scope) -> bool:
-        given = header(scope, b"authorization") or b""
+        given = find_header(scope, b"authorization") or b""
         return bool(self.token) and hmac.compare_digest(given, b"Bearer " + self.token.encode())
 
 
@@ -84,7 +88,7 @@ class Probes:
 
     async def _answer(self, scope: Scope) -> Response:
         if scope["method"] not in ("GET", "HEAD"):
-            answer = problem(405, "method-not-allowed", f"`{scope['path']}` is read with GET")
+            answer = problem_response(405, "method-not-allowed", f"`{scope['path']}` is read with GET")
             answer.headers["allow"] = "GET, HEAD"
             return answer
         if scope["path"] == "/healthz":
@@ -97,7 +101,7 @@ class Probes:
         why = await self._readiness.find_not_ready_reason()
         if why is None:
             return JSONResponse({"status": "ready", **self._readiness.details()})
-        return with_retry_after(problem(503, "not-ready", why))
+        return with_retry_after(problem_response(503, "not-ready", why))
 
 
 def _is_local(scope: Scope) -> bool:

@@ -9,8 +9,8 @@ from ipaddress import IPv6Address, ip_address, ip_network
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.endpoints.common.problems import problem
-from headgate.endpoints.common.scope import KNOWN
+from headgate.endpoints.common.problems import problem_response
+from headgate.endpoints.common.request_scope import KNOWN
 from headgate.endpoints.http.limits import Limits
 
 _REMEMBERED = 10_000
@@ -71,7 +71,7 @@ class RateLimitMiddleware:
             await self._app(scope, receive, send)
             return
         seconds = math.ceil(wait)
-        answer = problem(429, "too-many-requests", f"these are too many requests; go on in {seconds} s")
+        answer = problem_response(429, "too-many-requests", f"these are too many requests; go on in {seconds} s")
         answer.headers["retry-after"] = str(seconds)
         await answer(scope, receive, send)
 

@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headgate.control.kernel.ports import StoreError
 from headgate.control.organizations.organization import Organizations
-from headgate.endpoints.common.problems import unavailable
+from headgate.endpoints.common.problems import unavailable_response
 
 
 class FreshnessBarrier:
@@ -64,6 +64,6 @@ class FreshnessMiddleware:
             try:
                 await self._freshness.wait()
             except StoreError as error:
-                await unavailable(error)(scope, receive, send)
+                await unavailable_response(error)(scope, receive, send)
                 return
         await self._app(scope, receive, send)

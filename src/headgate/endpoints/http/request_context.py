@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headgate.endpoints.common.problems import problem
-from headgate.endpoints.common.scope import CALLER, REQUEST, ROUTE
+from headgate.endpoints.common.problems import problem_response
+from headgate.endpoints.common.request_scope import CALLER, REQUEST, ROUTE
 
 logger = logging.getLogger("headgate.requests")
 
@@ -97,19 +97,19 @@ class Exchanges:
             # Only a server that ends gives up a request: whoever sent it hears that.
             if exchange.status:
                 raise
-            leaving = problem(503, "ending", "this process ends, and did not get that done; ask again")
+            leaving = problem_response(503, "ending", "this process ends, and did not get that done; ask again")
             leaving.headers["retry-after"] = "1"
             await leaving(scope, receive, answer)
         except Exception:
             logger.exception("the request %s failed", exchange.id)
             if not exchange.status:
                 said = f"this failed here; the server's log says why, under the request `{exchange.id}`"
-                await problem(500, "failed", said)(scope, receive, answer)
+                await problem_response(500, "failed", said)(scope, receive, answer)
 
 
 def request_id(scope: Scope) -> str:
     """Return the id that the client gave if it is a sane word, else a new one."""
-    return sane_id(header(scope, b"x-request-id"))
+    return sane_id(find_header(scope, b"x-request-id"))
 
 
 def sane_id(given: bytes | None) -> str:
@@ -122,7 +122,7 @@ def _method(method: str) -> str:
     return method if method in _METHODS else "other"
 
 
-def header(scope: Scope, name: bytes) -> bytes | None:
+def find_header(scope: Scope, name: bytes) -> bytes | None:
     """Return the first header of that name, or None."""
     for key, value in scope["headers"]:
         if key == name:

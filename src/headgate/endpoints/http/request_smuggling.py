@@ -5,7 +5,7 @@ from urllib.parse import unquote_to_bytes
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.endpoints.common.problems import problem
+from headgate.endpoints.common.problems import problem_response
 from headgate.endpoints.http.limits import Limits
 
 _ONCE = frozenset({b"host", b"authorization", b"content-length", b"content-type", b"transfer-encoding"})
@@ -20,11 +20,11 @@ class HeadCheckMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        answer = refusal(scope, self._limits) if scope["type"] == "http" else None
+        answer = find_refusal(scope, self._limits) if scope["type"] == "http" else None
         await (answer or self._app)(scope, receive, send)
 
 
-def refusal(scope: Scope, limits: Limits) -> Response | None:
+def find_refusal(scope: Scope, limits: Limits) -> Response | None:
     """Return the refusal of a head, or None. Closes the connection where the start of the next request is ambiguous."""
     answer = _too_large(scope, limits) or _ambiguous(scope)
     if answer is not None:
@@ -36,12 +36,12 @@ def refusal(scope: Scope, limits: Limits) -> Response | None:
 def _too_large(scope: Scope, limits: Limits) -> Response | None:
     headers = scope["headers"]
     if len(headers) > limits.headers:
-        return problem(431, "headers-too-large", f"a request has at most {limits.headers} headers")
+        return problem_response(431, "headers-too-large", f"a request has at most {limits.headers} headers")
     size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
     for name, value in headers:
         size += len(name) + len(value)
     if size > limits.header_bytes:
-        return problem(431, "headers-too-large", f"a request's head has at most {limits.header_bytes} bytes")
+        return problem_response(431, "headers-too-large", f"a request's head has at most {limits.header_bytes} bytes")
     return None
 
 
@@ -49,17 +49,17 @@ def _ambiguous(scope: Scope) -> Response | None:
     names: list[bytes] = []
     for name, value in scope["headers"]:
         if name == b"transfer-encoding" and value.lower() != b"chunked":
-            return problem(
+            return problem_response(
                 400, "ambiguous", "send `transfer-encoding: chunked` without another coding, or leave it out"
             )
         if name in _ONCE:
             if name in names:
-                return problem(400, "ambiguous", f"send `{name.decode()}` once")
+                return problem_response(400, "ambiguous", f"send `{name.decode()}` once")
             names.append(name)
     if b"content-length" in names and b"transfer-encoding" in names:
-        return problem(400, "ambiguous", "send `content-length` or `transfer-encoding`, not both")
+        return problem_response(400, "ambiguous", "send `content-length` or `transfer-encoding`, not both")
     if b"host" not in names and scope.get("http_version") == "1.1":
-        return problem(400, "ambiguous", "say with `host` whom the request is for")
+        return problem_response(400, "ambiguous", "say with `host` whom the request is for")
     return None
 
 
@@ -67,7 +67,7 @@ def _find_text_refusal(scope: Scope) -> Response | None:
     for part in (scope.get("raw_path") or b"", scope["query_string"]):
         fault = _describe_fault(unquote_to_bytes(part)) if b"%" in part else None
         if fault is not None:
-            return problem(400, "not-text", fault)
+            return problem_response(400, "not-text", fault)
     return None
 
 

@@ -47,9 +47,9 @@ def wrap(
         )
     app = Probes(app, readiness, metrics, metrics_access)
     app = HeadCheckMiddleware(app, limits)
-    return Expectations(Exchanges(app, browser_headers, observers(metrics)))
+    return Expectations(Exchanges(app, browser_headers, list_observers(metrics)))
 
 
-def observers(metrics: Metrics) -> tuple[Callable[[RequestContext], None], ...]:
+def list_observers(metrics: Metrics) -> tuple[Callable[[RequestContext], None], ...]:
     """Return what hears of each answer."""
     return metrics.observe, log_request

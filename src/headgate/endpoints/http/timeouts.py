@@ -4,7 +4,7 @@ import asyncio
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headgate.endpoints.common.problems import problem
+from headgate.endpoints.common.problems import problem_response
 from headgate.endpoints.http.request_context import EXCHANGE
 
 _LOOKS = 4
@@ -78,7 +78,7 @@ class Deadlines:
                 raise
             if scope[EXCHANGE].status:
                 raise TimeoutError from None
-            answer = problem(503, "too-slow", f"this was not done within {self._seconds:g} seconds")
+            answer = problem_response(503, "too-slow", f"this was not done within {self._seconds:g} seconds")
             answer.headers["retry-after"] = "1"
             await answer(scope, receive, send)
         finally:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headgate.spark.tls_files import no_password, stamps
+from headgate.spark.tls_files import no_password, read_stamps
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ class Certificate:
     def __init__(self, certificate: Path, key: Path) -> None:
         """Read the files. Raises `TlsError`."""
         self._files = (certificate, key)
-        self._tried = stamps(self._files)
+        self._tried = read_stamps(self._files)
         self.context = self._read()
         """What a listener is given. It hands each new connection to the newest."""
         self._newest = self.context
@@ -33,7 +33,7 @@ class Certificate:
 
     def renew(self) -> bool:
         """Read the files again; say whether they could be used. If not, the certificate in use stays, and the log says why."""
-        self._tried = stamps(self._files)
+        self._tried = read_stamps(self._files)
         try:
             self._newest = self._read()
         except TlsError as error:
@@ -46,7 +46,7 @@ class Certificate:
         """Read the files again whenever they change; until cancelled."""
         while True:
             await asyncio.sleep(every)
-            if stamps(self._files) != self._tried:
+            if read_stamps(self._files) != self._tried:
                 self.renew()
 
     def _hand_over(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
@@ -64,6 +64,6 @@ class Certificate:
         return context
 
 
-def factory(certificate: Certificate) -> Callable[[Any, Any], ssl.SSLContext]:
+def build_context_factory(certificate: Certificate) -> Callable[[Any, Any], ssl.SSLContext]:
     """Return what uvicorn's setting `ssl_context_factory` wants."""
     return lambda _config, _default: certificate.context

@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from fastapi import Response
 
 from headgate.endpoints.iceberg_rest.errors import bad_request, no_such_table
-from headgate.endpoints.iceberg_rest.messages import CommitTable, CommitTransaction, Identifier, parsed
+from headgate.endpoints.iceberg_rest.messages import CommitTable, CommitTransaction, Identifier, parse_catalog_message
 from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name, qualified_name
-from headgate.endpoints.iceberg_rest.request import CatalogRequest, repeatable
+from headgate.endpoints.iceberg_rest.request import CatalogRequest, retry_once
 from headgate.endpoints.iceberg_rest.responses import table_answer
 from headgate.endpoints.iceberg_rest.tables import load_made, loaded_table, replayed_create, store_created
 from headgate.lake.catalog import CheckedCommit, find_assigned_uuid, is_create
 from headgate.lake.metadata_files import LoadedTable
 
 
-@repeatable
+@retry_once
 def commit_table(asking: CatalogRequest) -> Response:
     """Apply a commit; what it needs follows from what it makes of the table."""
-    message = parsed(CommitTable, asking.body)
+    message = parse_catalog_message(CommitTable, asking.body)
     name = asking.table()
     if message.identifier and _named(asking, message.identifier) != name:
         raise bad_request("the identifier is not the table of the path")
@@ -32,10 +32,10 @@ def commit_table(asking: CatalogRequest) -> Response:
     return table_answer(asking.lake.tables.commit([prepared], asking.once, asking.caller.run)[0], guarded=guarded)
 
 
-@repeatable
+@retry_once
 def commit_transaction(asking: CatalogRequest) -> None:
     """Apply commits to several tables, all or none. Each needs what it would need alone."""
-    message = parsed(CommitTransaction, asking.body)
+    message = parse_catalog_message(CommitTransaction, asking.body)
     changes = {_named(asking, each.identifier): each for each in message.table_changes if each.identifier}
     if None in changes or len(changes) != len(message.table_changes):
         raise bad_request("each change must have the `identifier` of a table, and no table two")

@@ -13,7 +13,7 @@ from pyiceberg.view.metadata import ViewVersion
 from headgate.control.kernel.names import describe_new_name_fault
 from headgate.control.text.validation_faults import first_fault
 from headgate.endpoints.iceberg_rest.errors import bad_request
-from headgate.lake.bounds import describe_updates_fault
+from headgate.lake.commit_limits import describe_updates_fault
 from headgate.lake.metadata import NewTable
 from headgate.lake.views import NewView, ViewRequirement, ViewUpdate
 
@@ -153,7 +153,7 @@ class MetricsReport(BaseModel):
     report_type: Annotated[str, Field(alias="report-type")]
 
 
-def parsed(kind: type[M], body: bytes) -> M:
+def parse_catalog_message(kind: type[M], body: bytes) -> M:
     """Return the message. Raises the specification's 400 with what is wrong, and nothing else of the input."""
     try:
         return kind.model_validate_json(body)

@@ -11,12 +11,12 @@ from headgate.control.kernel.ports import DocumentPut
 from headgate.control.resources.commands import CreateResource
 from headgate.endpoints.iceberg_rest.commands import execute_command
 from headgate.endpoints.iceberg_rest.errors import SpecError, bad_request, no_such_namespace
-from headgate.endpoints.iceberg_rest.messages import ChangePropertiesBody, CreateNamespace, parsed
+from headgate.endpoints.iceberg_rest.messages import ChangePropertiesBody, CreateNamespace, parse_catalog_message
 from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name
-from headgate.endpoints.iceberg_rest.request import CatalogRequest, repeatable
+from headgate.endpoints.iceberg_rest.request import CatalogRequest, retry_once
 from headgate.endpoints.iceberg_rest.responses import page_of_names
 from headgate.facts.ids import ResourceId
-from headgate.lake.bounds import check_property_sizes
+from headgate.lake.commit_limits import check_property_sizes
 from headgate.lake.metadata_rules import check_properties
 
 _OWNER = "owner"
@@ -33,10 +33,10 @@ def list_namespaces(asking: CatalogRequest, parent: str, token: str | None, size
     return {"namespaces": [[name] for name in names], **more}
 
 
-@repeatable
+@retry_once
 def create_namespace(asking: CatalogRequest) -> dict[str, Any]:
     """Make a database. Needs `lake.create_database`."""
-    message = parsed(CreateNamespace, asking.body)
+    message = parse_catalog_message(CreateNamespace, asking.body)
     properties = {key: value for key, value in message.properties.items() if key != _OWNER}
     check_properties(properties)
     check_property_sizes({}, properties)
@@ -56,11 +56,11 @@ def load_namespace(asking: CatalogRequest) -> dict[str, Any]:
     return {"namespace": list(name[1:]), "properties": dict(_properties(asking, database))}
 
 
-@repeatable
+@retry_once
 def change_properties(asking: CatalogRequest) -> dict[str, Any]:
     """Set and remove properties of a database. Needs `database.alter`."""
     name = asking.database()
-    message = parsed(ChangePropertiesBody, asking.body)
+    message = parse_catalog_message(ChangePropertiesBody, asking.body)
     database = asking.require_in(name, "database.alter")
     if both := sorted(message.updates.keys() & set(message.removals)):
         raise SpecError(422, "UnprocessableEntityException", f"`{both[0]}` cannot be set and removed at once")
@@ -80,7 +80,7 @@ def change_properties(asking: CatalogRequest) -> dict[str, Any]:
     return made
 
 
-@repeatable
+@retry_once
 def drop_namespace(asking: CatalogRequest) -> None:
     """Remove an empty database. Needs `database.drop`."""
     name = asking.database()

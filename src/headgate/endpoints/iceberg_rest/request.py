@@ -17,10 +17,17 @@ from headgate.control.kernel.audit_records import SUSPENDED, Denial
 from headgate.control.kernel.errors import SuspendedError
 from headgate.control.kernel.metadata import CommandMetadata
 from headgate.control.kernel.ports import DocumentPut, RequestOrigin
-from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.organization import Organization, SeveralOrganizationsError
 from headgate.control.questions.by_name import Verdict
-from headgate.endpoints.common.scope import ADDRESSED, ORGANIZATION_KEY, REQUEST
+from headgate.endpoints.common.request_scope import ADDRESSED, ORGANIZATION_KEY, REQUEST
+from headgate.endpoints.iceberg_rest.catalog_callers import (
+    Authenticated,
+    AuthenticateRequest,
+    CallerDeniedError,
+    HttpRequest,
+    Lake,
+)
 from headgate.endpoints.iceberg_rest.errors import (
     SpecError,
     UnderWayError,
@@ -33,13 +40,6 @@ from headgate.endpoints.iceberg_rest.errors import (
     refusal_error,
 )
 from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name, qualified_name
-from headgate.endpoints.iceberg_rest.senders import (
-    Authenticated,
-    AuthenticateRequest,
-    HttpRequest,
-    Lake,
-    SenderDeniedError,
-)
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.lake.errors import ConflictError, LakeError
@@ -61,7 +61,7 @@ Others = ParamSpec("Others")
 Act = Callable[Concatenate["CatalogRequest", Others], CatalogAnswer]
 
 
-def repeatable(act: Act[Others, CatalogAnswer]) -> Act[Others, CatalogAnswer]:
+def retry_once(act: Act[Others, CatalogAnswer]) -> Act[Others, CatalogAnswer]:
     """Return an act that is tried again once if it lost a race under a client's key.
 
     The winner may have been the same request, sent again at the same moment: then this one gets its answer.
@@ -184,7 +184,7 @@ class CatalogRequest:
         found = self.organization.control.snapshot.resources.get(resource)
         return found is not None and is_view(found)
 
-    def record_denial(self, audit: Audit, denial: Denial) -> None:
+    def record_denial(self, audit: AuditRecorder, denial: Denial) -> None:
         """Record in the audit that this request was denied."""
         audit.record_denial(self.organization, self.caller, denial, CATALOG_ENDPOINT, self.request)
 
@@ -204,7 +204,7 @@ def no_such(name: str, *, view: bool) -> SpecError:
     return no_such_view(name) if view else no_such_table(name)
 
 
-async def identified(request: Request, identify: AuthenticateRequest) -> CatalogRequest:
+async def identify_request(request: Request, identify: AuthenticateRequest) -> CatalogRequest:
     """Read and identify a request. Raises the specification's 401 for an unknown caller, 403 while suspended, 413 for too much."""
     body = await _body(request)
     raw_path: bytes = request.scope["raw_path"]
@@ -217,7 +217,7 @@ async def identified(request: Request, identify: AuthenticateRequest) -> Catalog
         who = await run_in_threadpool(identify, sent)
     except SeveralOrganizationsError as error:
         raise bad_request(f"{error}; name one as `/o/{{organization}}` before the path") from None
-    except SenderDeniedError as error:
+    except CallerDeniedError as error:
         request.scope[ADDRESSED] = error.addressed
         raise _denied(error.code) from None
     # From the path as sent: clients write a space as `+` and a plus as `%2B`, which the decoded path mixes up.

@@ -10,9 +10,9 @@ from headgate.endpoints.common.context import deployed
 from headgate.endpoints.common.denials import record_denial
 from headgate.endpoints.common.route_metadata import DISCOVER, NEEDS
 from headgate.endpoints.iceberg_rest import commits, namespaces, tables, views
+from headgate.endpoints.iceberg_rest.catalog_callers import AuthenticateRequest
 from headgate.endpoints.iceberg_rest.errors import ERRORS, SpecRoute, nothing_here
-from headgate.endpoints.iceberg_rest.request import CATALOG_ENDPOINT, CatalogRequest, identified
-from headgate.endpoints.iceberg_rest.senders import AuthenticateRequest
+from headgate.endpoints.iceberg_rest.request import CATALOG_ENDPOINT, CatalogRequest, identify_request
 
 _NAMESPACES = "/v1/namespaces"
 _NAMESPACE = "/v1/namespaces/{namespace}"
@@ -39,7 +39,7 @@ def iceberg_router(identify: AuthenticateRequest) -> APIRouter:
 
     async def ask(request: Request) -> None:
         request.state.record_denial = partial(record_denial, request.scope, CATALOG_ENDPOINT)
-        asking = await identified(request, identify)
+        asking = await identify_request(request, identify)
         request.state.asking = asking
         request.state.record_denial = partial(asking.record_denial, deployed(request).audit)
 

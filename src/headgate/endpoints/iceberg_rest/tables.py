@@ -20,10 +20,10 @@ from headgate.endpoints.iceberg_rest.messages import (
     MetricsReport,
     RegisterTableBody,
     RenameBody,
-    parsed,
+    parse_catalog_message,
 )
 from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name, qualified_name
-from headgate.endpoints.iceberg_rest.request import CatalogRequest, no_such, repeatable
+from headgate.endpoints.iceberg_rest.request import CatalogRequest, no_such, retry_once
 from headgate.endpoints.iceberg_rest.responses import (
     NOT_MODIFIED,
     SNAPSHOTS,
@@ -81,15 +81,15 @@ def table_credentials(asking: CatalogRequest) -> dict[str, list[object]]:
 def report_metrics(asking: CatalogRequest) -> None:
     """Take what a client measured; nothing is kept of it."""
     name = asking.table()
-    parsed(MetricsReport, asking.body)
+    parse_catalog_message(MetricsReport, asking.body)
     asking.require_visible(name)
 
 
-@repeatable
+@retry_once
 def create_table(asking: CatalogRequest) -> Response:
     """Make a table, or only its metadata if it is staged. Needs `database.create_table`."""
     database = asking.database()
-    message = parsed(CreateTableBody, asking.body)
+    message = parse_catalog_message(CreateTableBody, asking.body)
     if message.location is not None:
         raise RuleError("a table's location is chosen by Headgate: leave it out")
     parent = asking.require_in(database, "database.create_table")
@@ -105,11 +105,11 @@ def create_table(asking: CatalogRequest) -> Response:
     return table_answer(load_made(asking, name, made), guarded=guarded)
 
 
-@repeatable
+@retry_once
 def register_table(asking: CatalogRequest) -> Response:
     """Make a table of metadata that lies in the warehouse. Needs `lake.register_table` and `database.create_table`."""
     database = asking.database()
-    message = parsed(RegisterTableBody, asking.body)
+    message = parse_catalog_message(RegisterTableBody, asking.body)
     asking.require_in(database[:1], "lake.register_table")
     asking.require_in(database, "database.create_table")
     if message.overwrite:
@@ -125,10 +125,10 @@ def register_table(asking: CatalogRequest) -> Response:
     return table_answer(found, guarded=asking.who.guarded)
 
 
-@repeatable
+@retry_once
 def rename(asking: CatalogRequest, *, view: bool = False) -> None:
     """Give a table or view another name. Needs `table.alter` and `table.drop`, and to make one there."""
-    message = parsed(RenameBody, asking.body)
+    message = parse_catalog_message(RenameBody, asking.body)
     lake = asking.lake.name
     source = qualified_name(lake, message.source.namespace, message.source.name)
     if source is None:
@@ -144,7 +144,7 @@ def rename(asking: CatalogRequest, *, view: bool = False) -> None:
     execute_command(asking, command, (*database, name), asking.command_metadata(), missing)
 
 
-@repeatable
+@retry_once
 def drop_table(asking: CatalogRequest, *, purge: bool) -> Dropped:
     """Remove a table. Needs `table.drop`."""
     name = asking.table()

@@ -7,9 +7,9 @@ from fastapi import Response
 from headgate.control.catalog.tables import CreateView, DropTable
 from headgate.endpoints.iceberg_rest.commands import execute_command
 from headgate.endpoints.iceberg_rest.errors import SpecError, bad_request, no_such_namespace, no_such_view
-from headgate.endpoints.iceberg_rest.messages import CommitView, CreateViewBody, parsed
+from headgate.endpoints.iceberg_rest.messages import CommitView, CreateViewBody, parse_catalog_message
 from headgate.endpoints.iceberg_rest.names import QualifiedName, joined_name, qualified_name
-from headgate.endpoints.iceberg_rest.request import CatalogRequest, repeatable
+from headgate.endpoints.iceberg_rest.request import CatalogRequest, retry_once
 from headgate.endpoints.iceberg_rest.responses import view_answer
 from headgate.endpoints.iceberg_rest.tables import replayed_create
 from headgate.facts.ids import ResourceId
@@ -27,11 +27,11 @@ def view_exists(asking: CatalogRequest) -> None:
     asking.require_visible(asking.table(view=True), view=True)
 
 
-@repeatable
+@retry_once
 def create_view(asking: CatalogRequest) -> Response:
     """Make a view. Needs `database.create_view`."""
     database = asking.database()
-    message = parsed(CreateViewBody, asking.body)
+    message = parse_catalog_message(CreateViewBody, asking.body)
     if message.location is not None:
         raise RuleError("a view's location is chosen by Headgate: leave it out")
     parent = asking.require_in(database, "database.create_view")
@@ -44,10 +44,10 @@ def create_view(asking: CatalogRequest) -> Response:
     return view_answer(written)
 
 
-@repeatable
+@retry_once
 def commit_view(asking: CatalogRequest) -> Response:
     """Apply a commit. Needs `table.alter`; or `table.drop` and `database.create_view`, as replacing comes to the same."""
-    message = parsed(CommitView, asking.body)
+    message = parse_catalog_message(CommitView, asking.body)
     name = asking.table(view=True)
     if message.identifier:
         identified = qualified_name(asking.lake.name, message.identifier.namespace, message.identifier.name)
@@ -61,7 +61,7 @@ def commit_view(asking: CatalogRequest) -> Response:
     return view_answer(views.commit(base, message.requirements, message.updates, asking.once))
 
 
-@repeatable
+@retry_once
 def drop_view(asking: CatalogRequest) -> None:
     """Remove a view. Needs `table.drop`."""
     name = asking.table(view=True)

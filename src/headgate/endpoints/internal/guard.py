@@ -12,11 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from headgate.control.connections.commands import JdbcAccessError
-from headgate.control.organizations.audit import Audit
+from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.pipelines.run_access import RunAccessLog
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.scope import REQUEST
-from headgate.spark.sessions.operations import TooManyOperationsError
+from headgate.endpoints.common.request_scope import REQUEST
 from headgate.spark.sessions.privileges import (
     MOST_REFUSALS,
     ObjectNames,
@@ -26,6 +25,7 @@ from headgate.spark.sessions.privileges import (
     RequiredPrivilege,
 )
 from headgate.spark.sessions.registry import DriverRequest, SparkRegistry
+from headgate.spark.sessions.running_operations import TooManyOperationsError
 
 GUARD_ENDPOINT = "spark"
 """The name of Spark's endpoints in the audit."""
@@ -70,7 +70,7 @@ class Written(BaseModel):
     columns: Annotated[dict[str, Annotated[tuple[Source, ...], Field(max_length=20)]], Field(max_length=500)]
 
 
-def guard_router(sparks: SparkRegistry, audit: Audit) -> APIRouter:
+def guard_router(sparks: SparkRegistry, audit: AuditRecorder) -> APIRouter:
     """Return the routes that the guard asks, of whichever organization's Spark."""
     router, touched = APIRouter(prefix="/guard/v1", include_in_schema=False), RunAccessLog()
 
@@ -128,7 +128,7 @@ async def _question(request: Request, sparks: SparkRegistry, kind: type[Asked]) 
         raise ProblemError(422, "invalid", "the guard's question is not of the form that is understood") from None
 
 
-def _record_denials(audit: Audit, request: Request, spoken: DriverRequest, refusals: Iterable[Refusal]) -> None:
+def _record_denials(audit: AuditRecorder, request: Request, spoken: DriverRequest, refusals: Iterable[Refusal]) -> None:
     id = str(request.scope.get(REQUEST, ""))
     for each in refusals:
         audit.record_denial(spoken.spark.organization, spoken.caller, each.denial, GUARD_ENDPOINT, id)

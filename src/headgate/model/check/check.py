@@ -18,7 +18,7 @@ from headgate.model.check.types import check_settings, check_types, check_whens
 from headgate.model.check.whole_model import check_actions, check_assignable, check_discover, check_raising
 from headgate.model.diagnostics import DiagnosticReport
 from headgate.model.model import Model
-from headgate.model.role_reach import reach
+from headgate.model.role_reach import compute_role_reach
 from headgate.model.vocabulary import Vocabulary
 from headgate.model.yaml_positions import Node
 
@@ -36,7 +36,7 @@ _STAGES: tuple[tuple[Callable[[CheckContext], None], ...], ...] = (
 
 def check(model: Model, document: Node, vocabulary: Vocabulary, report: DiagnosticReport) -> None:
     """Note what is wrong with a model that was read from the document; a stage looks if those before found no error."""
-    checking = CheckContext(model, document, vocabulary, report, reach(model))
+    checking = CheckContext(model, document, vocabulary, report, compute_role_reach(model))
     for stage in _STAGES:
         for each in stage:
             each(checking)

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from headgate.control.egress import Address, EgressRules, plain_address
-from headgate.control.egress.addresses import parse_address
+from headgate.control.egress.ip_addresses import parse_address
 from headgate.pipelines.connections.server_files import ServerFiles
 
 Resolve = Callable[[str, int], Sequence[Address]]

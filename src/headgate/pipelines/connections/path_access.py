@@ -38,7 +38,7 @@ CONNECTIONS = "connections"
 """The relation by which a pipeline declares its connections."""
 
 
-class Places:
+class ExternalAccessPolicy:
     """Decides what runs of an organization's pipelines may reach outside the lake.
 
     A connection is reached if the pipeline declares it, its run-as may use it and the operator allows what is behind it.
@@ -142,7 +142,7 @@ class Places:
     def _secret(self, connection: ResourceId) -> Mapping[str, str]:
         kept = self._store.document(SECRET, connection)
         try:
-            return self._vault.open(connection, kept) if kept else {}
+            return self._vault.decrypt(connection, kept) if kept else {}
         except VaultError as error:
             raise PlaceError(str(error)) from error
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import httpx
 
 from headgate.control.egress import Address
-from headgate.control.egress.addresses import parse_address
+from headgate.control.egress.ip_addresses import parse_address
 from headgate.pipelines.connections.egress import DEFAULT_PORTS
 
 ResolveAddresses = Callable[[str, int], Sequence[Address]]

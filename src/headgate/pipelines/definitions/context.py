@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
     from headgate.pipelines.connections.targets import Place
-    from headgate.pipelines.files.bounds import Bound
+    from headgate.pipelines.files.file_limits import Bound
 
 Say = Callable[[str], None]
 

@@ -8,7 +8,7 @@ from headgate.control.questions.by_name import NameAuthorizer
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Attributes, Edge, Relations
 from headgate.facts.ids import ResourceId
-from headgate.pipelines.definitions.definition import parts
+from headgate.pipelines.definitions.definition import split_name
 
 _CLUSTER = "cluster"
 
@@ -41,10 +41,12 @@ def input_edges(touches: DeclaredIO, gate: NameAuthorizer, caller: Caller) -> Re
     A cluster is one where the access model knows them; elsewhere its name is one of the operators', and no edge.
     Raises `NotFoundError` for a name that the caller may not see, in the same words whether it exists or not.
     """
-    clusters = tuple(each for each in touches.others.get(_CLUSTER, ()) if gate.discover(caller, parts(each)).resource)
+    clusters = tuple(
+        each for each in touches.others.get(_CLUSTER, ()) if gate.discover(caller, split_name(each)).resource
+    )
     named = {**touches.others, _CLUSTER: clusters, "inputs": touches.inputs}
     found = {
-        relation: tuple(Edge(_require_visible(gate, caller, parts(name)), name=name) for name in names)
+        relation: tuple(Edge(_require_visible(gate, caller, split_name(name)), name=name) for name in names)
         for relation, names in named.items()
         if names
     }
@@ -62,12 +64,12 @@ def output_edges(outputs: tuple[Output, ...], gate: NameAuthorizer, caller: Call
 
 
 def _layer(output: Output, gate: NameAuthorizer, caller: Caller) -> Edge:
-    *above, table = parts(output.table)
+    *above, table = split_name(output.table)
     return Edge(_require_visible(gate, caller, tuple(above)), output.enabled, table)
 
 
 def _table(output: Output, layer: Edge, gate: NameAuthorizer, caller: Caller) -> Edge:
-    table = gate.discover(caller, parts(output.table)).resource
+    table = gate.discover(caller, split_name(output.table)).resource
     return Edge(table, output.enabled, output.stream) if table else Edge(layer.target, output.enabled, layer.name)
 
 

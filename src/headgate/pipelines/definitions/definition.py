@@ -61,6 +61,6 @@ class PipelineDefinition(StrictDefinition):
     )
 
 
-def parts(name: str) -> tuple[str, ...]:
+def split_name(name: str) -> tuple[str, ...]:
     """Return the parts of a full name."""
     return tuple(name.split("."))

@@ -48,14 +48,14 @@ def select_rows(spark: "SparkSession", definition: SelectingDefinition, part: "R
 
     What it reads beyond that, Spark's guard has refused by then.
     """
-    frame = spark.sql(wrap_query(definition.sql), args=parameters(part))
+    frame = spark.sql(wrap_query(definition.sql), args=parameter_values(part))
     told: Any = frame
     explained = told._explain_string(extended=True)  # noqa: SLF001 (the public way prints it)
     require_same(definition.inputs, reads(explained))
     return frame
 
 
-def parameters(part: "Range | None") -> dict[str, str | None]:
+def parameter_values(part: "Range | None") -> dict[str, str | None]:
     """Return the values of a SELECT's parameters."""
     return {"since": part.since if part else None, "until": part.until if part else None}
 

@@ -127,7 +127,7 @@ def new_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
-def outcome(attempt: Attempt, failure: Failure | None, now: float) -> AttemptOutcome:
+def outcome_of(attempt: Attempt, failure: Failure | None, now: float) -> AttemptOutcome:
     """Return what becomes of the run of an attempt that ended by itself, or because it was told to."""
     figures, retries = attempt.row.figures, attempt.definition.retries
     if attempt.stop_reason is StopReason.ENDING:

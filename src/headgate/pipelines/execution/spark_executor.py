@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.commits import has_committed
-from headgate.control.pipelines.requirements import running_refusal
+from headgate.control.pipelines.run_as_requirements import running_refusal
 from headgate.control.pipelines.states import count_cleanings
-from headgate.pipelines.connections.path_access import Places, connection
+from headgate.pipelines.connections.path_access import ExternalAccessPolicy, connection
 from headgate.pipelines.connections.targets import Place, PlaceError
 from headgate.pipelines.definitions.context import Range, RunExecution
-from headgate.pipelines.definitions.definition import parts
+from headgate.pipelines.definitions.definition import split_name
 from headgate.pipelines.execution.attempt import Attempt
-from headgate.pipelines.files.bounds import parquet_bound
+from headgate.pipelines.files.file_limits import parquet_bound
 from headgate.pipelines.kinds import kind_of
 from headgate.pipelines.writing.cached_rows import row_saver
 from headgate.untrusted_input.blocking_pool import BlockingPool
@@ -30,7 +30,9 @@ Connect = Callable[[str], "SparkSession"]
 class SparkExecutor:
     """Carries out attempts, each in the thread that calls."""
 
-    def __init__(self, connect: Connect, places: Callable[[Organization], Places], parsers: BlockingPool) -> None:
+    def __init__(
+        self, connect: Connect, places: Callable[[Organization], ExternalAccessPolicy], parsers: BlockingPool
+    ) -> None:
         self._connect = connect
         self._places = places
         self._parsers = parsers
@@ -62,7 +64,7 @@ class SparkExecutor:
             _remove_copies(attempt, places)
 
 
-def _remove_copies(attempt: Attempt, places: Places) -> None:
+def _remove_copies(attempt: Attempt, places: ExternalAccessPolicy) -> None:
     """Remove what the attempt read and wrote, and what an earlier one may have left whose worker did not live to."""
     shutil.rmtree(places.staging(attempt.row.run), ignore_errors=True)
     is_gone = attempt.row.pipeline not in attempt.organization.control.snapshot.resources
@@ -76,7 +78,9 @@ def _interrupt(spark: "SparkSession") -> None:
         spark.interruptAll()
 
 
-def _execution(attempt: Attempt, spark: "SparkSession", places: Places, parsers: BlockingPool) -> RunExecution:
+def _execution(
+    attempt: Attempt, spark: "SparkSession", places: ExternalAccessPolicy, parsers: BlockingPool
+) -> RunExecution:
     row, control, store = attempt.row, attempt.organization.control, attempt.organization.store
 
     def place(name: str) -> Place:
@@ -93,7 +97,7 @@ def _execution(attempt: Attempt, spark: "SparkSession", places: Places, parsers:
 
     def exists(table: str) -> bool:
         control.catch_up()
-        return control.snapshot.find(parts(table)) is not None
+        return control.snapshot.find(split_name(table)) is not None
 
     return RunExecution(
         spark=spark,
@@ -101,7 +105,7 @@ def _execution(attempt: Attempt, spark: "SparkSession", places: Places, parsers:
         say=attempt.journal.say,
         metric=attempt.journal.metric,
         exists=exists,
-        committed=lambda table: has_committed(control, store, row.run, parts(table)),
+        committed=lambda table: has_committed(control, store, row.run, split_name(table)),
         place=place,
         staging=places.staging(row.run) / str(row.attempt),
         checkpoints=places.checkpoints(row.pipeline),

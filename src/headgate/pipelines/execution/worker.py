@@ -16,11 +16,11 @@ from headgate.control.kernel.ports import Head, LogRefusedError, RunConflictErro
 from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunFilter
 from headgate.control.kernel.supervision import BackgroundTasks, BackgroundThread, Heartbeat
 from headgate.control.organizations.organization import Organization
-from headgate.control.pipelines.requirements import running_refusal
+from headgate.control.pipelines.run_as_requirements import running_refusal
 from headgate.control.pipelines.runs import EndOrphanedRun, EndRun, ReclaimRun
 from headgate.facts.ids import ResourceId
-from headgate.pipelines.errors import Failure, failure
-from headgate.pipelines.execution.attempt import Attempt, AttemptOutcome, StopReason, outcome
+from headgate.pipelines.errors import Failure, describe_failure
+from headgate.pipelines.execution.attempt import Attempt, AttemptOutcome, StopReason, outcome_of
 from headgate.pipelines.execution.claims import Claims
 from headgate.pipelines.lineage.recorder import LineageRecorder
 from headgate.pipelines.scheduling.scheduler import Scheduler
@@ -300,7 +300,7 @@ class _RunningAttempt:
         try:
             self._perform(self.attempt)
         except BaseException as error:  # noqa: BLE001 (whatever ends an attempt is said in its log)
-            found = failure(error)
+            found = describe_failure(error)
         self.attempt.mark_ended()
         self._end(found)
 
@@ -309,7 +309,7 @@ class _RunningAttempt:
         if not attempt.close_once():
             return
         try:
-            self._write(outcome(attempt, found, attempt.organization.control.now))
+            self._write(outcome_of(attempt, found, attempt.organization.control.now))
             if attempt.stop_reason is not StopReason.LOST:  # else another worker ends it
                 self._lineage.record_end(attempt.organization, attempt.row.run)
         finally:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from headgate.pipelines.files.disk_space import require_room
-from headgate.pipelines.files.staging import MAX_FILES, FoundFile
+from headgate.pipelines.files.folder_copy import MAX_FILES, FoundFile
 from headgate.pipelines.load_errors import LoadError
 
 _DIGEST: Final = 16

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from headgate.pipelines.definitions.kind import Kind
-from headgate.pipelines.kinds.source import Streaming, backfill_unsupported_reason, run_source, touches
+from headgate.pipelines.kinds.source import Streaming, backfill_unsupported_reason, declare_io, run_source
 
 
 class IntegrationDefinition(Streaming):
@@ -12,4 +12,4 @@ class IntegrationDefinition(Streaming):
     kind: Literal["integration"]
 
 
-KIND = Kind("integration", IntegrationDefinition, touches, run_source, backfill_unsupported_reason)
+KIND = Kind("integration", IntegrationDefinition, declare_io, run_source, backfill_unsupported_reason)

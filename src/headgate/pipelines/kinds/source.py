@@ -9,7 +9,7 @@ from headgate.pipelines.definitions.context import RunExecution
 from headgate.pipelines.definitions.declared_io import DeclaredIO
 from headgate.pipelines.definitions.definition import MAX_ENTRIES, DefinitionName, PipelineDefinition
 from headgate.pipelines.definitions.kind import Kind
-from headgate.pipelines.loading.streams import SourceStream, outputs
+from headgate.pipelines.loading.streams import SourceStream, list_outputs
 
 
 class Streaming(PipelineDefinition):
@@ -22,7 +22,7 @@ class Streaming(PipelineDefinition):
 
     @model_validator(mode="after")
     def _each_apart(self) -> Self:
-        written = [each.table for each in outputs(self.streams)]
+        written = [each.table for each in list_outputs(self.streams)]
         for what, names in (("name", [each.name for each in self.streams]), ("table", written)):
             twice = next((each for each, count in Counter(names).items() if count > 1), None)
             if twice is not None:
@@ -36,9 +36,9 @@ class SourceDefinition(Streaming):
     kind: Literal["source"]
 
 
-def touches(definition: Streaming) -> DeclaredIO:
+def declare_io(definition: Streaming) -> DeclaredIO:
     """Return what something with streams declares."""
-    return DeclaredIO(outputs=outputs(definition.streams), others={"connections": (definition.connection,)})
+    return DeclaredIO(outputs=list_outputs(definition.streams), others={"connections": (definition.connection,)})
 
 
 def run_source(definition: Streaming, execution: RunExecution) -> None:
@@ -56,4 +56,4 @@ def backfill_unsupported_reason(definition: Streaming) -> str | None:
     return f"the stream `{without}` has no `cursor`, by which a part of the past is known" if without else None
 
 
-KIND = Kind("source", SourceDefinition, touches, run_source, backfill_unsupported_reason)
+KIND = Kind("source", SourceDefinition, declare_io, run_source, backfill_unsupported_reason)

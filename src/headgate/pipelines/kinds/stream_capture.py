@@ -2,7 +2,7 @@
 
 from headgate.pipelines.definitions.context import RunExecution
 from headgate.pipelines.definitions.declared_io import DeclaredIO, Output
-from headgate.pipelines.definitions.definition import parts
+from headgate.pipelines.definitions.definition import split_name
 from headgate.pipelines.definitions.kind import Kind
 from headgate.pipelines.definitions.stream_capture import StreamCaptureDefinition
 
@@ -10,7 +10,7 @@ from headgate.pipelines.definitions.stream_capture import StreamCaptureDefinitio
 def _touches(definition: StreamCaptureDefinition) -> DeclaredIO:
     others = {"connections": definition.connection, "source": definition.source, "cluster": definition.cluster}
     named = {relation: (name,) for relation, name in others.items() if name is not None}
-    database = ".".join(parts(definition.into)[:-1])
+    database = ".".join(split_name(definition.into)[:-1])
     return DeclaredIO(outputs=(Output(definition.name, definition.into),), others={**named, "target": (database,)})
 
 

@@ -18,7 +18,7 @@ class Step:
     columns: Mapping[str, tuple[str, ...]]
 
 
-def steps(pipeline: ResourceId, run: RunId, trace: RunTrace) -> Iterator[Step]:
+def list_steps(pipeline: ResourceId, run: RunId, trace: RunTrace) -> Iterator[Step]:
     """Yield what one run made of what."""
     for target, left in trace.outputs.items():
         for source in trace.inputs:

@@ -45,12 +45,12 @@ def find_missing_values(columns: Sequence[str], what: str) -> Iterator[Misfit]:
         yield Misfit(_column_of(name).isNull(), spark.lit(f"`{name}` is missing, which is {what}"))
 
 
-def bad(found: list[Misfit]) -> Column:
+def is_misfit(found: list[Misfit]) -> Column:
     """Return whether a row is bad."""
     return reduce(or_, (spark.coalesce(each.where, _NO) for each in found), _NO)
 
 
-def reasons(found: list[Misfit]) -> Column:
+def describe_misfits(found: list[Misfit]) -> Column:
     """Return all that is wrong with a row, in words."""
     return spark.concat_ws("; ", *(spark.when(each.where, each.why) for each in found))
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from headgate.pipelines.connections.egress import AllowedFolder
-from headgate.pipelines.files.bounds import Bound
-from headgate.pipelines.files.staging import copy_files, list_files, open_connected, require_no_links
+from headgate.pipelines.files.file_limits import Bound
+from headgate.pipelines.files.folder_copy import copy_files, list_files, open_connected, require_no_links
 from headgate.pipelines.load_errors import LoadError
 from headgate.pipelines.loading.streams import FileStream
 

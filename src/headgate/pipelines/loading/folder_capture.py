@@ -22,11 +22,11 @@ from headgate.pipelines.connections.egress import AllowedFolder
 from headgate.pipelines.connections.targets import require_folder
 from headgate.pipelines.definitions.context import RunExecution
 from headgate.pipelines.definitions.stream_capture import StreamCaptureDefinition
-from headgate.pipelines.errors import failure
-from headgate.pipelines.files.bounds import require_short_lines
+from headgate.pipelines.errors import describe_failure
 from headgate.pipelines.files.csv_headers import require_one_header
+from headgate.pipelines.files.file_limits import require_short_lines
+from headgate.pipelines.files.folder_copy import FoundFile, copy_files, list_files, open_connected, require_no_links
 from headgate.pipelines.files.listing_marks import ListingMarks
-from headgate.pipelines.files.staging import FoundFile, copy_files, list_files, open_connected, require_no_links
 from headgate.pipelines.load_errors import EndedError, LoadError
 from headgate.pipelines.writing.lake_table import quote_name, write_full
 
@@ -213,7 +213,7 @@ class Capture:
         try:
             reader.load(str(file)).write.format("noop").mode("overwrite").save()
         except PySparkException as error:
-            if failure(error).away:
+            if describe_failure(error).away:
                 raise
             return False
         return True

@@ -29,7 +29,7 @@ from headgate.pipelines.loading.paging import (
     Parameters,
     first_request,
     next_request,
-    records,
+    require_records,
 )
 from headgate.untrusted_input.json_documents import MAX_DEPTH
 from headgate.untrusted_input.json_shape import too_deep, too_wide
@@ -112,7 +112,7 @@ class Api:
             if given > self._bounds.total:
                 raise LoadError(f"`{path}` gives more than {self._bounds.total:,} bytes; `parameters` can ask for less")
             at = came.address
-            answer = Answer(came.document, records(came.document, pointer), came.link)
+            answer = Answer(came.document, require_records(came.document, pointer), came.link)
             so_far += len(answer.records)
             yield answer
             further = next_request(pages, asked, answer, so_far)

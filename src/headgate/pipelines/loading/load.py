@@ -15,7 +15,7 @@ from headgate.control.kernel.ids import new_id
 from headgate.pipelines.connections.egress import AllowedFolder
 from headgate.pipelines.connections.targets import database_of, http_of, require_folder
 from headgate.pipelines.definitions.context import Range, RunExecution
-from headgate.pipelines.files.bounds import require_short_lines, require_small_document
+from headgate.pipelines.files.file_limits import require_short_lines, require_small_document
 from headgate.pipelines.load_errors import LoadError
 from headgate.pipelines.loading.connected_files import stage_files
 from headgate.pipelines.loading.cursors import CursorPosition, cursor_position, in_range
@@ -34,7 +34,7 @@ from headgate.pipelines.loading.validation import (
     valid_rows_or_fail,
     validate_rows,
 )
-from headgate.pipelines.writing.lake_table import NEW, append, column, quote_name, quote_table, write_full
+from headgate.pipelines.writing.lake_table import NEW, append, column_of, quote_name, quote_table, write_full
 
 
 def load(stream: StreamBase, connection: str, execution: RunExecution) -> None:
@@ -205,7 +205,7 @@ class _Load:
 
 def _replace(rows: DataFrame, into: str, part: Range, type: DataType, cursor: str) -> None:
     """Put the rows into the place of those of the same part, in one commit."""
-    here, there = column(into, cursor), column(NEW, cursor)
+    here, there = column_of(into, cursor), column_of(NEW, cursor)
     # Never true; that both are to be equal has Spark sort the rows instead of comparing each with each.
     none = spark.expr(f"{here} = {there} AND {here} < {there}")
     merged = rows.alias(NEW).mergeInto(quote_table(into), none).whenNotMatched().insertAll()

@@ -93,7 +93,7 @@ def next_request(pages: PagingRule | None, asked: PageRequest, answer: Answer, s
         case OffsetPages() if answer.records:
             return _with(asked, pages.parameter, str(so_far))
         case CursorPages():
-            found = at(answer.document, pages.next)
+            found = resolve_pointer(answer.document, pages.next)
             return None if found in (None, "", False) else _with(asked, pages.parameter, str(found))
         case LinkedPages() if answer.link:
             return PageRequest(address=answer.link)
@@ -101,9 +101,9 @@ def next_request(pages: PagingRule | None, asked: PageRequest, answer: Answer, s
             return None
 
 
-def records(document: Any, pointer: str) -> Sequence[Any]:
+def require_records(document: Any, pointer: str) -> Sequence[Any]:
     """Return the records of an answer. Raises `LoadError` if there is no list of objects."""
-    found = at(document, pointer)
+    found = resolve_pointer(document, pointer)
     place = f"at `{pointer}`" if pointer else "as its whole"
     if not isinstance(found, list):
         raise LoadError(f"the answer has no list {place}; `records` says where it is")
@@ -113,7 +113,7 @@ def records(document: Any, pointer: str) -> Sequence[Any]:
     return found
 
 
-def at(document: Any, pointer: str) -> Any:
+def resolve_pointer(document: Any, pointer: str) -> Any:
     """Return what a JSON pointer (RFC 6901) leads to, or None if it leads nowhere."""
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")

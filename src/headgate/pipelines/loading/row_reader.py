@@ -10,7 +10,7 @@ from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from headgate.control.text.error_text import visible_words
-from headgate.pipelines.errors import failure
+from headgate.pipelines.errors import describe_failure
 from headgate.pipelines.load_errors import LoadError
 from headgate.pipelines.loading.schema_evolution import find_field
 from headgate.pipelines.loading.streams import FileStream, TableStream
@@ -109,7 +109,7 @@ def _read_schema(path: str, schema: Callable[[str], StructType]) -> StructType:
     try:
         return schema(path)
     except PySparkException as error:
-        found = failure(error)
+        found = describe_failure(error)
         if found.refused:
             raise
         if found.away:

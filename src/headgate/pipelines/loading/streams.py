@@ -107,7 +107,7 @@ SourceStream = Annotated[
 ]
 
 
-def outputs(streams: tuple[StreamBase, ...]) -> tuple[Output, ...]:
+def list_outputs(streams: tuple[StreamBase, ...]) -> tuple[Output, ...]:
     """Return what streams write."""
     return tuple(output for each in streams for output in _list_stream_outputs(each))
 

@@ -17,7 +17,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from headgate.pipelines.writing.lake_table import BESIDE, MERGE_MODE, NEW, column, merge, quote_name, quote_table
+from headgate.pipelines.writing.lake_table import BESIDE, MERGE_MODE, NEW, column_of, merge, quote_name, quote_table
 
 _EXACT = (IntegerType, LongType, DecimalType, StringType, DateType)
 """Types whose values come to the client and go back as they were."""
@@ -62,7 +62,7 @@ def _newest(frame: DataFrame, keys: Sequence[str], cursor: str | None) -> DataFr
 
 def _older(into: str, cursor: str) -> Column:
     """Return whether a row is older than the one that the table has of its key."""
-    return spark.coalesce(spark.col(column(into, cursor)) > spark.col(column(NEW, cursor)), spark.lit(False))  # noqa: FBT003
+    return spark.coalesce(spark.col(column_of(into, cursor)) > spark.col(column_of(NEW, cursor)), spark.lit(False))  # noqa: FBT003
 
 
 def _build_key_condition(rows: DataFrame, into: str, keys: Sequence[str]) -> tuple[int, Column]:
@@ -73,10 +73,10 @@ def _build_key_condition(rows: DataFrame, into: str, keys: Sequence[str]) -> tup
     count, *found = rows.agg(spark.count("*"), *bounds).collect()[0]
     within = spark.lit(True)  # noqa: FBT003 (a value, not a flag)
     for at, key in enumerate(asked):
-        within &= spark.col(column(into, key)).between(*found[2 * at : 2 * at + 2])
+        within &= spark.col(column_of(into, key)).between(*found[2 * at : 2 * at + 2])
     if asked and count <= _LISTED:
         for at, values in enumerate(zip(*rows.select(*map(quote_name, asked)).collect(), strict=True)):
-            within &= spark.col(column(into, asked[at])).isin(*sorted(set(values)))
+            within &= spark.col(column_of(into, asked[at])).isin(*sorted(set(values)))
     return count, within
 
 

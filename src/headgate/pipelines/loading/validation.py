@@ -10,7 +10,14 @@ from pyspark.sql.types import StructType
 
 from headgate.control.text.error_text import raw_words, visible_words
 from headgate.pipelines.load_errors import LoadError
-from headgate.pipelines.loading.casting import Misfit, bad, cast_columns, find_misfits, find_missing_values, reasons
+from headgate.pipelines.loading.casting import (
+    Misfit,
+    cast_columns,
+    describe_misfits,
+    find_misfits,
+    find_missing_values,
+    is_misfit,
+)
 from headgate.pipelines.loading.row_reader import FILE_NAME, RAW
 from headgate.pipelines.writing.lake_table import quote_name
 
@@ -99,8 +106,8 @@ def _judge(
     text = spark.coalesce(spark.col(RAW), as_text) if RAW in names else as_text
     # Only where a row can be bad: even if nothing asks for it in the end, Spark gathers it for every row.
     file = (FILE_NAME,) if of_files and found else ()
-    why = spark.concat_ws(": ", *file, reasons(found))
-    return frame.select(*cast_columns(data, table), bad(found).alias(_BAD), why.alias(_WHY), text.alias(_TEXT))
+    why = spark.concat_ws(": ", *file, describe_misfits(found))
+    return frame.select(*cast_columns(data, table), is_misfit(found).alias(_BAD), why.alias(_WHY), text.alias(_TEXT))
 
 
 def _unread(data: StructType) -> list[Misfit]:

@@ -17,9 +17,9 @@ from pyspark.sql import DataFrame
 
 from headgate.facts.ids import RunId
 from headgate.pipelines.connections.egress import AllowedFolder
-from headgate.pipelines.files.copies import copy_bytes
-from headgate.pipelines.files.folder_descriptors import READ, open_beneath, open_folder
-from headgate.pipelines.files.staging import open_connected
+from headgate.pipelines.files.byte_copy import copy_bytes
+from headgate.pipelines.files.folder_copy import open_connected
+from headgate.pipelines.files.path_containment import READ, open_beneath, open_folder
 
 _EXCHANGE: Final = 2
 """The kernel's word for: both stay, each in the other's place."""

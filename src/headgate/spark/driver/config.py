@@ -155,7 +155,7 @@ def java_command(settings: DriverSettings) -> tuple[str, ...]:
         f"-javaagent:{settings.guard_jar}",
         "-cp",
         os.pathsep.join(jars),
-        "io.headgate.guard.driver.Main",
+        "io.headgate.guard.driver.DriverMain",
     )
 
 
@@ -168,7 +168,7 @@ def environment(cluster: Cluster) -> dict[str, str]:
     return kept | hadoop | own
 
 
-def properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, str]:
+def build_properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, str]:
     """Return the configuration of every driver; what guards it stands last and cannot be overridden."""
     return {
         "spark.master": settings.cluster.master,

@@ -8,8 +8,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
-from headgate.spark.driver.canary import CanaryError, require_guarded, require_token_enforced, wait_until_listening
-from headgate.spark.driver.config import DriverSettings, environment, properties
+from headgate.spark.driver.config import DriverSettings, build_properties, environment
+from headgate.spark.driver.guard_probe import (
+    GuardProbeError,
+    require_guarded,
+    require_token_enforced,
+    wait_until_listening,
+)
 from headgate.spark.driver.liveness import Liveness
 from headgate.spark.driver.ports import DriverPorts, NoPortError, SessionPorts
 from headgate.spark.driver.sandbox import driver_command
@@ -200,11 +205,11 @@ class Driver:
 
     def _secrets(self) -> str:
         """What the JVM reads first; nothing of it stands in arguments, environment or a file."""
-        lines = (f"{key}={value}" for key, value in properties(self._settings, self._ports).items())
+        lines = (f"{key}={value}" for key, value in build_properties(self._settings, self._ports).items())
         return "\n".join((self.key.hex(), self.token, *lines, "", ""))
 
     async def _wait_for(self, process: Process, ready: Awaitable[None]) -> None:
-        """Wait for `ready`; the JVM's death or a failed canary ends the wait."""
+        """Wait for `ready`; the JVM's death or a failed guard probe ends the wait."""
         waiting, dying = asyncio.ensure_future(ready), asyncio.ensure_future(process.wait())
         try:
             await asyncio.wait((waiting, dying), return_when=asyncio.FIRST_COMPLETED)
@@ -214,7 +219,7 @@ class Driver:
                 )
                 raise DriverError(message)
             waiting.result()
-        except CanaryError as error:
+        except GuardProbeError as error:
             message = f"{error}: see `{self._settings.log}`"
             raise DriverError(message) from error
         finally:

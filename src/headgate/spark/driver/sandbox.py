@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from headgate.sandbox import Policy, SandboxLevel
-from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM, sandbox_command
+from headgate.sandbox.launch import DEVICES, LOADERS, SYSTEM, sandbox_command
 from headgate.spark.driver.clusters import Cluster
 from headgate.spark.driver.config import STACK_MIB, THREAD_POOLS, DriverSettings, java_command
 from headgate.spark.driver.ports import DriverPorts

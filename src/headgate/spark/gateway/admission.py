@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 from headgate.spark.gateway.call_identity import SessionKey, stamp
 from headgate.spark.gateway.errors import InvalidRequestError, TooComplexError
 from headgate.spark.gateway.policy.plans import MAX_PLAN_BYTES, unpack_plan
-from headgate.spark.gateway.policy.references import References, references
+from headgate.spark.gateway.policy.references import References, find_references
 from headgate.spark.gateway.policy.rules import RequestingCaller
 from headgate.spark.gateway.policy.walk import TOO_DEEP, check_request
 from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
@@ -49,10 +49,10 @@ def admit(rpc: Rpc, data: bytes, reader: RequestingCaller, most: int = MAX_PLAN_
     if rpc is EXECUTE_PLAN and not request.operation_id:
         # Spark would give it one that nobody here knows.
         request.operation_id = str(uuid.uuid4())
-    return Admitted(request, key, references(referring))
+    return Admitted(request, key, find_references(referring))
 
 
-def inspector(threads: int = 1) -> ThreadPoolExecutor:
+def build_inspector(threads: int = 1) -> ThreadPoolExecutor:
     """Return the threads that read requests: off the event loop, with a stack that no nesting exhausts.
 
     Python's protobuf reads 100 levels unless told otherwise, which is some fifty DataFrame operations; Spark reads

@@ -9,8 +9,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from headgate.spark.gateway.answer_bounds import parse_answer, require_few_parts
 from headgate.spark.gateway.protos import base
+from headgate.spark.gateway.response_limits import parse_answer, require_few_parts
 
 CACHE_PREFIX: Final = "cache/"
 ROWS_KIND: Final = "rows"

@@ -8,9 +8,8 @@ import grpc.aio
 
 from headgate.control.text.error_text import REFUSED_STATE, mask
 from headgate.spark.authority import DriverEndpoint
-from headgate.spark.gateway.answer_bounds import LARGEST_LISTING, parse_answer
 from headgate.spark.gateway.call_identity import SessionKey
-from headgate.spark.gateway.error_scrubber import scrub, sqlstate
+from headgate.spark.gateway.error_scrubber import scrub, status_sqlstate
 from headgate.spark.gateway.errors import (
     STATUS_KEY,
     DriverGoneError,
@@ -19,6 +18,7 @@ from headgate.spark.gateway.errors import (
     UnavailableError,
 )
 from headgate.spark.gateway.protos import base, commands
+from headgate.spark.gateway.response_limits import LARGEST_LISTING, parse_answer
 from headgate.spark.gateway.rpcs import (
     CONFIG_RPC,
     EXECUTE_PLAN,
@@ -175,7 +175,7 @@ def rich_status(error: grpc.aio.AioRpcError) -> tuple[tuple[str, bytes], ...]:
 def is_mistake(error: grpc.aio.AioRpcError) -> bool:
     """Return whether Spark found a mistake in a statement; a refusal, a limit and a lost connection are none."""
     rich = rich_status(error)
-    state = sqlstate(rich[0][1]) if rich else ""
+    state = status_sqlstate(rich[0][1]) if rich else ""
     return bool(state) and state != REFUSED_STATE and not state.startswith(_NO_MISTAKE)
 
 

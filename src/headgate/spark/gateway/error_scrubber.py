@@ -9,9 +9,9 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from headgate.control.text.error_text import REFUSED_STATE, is_internal, mask, mask_places
-from headgate.spark.gateway.answer_bounds import parse_answer, require_few_parts
 from headgate.spark.gateway.errors import DriverAnswerError
 from headgate.spark.gateway.protos import base
+from headgate.spark.gateway.response_limits import parse_answer, require_few_parts
 
 _KEPT: Final = frozenset({"classes", "errorClass", "sqlState"})
 """Not the id of the error, by which a client asks for the whole chain of causes, and no stack trace."""
@@ -38,7 +38,7 @@ def scrub(code: grpc.StatusCode, rich: bytes) -> tuple[grpc.StatusCode, str, byt
     return code, status.message, rich
 
 
-def sqlstate(rich: bytes) -> str:
+def status_sqlstate(rich: bytes) -> str:
     """Return the SQLSTATE of a rich status, or an empty text."""
     return _read(rich)[1].metadata.get("sqlState", "")
 

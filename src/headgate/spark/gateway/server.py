@@ -19,7 +19,7 @@ from headgate.spark.gateway.artifact_names import name_asked_artifacts, restore_
 from headgate.spark.gateway.backend import CHANNEL_OPTIONS, Backends, analysis_of, is_mistake, is_released
 from headgate.spark.gateway.call import ActiveCall, CallContext, CallLifecycle
 from headgate.spark.gateway.call_identity import SessionKey, credential_of_call, uuid_text
-from headgate.spark.gateway.calls import Calls
+from headgate.spark.gateway.call_slots import Calls
 from headgate.spark.gateway.error_scrubber import scrub_chain
 from headgate.spark.gateway.errors import (
     InvalidRequestError,
@@ -29,7 +29,7 @@ from headgate.spark.gateway.errors import (
     UnavailableError,
     UnknownTokenError,
 )
-from headgate.spark.gateway.inspections import INSPECTION_SECONDS, Inspections
+from headgate.spark.gateway.inspection_queue import INSPECTION_SECONDS, Inspections
 from headgate.spark.gateway.interrupts import Interrupts
 from headgate.spark.gateway.metrics import GatewayCounts
 from headgate.spark.gateway.operations import Operation, Operations

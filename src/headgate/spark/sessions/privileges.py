@@ -19,7 +19,7 @@ from headgate.facts.ids import ResourceId
 ObjectNames = Annotated[tuple[str, ...], Field(min_length=1, max_length=8)]
 
 
-class Reach(Protocol):
+class ExternalAccess(Protocol):
     """What lies outside the lake, as far as callers may touch it: runs may, by what their pipelines declare."""
 
     def may_access(self, caller: Caller, action: str, path: str, /) -> bool:
@@ -81,9 +81,9 @@ class Refusal:
 class PrivilegeChecker:
     """Asks about everything that a statement needs, of the organization whose lake it runs on."""
 
-    def __init__(self, organization: Organization, reach: Reach) -> None:
+    def __init__(self, organization: Organization, external_access: ExternalAccess) -> None:
         self._organization = organization
-        self._reach = reach
+        self._external_access = external_access
 
     @property
     def revision(self) -> int:
@@ -131,10 +131,10 @@ class PrivilegeChecker:
 
     def _find_refusal(self, caller: Caller, need: RequiredPrivilege) -> Refusal | None:
         if isinstance(need, RequiredPath):
-            may = self._reach.may_access(caller, need.action, need.path)
+            may = self._external_access.may_access(caller, need.action, need.path)
             return None if may else Refusal(_NO_PATH, Denial(REFUSED, *_name_need(need)))
         if isinstance(need, RequiredConnection):
-            may = self._reach.may_use(caller, need.connection)
+            may = self._external_access.may_use(caller, need.connection)
             return None if may else Refusal(_NO_CONNECTION, Denial(REFUSED, *_name_need(need)))
         gate = self._organization.gate
         if need.procedure is not None and gate.may_run_procedure(caller, need.object, need.procedure, need.arguments):

@@ -11,9 +11,9 @@ from headgate.control.pipelines.clusters import EMBEDDED
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.spark.sessions.driver_requests import DriverCalls
-from headgate.spark.sessions.followed_operations import FollowedOperations
-from headgate.spark.sessions.operations import RunningOperations
-from headgate.spark.sessions.privileges import PrivilegeChecker, Reach, RequiredConnection
+from headgate.spark.sessions.privileges import ExternalAccess, PrivilegeChecker, RequiredConnection
+from headgate.spark.sessions.result_privileges import RetainedResults
+from headgate.spark.sessions.running_operations import RunningOperations
 from headgate.spark.sessions.sessions import SparkSessions
 
 Route = Callable[[str, JdbcAccess, Callable[[], bool]], JdbcAccess]
@@ -31,7 +31,7 @@ class OrganizationSpark:
     def __init__(
         self,
         organization: Organization,
-        reach: Reach,
+        external_access: ExternalAccess,
         key: Callable[[], bytes],
         cluster: str = EMBEDDED,
         route: Route = route_directly,
@@ -39,16 +39,16 @@ class OrganizationSpark:
         """`key` returns that of the driver as it runs now, or nothing."""
         self.organization = organization
         self.cluster = cluster
-        self.reach = reach
+        self.external_access = external_access
         self.sessions = SparkSessions()
         self.calls = DriverCalls(key, self.sessions)
-        self.judge = PrivilegeChecker(organization, reach)
+        self.judge = PrivilegeChecker(organization, external_access)
         self.works = RunningOperations(self.sessions, self.judge)
         self._route = route
 
     def entrance(self, caller: Caller, connection: str) -> JdbcAccess:
         """Return how its driver enters a database for a caller. Raises `JdbcAccessError`."""
-        entrance = self.reach.jdbc_access(caller, connection)
+        entrance = self.external_access.jdbc_access(caller, connection)
         return self._route(self.cluster, entrance, lambda: self._may_use(caller, connection))
 
     def _may_use(self, caller: Caller, connection: str) -> bool:
@@ -79,17 +79,17 @@ class SparkRegistry:
 
     def __init__(
         self,
-        reach: Callable[[Organization], Reach],
+        external_access: Callable[[Organization], ExternalAccess],
         key: Callable[[ResourceId, str], bytes] = lambda *_: b"",
         serves: Callable[[Organization], bool] = lambda _: True,
         route: Route = route_directly,
     ) -> None:
         """`key` is that of an organization's driver on a cluster as it runs now, and `serves` says which are to have one."""
-        self._reach = reach
+        self._external_access = external_access
         self._key = key
         self.serves = serves
         self._route = route
-        self.followed = FollowedOperations()
+        self.followed = RetainedResults()
         """The operations whose rows are kept by this process."""
         self._lock = threading.Lock()
         self._sparks: dict[tuple[ResourceId, str], OrganizationSpark] = {}
@@ -104,9 +104,9 @@ class SparkRegistry:
         place = (organization.id, cluster)
         with self._lock:
             if place not in self._sparks:
-                reach = self._reach(organization)
+                external_access = self._external_access(organization)
                 self._sparks[place] = OrganizationSpark(
-                    organization, reach, lambda: self._key(*place), cluster, self._route
+                    organization, external_access, lambda: self._key(*place), cluster, self._route
                 )
             return self._sparks[place]
 

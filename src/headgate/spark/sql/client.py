@@ -13,7 +13,7 @@ from pyspark.sql.connect.shell.progress import ProgressHandler
 
 from headgate.spark.authority import ORGANIZATION_HEADER, PresentedCredential
 from headgate.spark.connect_address import connect_address
-from headgate.spark.driver.answers import CheckedAnswers
+from headgate.spark.driver.response_validation import CheckedAnswers
 from headgate.spark.sql.client_sessions import ClientSessions
 from headgate.spark.sql.execution import Follow, OperationIds, StatementExecution, on_progress
 from headgate.spark.sql.statements import Execution, StatementRequest

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from headgate.control.text.error_text import REFUSED_STATE, visible_words
 from headgate.facts.caller import Caller
 from headgate.spark.authority import PresentedCredential
-from headgate.spark.sessions.followed_operations import FollowedOperation
+from headgate.spark.sessions.result_privileges import ResultPrivileges
 from headgate.spark.sql.client_sessions import ClientSession, ClientSessions
 from headgate.spark.sql.statement_count import has_several_statements
 from headgate.spark.sql.statements import (
@@ -48,7 +48,7 @@ _ANY_SETTING = "spark.sql.session.timeZone"
 _here = threading.local()
 """Which statement this thread reads: Spark's client tells of progress and operations without saying whose."""
 
-Follow = Callable[[str], FollowedOperation]
+Follow = Callable[[str], ResultPrivileges]
 """Returns what fills with the needs of the operation of this id."""
 
 
@@ -82,7 +82,7 @@ class OperationIds(grpc.UnaryStreamClientInterceptor):
 
 
 class StatementExecution:
-    """`headgate.spark.sql.statements.Reading`: one thread at a time reads it, any thread may cancel it."""
+    """`headgate.spark.sql.statements.Execution`: one thread at a time reads it, any thread may cancel it."""
 
     def __init__(
         self, sessions: ClientSessions, credential: PresentedCredential, wanted: StatementRequest, follow: Follow
@@ -93,7 +93,7 @@ class StatementExecution:
         self._credential = credential
         self._wanted = wanted
         self._follow = follow
-        self._operations: dict[str, FollowedOperation] = {}
+        self._operations: dict[str, ResultPrivileges] = {}
         """Spark's client runs a statement in up to two operations: commands and scripts in the first."""
         self._tag = f"headgate-{uuid.uuid4().hex}"
         self._lock = threading.Lock()

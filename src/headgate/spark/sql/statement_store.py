@@ -23,7 +23,7 @@ from headgate.spark.sql.statements import (
     StatementRequest,
     StatementRunner,
 )
-from headgate.untrusted_input.turns import Turns
+from headgate.untrusted_input.fair_queue import FairQueue
 
 log = logging.getLogger(__name__)
 
@@ -163,9 +163,9 @@ class StatementStore:
         self._kept: dict[str, StoredStatement] = {}
         self._under_way = set[CountedReading]()
         self._workers = ThreadPoolExecutor(_BUSY_PRINCIPALS * limits.at_once, thread_name_prefix="headgate-sql")
-        self.pages = Turns(_PAGES, _PAGES_PER_PRINCIPAL, _WAITING_PER_PRINCIPAL, _WAITING, _pages_busy)
+        self.pages = FairQueue(_PAGES, _PAGES_PER_PRINCIPAL, _WAITING_PER_PRINCIPAL, _WAITING, _pages_busy)
         """Held while a page of rows is in memory."""
-        self.making = Turns(_MAKING, _MAKING_PER_PRINCIPAL, _WAITING_PER_PRINCIPAL, _WAITING, _pages_busy)
+        self.making = FairQueue(_MAKING, _MAKING_PER_PRINCIPAL, _WAITING_PER_PRINCIPAL, _WAITING, _pages_busy)
         """Held while a page of rows is made."""
 
     @property

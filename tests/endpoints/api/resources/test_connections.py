@@ -29,7 +29,7 @@ def acme(make: Make) -> OrganizationClient:
 
 def opened(world: DeploymentHarness, place: OrganizationClient, name: str) -> Any:
     id = place.call("owner", "GET", f"/connections/{name}").json()["id"]
-    return world.deployment.vault.open(id, place.opened.store.document(SECRET, id) or {})
+    return world.deployment.vault.decrypt(id, place.opened.store.document(SECRET, id) or {})
 
 
 def test_connections_are_shown_without_secrets_to_callers_that_may_use_them(acme: OrganizationClient) -> None:

@@ -7,7 +7,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from headgate.spark.gateway.policy.allow_list import ALLOWED
 from headgate.spark.gateway.policy.deny_reasons import REFUSED, reason
 from headgate.spark.gateway.policy.rules import RULES
-from headgate.spark.gateway.policy.text_lengths import bounds
+from headgate.spark.gateway.policy.text_lengths import find_bounds
 from headgate.spark.gateway.rpcs import RPCS, SERVICE
 from tests.spark.gateway.admission_cases import base, short
 
@@ -74,8 +74,8 @@ def test_every_text_outside_of_a_plan_has_a_maximum_length() -> None:
     texts = [field for field in outside if field.type == field.TYPE_STRING]
 
     assert len(texts) > 50
-    assert not [field.full_name for field in texts if bounds(field)[0] is None]
-    assert not [field.full_name for field in texts if field.is_repeated and bounds(field)[1] is None]
+    assert not [field.full_name for field in texts if find_bounds(field)[0] is None]
+    assert not [field.full_name for field in texts if field.is_repeated and find_bounds(field)[1] is None]
 
 
 BYTES = {

@@ -6,7 +6,7 @@ import pytest
 import zstandard
 from google.protobuf.message import Message
 
-from headgate.spark.gateway.admission import inspector
+from headgate.spark.gateway.admission import build_inspector
 from headgate.spark.gateway.errors import InvalidRequestError, RequestRefusedError
 from headgate.spark.gateway.policy.walk import MAX_DEPTH
 from headgate.spark.gateway.rpcs import ADD_ARTIFACTS, ANALYZE_PLAN, CONFIG_RPC, EXECUTE_PLAN
@@ -338,7 +338,7 @@ class TestDepth:
     def test_deep_plans_pass_up_to_the_bound_and_are_refused_beyond(
         self, levels: int, error: type[Exception] | None
     ) -> None:
-        with inspector() as thread:
+        with build_inspector() as thread:
             work = thread.submit(admit_as, ANN, EXECUTE_PLAN, self.nested(levels))
             assert isinstance(work.exception(), error) if error else work.result()
 

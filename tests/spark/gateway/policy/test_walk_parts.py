@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 
 import headgate
 from headgate.spark.gateway import wire_format
-from headgate.spark.gateway.admission import inspector
+from headgate.spark.gateway.admission import build_inspector
 from headgate.spark.gateway.errors import GatewayError, InvalidRequestError, RequestRefusedError, TooComplexError
 from headgate.spark.gateway.wire_format import MAX_PARTS, parse_message
 from tests.spark.gateway.admission_cases import ANN, a_range, admit_as, relations
@@ -79,7 +79,7 @@ class TestRequests:
 
 @pytest.mark.parametrize("levels", [600, 20_000])
 def test_deep_arguments_of_sql_are_refused(levels: int) -> None:
-    with inspector() as thread:
+    with build_inspector() as thread:
         error = thread.submit(refusal, plain(nested_argument(levels))).result()
 
     assert isinstance(error, TooComplexError)

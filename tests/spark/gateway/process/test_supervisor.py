@@ -18,7 +18,7 @@ import pytest
 from cryptography import x509
 from pydantic import TypeAdapter
 
-from headgate.sandbox.machine import find_level
+from headgate.sandbox.launch import find_level
 from headgate.spark.gateway import protos
 from headgate.spark.gateway.process.config import ProcessConfig, ProcessReady
 from headgate.spark.gateway.process.sandbox import GatewaySandbox

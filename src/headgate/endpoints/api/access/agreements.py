@@ -22,11 +22,11 @@ from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
-from headgate.endpoints.common.lookup import Text, resource
+from headgate.endpoints.common.lookup import Text, find_resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
-from headgate.endpoints.common.subject_lookup import display_name_for, principal
+from headgate.endpoints.common.subject_lookup import display_name_for, find_principal
 from headgate.endpoints.common.versions import approval_version, set_approval_etag
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.caller import Caller
@@ -92,7 +92,7 @@ class Agreement(AgreementSummary):
 Filter = Annotated[Called | None, Query()]
 
 
-@router.get("/access", response_model=page_model(AgreementSummary), **requires(DISCOVER))
+@router.get("/access", response_model=page_model(AgreementSummary), **document_actions(DISCOVER))
 def list_agreements(
     organization: CurrentOrganization,
     moment: RequestedEvaluation,
@@ -115,28 +115,28 @@ def list_agreements(
     return page_of_rows(rows, pages, ("port_name", "consumer_name", "state", "starts", "ends"), moment.facts.revision)
 
 
-@router.post("/access", status_code=201, **DONE, **requires("output_port.request_access"))
+@router.post("/access", status_code=201, **DONE, **document_actions("output_port.request_access"))
 def request_agreement(
     body: AgreementRequest, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Ask to read what a port serves. Where the port says so, or the consumer owns it, it is approved at once."""
-    id, port = ResourceId(new_id("a")), resource(organization, caller, body.port)
+    id, port = ResourceId(new_id("a")), find_resource(organization, caller, body.port)
     consumer = _consumer(organization, _build_question(caller, "request_access", port, body), body.consumer)
     return write.execute(RequestAccess(id, port, consumer, body.purpose), of=id, id=id)
 
 
-@router.post("/access/add", status_code=201, **DONE, **requires("output_port.add_access"))
+@router.post("/access/add", status_code=201, **DONE, **document_actions("output_port.add_access"))
 def create_agreement(
     body: AgreementCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Let a consumer read what a port serves without having asked."""
-    id, port = ResourceId(new_id("a")), resource(organization, caller, body.port)
+    id, port = ResourceId(new_id("a")), find_resource(organization, caller, body.port)
     consumer = _consumer(organization, _build_question(caller, "add_access", port, body), body.consumer)
     starts = _starts(organization, body.starts)
     return write.execute(AddAccess(id, port, consumer, body.purpose, starts, body.ends), of=id, id=id)
 
 
-@router.get("/access/{access}", response_model=Agreement, **requires(DISCOVER))
+@router.get("/access/{access}", response_model=Agreement, **document_actions(DISCOVER))
 def get_agreement(
     access: Called, organization: CurrentOrganization, moment: RequestedEvaluation, response: Response
 ) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def get_agreement(
     return {**row, "version": stated, "revision": moment.facts.revision}
 
 
-@router.post("/access/{access}/approve", **DONE, **requires("access.approve"))
+@router.post("/access/{access}/approve", **DONE, **document_actions("access.approve"))
 def approve_agreement(
     access: Called, body: AgreementDates, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
@@ -157,14 +157,14 @@ def approve_agreement(
     return write.execute(ApproveAccess(id, _starts(organization, body.starts), body.ends), of=id, id=id)
 
 
-@router.post("/access/{access}/reject", **DONE, **requires("access.reject"))
+@router.post("/access/{access}/reject", **DONE, **document_actions("access.reject"))
 def reject_agreement(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Reject a request."""
     id, _ = moment.record(moment.facts.agreements, access)
     return write.execute(RejectAccess(id), of=id, id=id)
 
 
-@router.patch("/access/{access}", **DONE, **requires("access.edit"))
+@router.patch("/access/{access}", **DONE, **document_actions("access.edit"))
 def update_agreement(
     access: Called, body: AgreementPatch, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
@@ -178,14 +178,14 @@ def update_agreement(
     return write.execute(EditAccess(id, starts, ends, purpose), of=id, id=id)
 
 
-@router.post("/access/{access}/terminate", **DONE, **requires("access.terminate"))
+@router.post("/access/{access}/terminate", **DONE, **document_actions("access.terminate"))
 def terminate_agreement(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """End an agreement now."""
     id, _ = moment.record(moment.facts.agreements, access)
     return write.execute(TerminateAccess(id), of=id, id=id)
 
 
-@router.delete("/access/{access}", **DONE, **requires("access.delete"))
+@router.delete("/access/{access}", **DONE, **document_actions("access.delete"))
 def delete_agreement(access: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Delete a request or agreement, with what it gave."""
     id, _ = moment.record(moment.facts.agreements, access)
@@ -207,9 +207,9 @@ def _consumer(organization: Organization, asked: Question, name: str | None) -> 
     if found is not None and organization.control.ask(replace(asked, on={"consumer": (ResourceId(found),)})).allowed:
         return found
     try:
-        return principal(organization, asked.caller, name)
+        return find_principal(organization, asked.caller, name)
     except NotFoundError:
-        return resource(organization, asked.caller, name)
+        return find_resource(organization, asked.caller, name)
 
 
 def _starts(organization: Organization, said: float | None) -> float:

@@ -17,7 +17,7 @@ from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
 from headgate.endpoints.common.lookup import full_name, resolve_visible
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
 from headgate.endpoints.common.subject_lookup import resolve_subject
 from headgate.endpoints.common.writes import DONE, Writes
@@ -79,7 +79,7 @@ ResourceSaid = Annotated[Called, Query(description="what it is on: an id or name
 ReasonSaid = Annotated[str, Query(max_length=200, description="what it was made for; nothing if left out")]
 
 
-@router.get("/assignments", response_model=page_model(AssignmentSummary), **requires(DISCOVER))
+@router.get("/assignments", response_model=page_model(AssignmentSummary), **document_actions(DISCOVER))
 def list_assignments(
     organization: CurrentOrganization,
     asking: RequestedEvaluation,
@@ -100,7 +100,7 @@ def list_assignments(
     return page_of_rows(rows, pages, ("subject", "resource", "role", "ends"), asking.facts.revision)
 
 
-@router.post("/assignments", status_code=201, **DONE, **requires("assignment.add"))
+@router.post("/assignments", status_code=201, **DONE, **document_actions("assignment.add"))
 def create_assignment(
     body: AssignmentCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def create_assignment(
     return write.execute(command, command.resource, id=_id(command))
 
 
-@router.post("/assignments/batch", status_code=201, **DONE, **requires("assignment.add"))
+@router.post("/assignments/batch", status_code=201, **DONE, **document_actions("assignment.add"))
 def create_assignments(
     body: AssignmentBatch, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def create_assignments(
     return write.execute(Batch(commands, "role.assign_several"), ids=[_id(each) for each in commands])
 
 
-@router.patch("/assignments", **DONE, **requires("assignment.change"))
+@router.patch("/assignments", **DONE, **document_actions("assignment.change"))
 def update_assignment(
     body: AssignmentPatch,
     organization: CurrentOrganization,
@@ -137,7 +137,7 @@ def update_assignment(
     return write.execute(command, place, id=f"{command.subject}:{body.role}:{place}:{reason}")
 
 
-@router.delete("/assignments", **DONE, **requires("assignment.remove"))
+@router.delete("/assignments", **DONE, **document_actions("assignment.remove"))
 def delete_assignment(
     organization: CurrentOrganization,
     caller: CurrentCaller,
@@ -166,11 +166,11 @@ def _about(organization: Organization, named: Question, whose: str) -> Question:
     Some models let somebody hand out what they cannot see.
     """
     control, subject = organization.control, organization.directory.find(whose)
-    for id in lookup.candidates(control.snapshot, named.resource):
+    for id in lookup.list_candidates(control.snapshot, named.resource):
         asked = replace(named, resource=id)
         if subject is not None and control.ask(replace(asked, subject=subject)).allowed:
             return asked
-    return replace(named, resource=lookup.resource(organization, named.caller, named.resource))
+    return replace(named, resource=lookup.find_resource(organization, named.caller, named.resource))
 
 
 def _resolve_subject(organization: Organization, moment: Evaluation, name: str) -> SubjectId:

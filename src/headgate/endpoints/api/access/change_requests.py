@@ -12,8 +12,8 @@ from headgate.control.kernel.ids import new_id
 from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.resource_changes import ProposedChange, Prose, proposal
-from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.resource_changes import ProposedChange, Prose, parse_proposal
+from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, page_model
 from headgate.endpoints.common.subject_lookup import display_name_for
 from headgate.endpoints.common.versions import set_approval_etag
@@ -54,7 +54,7 @@ class ChangeRequest(ChangeRequestSummary):
     revision: int
 
 
-@router.get("/change-requests", response_model=page_model(ChangeRequestSummary), **requires(DISCOVER))
+@router.get("/change-requests", response_model=page_model(ChangeRequestSummary), **document_actions(DISCOVER))
 def list_change_requests(
     organization: CurrentOrganization,
     moment: RequestedEvaluation,
@@ -73,17 +73,17 @@ def list_change_requests(
     return page_of_rows(rows, pages, ("resource_name", "state", "author"), moment.facts.revision)
 
 
-@router.post("/change-requests", status_code=201, **DONE, **requires("{type}.submit_change"))
+@router.post("/change-requests", status_code=201, **DONE, **document_actions("{type}.submit_change"))
 def create_change_request(body: ChangeRequestCreate, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """File a change of a resource for approval."""
     found = moment.resource(body.resource)
-    said = proposal(moment, ProposedChange(**body.model_dump(exclude={"resource", "why"})))
+    said = parse_proposal(moment, ProposedChange(**body.model_dump(exclude={"resource", "why"})))
     command_from_payload(found, said)
     id = ResourceId(new_id("cr"))
     return write.execute(SubmitChange(id, found.id, {"change": dict(said), "why": body.why}), of=id, id=id)
 
 
-@router.get("/change-requests/{request}", response_model=ChangeRequest, **requires(DISCOVER))
+@router.get("/change-requests/{request}", response_model=ChangeRequest, **document_actions(DISCOVER))
 def get_change_request(
     request: Called, organization: CurrentOrganization, moment: RequestedEvaluation, response: Response
 ) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def get_change_request(
     }
 
 
-@router.post("/change-requests/{request}/approve", **DONE, **requires("change_request.approve", "{type}.edit"))
+@router.post("/change-requests/{request}/approve", **DONE, **document_actions("change_request.approve", "{type}.edit"))
 def approve_change_request(
     request: Called, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def approve_change_request(
     return write.execute(ApproveChange(id, said), of=id, id=id)
 
 
-@router.post("/change-requests/{request}/reject", **DONE, **requires("change_request.reject"))
+@router.post("/change-requests/{request}/reject", **DONE, **document_actions("change_request.reject"))
 def reject_change_request(request: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Reject a change."""
     id, _ = moment.record(moment.facts.change_requests, request)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, JsonValue
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.parsing import InvalidDocumentError
 from headgate.control.organizations.organization import Organization
-from headgate.control.questions.parsing import question
+from headgate.control.questions.parsing import parse_question
 from headgate.decision.explain.explain import explain, smallest_fixes
 from headgate.decision.types import Decision, GrantPath, Question, RequiredAssignment
 from headgate.decision.types import Fix as SmallestFix
@@ -20,9 +20,9 @@ from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvalu
 from headgate.endpoints.common.lookup import Text, full_name, require_on_organization
 from headgate.endpoints.common.paging import CurrentPaging, Paging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.route_metadata import caller_only, requires
+from headgate.endpoints.common.request_scope import REQUEST
+from headgate.endpoints.common.route_metadata import caller_only, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
-from headgate.endpoints.common.scope import REQUEST
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource
@@ -128,7 +128,9 @@ def ask_question(
 ) -> dict[str, Any]:
     """Answer whether the caller, or somebody else, may do something on a resource."""
     place = moment.resource(body.resource)
-    asked = _question(moment, about(organization, moment, body.subject), body.action, place.id, body.properties)
+    asked = _question(
+        moment, resolve_question_subject(organization, moment, body.subject), body.action, place.id, body.properties
+    )
     decision = moment.answers.check(asked, moment.now)
     _record(request, organization, moment, decision)
     return {
@@ -146,7 +148,9 @@ def explain_question(
 ) -> dict[str, Any]:
     """Answer with the reasons: every way that allows it, or what is missing and the smallest fixes."""
     place = moment.resource(body.resource)
-    asked = _question(moment, about(organization, moment, body.subject), body.action, place.id, body.properties)
+    asked = _question(
+        moment, resolve_question_subject(organization, moment, body.subject), body.action, place.id, body.properties
+    )
     answers = moment.answers
     found = explain(answers.models, answers.facts, asked, moment.now, answers)
     decision, fixes = found.decision, found.fixes
@@ -166,16 +170,18 @@ def explain_question(
     }
 
 
-@router.post("/questions/who", response_model=page_model(AllowedPrincipal), **requires(ASK))
+@router.post("/questions/who", response_model=page_model(AllowedPrincipal), **document_actions(ASK))
 def list_allowed_principals(
     body: PrincipalsQuestion, organization: CurrentOrganization, moment: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
     """List who may do something on a resource, by themselves."""
     require_on_organization(organization, moment.caller, ASK)
-    return able(organization, moment, moment.resource(body.resource), (body.action, body.properties), pages)
+    return list_able_principals(
+        organization, moment, moment.resource(body.resource), (body.action, body.properties), pages
+    )
 
 
-@router.get("/resources/{resource}/who", response_model=page_model(AllowedPrincipal), **requires(ASK))
+@router.get("/resources/{resource}/who", response_model=page_model(AllowedPrincipal), **document_actions(ASK))
 def list_principals_of_resource(
     resource: Called,
     action: Annotated[Action, Query()],
@@ -192,7 +198,7 @@ def list_allowed_resources(
     body: ActionQuestion, organization: CurrentOrganization, moment: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
     """List where the caller, or somebody else, may do something."""
-    caller, facts = about(organization, moment, body.subject), moment.facts
+    caller, facts = resolve_question_subject(organization, moment, body.subject), moment.facts
     if not body.properties:
         found: Iterable[ResourceId] = moment.answers.list_resources(caller, body.action, moment.now)
     else:
@@ -202,7 +208,7 @@ def list_allowed_resources(
     return build_resource_page(moment, (facts.resources[id] for id in found), pages)
 
 
-def able(
+def list_able_principals(
     organization: Organization, moment: Evaluation, place: Resource, asked: tuple[str, Properties], pages: Paging
 ) -> dict[str, Any]:
     """Return a page of who may do an action, with these properties, on a resource."""
@@ -217,7 +223,7 @@ def able(
     return page_of_rows(rows, pages, ("name", "kind"), moment.facts.revision)
 
 
-def about(organization: Organization, moment: Evaluation, name: str | None) -> Caller:
+def resolve_question_subject(organization: Organization, moment: Evaluation, name: str | None) -> Caller:
     """Return whom a question is about. Raises `PermissionDeniedError` to who may only ask about themselves."""
     mine = moment.caller.principal
     if name is None or name in (mine, organization.directory.name(mine)):
@@ -248,7 +254,7 @@ def _record(request: Request, organization: Organization, moment: Evaluation, de
 
 def _question(moment: Evaluation, caller: Caller, action: str, place: ResourceId, said: Properties) -> Question:
     try:
-        return question(moment.answers, caller, action, place, said)
+        return parse_question(moment.answers, caller, action, place, said)
     except InvalidDocumentError as error:
         raise ProblemError(422, "invalid", f"`properties`: {error}") from None
 

@@ -13,9 +13,9 @@ from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation
-from headgate.endpoints.common.lookup import ORGANIZATION_NAME, Text, candidates, full_name
+from headgate.endpoints.common.lookup import ORGANIZATION_NAME, Text, full_name, list_candidates
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import caller_only, requires
+from headgate.endpoints.common.route_metadata import caller_only, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
 from headgate.endpoints.common.versions import approval_version, set_version
 from headgate.endpoints.common.writes import DONE, Writes
@@ -118,13 +118,13 @@ def get_access_request(
     raise NotFoundError(f"there is no request `{request}` that is yours or waits for you")
 
 
-@router.post("/requests/{request}/approve", **DONE, **requires("assignment.add"))
+@router.post("/requests/{request}/approve", **DONE, **document_actions("assignment.add"))
 def approve_access_request(request: Called, body: AccessRequestApproval, write: Writes) -> dict[str, Any]:
     """Make the smallest assignments that allow it, as far as the caller may, with the request as their reason."""
     return write.execute(ApproveRequest(RequestId(request), body.ends), of=ResourceId(request), id=request)
 
 
-@router.post("/requests/{request}/reject", **DONE, **requires("assignment.add"))
+@router.post("/requests/{request}/reject", **DONE, **document_actions("assignment.add"))
 def reject_access_request(request: Called, write: Writes) -> dict[str, Any]:
     """Reject it."""
     return write.execute(RejectRequest(RequestId(request)), of=ResourceId(request), id=request)
@@ -173,4 +173,4 @@ def _name(organization: Organization, caller: Caller, resource: ResourceId | Non
 
 
 def _client_network(facts: Snapshot, name: str) -> ResourceId | None:
-    return facts.organization if name == ORGANIZATION_NAME else next(candidates(facts, name), None)
+    return facts.organization if name == ORGANIZATION_NAME else next(list_candidates(facts, name), None)

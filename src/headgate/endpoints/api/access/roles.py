@@ -11,7 +11,7 @@ from headgate.control.organizations.models_in_force import active_models
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import caller_only, requires
+from headgate.endpoints.common.route_metadata import caller_only, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.model.model import Model, Role
@@ -51,13 +51,13 @@ def list_roles(organization: CurrentOrganization, pages: CurrentPaging) -> dict[
     return page_of_rows(_rows(organization), pages, ("name", "model"), organization.control.snapshot.revision)
 
 
-@router.put("/roles/{role}", **DONE, **requires("organization.define_role"))
+@router.put("/roles/{role}", **DONE, **document_actions("organization.define_role"))
 def put_role(role: Called, body: CustomRoleCreate, write: Writes) -> dict[str, Any]:
     """Define a role of the organization's own; it replaces the one of that name."""
     return write.execute(DefineRole(role, tuple(dict.fromkeys(body.permissions))), id=role)
 
 
-@router.delete("/roles/{role}", **DONE, **requires("organization.delete_role"))
+@router.delete("/roles/{role}", **DONE, **document_actions("organization.delete_role"))
 def delete_role(role: Called, write: Writes) -> dict[str, Any]:
     """Delete a role of the organization's own, which nobody holds."""
     return write.execute(DeleteRole(role), id=role)

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from headgate.control.access.switches import ChangeSetting
-from headgate.control.organizations.models_in_force import Switch, switches
+from headgate.control.organizations.models_in_force import Switch, list_switches
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
-from headgate.endpoints.common.lookup import ORGANIZATION_NAME, resource
+from headgate.endpoints.common.lookup import ORGANIZATION_NAME, find_resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import requires
+from headgate.endpoints.common.route_metadata import document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
 from headgate.endpoints.common.writes import DONE, Writes
 
@@ -35,7 +35,7 @@ class SettingPatch(StrictSchema):
     resource: Called = ORGANIZATION_NAME
 
 
-@router.get("/settings", response_model=page_model(SettingValue), **requires("{type}.see_settings"))
+@router.get("/settings", response_model=page_model(SettingValue), **document_actions("{type}.see_settings"))
 def list_settings(
     organization: CurrentOrganization,
     caller: CurrentCaller,
@@ -44,18 +44,18 @@ def list_settings(
 ) -> dict[str, Any]:
     """List every switch that can be set on a resource. Where no model says who sees them, who sees the resource does."""
     facts = organization.control.snapshot
-    place = facts.resources[resource(organization, caller, on)]
+    place = facts.resources[find_resource(organization, caller, on)]
     return page_of_rows(
-        map(_row, switches(organization.control, caller, place)), pages, ("name", "model"), facts.revision
+        map(_row, list_switches(organization.control, caller, place)), pages, ("name", "model"), facts.revision
     )
 
 
-@router.put("/settings/{setting}", **DONE, **requires("{type}.set_{setting}"))
+@router.put("/settings/{setting}", **DONE, **document_actions("{type}.set_{setting}"))
 def put_setting(
     setting: Called, body: SettingPatch, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Set a switch. What no role of the model sets, such as a plan, the deployment does."""
-    place = resource(organization, caller, body.resource)
+    place = find_resource(organization, caller, body.resource)
     return write.execute(ChangeSetting(place, setting, body.value), place, id=place)
 
 

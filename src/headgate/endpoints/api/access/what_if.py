@@ -14,15 +14,15 @@ from headgate.control.organizations.organization import Organization
 from headgate.control.questions.what_if import impact_of_commands
 from headgate.control.resources.commands import DeleteResource
 from headgate.endpoints.api.access.questions import ASK
-from headgate.endpoints.api.resources.resources import ResourceCreate, creation
+from headgate.endpoints.api.resources.resources import ResourceCreate, build_creation
 from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import Evaluation, RequestedEvaluation
-from headgate.endpoints.common.impact_schemas import ImpactedPipeline, ImpactEffect, effect, pipeline
+from headgate.endpoints.common.impact_schemas import ImpactedPipeline, ImpactEffect, describe_pipeline_change, effect
 from headgate.endpoints.common.lookup import require_on_organization
 from headgate.endpoints.common.paging import MAX_PAGE, CurrentPaging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.resource_changes import ProposedChange, proposal
-from headgate.endpoints.common.route_metadata import requires
+from headgate.endpoints.common.resource_changes import ProposedChange, parse_proposal
+from headgate.endpoints.common.route_metadata import document_actions
 from headgate.endpoints.common.schemas import Called, Page, StrictSchema, Time
 from headgate.facts.ids import PrincipalId, SubjectId
 
@@ -73,7 +73,7 @@ class ImpactPage(Page[PrincipalImpact]):
     pipelines: list[ImpactedPipeline]
 
 
-@router.post("/questions/what-if", response_model=ImpactPage, **requires(ASK))
+@router.post("/questions/what-if", response_model=ImpactPage, **document_actions(ASK))
 def analyze_impact(
     body: WhatIfQuestion, organization: CurrentOrganization, moment: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def analyze_impact(
         {"id": f"{each.principal} {each.resource}", **effect(organization.directory, each)} for each in found.effects
     )
     answer = page_of_rows(rows, pages, ("name", "principal", "resource"), moment.facts.revision)
-    return {**answer, "pipelines": [pipeline(each) for each in islice(found.pipelines, MAX_PAGE)]}
+    return {**answer, "pipelines": [describe_pipeline_change(each) for each in islice(found.pipelines, MAX_PAGE)]}
 
 
 def _command(organization: Organization, moment: Evaluation, step: WhatIfStep) -> Command:
@@ -107,12 +107,12 @@ def _revoke(organization: Organization, moment: Evaluation, taken: WhatIfAssignm
 
 
 def _create(_: Organization, moment: Evaluation, new: ResourceCreate) -> Command:
-    return creation(moment, new)
+    return build_creation(moment, new)
 
 
 def _change(_: Organization, moment: Evaluation, change: WhatIfChange) -> Command:
     said = ProposedChange(**change.model_dump(exclude={"resource"}))
-    return command_from_payload(moment.resource(change.resource), proposal(moment, said))
+    return command_from_payload(moment.resource(change.resource), parse_proposal(moment, said))
 
 
 def _delete(_: Organization, moment: Evaluation, name: str) -> Command:

@@ -14,7 +14,7 @@ from headgate.endpoints.common import subject_lookup
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import StrictSchema, Title, page_model
 from headgate.endpoints.common.subject_lookup import require_free, resolve_subject, visibility_filter
 from headgate.endpoints.common.versions import set_etag
@@ -55,7 +55,7 @@ class GroupCreate(StrictSchema):
     name: Title
 
 
-@router.get("/groups", response_model=page_model(GroupSummary), **requires(DISCOVER))
+@router.get("/groups", response_model=page_model(GroupSummary), **document_actions(DISCOVER))
 def list_groups(organization: CurrentOrganization, asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List the groups that the caller may know of."""
     facts, seen = asking.facts, visibility_filter(asking)
@@ -63,7 +63,7 @@ def list_groups(organization: CurrentOrganization, asking: RequestedEvaluation, 
     return page_of_rows(rows, pages, ("name", "id", "members"), facts.revision)
 
 
-@router.post("/groups", status_code=201, **DONE, **requires("organization.create_group"))
+@router.post("/groups", status_code=201, **DONE, **document_actions("organization.create_group"))
 def create_group(body: GroupCreate, write: Writes) -> dict[str, Any]:
     """Create an empty group."""
     id = GroupId(new_id("g"))
@@ -72,7 +72,7 @@ def create_group(body: GroupCreate, write: Writes) -> dict[str, Any]:
     return decided.finish()
 
 
-@router.get("/groups/{group}", response_model=Group, **requires(DISCOVER))
+@router.get("/groups/{group}", response_model=Group, **document_actions(DISCOVER))
 def get_group(
     group: str, organization: CurrentOrganization, caller: CurrentCaller, response: Response
 ) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def get_group(
     return {**_row(organization, facts, id), "held": list_held_roles(organization, caller, id), "version": found}
 
 
-@router.patch("/groups/{group}", **DONE, **requires("group.rename", "group.edit"))
+@router.patch("/groups/{group}", **DONE, **document_actions("group.rename", "group.edit"))
 def update_group(
     group: str, body: GroupCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
@@ -93,14 +93,14 @@ def update_group(
     return decided.finish()
 
 
-@router.delete("/groups/{group}", **DONE, **requires("group.delete"))
+@router.delete("/groups/{group}", **DONE, **document_actions("group.delete"))
 def delete_group(group: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Delete a group, with what was assigned to it."""
     id = subject_lookup.group_of_name(organization, caller, group)
     return write.execute(DeleteGroup(id), ResourceId(id), id=id)
 
 
-@router.get("/groups/{group}/members", response_model=page_model(GroupMember), **requires(DISCOVER))
+@router.get("/groups/{group}/members", response_model=page_model(GroupMember), **document_actions(DISCOVER))
 def list_group_members(
     group: str, organization: CurrentOrganization, caller: CurrentCaller, pages: CurrentPaging
 ) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def list_group_members(
     return page_of_rows(rows, pages, ("name", "id"), facts.revision)
 
 
-@router.put("/groups/{group}/members/{member}", **DONE, **requires("group.add_member"))
+@router.put("/groups/{group}/members/{member}", **DONE, **document_actions("group.add_member"))
 def add_group_member(
     group: str, member: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def add_group_member(
     return _change(organization, caller, write, group, member, joins=True)
 
 
-@router.delete("/groups/{group}/members/{member}", **DONE, **requires("group.remove_member"))
+@router.delete("/groups/{group}/members/{member}", **DONE, **document_actions("group.remove_member"))
 def remove_group_member(
     group: str, member: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from headgate.control.access.visibility import may_see_subject
-from headgate.control.deployment.break_glass import break_glass
+from headgate.control.deployment.break_glass import break_glass_until
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.context import AppState, CurrentApp, CurrentCaller, CurrentOrganization
@@ -75,7 +75,7 @@ def get_me(deployed: CurrentApp, organization: CurrentOrganization, caller: Curr
             for each in _teams(organization, caller.principal)
             if _sees(organization, caller, each)
         ),
-        "break_glass": break_glass(facts, organization.control.now),
+        "break_glass": break_glass_until(facts, organization.control.now),
         "revision": facts.revision,
     }
 

@@ -18,11 +18,11 @@ from headgate.control.organizations.organization import Organization
 from headgate.endpoints.api.identity.me import HeldRole, list_held_roles
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
-from headgate.endpoints.common.lookup import resource
+from headgate.endpoints.common.lookup import find_resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Time, Title, page_model
-from headgate.endpoints.common.subject_lookup import principal, require_free, visibility_filter
+from headgate.endpoints.common.subject_lookup import find_principal, require_free, visibility_filter
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -65,7 +65,7 @@ class ServicePrincipalPatch(StrictSchema):
     ends: Time | None = None
 
 
-@router.get("/service-principals", response_model=page_model(ServicePrincipalSummary), **requires(DISCOVER))
+@router.get("/service-principals", response_model=page_model(ServicePrincipalSummary), **document_actions(DISCOVER))
 def list_service_principals(
     organization: CurrentOrganization, asking: RequestedEvaluation, pages: CurrentPaging
 ) -> dict[str, Any]:
@@ -81,26 +81,26 @@ def list_service_principals(
     "/service-principals",
     status_code=201,
     **DONE,
-    **requires("{type}.create_service_principal", "assignment.add"),
+    **document_actions("{type}.create_service_principal", "assignment.add"),
 )
 def create_service_principal(
     body: ServicePrincipalCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Add a program."""
     id = PrincipalId(new_id("p"))
-    place = resource(organization, caller, body.place) if body.place else None
+    place = find_resource(organization, caller, body.place) if body.place else None
     command = CreateServicePrincipal(id, body.name, body.role, body.scope, place)
     decided = write.decide(command, ResourceId(id), id=id, name=body.name)
     require_free(write, body.name)
     return decided.finish()
 
 
-@router.get("/service-principals/{service_principal}", response_model=ServicePrincipal, **requires(DISCOVER))
+@router.get("/service-principals/{service_principal}", response_model=ServicePrincipal, **document_actions(DISCOVER))
 def get_service_principal(
     service_principal: str, organization: CurrentOrganization, caller: CurrentCaller, response: Response
 ) -> dict[str, Any]:
     """Tell about a program."""
-    id, facts = principal(organization, caller, service_principal, _SERVICE), organization.control.snapshot
+    id, facts = find_principal(organization, caller, service_principal, _SERVICE), organization.control.snapshot
     found = set_etag(response, organization, facts, ResourceId(id))
     groups = sorted(organization.directory.name(each) for each in facts.groups_of(id))
     return {
@@ -114,7 +114,7 @@ def get_service_principal(
 @router.patch(
     "/service-principals/{service_principal}",
     **DONE,
-    **requires("service_principal.edit", "organization.manage_users", "assignment.remove"),
+    **document_actions("service_principal.edit", "organization.manage_users", "assignment.remove"),
 )
 def update_service_principal(
     service_principal: str,
@@ -124,7 +124,7 @@ def update_service_principal(
     write: Writes,
 ) -> dict[str, Any]:
     """Give a program another name or another end."""
-    id = principal(organization, caller, service_principal, _SERVICE)
+    id = find_principal(organization, caller, service_principal, _SERVICE)
     commands: list[Command] = []
     if body.name is not None:
         commands.append(RenameServicePrincipal(id, body.name))
@@ -141,13 +141,13 @@ def update_service_principal(
 @router.delete(
     "/service-principals/{service_principal}",
     **DONE,
-    **requires("service_principal.delete", "organization.manage_users", "assignment.remove"),
+    **document_actions("service_principal.delete", "organization.manage_users", "assignment.remove"),
 )
 def delete_service_principal(
     service_principal: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """End a program, with its tokens and everything that it was assigned."""
-    id = principal(organization, caller, service_principal, _SERVICE)
+    id = find_principal(organization, caller, service_principal, _SERVICE)
     return write.execute(DeleteServicePrincipal(id), ResourceId(id), id=id)
 
 

@@ -15,9 +15,9 @@ from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.decision.types import Question
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
-from headgate.endpoints.common.lookup import ORGANIZATION_NAME, full_name, one, resource
+from headgate.endpoints.common.lookup import ORGANIZATION_NAME, find_resource, find_visible, full_name
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
 from headgate.endpoints.common.subject_lookup import resolve_subject
 from headgate.endpoints.common.versions import set_etag
@@ -28,12 +28,12 @@ from headgate.facts.snapshot import NO_SUBJECTS, Assignment, Resource, Snapshot
 router = APIRouter(tags=["teams"])
 
 
-async def kind(request: Request) -> str:
+async def team_type_of(request: Request) -> str:
     """Return the type that an address is about."""
     return "team" if "/teams" in request.scope["route"].path else "domain"
 
 
-Kind = Annotated[str, Depends(kind)]
+Kind = Annotated[str, Depends(team_type_of)]
 
 
 class TeamSummary(BaseModel):
@@ -81,8 +81,8 @@ class TeamMemberCreate(StrictSchema):
     role: Annotated[Called, Field(max_length=100)]
 
 
-@router.get("/teams", name="list_teams", response_model=page_model(TeamSummary), **requires(DISCOVER))
-@router.get("/domains", name="list_domains", response_model=page_model(TeamSummary), **requires(DISCOVER))
+@router.get("/teams", name="list_teams", response_model=page_model(TeamSummary), **document_actions(DISCOVER))
+@router.get("/domains", name="list_domains", response_model=page_model(TeamSummary), **document_actions(DISCOVER))
 def list_nodes(
     type: Kind, asking: RequestedEvaluation, pages: CurrentPaging, parent: Annotated[Called | None, Query()] = None
 ) -> dict[str, Any]:
@@ -93,80 +93,89 @@ def list_nodes(
     return page_of_rows(rows, pages, ("name", "id"), asking.facts.revision)
 
 
-@router.post("/teams", name="create_team", status_code=201, **DONE, **requires("{type}.create_team"))
-@router.post("/domains", name="create_domain", status_code=201, **DONE, **requires("{type}.create_domain"))
+@router.post("/teams", name="create_team", status_code=201, **DONE, **document_actions("{type}.create_team"))
+@router.post("/domains", name="create_domain", status_code=201, **DONE, **document_actions("{type}.create_domain"))
 def create_node(
     type: Kind, body: TeamCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Make a team or domain."""
-    id, parent = ResourceId(new_id("r")), resource(organization, caller, body.parent)
+    id, parent = ResourceId(new_id("r")), find_resource(organization, caller, body.parent)
     name = full_name(organization.control.snapshot, parent, body.name)
     return write.execute(CreateResource(id, type, parent, body.name), id, id=id, name=name)
 
 
-@router.get("/teams/{team}", name="get_team", response_model=Team, **requires(DISCOVER))
-@router.get("/domains/{team}", name="get_domain", response_model=Team, **requires(DISCOVER))
+@router.get("/teams/{team}", name="get_team", response_model=Team, **document_actions(DISCOVER))
+@router.get("/domains/{team}", name="get_domain", response_model=Team, **document_actions(DISCOVER))
 def get_node(
     type: Kind, team: Called, organization: CurrentOrganization, caller: CurrentCaller, response: Response
 ) -> dict[str, Any]:
     """Tell about a team or domain."""
-    found, facts = one(organization, caller, team, type), organization.control.snapshot
+    found, facts = find_visible(organization, caller, team, type), organization.control.snapshot
     shown = set_etag(response, organization, facts, found.id)
     return {**_row(facts, found), "version": shown}
 
 
 @router.patch(
-    "/teams/{team}", name="update_team", **DONE, **requires("team.edit", "team.delete", "{parent}.create_team")
+    "/teams/{team}", name="update_team", **DONE, **document_actions("team.edit", "team.delete", "{parent}.create_team")
 )
 @router.patch(
     "/domains/{team}",
     name="update_domain",
     **DONE,
-    **requires("domain.edit", "domain.delete", "{parent}.create_domain"),
+    **document_actions("domain.edit", "domain.delete", "{parent}.create_domain"),
 )
 def update_node(
     type: Kind, team: Called, body: TeamPatch, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give a team or domain another name or another parent."""
-    found, said = one(organization, caller, team, type), dict(body.model_dump(exclude_none=True))
+    found, said = find_visible(organization, caller, team, type), dict(body.model_dump(exclude_none=True))
     if body.parent is not None:
-        said["parent"] = resource(organization, caller, body.parent)
+        said["parent"] = find_resource(organization, caller, body.parent)
     return write.execute(command_from_payload(found, said), found.id, id=found.id)
 
 
-@router.delete("/teams/{team}", name="delete_team", **DONE, **requires("team.delete"))
-@router.delete("/domains/{team}", name="delete_domain", **DONE, **requires("domain.delete"))
+@router.delete("/teams/{team}", name="delete_team", **DONE, **document_actions("team.delete"))
+@router.delete("/domains/{team}", name="delete_domain", **DONE, **document_actions("domain.delete"))
 def delete_node(
     type: Kind, team: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Delete a team or domain, with everything below it."""
-    found = one(organization, caller, team, type)
+    found = find_visible(organization, caller, team, type)
     return write.execute(DeleteResource(found.id), found.id, id=found.id)
 
 
 @router.get(
-    "/teams/{team}/members", name="list_team_members", response_model=page_model(TeamMember), **requires(DISCOVER)
+    "/teams/{team}/members",
+    name="list_team_members",
+    response_model=page_model(TeamMember),
+    **document_actions(DISCOVER),
 )
 @router.get(
-    "/domains/{team}/members", name="list_domain_members", response_model=page_model(TeamMember), **requires(DISCOVER)
+    "/domains/{team}/members",
+    name="list_domain_members",
+    response_model=page_model(TeamMember),
+    **document_actions(DISCOVER),
 )
 def list_team_members(
     type: Kind, team: Called, organization: CurrentOrganization, caller: CurrentCaller, pages: CurrentPaging
 ) -> dict[str, Any]:
     """List who is in a team or domain itself, with which role, for who may see it."""
-    found, facts = one(organization, caller, team, type), organization.control.snapshot
+    found, facts = find_visible(organization, caller, team, type), organization.control.snapshot
     rows = (_member(organization, each) for each in facts.list_assigned_on(found.id))
     return page_of_rows(rows, pages, ("name", "role", "id"), facts.revision)
 
 
 @router.put(
-    "/teams/{team}/members/{member}", name="put_team_member", **DONE, **requires("assignment.add", "assignment.change")
+    "/teams/{team}/members/{member}",
+    name="put_team_member",
+    **DONE,
+    **document_actions("assignment.add", "assignment.change"),
 )
 @router.put(
     "/domains/{team}/members/{member}",
     name="put_domain_member",
     **DONE,
-    **requires("assignment.add", "assignment.change"),
+    **document_actions("assignment.add", "assignment.change"),
 )
 def put_team_member(
     type: Kind,
@@ -178,7 +187,7 @@ def put_team_member(
     write: Writes,
 ) -> dict[str, Any]:
     """Put somebody into a team or domain with a role, or give another role to who is there."""
-    place = one(organization, caller, team, type)
+    place = find_visible(organization, caller, team, type)
     held = _find_membership(organization, place.id, member)
     command: Command
     if held is None:
@@ -189,13 +198,17 @@ def put_team_member(
     return write.execute(command, place.id, id=place.id)
 
 
-@router.delete("/teams/{team}/members/{member}", name="remove_team_member", **DONE, **requires("assignment.remove"))
-@router.delete("/domains/{team}/members/{member}", name="remove_domain_member", **DONE, **requires("assignment.remove"))
+@router.delete(
+    "/teams/{team}/members/{member}", name="remove_team_member", **DONE, **document_actions("assignment.remove")
+)
+@router.delete(
+    "/domains/{team}/members/{member}", name="remove_domain_member", **DONE, **document_actions("assignment.remove")
+)
 def remove_team_member(
     type: Kind, team: Called, member: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Take somebody out of a team or domain."""
-    place = one(organization, caller, team, type)
+    place = find_visible(organization, caller, team, type)
     held = _find_membership(organization, place.id, member)
     if held is None:
         raise NotFoundError(organization.wording.hidden((member,)))

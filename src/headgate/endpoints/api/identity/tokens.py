@@ -14,11 +14,11 @@ from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
-from headgate.endpoints.common.lookup import Text, resource, resource_display_name
+from headgate.endpoints.common.lookup import Text, find_resource, resource_display_name
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only
 from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
-from headgate.endpoints.common.subject_lookup import principal
+from headgate.endpoints.common.subject_lookup import find_principal
 from headgate.endpoints.common.writes import DONE, WriteAnswer, Writes
 from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
@@ -82,7 +82,7 @@ def list_tokens(
 ) -> dict[str, Any]:
     """List the caller's own tokens, or those of another principal, without their secrets."""
     facts = organization.control.snapshot
-    whose = caller.principal if principal_named is None else principal(organization, caller, principal_named)
+    whose = caller.principal if principal_named is None else find_principal(organization, caller, principal_named)
     acting = facts.actors_of.get(whose, ())
     ids = sorted(TokenId(id) for id in acting if id in facts.tokens and _is_shown(organization, caller, TokenId(id)))
     labels, uses = organization.store.documents("token", ids), organization.store.documents(LAST_USE, ids)
@@ -109,12 +109,12 @@ def create_token(
     command = IssueToken(
         token,
         secret,
-        principal(organization, caller, body.principal) if body.principal is not None else caller.principal,
+        find_principal(organization, caller, body.principal) if body.principal is not None else caller.principal,
         body.label,
         ends,
-        None if body.only is None else tuple(resource(organization, caller, each) for each in body.only),
+        None if body.only is None else tuple(find_resource(organization, caller, each) for each in body.only),
         None if body.actions is None else tuple(body.actions),
-        None if body.parent is None else resource(organization, caller, body.parent),
+        None if body.parent is None else find_resource(organization, caller, body.parent),
         None if body.replaces is None else TokenId(body.replaces),
     )
     answer = write.execute(command, ResourceId(token), id=token, ends=ends)

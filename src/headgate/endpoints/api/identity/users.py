@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.authentication.services import Entrance
+from headgate.control.authentication.services import AuthServices
 from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
 from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.organizations.organization import Organization
@@ -13,11 +13,11 @@ from headgate.endpoints.api.identity.me import HeldRole, list_held_roles
 from headgate.endpoints.auth.dependencies import CurrentAuth
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
-from headgate.endpoints.common.lookup import resource
+from headgate.endpoints.common.lookup import find_resource
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
-from headgate.endpoints.common.subject_lookup import principal, require_free, visibility_filter
+from headgate.endpoints.common.subject_lookup import find_principal, require_free, visibility_filter
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import PrincipalId, ResourceId
@@ -55,7 +55,7 @@ class UserCreate(StrictSchema):
     place: Called | None = None
 
 
-@router.get("/users", response_model=page_model(UserSummary), **requires(DISCOVER))
+@router.get("/users", response_model=page_model(UserSummary), **document_actions(DISCOVER))
 def list_users(organization: CurrentOrganization, asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List everybody, for who may know who is here; the caller alone for anybody else."""
     facts, seen = asking.facts, visibility_filter(asking)
@@ -67,13 +67,13 @@ def list_users(organization: CurrentOrganization, asking: RequestedEvaluation, p
     "/users",
     status_code=201,
     **DONE,
-    **requires("{type}.add_user", "assignment.add"),
+    **document_actions("{type}.add_user", "assignment.add"),
 )
 def create_user(
     body: UserCreate, organization: CurrentOrganization, caller: CurrentCaller, ways: CurrentAuth, write: Writes
 ) -> dict[str, Any]:
     """Add a new user. To add a user that the deployment has already, create an invitation for that user."""
-    place = resource(organization, caller, body.place) if body.place else None
+    place = find_resource(organization, caller, body.place) if body.place else None
     id = PrincipalId(write.new_id("p"))
     # Without the name: answers are kept for repeated requests, and who is forgotten is not looked for in them.
     decided = write.decide(AddPrincipal(id, body.name, body.role, place), ResourceId(id), id=id)
@@ -83,10 +83,10 @@ def create_user(
     return decided.finish()
 
 
-@router.get("/users/{user}", response_model=User, **requires(DISCOVER))
+@router.get("/users/{user}", response_model=User, **document_actions(DISCOVER))
 def get_user(user: str, organization: CurrentOrganization, caller: CurrentCaller, response: Response) -> dict[str, Any]:
     """Tell about a user."""
-    id, facts = principal(organization, caller, user, _USER), organization.control.snapshot
+    id, facts = find_principal(organization, caller, user, _USER), organization.control.snapshot
     found = set_etag(response, organization, facts, ResourceId(id))
     groups = sorted(organization.directory.name(each) for each in facts.groups_of(id))
     return {
@@ -100,15 +100,15 @@ def get_user(user: str, organization: CurrentOrganization, caller: CurrentCaller
 @router.delete(
     "/users/{user}",
     **DONE,
-    **requires("organization.manage_users", "assignment.remove"),
+    **document_actions("organization.manage_users", "assignment.remove"),
 )
 def delete_user(user: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
     """Have somebody leave: memberships, assignments and tokens end."""
-    id = principal(organization, caller, user, _USER)
+    id = find_principal(organization, caller, user, _USER)
     return write.execute(RemovePrincipal(id), ResourceId(id), id=id)
 
 
-def _register(ways: Entrance, name: str, id: PrincipalId) -> None:
+def _register(ways: AuthServices, name: str, id: PrincipalId) -> None:
     try:
         ways.authentication.register(name, principal=id)
     except AlreadyExistsError:

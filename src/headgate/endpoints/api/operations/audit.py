@@ -12,7 +12,7 @@ from headgate.control.kernel.audit_records import AuditFilter, AuditRecord
 from headgate.control.kernel.ports import Authorization, LogEntry
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization, deployed
-from headgate.endpoints.common.evaluation_time import NEWEST_REVISION, Evaluation, RequestedEvaluation, seconds
+from headgate.endpoints.common.evaluation_time import NEWEST_REVISION, Evaluation, RequestedEvaluation, parse_time
 from headgate.endpoints.common.lookup import full_name, require_on_organization, resolve_visible
 from headgate.endpoints.common.ndjson import accepts_ndjson_docs, ndjson_response, wants_ndjson
 from headgate.endpoints.common.paging import MAX_PAGE
@@ -22,7 +22,7 @@ from headgate.facts.ids import PrincipalId, ResourceId
 
 router = APIRouter(tags=["audit"])
 
-READ = "organization.read_audit"
+READ_AUDIT = "organization.read_audit"
 
 _AT_ONCE = 200
 """So many entries are looked up together."""
@@ -92,7 +92,7 @@ class AuditDecisionPage(BaseModel):
 
 def _parse_time(said: object) -> object:
     try:
-        return seconds(said) if isinstance(said, str) and not said.replace(".", "", 1).isdecimal() else said
+        return parse_time(said) if isinstance(said, str) and not said.replace(".", "", 1).isdecimal() else said
     except OverflowError as error:
         raise ValueError(str(error)) from None
 
@@ -148,7 +148,7 @@ def resolve_entry_filter(
     said: Annotated[AuditEntryFilter, Query()],
 ) -> AuditEntryFilter:
     """Return which entries are wanted, by ids, to who may read them."""
-    require_on_organization(organization, caller, READ)
+    require_on_organization(organization, caller, READ_AUDIT)
     ids = {"actor": _resolve_principal(organization, said.actor), "resource": _resolve_resource(moment, said.resource)}
     return said.model_copy(update=ids)
 
@@ -160,7 +160,7 @@ def resolve_decision_filter(
     said: Annotated[AuditDecisionFilter, Query()],
 ) -> AuditFilter:
     """Return which decisions are wanted, by ids, to who may read them."""
-    require_on_organization(organization, caller, READ)
+    require_on_organization(organization, caller, READ_AUDIT)
     # A denial to a caller that may not discover the resource has its full name, every other record its id.
     resource = _resolve_resource(moment, said.resource)
     found = resource and organization.control.snapshot.resources.get(ResourceId(resource))
@@ -178,7 +178,7 @@ def _resolve_resource(moment: Evaluation, name: str | None) -> str | None:
     return name and (resolve_visible(moment.answers, moment.caller, moment.now, name) or name)
 
 
-@router.get("/audit", response_model=AuditEntryPage, **accepts_ndjson_docs(READ))
+@router.get("/audit", response_model=AuditEntryPage, **accepts_ndjson_docs(READ_AUDIT))
 def list_audit_changes(
     request: Request,
     organization: CurrentOrganization,
@@ -197,7 +197,7 @@ def list_audit_changes(
     return {"items": items[:limit], "next": items[limit - 1]["revision"] if more else None, "revision": newest}
 
 
-@router.get("/audit/decisions", response_model=AuditDecisionPage, **accepts_ndjson_docs(READ))
+@router.get("/audit/decisions", response_model=AuditDecisionPage, **accepts_ndjson_docs(READ_AUDIT))
 def list_audit_decisions(
     request: Request,
     organization: CurrentOrganization,

@@ -18,7 +18,7 @@ from headgate.endpoints.common.context import CurrentApp
 from headgate.endpoints.common.deployment_callers import ByUser, WritesDeployment
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import requires
+from headgate.endpoints.common.route_metadata import document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
 from headgate.endpoints.common.writes import DONE, Decided
 from headgate.facts.ids import ResourceId
@@ -44,7 +44,7 @@ class SuspensionCreate(StrictSchema):
     why: Annotated[Text, Field(min_length=1, max_length=1000)]
 
 
-@router.get("/organizations", response_model=page_model(DeploymentOrganization), **requires(_LIST))
+@router.get("/organizations", response_model=page_model(DeploymentOrganization), **document_actions(_LIST))
 def list_deployment_organizations(deployed: CurrentApp, caller: ByUser, pages: CurrentPaging) -> dict[str, Any]:
     """List every organization of the deployment."""
     organizations = deployed.organizations
@@ -58,7 +58,7 @@ def list_deployment_organizations(deployed: CurrentApp, caller: ByUser, pages: C
     return {**shown, "items": items}
 
 
-@router.post("/organizations/{organization}/suspend", **DONE, **requires("deployment.suspend_organization"))
+@router.post("/organizations/{organization}/suspend", **DONE, **document_actions("deployment.suspend_organization"))
 def suspend_organization(
     organization: Called, body: SuspensionCreate, deployed: CurrentApp, write: WritesDeployment
 ) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def suspend_organization(
     return _finish_in_both(decided, organizations, id, SuspendOrganization(id))
 
 
-@router.post("/organizations/{organization}/resume", **DONE, **requires("deployment.suspend_organization"))
+@router.post("/organizations/{organization}/resume", **DONE, **document_actions("deployment.suspend_organization"))
 def resume_organization(organization: Called, deployed: CurrentApp, write: WritesDeployment) -> dict[str, Any]:
     """Resume an organization: everything in it is decided as before it was suspended."""
     organizations = deployed.organizations
@@ -79,7 +79,7 @@ def resume_organization(organization: Called, deployed: CurrentApp, write: Write
     return _finish_in_both(decided, organizations, id, ResumeOrganization(id))
 
 
-@router.delete("/organizations/{organization}", **DONE, **requires("deployment.remove_organization"))
+@router.delete("/organizations/{organization}", **DONE, **document_actions("deployment.remove_organization"))
 def delete_deployment_organization(
     organization: Called, deployed: CurrentApp, write: WritesDeployment
 ) -> dict[str, Any]:

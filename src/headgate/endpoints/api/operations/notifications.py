@@ -20,7 +20,7 @@ from headgate.endpoints.api.pipelines.runs import find_known_action, may_see, ru
 from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import caller_only, requires
+from headgate.endpoints.common.route_metadata import caller_only, document_actions
 from headgate.endpoints.common.schemas import Called, page_model
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -66,7 +66,7 @@ def list_notifications(
 @router.post(
     "/notifications/{notification}/dismiss",
     response_model=NotificationDismissal,
-    **requires("{type}.dismiss_notification"),
+    **document_actions("{type}.dismiss_notification"),
 )
 def dismiss_notification(
     notification: Called, organization: CurrentOrganization, moment: CurrentEvaluation

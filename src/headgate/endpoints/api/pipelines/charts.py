@@ -10,11 +10,11 @@ from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.organizations.organization import Organization
 from headgate.decision.types import Question
 from headgate.endpoints.api.pipelines.select_checks import rows_for
-from headgate.endpoints.api.resources.resources import readable
+from headgate.endpoints.api.resources.resources import find_readable
 from headgate.endpoints.common.context import AppState, CurrentApp, CurrentOrganization, Presents, require_spark
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.route_metadata import requires
+from headgate.endpoints.common.route_metadata import document_actions
 from headgate.endpoints.common.schemas import Called
 from headgate.facts.snapshot import Resource
 from headgate.pipelines.definitions.chart import ChartError, ChartRows, require_writable_title, specify_chart
@@ -37,7 +37,7 @@ _ALONE = {
 
 _Showing = VisualizationDefinition | SavedQueryDefinition
 
-_NEEDS = requires("{type}.describe", "organization.execute_query", "table.select")
+_NEEDS = document_actions("{type}.describe", "organization.execute_query", "table.select")
 _DRAWN = {**_NEEDS, "responses": {**_NEEDS["responses"], 200: {"content": {SVG: {}}, "description": "The chart."}}}
 
 
@@ -109,7 +109,7 @@ def _specification(
 
 
 def _require_showing(organization: Organization, moment: Evaluation, name: str) -> tuple[Resource, _Showing]:
-    found = readable(organization, moment, name)
+    found = find_readable(organization, moment, name)
     document = organization.store.document("pipeline", found.id)
     definition = parse_definition(document) if document is not None else None
     if not isinstance(definition, _Showing):

@@ -17,11 +17,11 @@ from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluat
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.ndjson import accepts_ndjson_docs, ndjson_response, wants_ndjson
 from headgate.endpoints.common.paging import MAX_PAGE
-from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource
-from headgate.pipelines.lineage.graph import Step, steps, walk
+from headgate.pipelines.lineage.graph import Step, list_steps, walk
 from headgate.pipelines.lineage.recorder import LATEST, trace_from_document, trace_of
 
 router = APIRouter(tags=["lineage"])
@@ -58,7 +58,7 @@ class Lineage(BaseModel):
     revision: int
 
 
-@router.get("/lineage", response_model=Lineage, **requires(DISCOVER, "{type}.see_runs"))
+@router.get("/lineage", response_model=Lineage, **document_actions(DISCOVER, "{type}.see_runs"))
 def get_lineage(
     organization: CurrentOrganization,
     moment: CurrentEvaluation,
@@ -122,7 +122,7 @@ def _steps(organization: Organization, moment: Evaluation) -> Iterator[Step]:
     for id, document in organization.store.documents(LATEST).items():
         pipeline = moment.facts.resources.get(ResourceId(id))
         if pipeline is not None and may_see(moment, pipeline):
-            found = steps(pipeline.id, RunId(str(document["run"])), trace_from_document(document))
+            found = list_steps(pipeline.id, RunId(str(document["run"])), trace_from_document(document))
             yield from (each for each in found if sees(each.source) and sees(each.target))
 
 

@@ -23,26 +23,26 @@ from headgate.endpoints.api.pipelines.charts import require_chart
 from headgate.endpoints.api.pipelines.egress_checks import require_egress
 from headgate.endpoints.api.pipelines.schedule_checks import require_acyclic_schedule
 from headgate.endpoints.api.pipelines.select_checks import require_inputs
-from headgate.endpoints.api.resources.resources import readable
+from headgate.endpoints.api.resources.resources import find_readable
 from headgate.endpoints.common.cluster_checks import require_cluster
 from headgate.endpoints.common.context import AppState, CurrentApp, CurrentCaller, CurrentOrganization, Presents
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation, RequestedEvaluation
-from headgate.endpoints.common.lookup import default_project, resolve_visible, resource
+from headgate.endpoints.common.lookup import default_project, find_resource, resolve_visible
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, page_model
-from headgate.endpoints.common.subject_lookup import display_name_for, principal
+from headgate.endpoints.common.subject_lookup import display_name_for, find_principal
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Write, Writes
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import NO_NAMES, Resource
 from headgate.pipelines.definitions.declared_io import input_edges, output_edges
-from headgate.pipelines.definitions.definition import MAX_ENTRIES, PipelineDefinition, parts
+from headgate.pipelines.definitions.definition import MAX_ENTRIES, PipelineDefinition, split_name
 from headgate.pipelines.kinds import Definition, declared_io, parse_definition
 from headgate.pipelines.kinds.source import Streaming
-from headgate.pipelines.loading.streams import SourceStream, outputs
+from headgate.pipelines.loading.streams import SourceStream, list_outputs
 
 router = APIRouter(tags=["pipelines"])
 
@@ -77,7 +77,7 @@ class ClusterAssignment(StrictSchema):
     cluster: Called
 
 
-@router.get("/pipelines", response_model=page_model(PipelineSummary), **requires(DISCOVER))
+@router.get("/pipelines", response_model=page_model(PipelineSummary), **document_actions(DISCOVER))
 def list_pipelines(
     organization: CurrentOrganization,
     moment: RequestedEvaluation,
@@ -92,7 +92,9 @@ def list_pipelines(
     )
 
 
-@router.put("/pipelines/{pipeline}", **DONE, **requires("project.create_{type}", "{type}.edit", "connection.use"))
+@router.put(
+    "/pipelines/{pipeline}", **DONE, **document_actions("project.create_{type}", "{type}.edit", "connection.use")
+)
 def put_pipeline(
     pipeline: Called,
     definition: Annotated[Definition, Body()],
@@ -111,10 +113,10 @@ def put_pipeline(
         raise InvalidError(f"the definition is of `{definition.name}`, the address says `{pipeline}`")
     touched = declared_io(definition)
     edges = input_edges(touched, organization.gate, caller)
-    place = default_project(organization) if project_name is None else resource(organization, caller, project_name)
+    place = default_project(organization) if project_name is None else find_resource(organization, caller, project_name)
     # A hidden one is as missing: who may make a pipeline hears that the name is taken, nobody else anything of it.
     id = _there(organization, caller, pipeline, None if project_name is None else place) or ResourceId(new_id("pl"))
-    service = definition.run_as and principal(organization, caller, definition.run_as, "service_principal")
+    service = definition.run_as and find_principal(organization, caller, definition.run_as, "service_principal")
     document = definition.model_dump(mode="json")
     command = SavePipeline(
         id, place, definition.kind, definition.name, edges, document, touched.attributes, service or None
@@ -132,12 +134,12 @@ def put_pipeline(
     return decided.finish()
 
 
-@router.get("/pipelines/{pipeline}", response_model=Pipeline, **requires("{type}.describe"))
+@router.get("/pipelines/{pipeline}", response_model=Pipeline, **document_actions("{type}.describe"))
 def get_pipeline(
     pipeline: Called, organization: CurrentOrganization, moment: CurrentEvaluation, response: Response
 ) -> dict[str, Any]:
     """Show a pipeline with its definition."""
-    found = readable(organization, moment, pipeline)
+    found = find_readable(organization, moment, pipeline)
     if found.type not in _pipeline_types():
         raise NotFoundError(organization.wording.hidden((pipeline,)))
     stated = set_etag(response, organization, moment.facts, found.id)
@@ -146,17 +148,17 @@ def get_pipeline(
     return {**row, "definition": document, "version": stated, "revision": moment.facts.revision}
 
 
-@router.delete("/pipelines/{pipeline}", **DONE, **requires("{type}.delete"))
+@router.delete("/pipelines/{pipeline}", **DONE, **document_actions("{type}.delete"))
 def delete_pipeline(
     pipeline: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Delete a pipeline; the tables that it wrote stay."""
-    id = resource(organization, caller, pipeline)
+    id = find_resource(organization, caller, pipeline)
     return write.execute(DeletePipeline(id), of=id, id=id)
 
 
 @router.post(
-    "/pipelines/{pipeline}/streams", status_code=201, **DONE, **requires("{type}.add_stream", "connection.use")
+    "/pipelines/{pipeline}/streams", status_code=201, **DONE, **document_actions("{type}.add_stream", "connection.use")
 )
 def add_stream(
     pipeline: Called,
@@ -175,10 +177,10 @@ def add_stream(
         )
     if any(each.name == body.name for each in definition.streams):
         raise ProblemError(409, "taken", f"there is a stream `{body.name}` already")
-    taken = {each.table for each in outputs(definition.streams)} & {each.table for each in outputs((body,))}
+    taken = {each.table for each in list_outputs(definition.streams)} & {each.table for each in list_outputs((body,))}
     if taken:
         raise ProblemError(409, "taken", f"there is a stream into `{taken.pop()}` already")
-    edges = output_edges(outputs((body,)), organization.gate, moment.caller)
+    edges = output_edges(list_outputs((body,)), organization.gate, moment.caller)
     streams = definition.model_copy(update={"streams": (*definition.streams, body)})
     command = AddStream(found.id, edges, streams.model_dump(mode="json"))
     decided = write.decide(command, of=found.id, id=found.id)
@@ -187,7 +189,9 @@ def add_stream(
 
 
 @router.post(
-    "/pipelines/{pipeline}/streams/{stream}/enable", **DONE, **requires("{type}.enable_stream", "connection.use")
+    "/pipelines/{pipeline}/streams/{stream}/enable",
+    **DONE,
+    **document_actions("{type}.enable_stream", "connection.use"),
 )
 def enable_stream(
     pipeline: Called,
@@ -201,7 +205,7 @@ def enable_stream(
     return _switch(deployed, organization, moment, pipeline, stream, write, enabled=True)
 
 
-@router.post("/pipelines/{pipeline}/streams/{stream}/disable", **DONE, **requires("{type}.disable_stream"))
+@router.post("/pipelines/{pipeline}/streams/{stream}/disable", **DONE, **document_actions("{type}.disable_stream"))
 def disable_stream(
     pipeline: Called,
     stream: Called,
@@ -218,7 +222,7 @@ def _build_state_change(verb: str) -> Callable[..., Any]:
     def change_state(
         pipeline: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
     ) -> dict[str, Any]:
-        id, run = resource(organization, caller, pipeline), RunId(new_id("run"))
+        id, run = find_resource(organization, caller, pipeline), RunId(new_id("run"))
         for _ in range(_TRIES):
             rows = tuple(organization.store.runs(RunFilter(id, states=(QUEUED, RUNNING))))
             try:
@@ -241,14 +245,14 @@ for _verb in STATES:
         name=f"{_verb}_pipeline",
         summary=_verb.replace("_", " ").capitalize(),
         **DONE,
-        **requires(f"{{type}}.{_verb}", *_ALSO.get(_verb, ())),
+        **document_actions(f"{{type}}.{_verb}", *_ALSO.get(_verb, ())),
     )
 
 
 @router.post(
     "/resources/{resource_name}/move-to-cluster",
     **DONE,
-    **requires("{type}.move_to_cluster", "{type}.change_services_cluster"),
+    **document_actions("{type}.move_to_cluster", "{type}.change_services_cluster"),
 )
 def move_resource_to_cluster(
     resource_name: Called,
@@ -258,8 +262,8 @@ def move_resource_to_cluster(
     write: Writes,
 ) -> dict[str, Any]:
     """Run something, or a table's services, on another cluster."""
-    id = resource(organization, caller, resource_name)
-    return write.execute(MoveToCluster(id, resource(organization, caller, body.cluster)), of=id, id=id)
+    id = find_resource(organization, caller, resource_name)
+    return write.execute(MoveToCluster(id, find_resource(organization, caller, body.cluster)), of=id, id=id)
 
 
 def _pipeline_types() -> tuple[str, ...]:
@@ -315,7 +319,7 @@ def _switch(
 ) -> dict[str, Any]:
     found, definition, write = _require_definition(organization, moment, pipeline, write)
     meant = next((each for each in definition.streams if each.name == stream), None)
-    tables = tuple(parts(each.table) for each in outputs((meant,))) if meant else ()
+    tables = tuple(split_name(each.table) for each in list_outputs((meant,))) if meant else ()
     layer = moment.facts.find(tables[0][:-1]) if tables else None
     if meant is None or layer is None:
         raise NotFoundError(organization.wording.hidden((pipeline, stream)))
@@ -336,7 +340,7 @@ def _require_definition(
     organization: Organization, moment: Evaluation, name: str, write: Write
 ) -> tuple[Resource, Streaming, Write]:
     """Return what has streams with its definition, and the write for exactly that version of it."""
-    found = readable(organization, moment, name)
+    found = find_readable(organization, moment, name)
     # Before the definition is read: a change in between makes it the version of an older one.
     stated = resource_version(moment.facts, organization.store, found.id)
     document = organization.store.document("pipeline", found.id)

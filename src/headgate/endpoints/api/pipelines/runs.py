@@ -25,7 +25,7 @@ from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluat
 from headgate.endpoints.common.lookup import Text, full_name
 from headgate.endpoints.common.paging import MAX_PAGE
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.route_metadata import requires
+from headgate.endpoints.common.route_metadata import document_actions
 from headgate.endpoints.common.schemas import Called, Time, page_model
 from headgate.endpoints.common.subject_lookup import display_name_for
 from headgate.endpoints.common.writes import DONE, Writes
@@ -95,7 +95,7 @@ class RunLogPage(BaseModel):
     ended: bool
 
 
-@router.get("/runs", response_model=page_model(RunSummary), **requires("{type}.see_runs"))
+@router.get("/runs", response_model=page_model(RunSummary), **document_actions("{type}.see_runs"))
 def list_runs(
     organization: CurrentOrganization,
     moment: CurrentEvaluation,
@@ -122,7 +122,7 @@ def list_runs(
     }
 
 
-@router.get("/runs/{run}", response_model=Run, **requires("{type}.see_runs"))
+@router.get("/runs/{run}", response_model=Run, **document_actions("{type}.see_runs"))
 def get_run(run: Called, organization: CurrentOrganization, moment: CurrentEvaluation) -> dict[str, Any]:
     """Show a run's state, progress and figures, and how its log begins."""
     row, pipeline = visible_run(organization, moment, run)
@@ -135,7 +135,7 @@ def get_run(run: Called, organization: CurrentOrganization, moment: CurrentEvalu
     }
 
 
-@router.get("/runs/{run}/log", response_model=RunLogPage, **requires("{type}.see_logs"))
+@router.get("/runs/{run}/log", response_model=RunLogPage, **document_actions("{type}.see_logs"))
 def get_run_log(
     run: Called,
     organization: CurrentOrganization,
@@ -154,7 +154,7 @@ def get_run_log(
     return {"items": items, "next": said[-1].number if said else after, "ended": over}
 
 
-@router.post("/runs/{run}/cancel", **DONE, **requires("{type}.cancel", "{type}.trigger"))
+@router.post("/runs/{run}/cancel", **DONE, **document_actions("{type}.cancel", "{type}.trigger"))
 def cancel_run(
     run: Called, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:

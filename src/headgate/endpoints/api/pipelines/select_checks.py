@@ -12,7 +12,7 @@ from headgate.pipelines.definitions.chart import MOST_BYTES, MOST_ROWS, ChartRow
 from headgate.pipelines.definitions.select import (
     InputsError,
     SelectingDefinition,
-    parameters,
+    parameter_values,
     reads,
     require_same,
     wrap_query,
@@ -79,7 +79,7 @@ def rows_for(
 def _answer(
     statements: StatementStore, credential: PresentedCredential, caller: Caller, text: str, size: int
 ) -> ChartRows:
-    wanted = StatementRequest(text, parameters(None), MOST_ROWS, _BYTES, _SECONDS)
+    wanted = StatementRequest(text, parameter_values(None), MOST_ROWS, _BYTES, _SECONDS)
     reading = statements.begin(credential, caller.principal, wanted)
     try:
         columns, _ = reading.open()

@@ -18,9 +18,9 @@ from headgate.control.pipelines.runs import QueueRun
 from headgate.endpoints.api.pipelines.runs import visible_run
 from headgate.endpoints.common.context import AppState, CurrentApp, CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation
-from headgate.endpoints.common.lookup import Text, resource
+from headgate.endpoints.common.lookup import Text, find_resource
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.route_metadata import requires
+from headgate.endpoints.common.route_metadata import document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema
 from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId, RunId
@@ -67,13 +67,13 @@ class BackfillCreate(StrictSchema):
         return [(_text(since), _text(until)) for since, until in found]
 
 
-@router.post("/pipelines/{pipeline}/runs", status_code=202, **DONE, **requires("{type}.trigger"))
+@router.post("/pipelines/{pipeline}/runs", status_code=202, **DONE, **document_actions("{type}.trigger"))
 def trigger_pipeline(
     pipeline: Called, deployed: CurrentApp, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Have a pipeline run as soon as it may; `/runs/{run}` tells how it goes."""
     run = RunId(new_id("run"))
-    target = resource(organization, caller, pipeline)
+    target = find_resource(organization, caller, pipeline)
     decided = write.decide(QueueRun(run, target), id=run, run=run)
     _require_room(deployed, organization, target)
     answer = decided.finish()
@@ -81,7 +81,7 @@ def trigger_pipeline(
     return answer
 
 
-@router.post("/pipelines/{pipeline}/backfill", status_code=202, **DONE, **requires("{type}.trigger"))
+@router.post("/pipelines/{pipeline}/backfill", status_code=202, **DONE, **document_actions("{type}.trigger"))
 def backfill_pipeline(
     pipeline: Called,
     body: BackfillCreate,
@@ -91,7 +91,7 @@ def backfill_pipeline(
     write: Writes,
 ) -> dict[str, Any]:
     """Have a pipeline run for a range of its cursor, in one run or one for each step. A dry run lists them."""
-    id, ranges, now = resource(organization, caller, pipeline), body.ranges(), organization.control.now
+    id, ranges, now = find_resource(organization, caller, pipeline), body.ranges(), organization.control.now
     runs = [RunId(new_id("run")) for _ in ranges]
     commands = tuple(
         QueueRun(run, id, "backfill", now + number * _NEXT, since, until)
@@ -107,7 +107,7 @@ def backfill_pipeline(
     return {**answer, "ranges": parts}
 
 
-@router.post("/runs/{run}/retry", status_code=202, **DONE, **requires("{type}.trigger"))
+@router.post("/runs/{run}/retry", status_code=202, **DONE, **document_actions("{type}.trigger"))
 def retry_run(
     run: Called, deployed: CurrentApp, organization: CurrentOrganization, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Request
 from headgate.endpoints.common.lookup import LAKE, ORGANIZATION_NAME
 from headgate.endpoints.common.paging import CurrentPaging
 from headgate.endpoints.common.resource_changes import AttributesBody, Edges
-from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
 from headgate.endpoints.common.writes import DONE, Writes
 
@@ -71,7 +71,7 @@ for _name, _noun in NOUNS.items():
         name=f"list_{_noun.type}s",
         summary=f"List {_words}s",
         response_model=page_model(ResourceSummary),
-        **requires(DISCOVER),
+        **document_actions(DISCOVER),
     )
     router.add_api_route(
         f"/{_name}",
@@ -81,5 +81,5 @@ for _name, _noun in NOUNS.items():
         name=f"create_{_noun.type}",
         summary=f"Create a {_words}",
         **DONE,
-        **requires(f"{{parent}}.create_{_noun.type}"),
+        **document_actions(f"{{parent}}.create_{_noun.type}"),
     )

@@ -18,19 +18,19 @@ from headgate.control.connections.commands import (
     secret_of,
 )
 from headgate.control.connections.vault import Vault, VaultError
-from headgate.control.connections.vault_rotation import reseal_new_secret
+from headgate.control.connections.vault_rotation import reencrypt_new_secret
 from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
-from headgate.endpoints.api.resources.resources import ResourceSummary, list_resources, readable
+from headgate.endpoints.api.resources.resources import ResourceSummary, find_readable, list_resources
 from headgate.endpoints.common.context import CurrentApp, CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, RequestedEvaluation
-from headgate.endpoints.common.lookup import Text, default_project, resource
+from headgate.endpoints.common.lookup import Text, default_project, find_resource
 from headgate.endpoints.common.paging import CurrentPaging
 from headgate.endpoints.common.problems import ProblemError
-from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
-from headgate.endpoints.common.writes import DONE, WriteFields, Writes
+from headgate.endpoints.common.writes import DONE, Writes
 from headgate.facts.ids import ResourceId
 
 router = APIRouter(tags=["connections"])
@@ -103,7 +103,7 @@ class Connection(BaseModel):
     revision: int
 
 
-@router.get("/connections", response_model=page_model(ResourceSummary), **requires(DISCOVER))
+@router.get("/connections", response_model=page_model(ResourceSummary), **document_actions(DISCOVER))
 def list_connections(moment: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List the connections that the caller may see."""
     return list_resources(moment, pages, type=_TYPE)
@@ -113,7 +113,7 @@ def list_connections(moment: RequestedEvaluation, pages: CurrentPaging) -> dict[
     "/connections",
     status_code=201,
     **DONE,
-    **requires("project.create_connection"),
+    **document_actions("project.create_connection"),
 )
 def create_connection(
     body: ConnectionCreate,
@@ -123,12 +123,12 @@ def create_connection(
     write: Writes,
 ) -> dict[str, Any]:
     """Declare a place. Who makes a connection lends its use to others by assignments."""
-    place = default_project(organization) if body.project is None else resource(organization, caller, body.project)
+    place = default_project(organization) if body.project is None else find_resource(organization, caller, body.project)
     id = ResourceId(new_id("c"))
     behind, secret = _behind(body), _secret(body)
     sealed = _seal(deployed.vault, id, secret)
     command = CreateConnection(id, place, body.name, behind, sealed)
-    decided = write.decide(command, of=id, id=id, name=body.name, **_warning(behind))
+    decided = write.decide(command, of=id, id=id, name=body.name, warning=_warning(behind))
     # After the decision, so that no caller without the privilege has the server look up host names.
     fault = deployed.egress(organization).fault(behind.document())
     if fault is not None:
@@ -142,13 +142,13 @@ def create_connection(
     "/connections/{connection}",
     response_model=Connection,
     response_model_exclude_none=True,
-    **requires("connection.describe"),
+    **document_actions("connection.describe"),
 )
 def get_connection(
     connection: Called, deployed: CurrentApp, organization: CurrentOrganization, moment: CurrentEvaluation
 ) -> dict[str, Any]:
     """Show what is behind a connection."""
-    found = readable(organization, moment, connection)
+    found = find_readable(organization, moment, connection)
     document = organization.store.document(CONNECTION, found.id)
     if found.type != _TYPE or document is None:
         raise NotFoundError(organization.wording.hidden((connection,)))
@@ -156,7 +156,7 @@ def get_connection(
     return {**shown, "revision": moment.facts.revision}
 
 
-@router.put("/connections/{connection}/secret", **DONE, **requires("connection.edit"))
+@router.put("/connections/{connection}/secret", **DONE, **document_actions("connection.edit"))
 def put_connection_secret(
     connection: Called,
     body: ConnectionSecret,
@@ -166,7 +166,7 @@ def put_connection_secret(
     write: Writes,
 ) -> dict[str, Any]:
     """Put another secret in the place of a connection's; runs that connect from now on use that."""
-    id = resource(organization, caller, connection)
+    id = find_resource(organization, caller, connection)
     document = organization.store.document(CONNECTION, id) or {}
     secret = secret_of(str(document.get("kind", _TYPE)), body.password, body.headers)
     if body.password is None and body.headers is None:
@@ -177,12 +177,12 @@ def put_connection_secret(
     return answer
 
 
-@router.delete("/connections/{connection}", **DONE, **requires("connection.delete"))
+@router.delete("/connections/{connection}", **DONE, **document_actions("connection.delete"))
 def delete_connection(
     connection: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Delete a connection; what declares it can no longer reach what was behind it."""
-    id = resource(organization, caller, connection)
+    id = find_resource(organization, caller, connection)
     return write.execute(DeleteConnection(id), of=id, id=id)
 
 
@@ -192,14 +192,12 @@ def _behind(body: ConnectionCreate) -> ConnectionTarget:
     return Http(body.http.base_url) if body.http is not None else Folder(body.folder or "")
 
 
-def _warning(behind: ConnectionTarget) -> WriteFields:
+def _warning(behind: ConnectionTarget) -> str | None:
     """Return what pipelines would not find, of a place that they may reach."""
     # `Path.is_dir` raises where the server may not look.
     if isinstance(behind, Folder) and not os.path.isdir(behind.path):  # noqa: PTH112
-        return {
-            "warning": f"there is no folder `{behind.path}` on the server's machine yet; create it before a run uses it"
-        }
-    return {}
+        return f"there is no folder `{behind.path}` on the server's machine yet; create it before a run uses it"
+    return None
 
 
 def _secret(body: ConnectionCreate) -> dict[str, str] | None:
@@ -212,7 +210,7 @@ def _seal(vault: Vault, connection: ResourceId, secret: Any) -> Any:
     if secret is None:
         return None
     try:
-        return vault.seal(connection, secret)
+        return vault.encrypt(connection, secret)
     except VaultError as error:
         raise ProblemError(503, "unavailable", str(error)) from error
 
@@ -221,6 +219,6 @@ def _reseal(vault: Vault, organization: Organization, connection: ResourceId, se
     if not sealed:
         return
     try:
-        reseal_new_secret(organization.store, vault, connection, sealed, secret)
+        reencrypt_new_secret(organization.store, vault, connection, sealed, secret)
     except VaultError as error:
         raise ProblemError(503, "unavailable", str(error)) from error

@@ -11,7 +11,7 @@ from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only
 from headgate.endpoints.common.schemas import Called, page_model
-from headgate.model.describe import condition
+from headgate.model.describe import describe_condition
 from headgate.model.model import Model
 
 router = APIRouter(tags=["models"])
@@ -97,7 +97,7 @@ def get_model(model: Called, organization: CurrentOrganization) -> dict[str, Any
                 "on": sorted(each.on),
                 "to": sorted(each.to),
                 "includes": sorted(each.closure - {each.name}),
-                "when": [condition(term).replace("`", "") for term in each.when],
+                "when": [describe_condition(term).replace("`", "") for term in each.when],
             }
             for each in found.roles.values()
         ],

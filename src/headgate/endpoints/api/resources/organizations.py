@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from headgate.control.deployment import bootstrap
 from headgate.control.deployment.bootstrap import OrganizationSpec, preview_founding
-from headgate.control.deployment.break_glass import break_glass
+from headgate.control.deployment.break_glass import break_glass_until
 from headgate.control.kernel.errors import AlreadyExistsError, NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.commands import DEPLOYMENT
@@ -25,7 +25,7 @@ from headgate.endpoints.auth.dependencies import CurrentAuth
 from headgate.endpoints.common.context import AppState, CurrentApp, CurrentOrganization
 from headgate.endpoints.common.deployment_callers import ByAnyone, ByUser
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import caller_only, requires
+from headgate.endpoints.common.route_metadata import caller_only, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Wants, Write, Writes, writing
@@ -93,7 +93,7 @@ def get_organization(deployed: CurrentApp, organization: CurrentOrganization, re
         "model": facts.model,
         "tree": facts.governs.get(id),
         "attributes": facts.resources[id].attributes,
-        "break_glass": break_glass(facts, organization.control.now),
+        "break_glass": break_glass_until(facts, organization.control.now),
         "version": shown,
         "revision": facts.revision,
     }
@@ -102,7 +102,7 @@ def get_organization(deployed: CurrentApp, organization: CurrentOrganization, re
 @router.patch(
     "/organization",
     **DONE,
-    **requires("organization.edit", "organization.change_settings", "organization.manage_users"),
+    **document_actions("organization.edit", "organization.change_settings", "organization.manage_users"),
 )
 def update_organization(
     body: OrganizationPatch, deployed: CurrentApp, organization: CurrentOrganization, write: Writes
@@ -120,7 +120,7 @@ def update_organization(
     return decided.finish()
 
 
-@router.delete("/organization", **DONE, **requires("organization.delete"))
+@router.delete("/organization", **DONE, **document_actions("organization.delete"))
 def delete_organization(deployed: CurrentApp, organization: CurrentOrganization, write: Writes) -> dict[str, Any]:
     """End the organization: nobody is in it any more. Its log stays, for the operator."""
     id = organization.id
@@ -154,7 +154,9 @@ async def open_founding_write(
         yield write
 
 
-@router.post("/organizations", status_code=201, response_model=OrganizationCreated, **requires(_CREATE, _ASSIGN_OWNER))
+@router.post(
+    "/organizations", status_code=201, response_model=OrganizationCreated, **document_actions(_CREATE, _ASSIGN_OWNER)
+)
 def create_organization(
     body: OrganizationCreate,
     deployed: CurrentApp,

@@ -11,9 +11,9 @@ from headgate.control.resources.changes import RenameResource
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.evaluation_time import RequestedEvaluation
-from headgate.endpoints.common.lookup import ORGANIZATION_NAME, one, resource
+from headgate.endpoints.common.lookup import ORGANIZATION_NAME, find_resource, find_visible
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
-from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, StrictSchema, Title, page_model
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
@@ -51,7 +51,7 @@ class ProjectModel(StrictSchema):
     model: Called
 
 
-@router.get("/projects", response_model=page_model(ProjectSummary), **requires(DISCOVER))
+@router.get("/projects", response_model=page_model(ProjectSummary), **document_actions(DISCOVER))
 def list_projects(asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List the projects that the caller may see."""
     found = (each for each in asking.facts.resources.values() if each.type == _TYPE)
@@ -59,50 +59,50 @@ def list_projects(asking: RequestedEvaluation, pages: CurrentPaging) -> dict[str
     return page_of_rows(rows, pages, ("name", "id", "model"), asking.facts.revision)
 
 
-@router.post("/projects", status_code=201, **DONE, **requires("organization.create_project"))
+@router.post("/projects", status_code=201, **DONE, **document_actions("organization.create_project"))
 def create_project(
     body: ProjectCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Make a project."""
     id = ResourceId(new_id("r"))
-    command = CreateResource(id, _TYPE, resource(organization, caller, ORGANIZATION_NAME), body.name)
+    command = CreateResource(id, _TYPE, find_resource(organization, caller, ORGANIZATION_NAME), body.name)
     return write.execute(command, id, id=id, name=body.name)
 
 
-@router.get("/projects/{project}", response_model=Project, **requires(DISCOVER))
+@router.get("/projects/{project}", response_model=Project, **document_actions(DISCOVER))
 def get_project(
     project: Called, organization: CurrentOrganization, caller: CurrentCaller, response: Response
 ) -> dict[str, Any]:
     """Tell about a project."""
-    found, facts = one(organization, caller, project, _TYPE), organization.control.snapshot
+    found, facts = find_visible(organization, caller, project, _TYPE), organization.control.snapshot
     shown = set_etag(response, organization, facts, found.id)
     return {**_row(facts, found), "version": shown}
 
 
-@router.patch("/projects/{project}", **DONE, **requires("project.edit"))
+@router.patch("/projects/{project}", **DONE, **document_actions("project.edit"))
 def update_project(
     project: Called, body: ProjectCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Give a project another name."""
-    found = one(organization, caller, project, _TYPE)
+    found = find_visible(organization, caller, project, _TYPE)
     return write.execute(RenameResource(found.id, body.name), found.id, id=found.id, name=body.name)
 
 
-@router.delete("/projects/{project}", **DONE, **requires("project.delete"))
+@router.delete("/projects/{project}", **DONE, **document_actions("project.delete"))
 def delete_project(
     project: Called, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Delete a project, with everything in it."""
-    found = one(organization, caller, project, _TYPE)
+    found = find_visible(organization, caller, project, _TYPE)
     return write.execute(DeleteResource(found.id), found.id, id=found.id)
 
 
-@router.put("/projects/{project}/model", **DONE, **requires(DISCOVER))
+@router.put("/projects/{project}/model", **DONE, **document_actions(DISCOVER))
 def put_project_model(
     project: Called, body: ProjectModel, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
 ) -> dict[str, Any]:
     """Have another access model decide in a project. The deployment alone does; anybody else hears so."""
-    found = one(organization, caller, project, _TYPE)
+    found = find_visible(organization, caller, project, _TYPE)
     return write.execute(GovernProject(found.id, body.model), found.id, id=found.id)
 
 

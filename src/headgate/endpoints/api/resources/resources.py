@@ -26,10 +26,10 @@ from headgate.endpoints.common.resource_changes import (
     Edges,
     Prose,
     ResourcePatch,
-    proposal,
+    parse_proposal,
     relations_from,
 )
-from headgate.endpoints.common.route_metadata import DISCOVER, requires
+from headgate.endpoints.common.route_metadata import DISCOVER, document_actions
 from headgate.endpoints.common.schemas import Called, Document, StrictSchema, Title, page_model
 from headgate.endpoints.common.versions import set_etag
 from headgate.endpoints.common.writes import DONE, Writes
@@ -97,7 +97,7 @@ class ResourceDocument(BaseModel):
 Filter = Annotated[Called | None, Query()]
 
 
-@router.get("/resources", response_model=page_model(ResourceSummary), **requires(DISCOVER))
+@router.get("/resources", response_model=page_model(ResourceSummary), **document_actions(DISCOVER))
 def list_resources(
     moment: RequestedEvaluation, pages: CurrentPaging, type: Filter = None, parent: Filter = None, name: Filter = None
 ) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def list_resources(
     "/resources",
     status_code=201,
     **DONE,
-    **requires("{parent}.create_{type}"),
+    **document_actions("{parent}.create_{type}"),
 )
 def create_resource(
     body: ResourceCreate, deployed: CurrentApp, moment: CurrentEvaluation, write: Writes
@@ -124,7 +124,7 @@ def create_resource(
     """Make a resource of any type that the access model knows there."""
     if body.type == "connection":
         raise ProblemError(422, "invalid", "a connection says where it leads; make it at `/connections`")
-    command = creation(moment, body)
+    command = build_creation(moment, body)
     name = full_name(moment.facts, command.parent, body.name)
     if body.type != "cluster":
         return write.execute(command, of=command.resource, id=command.resource, name=name)
@@ -133,7 +133,7 @@ def create_resource(
     return decided.finish()
 
 
-@router.get("/resources/{resource}", response_model=ResourceDetails, **requires(DISCOVER))
+@router.get("/resources/{resource}", response_model=ResourceDetails, **document_actions(DISCOVER))
 def get_resource(
     resource: Called, organization: CurrentOrganization, moment: RequestedEvaluation, response: Response
 ) -> dict[str, Any]:
@@ -154,14 +154,14 @@ def get_resource(
 @router.patch(
     "/resources/{resource}",
     **DONE,
-    **requires("{type}.edit", "{type}.alter", "{type}.delete", "{type}.drop", "{parent}.create_{type}"),
+    **document_actions("{type}.edit", "{type}.alter", "{type}.delete", "{type}.drop", "{parent}.create_{type}"),
 )
 def update_resource(
     resource: Called, body: ResourcePatch, deployed: CurrentApp, moment: CurrentEvaluation, write: Writes
 ) -> dict[str, Any]:
     """Change one thing about a resource: its name, its parent, some relations, or some attributes."""
     found = moment.resource(resource)
-    command = command_from_payload(found, proposal(moment, body))
+    command = command_from_payload(found, parse_proposal(moment, body))
     if found.type != "cluster":
         return write.execute(command, of=found.id, id=found.id)
     decided = write.decide(command, of=found.id, id=found.id)
@@ -169,14 +169,14 @@ def update_resource(
     return decided.finish()
 
 
-@router.delete("/resources/{resource}", **DONE, **requires("{type}.delete", "{type}.drop"))
+@router.delete("/resources/{resource}", **DONE, **document_actions("{type}.delete", "{type}.drop"))
 def delete_resource(resource: Called, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Delete a resource with everything below it. Tables go with `DROP TABLE`, which takes their data too."""
     found = moment.resource(resource)
     return write.execute(DeleteResource(found.id), of=found.id, id=found.id)
 
 
-@router.get("/resources/{resource}/children", response_model=page_model(ResourceSummary), **requires(DISCOVER))
+@router.get("/resources/{resource}/children", response_model=page_model(ResourceSummary), **document_actions(DISCOVER))
 def list_resource_children(resource: Called, moment: RequestedEvaluation, pages: CurrentPaging) -> dict[str, Any]:
     """List what lies right below a resource, as far as the caller may see it."""
     above = moment.resource(resource).id
@@ -184,19 +184,21 @@ def list_resource_children(resource: Called, moment: RequestedEvaluation, pages:
     return build_resource_page(moment, (moment.facts.resources[id] for id in below), pages)
 
 
-@router.get("/resources/{resource}/description", response_model=ResourceDescription, **requires("{type}.describe"))
+@router.get(
+    "/resources/{resource}/description", response_model=ResourceDescription, **document_actions("{type}.describe")
+)
 def get_resource_description(
     resource: Called, organization: CurrentOrganization, moment: CurrentEvaluation
 ) -> dict[str, Any]:
     """Show the description of a resource."""
-    found = readable(organization, moment, resource)
+    found = find_readable(organization, moment, resource)
     return {"text": (organization.store.document(DESCRIPTION, found.id) or {}).get("text", "")}
 
 
 @router.put(
     "/resources/{resource}/description",
     **DONE,
-    **requires("{type}.change_description", "{type}.edit", "{type}.alter"),
+    **document_actions("{type}.change_description", "{type}.edit", "{type}.alter"),
 )
 def put_resource_description(
     resource: Called, body: ResourceDescription, moment: CurrentEvaluation, write: Writes
@@ -206,25 +208,25 @@ def put_resource_description(
     return write.execute(SetDescription(found.id, body.text), of=found.id, id=found.id)
 
 
-@router.get("/resources/{resource}/document", response_model=ResourceDocument, **requires("{type}.describe"))
+@router.get("/resources/{resource}/document", response_model=ResourceDocument, **document_actions("{type}.describe"))
 def get_resource_document(
     resource: Called, organization: CurrentOrganization, moment: CurrentEvaluation
 ) -> dict[str, Any]:
     """Show the document of a contract, a definition, a policy and the like; an empty one where none was written."""
-    found = readable(organization, moment, resource)
+    found = find_readable(organization, moment, resource)
     if found.type not in DOCUMENTED:
         raise ProblemError(422, "invalid", f"a `{found.type}` has no document")
     return {"document": organization.store.document(found.type, found.id) or {}}
 
 
-@router.put("/resources/{resource}/document", **DONE, **requires("{type}.edit", "{type}.alter"))
+@router.put("/resources/{resource}/document", **DONE, **document_actions("{type}.edit", "{type}.alter"))
 def put_resource_document(resource: Called, body: Document, moment: CurrentEvaluation, write: Writes) -> dict[str, Any]:
     """Write the document of a contract, a definition, a policy and the like: any JSON object."""
     found = moment.resource(resource)
     return write.execute(ChangeDocument(found.id, body), of=found.id, id=found.id)
 
 
-def creation(moment: Evaluation, body: ResourceCreate) -> CreateResource:
+def build_creation(moment: Evaluation, body: ResourceCreate) -> CreateResource:
     """Return the command that makes what a body says."""
     return CreateResource(
         ResourceId(new_id("r")),
@@ -247,7 +249,7 @@ def line(moment: Evaluation, found: Resource) -> dict[str, Any]:
     return {"id": found.id, "type": found.type, "name": full_name(moment.facts, found.id), "parent": found.parent}
 
 
-def readable(organization: Organization, moment: Evaluation, name: str) -> Resource:
+def find_readable(organization: Organization, moment: Evaluation, name: str) -> Resource:
     """Return a resource whose documents the caller may read now. Raises `NotFoundError` or `PermissionDeniedError`."""
     found = moment.resource(name)
     model = model_for(moment.answers.models, moment.facts, found.type, found.id)

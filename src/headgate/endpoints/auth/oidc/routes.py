@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from headgate.control.authentication.errors import LoginError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth
 from headgate.endpoints.auth.oidc.client import LoginAttempt, ProviderClient
-from headgate.endpoints.common.cookies import cookie, put, remember
+from headgate.endpoints.common.cookies import cookie_of, put, remember
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.route_metadata import public
@@ -43,7 +43,7 @@ def finish_oidc_login(
     request: Request, ways: CurrentAuth, told: Client, state: Short = "", code: Short = "", error: Short = ""
 ) -> RedirectResponse:
     """Come back from the provider."""
-    secret, _, quoted = (cookie(request, _COOKIE) or "").partition(".")
+    secret, _, quoted = (cookie_of(request, _COOKIE) or "").partition(".")
     attempt = LoginAttempt(secret)
     if not secret or not hmac.compare_digest(attempt.state.encode(), state.encode()):
         raise LoginError("this login did not begin in this browser, or took too long; log in again")

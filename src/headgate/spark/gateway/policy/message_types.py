@@ -13,7 +13,7 @@ from headgate.spark.gateway.policy.allow_list import ALLOWED
 from headgate.spark.gateway.policy.deny_reasons import reason
 from headgate.spark.gateway.policy.rewrites import REWRITES
 from headgate.spark.gateway.policy.rules import RULES, Rule
-from headgate.spark.gateway.policy.text_lengths import bounds, check_length
+from headgate.spark.gateway.policy.text_lengths import check_length, find_bounds
 
 _JSON: Final = frozenset(
     {
@@ -113,7 +113,7 @@ def _field_type(field: FieldDescriptor, *, is_allowed: bool) -> FieldType:
     inner = field.message_type
     is_map = inner is not None and inner.GetOptions().map_entry
     is_json = any(field.full_name.endswith(f".{each}") for each in _JSON)
-    looked_at = field.is_repeated or inner or field.enum_type or is_json or any(bounds(field))
+    looked_at = field.is_repeated or inner or field.enum_type or is_json or any(find_bounds(field))
     return FieldType(
         field.name,
         is_plain=is_allowed and not looked_at,

@@ -39,7 +39,7 @@ class References:
     """The local relations that carry rows themselves."""
 
 
-def references(messages: Iterable[tuple[str, Any]]) -> References:
+def find_references(messages: Iterable[tuple[str, Any]]) -> References:
     """Return what a request with these `REFERRING` messages refers to. Raises `RequestRefusedError` if that is too much."""
     found = References()
     plans: list[Any] = []

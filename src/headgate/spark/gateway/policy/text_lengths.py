@@ -55,7 +55,7 @@ _COUNTS: Final[Mapping[str, int]] = {
 
 
 @cache
-def bounds(field: FieldDescriptor) -> tuple[int | None, int | None]:
+def find_bounds(field: FieldDescriptor) -> tuple[int | None, int | None]:
     """Return the most characters of a text and the most values of a field, each None where only its message is bounded."""
     *outer, message, name = field.full_name.removeprefix("spark.connect.").split(".")
     is_outermost = not outer and message.endswith(_ANY_REQUEST)
@@ -65,7 +65,7 @@ def bounds(field: FieldDescriptor) -> tuple[int | None, int | None]:
 
 def check_length(field: FieldDescriptor, value: Any) -> None:
     """Raise `RequestRefusedError` if a field holds a text that is too long, or too many values."""
-    length, count = bounds(field)
+    length, count = find_bounds(field)
     if count is not None and len(value) > count:
         raise RequestRefusedError(f"the request has more than {count:,} `{field.name}`; send fewer at once")
     if length is None:

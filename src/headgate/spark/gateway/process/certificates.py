@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import grpc
 
-from headgate.spark.tls_files import no_password, stamps
+from headgate.spark.tls_files import no_password, read_stamps
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ class Certificates:
     def __init__(self, certificate: Path, key: Path) -> None:
         """Read the files. Raises `CertificateError`."""
         self._files = (certificate, key)
-        self._seen = stamps(self._files)
+        self._seen = read_stamps(self._files)
         try:
             self._first = self._read()
         except (OSError, ValueError) as error:
@@ -36,7 +36,7 @@ class Certificates:
 
     def _renew(self) -> Any:
         """Return the certificate if the files have changed and can be used. Called at each handshake, on any thread."""
-        found = stamps(self._files)
+        found = read_stamps(self._files)
         if found == self._seen:
             return None
         self._seen = found

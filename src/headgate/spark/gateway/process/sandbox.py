@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from headgate.sandbox import Policy, SandboxLevel
-from headgate.sandbox.machine import DEVICES, LOADERS, SYSTEM, sandbox_command
+from headgate.sandbox.launch import DEVICES, LOADERS, SYSTEM, sandbox_command
 from headgate.spark.gateway.process.config import ProcessConfig
 
 _PROCESSES: Final = "/proc"

@@ -5,7 +5,7 @@ import java.util.{Map => JavaMap, Set => JavaSet}
 import scala.jdk.CollectionConverters._
 
 import io.headgate.guard.client.StatementContext
-import io.headgate.guard.policy.{Names, Need, Target}
+import io.headgate.guard.policy.{ObjectNames, RequiredPrivilege, Target}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{ResolvedNamespace, ResolvedTable}
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -73,7 +73,7 @@ final class DescribeWithoutData(session: SparkSession) extends Rule[LogicalPlan]
   private def described(catalog: CatalogPlugin, identifier: Identifier, table: Table): Table = table match {
     case _: DescribedTable => table
     case _ =>
-      val read = Need.of("read", Target.Relation(Names.of(catalog, identifier)))
+      val read = RequiredPrivilege.of("read", Target.Relation(ObjectNames.of(catalog, identifier)))
       if (StatementContext.allows(session, read.toSet)) table else new DescribedTable(table)
   }
 }

@@ -3,7 +3,7 @@ package io.headgate.guard.catalog
 import java.util.{Map => JavaMap, Set => JavaSet}
 
 import io.headgate.guard.client.StatementContext
-import io.headgate.guard.policy.{Names, Need, Target}
+import io.headgate.guard.policy.{ObjectNames, RequiredPrivilege, Target}
 import org.apache.iceberg.spark.{Spark3Util, SparkCatalog}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableWritePrivilege, View}
@@ -32,18 +32,18 @@ class GuardedCatalog extends SparkCatalog {
   /** `saveAsTable` comes here before there is a plan; what it may come to make does not hang on what there is. */
   override def loadTable(identifier: Identifier, privileges: JavaSet[TableWritePrivilege]): Table = {
     if (isSaveAsTable) {
-      val made = Target.Relation(Names.of(this, identifier))
-      StatementContext.require(session, Need.of("create", made).toSet, "saveAsTable")
+      val made = Target.Relation(ObjectNames.of(this, identifier))
+      StatementContext.require(session, RequiredPrivilege.of("create", made).toSet, "saveAsTable")
     }
     super.loadTable(identifier, privileges)
   }
 
   /** A view's text is a query, whoever wrote it and in whichever way it came into the catalog. */
   override def loadView(identifier: Identifier): View = {
-    StatementContext.requireReadable(session, Names.of(this, identifier))
+    StatementContext.requireReadable(session, ObjectNames.of(this, identifier))
     ViewNesting.count(identifier.toString)
     val view = super.loadView(identifier)
-    new ViewText(session).check(view.query)
+    new StoredViewCheck(session).check(view.query)
     view
   }
 
@@ -77,7 +77,7 @@ class GuardedCatalog extends SparkCatalog {
     StackWalker.getInstance.walk(frames => frames.anyMatch(_.getMethodName == "saveAsTableCommand"))
 
   private def requireKnown(identifier: Identifier): Unit =
-    StatementContext.requireKnown(session, Names.of(this, identifier))
+    StatementContext.requireKnown(session, ObjectNames.of(this, identifier))
 
-  private def full(namespace: Array[String]): Seq[String] = Names.governed(name +: namespace.toSeq)
+  private def full(namespace: Array[String]): Seq[String] = ObjectNames.governed(name +: namespace.toSeq)
 }

@@ -3,7 +3,7 @@ package io.headgate.guard.catalog
 import java.util.{Iterator => JavaIterator}
 
 import io.headgate.guard.client.StatementContext
-import io.headgate.guard.policy.{Names, ProcedureOptions, Procedures, Refuse}
+import io.headgate.guard.policy.{ObjectNames, ProcedureOptions, Procedures, Refusal}
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.InternalRow
@@ -34,12 +34,12 @@ private final class GuardedCall(inner: BoundProcedure, catalog: GuardedCatalog) 
     val session = SparkSession.active
     val written = arguments.getString(parameters.indexWhere(_.name == "table"))
     val named = Spark3Util.catalogAndIdentifier("the table of a procedure", session, written, catalog)
-    val table = Names.of(named.catalog, named.identifier)
+    val table = ObjectNames.of(named.catalog, named.identifier)
     StatementContext.require(session, Procedures.needs(name, table, given(arguments)).toSet, name)
     ProcedureOptions.check(name, parameters.toSeq, arguments)
     catalog.loadTable(named.identifier) match {
       case loaded: SparkTable => ProcedureRun.of(session, table, loaded.table.location)(inner.call(arguments))
-      case _ => Refuse.because("a procedure works on an Iceberg table of the lake only")
+      case _ => Refusal.because("a procedure works on an Iceberg table of the lake only")
     }
   }
 

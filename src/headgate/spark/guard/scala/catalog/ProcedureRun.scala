@@ -1,7 +1,7 @@
 package io.headgate.guard.catalog
 
 import io.headgate.guard.client.StatementContext
-import io.headgate.guard.policy.{Names, PlanTraversal, Refuse, RetainedRelations}
+import io.headgate.guard.policy.{ObjectNames, PlanTraversal, Refusal, RetainedRelations}
 import org.apache.iceberg.{Table => IcebergTable}
 import org.apache.iceberg.spark.SparkTableCache
 import org.apache.iceberg.spark.source.{SparkRewriteTable, SparkTable}
@@ -21,20 +21,20 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, Data
 final class ProcedureRun(private val asker: String, table: Seq[String], location: String) {
   @volatile private var isOver = false
 
-  private def check(plan: LogicalPlan, names: Names): Unit = PlanTraversal(plan).foreach {
-    case relation: DataSourceV2Relation => if (!isOwn(relation)) Refuse.node(relation)
-    case source: UnresolvedDataSource => if (!isStaged(source)) Refuse.node(source)
-    case UnresolvedRelation(parts, _, _) => if (!names.table(parts).contains(table)) Refuse.because("a procedure reads its own table only")
+  private def check(plan: LogicalPlan, names: ObjectNames): Unit = PlanTraversal(plan).foreach {
+    case relation: DataSourceV2Relation => if (!isOwn(relation)) Refusal.node(relation)
+    case source: UnresolvedDataSource => if (!isStaged(source)) Refusal.node(source)
+    case UnresolvedRelation(parts, _, _) => if (!names.table(parts).contains(table)) Refusal.because("a procedure reads its own table only")
     case _: LocalRelation | _: OneRowRelation | _: LogicalRDD | _: ExternalRDD[_] | _: DataSourceV2ScanRelation =>
     case map: MapPartitions => RetainedRelations.left(map, table)
     case view: CreateViewCommand if view.viewType == LocalTempView =>
     case _: V2WriteCommand | _: CommandResult =>
-    case other @ (_: Command | _: LeafNode) => Refuse.node(other)
+    case other @ (_: Command | _: LeafNode) => Refusal.node(other)
     case _ =>
   }
 
   private def isOwn(relation: DataSourceV2Relation): Boolean = (relation.catalog, relation.identifier, relation.table) match {
-    case (Some(catalog: GuardedCatalog), Some(identifier), _) => Names.of(catalog, identifier) == table
+    case (Some(catalog: GuardedCatalog), Some(identifier), _) => ObjectNames.of(catalog, identifier) == table
     case (_, _, read: SparkTable) => isOwn(read.table)
     case (_, _, staged: SparkRewriteTable) => isOwn(staged.table)
     case _ => false
@@ -68,7 +68,7 @@ object ProcedureRun {
    * Whether a plan is a running procedure's own and may pass; throws `AccessDenied` if it is and may not. A
    * condition that the caller wrote is nobody's own: the usual rules are for it.
    */
-  def passes(session: SparkSession, plan: LogicalPlan, names: Names): Boolean =
+  def passes(session: SparkSession, plan: LogicalPlan, names: ObjectNames): Boolean =
     Option(current.get).exists { run =>
       val isOwn = !run.isOver && run.asker == StatementContext.handle(session) && !PlanTraversal(plan).exists(_.isInstanceOf[DummyRelation])
       if (isOwn) run.check(plan, names)

@@ -12,7 +12,7 @@ import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.headgate.guard.connections.JdbcAccess
-import io.headgate.guard.policy.{AccessDenied, CallNeed, ColumnLineage, ConnectionNeed, Need, ObjectNeed, PathNeed}
+import io.headgate.guard.policy.{AccessDenied, ColumnLineage, RequiredCall, RequiredConnection, RequiredName, RequiredPath, RequiredPrivilege}
 
 /** The decision service of the parent process. Whatever is not a clear "allowed" is a refusal. */
 object DecisionClient {
@@ -29,14 +29,14 @@ object DecisionClient {
    * Returns if all needs are allowed to the handle's principal now; throws `AccessDenied` otherwise. They are kept
    * for as long as the operation runs, if it has a name. Tells whether lineage is kept of what this principal does.
    */
-  def require(handle: String, needs: Seq[Need], statement: String, operation: Option[String]): Boolean =
+  def require(handle: String, needs: Seq[RequiredPrivilege], statement: String, operation: Option[String]): Boolean =
     answer(handle, body(needs, statement, operation)).path("traced").booleanValue
 
   /**
    * Whether all needs are allowed to the handle's principal now; no answer is no. Allowed ones are kept with the operation:
    * what it shows by them may outlive it. A no refuses nothing, so the audit does not record it as a denial.
    */
-  def allows(handle: String, needs: Seq[Need], operation: Option[String]): Boolean =
+  def allows(handle: String, needs: Seq[RequiredPrivilege], operation: Option[String]): Boolean =
     try {
       answer(handle, body(needs, "describe", operation, isFilter = true))
       true
@@ -89,21 +89,21 @@ object DecisionClient {
     json.readTree(response.body)
   }
 
-  private def body(needs: Seq[Need], statement: String, operation: Option[String], isFilter: Boolean = false): Array[Byte] = {
+  private def body(needs: Seq[RequiredPrivilege], statement: String, operation: Option[String], isFilter: Boolean = false): Array[Byte] = {
     val question = json.createObjectNode().put("statement", statement).put("operation", operation.orNull)
     question.put("is_filter", isFilter)
     val list = question.putArray("needs")
     needs.foreach {
-      case ObjectNeed(action, name) =>
+      case RequiredName(action, name) =>
         val parts = list.addObject().put("action", action).putArray("object")
         name.foreach(parts.add)
-      case CallNeed(action, name, procedure, arguments) =>
+      case RequiredCall(action, name, procedure, arguments) =>
         val call = list.addObject().put("action", action).put("procedure", procedure)
         val (parts, given) = (call.putArray("object"), call.putArray("arguments"))
         name.foreach(parts.add)
         arguments.foreach(given.add)
-      case ConnectionNeed(connection) => list.addObject().put("action", "connection.use").put("connection", connection)
-      case PathNeed(action, path) => list.addObject().put("action", action).put("path", path)
+      case RequiredConnection(connection) => list.addObject().put("action", "connection.use").put("connection", connection)
+      case RequiredPath(action, path) => list.addObject().put("action", action).put("path", path)
     }
     json.writeValueAsString(question).getBytes(UTF_8)
   }

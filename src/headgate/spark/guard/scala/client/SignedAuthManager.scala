@@ -5,7 +5,7 @@ import java.util.{Map => JavaMap}
 
 import scala.jdk.CollectionConverters._
 
-import io.headgate.guard.policy.Refuse
+import io.headgate.guard.policy.Refusal
 import org.apache.iceberg.rest.{HTTPHeaders, HTTPRequest, ImmutableHTTPRequest, RESTClient}
 import org.apache.iceberg.rest.auth.{AuthManager, AuthSession}
 
@@ -14,7 +14,7 @@ class SignedAuthManager(name: String) extends AuthManager {
   override def catalogSession(client: RESTClient, properties: JavaMap[String, String]): AuthSession =
     Option(properties.get("token-handle")) match {
       case Some(handle) => new SignedAuthSession(handle)
-      case None => Refuse.because("this Spark session has no principal, so it has no catalog")
+      case None => Refusal.because("this Spark session has no principal, so it has no catalog")
     }
 
   override def close(): Unit = ()

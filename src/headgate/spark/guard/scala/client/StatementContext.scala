@@ -4,8 +4,8 @@ import java.lang.ref.WeakReference
 
 import scala.util.control.NonFatal
 
-import io.headgate.guard.driver.Operation
-import io.headgate.guard.policy.{AccessDenied, CallNeed, ColumnLineage, Need, ObjectNeed, Target}
+import io.headgate.guard.driver.OperationId
+import io.headgate.guard.policy.{AccessDenied, ColumnLineage, RequiredCall, RequiredName, RequiredPrivilege, Target}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext
 
@@ -20,7 +20,7 @@ object StatementContext {
   private val Unsigned = "this Spark session has no principal; connect through the Headgate gateway"
   private val TokenKey = "headgate.principal.token"
 
-  private final case class Allowed(scope: WeakReference[AnyRef], handle: String, needs: Set[Need]) {
+  private final case class Allowed(scope: WeakReference[AnyRef], handle: String, needs: Set[RequiredPrivilege]) {
     def is(asker: String, now: AnyRef): Boolean = handle == asker && (scope.get eq now)
   }
 
@@ -33,7 +33,7 @@ object StatementContext {
    * What an operation has needed so far, in all statements that ran inside it; whether any of them read something, and
    * whether one of them was computed of it.
    */
-  final case class Accumulated(operation: String, asker: String, needs: Set[Need], reads: Boolean, computes: Boolean = false)
+  final case class Accumulated(operation: String, asker: String, needs: Set[RequiredPrivilege], reads: Boolean, computes: Boolean = false)
 
   private val accumulated = new ThreadLocal[Accumulated]
 
@@ -50,7 +50,7 @@ object StatementContext {
    * What the operation on this thread has needed since it began. Work without a name of its own has none: what it leaves
    * behind cannot be told from what the thread did before.
    */
-  def sinceBegin(session: SparkSession): Option[Accumulated] = Operation.current(session).map { operation =>
+  def sinceBegin(session: SparkSession): Option[Accumulated] = OperationId.current(session).map { operation =>
     val asker = handle(session)
     Option(accumulated.get).filter(each => each.operation == operation && each.asker == asker).getOrElse(Accumulated(operation, asker, Set.empty, reads = false))
   }
@@ -59,26 +59,26 @@ object StatementContext {
   def principal(session: SparkSession): String = DecisionClient.principal(handle(session))
 
   /** Asks for those needs that this statement has not asked for yet; throws `AccessDenied` if one is refused. */
-  def require(session: SparkSession, needs: Set[Need], description: String): Unit = {
+  def require(session: SparkSession, needs: Set[RequiredPrivilege], description: String): Unit = {
     val asker = handle(session)
-    val known = Option(allowed.get).filter(_.is(asker, scope)).fold(Set.empty[Need])(_.needs)
+    val known = Option(allowed.get).filter(_.is(asker, scope)).fold(Set.empty[RequiredPrivilege])(_.needs)
     allowed.set(Allowed(new WeakReference(scope), asker, known))
     ask(session, asker, needs -- known, description)
     allowed.set(Allowed(new WeakReference(scope), asker, known ++ needs))
   }
 
   /** Whether the principal has all of this now. Nothing fails by a refusal, and what this statement may go on with is unchanged. */
-  def allows(session: SparkSession, needs: Set[Need]): Boolean = DecisionClient.allows(handle(session), needs.toSeq, Operation.current(session))
+  def allows(session: SparkSession, needs: Set[RequiredPrivilege]): Boolean = DecisionClient.allows(handle(session), needs.toSeq, OperationId.current(session))
 
   /** Asks for all needs now, whatever was allowed before. */
-  def again(session: SparkSession, needs: Set[Need], description: String): Unit = ask(session, handle(session), needs, description)
+  def again(session: SparkSession, needs: Set[RequiredPrivilege], description: String): Unit = ask(session, handle(session), needs, description)
 
   /**
    * Asks whether the principal may know a name, unless this statement has been allowed something on it: whoever may
    * make a thing learns whether there is one.
    */
   def requireKnown(session: SparkSession, name: Seq[String]): Unit =
-    if (!needs(session).exists(isAbout(name))) require(session, Set(Need.discover(name)), "catalog")
+    if (!needs(session).exists(isAbout(name))) require(session, Set(RequiredPrivilege.discover(name)), "catalog")
 
   /**
    * Asks whether the principal may read from a name that came up while a statement is analyzed, unless this
@@ -86,16 +86,16 @@ object StatementContext {
    */
   def requireReadable(session: SparkSession, name: Seq[String]): Unit =
     if (!isOpen(session)) requireKnown(session, name)
-    else if (!needs(session).exists(isAbout(name))) require(session, Need.of("read", Target.Relation(name)).toSet, "view")
+    else if (!needs(session).exists(isAbout(name))) require(session, RequiredPrivilege.of("read", Target.Relation(name)).toSet, "view")
 
   /**
    * The last question about a statement: Spark has given up its relation cache by now, so what was allowed last
    * on this thread counts, once. `reads` says whether the statement reads anything that a need stands for.
    */
-  def close(session: SparkSession, needs: Set[Need], description: String, reads: Boolean): Unit = {
+  def close(session: SparkSession, needs: Set[RequiredPrivilege], description: String, reads: Boolean): Unit = {
     val asker = handle(session)
     val last = Option(allowed.get).filter(_.handle == asker)
-    val known = last.fold(Set.empty[Need])(_.needs)
+    val known = last.fold(Set.empty[RequiredPrivilege])(_.needs)
     allowed.remove()
     ask(session, asker, needs -- known, description)
     last.foreach(running.set)
@@ -103,7 +103,7 @@ object StatementContext {
   }
 
   /** Nothing that an operation has needed is forgotten before it ends, whatever statements it nests. */
-  private def accumulate(session: SparkSession, needs: Set[Need], reads: Boolean): Unit = sinceBegin(session).foreach { before =>
+  private def accumulate(session: SparkSession, needs: Set[RequiredPrivilege], reads: Boolean): Unit = sinceBegin(session).foreach { before =>
     accumulated.set(before.copy(needs = before.needs ++ needs, reads = before.reads || reads))
   }
 
@@ -112,21 +112,21 @@ object StatementContext {
     accumulated.set(before.copy(computes = true))
   }
 
-  private def needs(session: SparkSession): Set[Need] = {
+  private def needs(session: SparkSession): Set[RequiredPrivilege] = {
     val asker = handle(session)
     (Option(allowed.get).filter(_.is(asker, scope)) ++ Option(running.get).filter(_.handle == asker)).flatMap(_.needs).toSet
   }
 
   private def isOpen(session: SparkSession): Boolean = Option(allowed.get).exists(_.is(handle(session), scope))
 
-  private def isAbout(name: Seq[String])(need: Need): Boolean = need match {
-    case ObjectNeed(_, `name`) | CallNeed(_, `name`, _, _) => true
-    case ObjectNeed(action, holder) => action.contains(".create_") && holder == name.init
+  private def isAbout(name: Seq[String])(need: RequiredPrivilege): Boolean = need match {
+    case RequiredName(_, `name`) | RequiredCall(_, `name`, _, _) => true
+    case RequiredName(action, holder) => action.contains(".create_") && holder == name.init
     case _ => false
   }
 
-  private def ask(session: SparkSession, asker: String, needs: Set[Need], description: String): Unit = if (needs.nonEmpty) {
-    if (DecisionClient.require(asker, needs.toSeq, description, Operation.current(session))) traced.set(asker)
+  private def ask(session: SparkSession, asker: String, needs: Set[RequiredPrivilege], description: String): Unit = if (needs.nonEmpty) {
+    if (DecisionClient.require(asker, needs.toSeq, description, OperationId.current(session))) traced.set(asker)
     accumulate(session, needs, reads = false)
   }
 

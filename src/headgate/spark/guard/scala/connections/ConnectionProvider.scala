@@ -4,7 +4,7 @@ import java.sql.{Connection, Driver, SQLException}
 import java.util.Properties
 
 import io.headgate.guard.client.DecisionClient
-import io.headgate.guard.policy.Refuse
+import io.headgate.guard.policy.Refusal
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.jdbc.JdbcConnectionProvider
 
@@ -23,7 +23,7 @@ final class ConnectionProvider extends JdbcConnectionProvider {
   override def canHandle(driver: Driver, options: Map[String, String]): Boolean = reference(options).nonEmpty
 
   override def getConnection(driver: Driver, options: Map[String, String]): Connection = {
-    val access = ConnectionProvider.access(reference(options).getOrElse(Refuse.because("no connection is named")))
+    val access = ConnectionProvider.access(reference(options).getOrElse(Refusal.because("no connection is named")))
     val properties = new Properties
     access.properties.foreach { case (key, value) => properties.setProperty(key, value) }
     try driver.connect(access.url, properties)

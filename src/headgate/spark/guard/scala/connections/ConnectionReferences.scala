@@ -3,7 +3,7 @@ package io.headgate.guard.connections
 import java.util.{LinkedHashMap => JavaLinkedHashMap, Map => JavaMap}
 
 import io.headgate.guard.client.DriverKey
-import io.headgate.guard.policy.Refuse
+import io.headgate.guard.policy.Refusal
 
 /** What a plan says in the place of a connection: a word that means something to this driver only. */
 object ConnectionReferences {
@@ -28,6 +28,6 @@ object ConnectionReferences {
   }
 
   def meant(reference: String): Meant = synchronized {
-    scala.Option(known.get(reference)).getOrElse(Refuse.because("it is not known which connection is meant"))
+    scala.Option(known.get(reference)).getOrElse(Refusal.because("it is not known which connection is meant"))
   }
 }

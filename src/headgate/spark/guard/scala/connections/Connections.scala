@@ -3,7 +3,7 @@ package io.headgate.guard.connections
 import java.util.Locale
 
 import io.headgate.guard.client.StatementContext
-import io.headgate.guard.policy.{AllowLists, ConnectionNeed, Need, OptionList, Refuse}
+import io.headgate.guard.policy.{AllowLists, OptionList, Refusal, RequiredConnection, RequiredPrivilege}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedDataSource}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
@@ -17,16 +17,16 @@ import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions
 final class Connections(session: SparkSession) {
   import Connections._
 
-  def needs(source: UnresolvedDataSource): Seq[Need] = Seq(ConnectionNeed(named(source.options)))
+  def needs(source: UnresolvedDataSource): Seq[RequiredPrivilege] = Seq(RequiredConnection(named(source.options)))
 
-  def needs(save: SaveIntoDataSourceCommand): Seq[Need] = Seq(ConnectionNeed(named(save.options)))
+  def needs(save: SaveIntoDataSourceCommand): Seq[RequiredPrivilege] = Seq(RequiredConnection(named(save.options)))
 
   /** What the rows of a database need, if that is what they are. */
-  def needs(relation: LogicalRelation): Option[Seq[Need]] = relation.relation match {
+  def needs(relation: LogicalRelation): Option[Seq[RequiredPrivilege]] = relation.relation match {
     case jdbc: Product if jdbc.getClass.getName == Relation =>
       jdbc.productIterator.collectFirst { case options: JDBCOptions => options.parameters }.map { parameters =>
-        if (!isPlaced(lowered(parameters))) Refuse.because("it is not known which connection these rows come through")
-        Seq(ConnectionNeed(named(parameters)))
+        if (!isPlaced(lowered(parameters))) Refusal.because("it is not known which connection these rows come through")
+        Seq(RequiredConnection(named(parameters)))
       }
     case _ => None
   }
@@ -34,12 +34,12 @@ final class Connections(session: SparkSession) {
   /** Refuses what nobody may say of a database, whatever they hold. */
   def check(source: UnresolvedDataSource): Unit = {
     if (source.isStreaming || source.paths.nonEmpty || source.userSpecifiedSchema.nonEmpty)
-      Refuse.because("a database is read table by table, with the columns that it has")
+      Refusal.because("a database is read table by table, with the columns that it has")
     check(source.options, AllowLists.databaseOptions)
   }
 
   def check(save: SaveIntoDataSourceCommand): Unit = {
-    if (save.dataSource.getClass.getName != Provider) Refuse.node(save)
+    if (save.dataSource.getClass.getName != Provider) Refusal.node(save)
     check(save.options, AllowLists.databaseWriteOptions)
   }
 
@@ -56,7 +56,7 @@ final class Connections(session: SparkSession) {
     val given = lowered(options)
     val written = if (isPlaced(given)) given -- places(named(options)).keys else given
     list.check("a database", written)
-    if (!written.get(Table).exists(Name.matches)) Refuse.because("a database is read and written table by table: name one as `schema.table`")
+    if (!written.get(Table).exists(Name.matches)) Refusal.because("a database is read and written table by table: name one as `schema.table`")
   }
 
   private def isPlaced(options: Map[String, String]): Boolean =
@@ -83,7 +83,7 @@ object Connections {
   def isDatabase(source: UnresolvedDataSource): Boolean = source.format == Format
 
   private def named(options: Map[String, String]): String =
-    lowered(options).get(Connection).filter(_.nonEmpty).getOrElse(Refuse.because("a database is reached through a connection: name one"))
+    lowered(options).get(Connection).filter(_.nonEmpty).getOrElse(Refusal.because("a database is reached through a connection: name one"))
 
   private def lowered(options: Map[String, String]): Map[String, String] =
     options.map { case (key, value) => key.toLowerCase(Locale.ROOT) -> value }

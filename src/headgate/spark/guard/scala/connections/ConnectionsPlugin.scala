@@ -5,7 +5,7 @@ import java.util.{Map => JavaMap}
 import scala.jdk.CollectionConverters._
 
 import io.headgate.guard.memory.SessionMemory
-import io.headgate.guard.policy.Refuse
+import io.headgate.guard.policy.Refusal
 import io.headgate.guard.scheduling.{DiskUse, DiskWatch, Limiter, Workload}
 import org.apache.spark.{LocalScheduler, SparkContext}
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
@@ -24,7 +24,7 @@ final class ConnectionsPlugin extends SparkPlugin {
 
     override def receive(message: AnyRef): AnyRef = message match {
       case reference: String => ConnectionsPlugin.told(ConnectionProvider.known(reference))
-      case _ => Refuse.because("that is no reference")
+      case _ => Refusal.because("that is no reference")
     }
   }
 
@@ -47,9 +47,9 @@ object ConnectionsPlugin {
   private[guard] def ask(reference: String): JdbcAccess = System.getProperties.get(Way) match {
     case way: PluginContext => way.ask(reference) match {
       case told: JavaMap[_, _] => heard(told.asScala.map { case (key, value) => key.toString -> value.toString }.toMap)
-      case _ => Refuse.because("the driver does not say how the database is entered")
+      case _ => Refusal.because("the driver does not say how the database is entered")
     }
-    case _ => Refuse.because("this executor has no way to its driver")
+    case _ => Refusal.because("this executor has no way to its driver")
   }
 
   private def told(access: JdbcAccess): AnyRef = {

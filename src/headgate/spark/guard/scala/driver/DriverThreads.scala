@@ -31,12 +31,12 @@ object DriverThreads {
   def analyze(operation: String)(work: => Unit): Unit = {
     analyses.put(operation, Thread.currentThread)
     id.set(operation)
-    Operation.nameAnalysis(Some(operation))
+    OperationId.nameAnalysis(Some(operation))
     PlanParts.begin()
     try work
     finally {
       id.remove()
-      Operation.nameAnalysis(None)
+      OperationId.nameAnalysis(None)
       synchronized {
         analyses.remove(operation)
         Thread.interrupted()

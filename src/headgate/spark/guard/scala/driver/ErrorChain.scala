@@ -27,7 +27,7 @@ object ErrorChain {
 
   /** Keeps an error for the client's question about it, if it is small: a client without an answer shows the message that it has. */
   def keep(errors: Cache[AnyRef, AnyRef], id: AnyRef, error: AnyRef): Unit = {
-    val sent = Requests.own.fold(0L) { case (_, request) => request.bytes }
+    val sent = ReceivedRequests.own.fold(0L) { case (_, request) => request.bytes }
     val isSmall = sent <= Small && Try(of(error.asInstanceOf[Throwable]).map(size).sum <= Small).getOrElse(false)
     if (isSmall) errors.put(id, error)
   }

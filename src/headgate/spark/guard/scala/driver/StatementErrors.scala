@@ -46,7 +46,7 @@ final class StatementErrors extends ServerInterceptor {
       case _ =>
     }
 
-    private def receive(user: String, session: String, bytes: Long): Unit = operation.foreach(Requests.receive(_, user, session, bytes))
+    private def receive(user: String, session: String, bytes: Long): Unit = operation.foreach(ReceivedRequests.receive(_, user, session, bytes))
 
     def inTurn(handle: => Unit): Unit =
       analyst.fold(handle)(user => ComputeTurns.take(user)(DriverThreads.analyze(operation.get)(handle)))

@@ -6,7 +6,7 @@ import java.util.function.{Function => JavaFunction}
 
 import scala.jdk.CollectionConverters._
 
-import io.headgate.guard.policy.Refuse
+import io.headgate.guard.policy.Refusal
 import org.apache.hadoop.conf.Configuration
 import org.apache.iceberg.hadoop.HadoopConfigurable
 import org.apache.iceberg.io.{InputFile, OutputFile, ResolvingFileIO, SupportsBulkOperations}
@@ -49,7 +49,7 @@ class GuardedFileIO extends HadoopConfigurable with SupportsBulkOperations {
 
   private def contained(path: String): String =
     if (location != null && PathContainment.isInside(location, path)) path
-    else Refuse.because("a file that this table names lies outside the table's location, so it is refused")
+    else Refusal.because("a file that this table names lies outside the table's location, so it is refused")
 }
 
 object GuardedFileIO {

@@ -1,6 +1,6 @@
 package io.headgate.guard.files
 
-import io.headgate.guard.policy.{Need, PathNeed, Refuse}
+import io.headgate.guard.policy.{Refusal, RequiredPath, RequiredPrivilege}
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.sql.SparkSession
 
@@ -8,15 +8,15 @@ import org.apache.spark.sql.SparkSession
 final class Paths(session: SparkSession) {
   private val Pattern = "[{}\\[\\]*?\\\\]".r
 
-  def of(written: Seq[String]): Seq[Need] = {
-    if (written.isEmpty) Refuse.because("a read of files must name its path")
-    written.map(path => Need.readPath(full(path)))
+  def of(written: Seq[String]): Seq[RequiredPrivilege] = {
+    if (written.isEmpty) Refusal.because("a read of files must name its path")
+    written.map(path => RequiredPrivilege.readPath(full(path)))
   }
 
-  def checkpoint(written: String): Need = PathNeed("path.checkpoint", full(written))
+  def checkpoint(written: String): RequiredPrivilege = RequiredPath("path.checkpoint", full(written))
 
   private def full(written: String): String = {
-    if (Pattern.findFirstIn(written).nonEmpty) Refuse.because(s"`$written` is a pattern; name each file or folder")
+    if (Pattern.findFirstIn(written).nonEmpty) Refusal.because(s"`$written` is a pattern; name each file or folder")
     val path = new Path(written)
     if (path.isAbsoluteAndSchemeAuthorityNull || path.toUri.getScheme == null) {
       val default = FileSystem.getDefaultUri(session.sessionState.newHadoopConf())

@@ -3,7 +3,7 @@ package io.headgate.guard.limits
 import java.util.{Map => JavaMap}
 
 import com.google.common.collect.MapMaker
-import io.headgate.guard.driver.{DriverThreads, Operation, Requests}
+import io.headgate.guard.driver.{DriverThreads, OperationId, ReceivedRequests}
 import io.headgate.guard.expressions.Sizes
 import io.headgate.guard.memory.PlanMemory
 import io.headgate.guard.policy.RetainedRelations
@@ -25,7 +25,7 @@ object RecursionLimit {
   def counted(loop: UnionLoopExec, plan: LogicalPlan): LogicalPlan = {
     if (levels.merge(loop, 1, (before, more) => before + more) > Most)
       throw new LimitExceeded(s"the recursive query has more than $Most levels; take more rows in each, or write a part of them to a table first", LimitExceeded.TooComplex)
-    for (operation <- Operation.current(loop.session); request <- Requests.of(operation)) {
+    for (operation <- OperationId.current(loop.session); request <- ReceivedRequests.of(operation)) {
       if (!DriverThreads.isRunning(operation)) throw new LimitExceeded("the statement has ended", LimitExceeded.Ended)
       PlanMemory.add(operation, request, Level + before(loop, plan).map(_.iterator.map(Sizes.of).sum).sum)
     }

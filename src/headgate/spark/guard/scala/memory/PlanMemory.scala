@@ -2,7 +2,7 @@ package io.headgate.guard.memory
 
 import scala.collection.mutable
 
-import io.headgate.guard.driver.{DriverThreads, Requests}
+import io.headgate.guard.driver.{DriverThreads, ReceivedRequests}
 import io.headgate.guard.expressions.Sizes
 import io.headgate.guard.limits.LimitExceeded
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
@@ -41,7 +41,7 @@ object PlanMemory {
   def require(): Unit = hold(plan = 0)
 
   /** Throws `LimitExceeded` if there is no room for the resolved plan that this thread works on. */
-  def requireResolved(plan: LogicalPlan): Unit = Requests.own.foreach { case (operation, request) =>
+  def requireResolved(plan: LogicalPlan): Unit = ReceivedRequests.own.foreach { case (operation, request) =>
     val structure = PlanSize.of(plan).structure
     change(operation, request)(before => before.copy(structure = math.max(before.structure, structure)))
   }
@@ -50,19 +50,19 @@ object PlanMemory {
   def require(plan: LogicalPlan): Unit = hold(worked(plan, Few))
 
   /** Throws `LimitExceeded` if there is no room for so many bytes of rows more of the operation of this thread. */
-  def add(rows: Long): Unit = Requests.own.foreach { case (operation, request) => add(operation, request, rows) }
+  def add(rows: Long): Unit = ReceivedRequests.own.foreach { case (operation, request) => add(operation, request, rows) }
 
   /** The bytes of the operation of this thread. */
   def own: Long = synchronized(DriverThreads.own.flatMap(held.get).fold(0L)(_.bytes))
 
-  def add(operation: String, request: Requests.Request, rows: Long): Unit =
+  def add(operation: String, request: ReceivedRequests.Request, rows: Long): Unit =
     change(operation, request)(before => before.copy(rows = before.rows + rows))
 
-  private def hold(plan: Long): Unit = Requests.own.foreach { case (operation, request) =>
+  private def hold(plan: Long): Unit = ReceivedRequests.own.foreach { case (operation, request) =>
     change(operation, request)(before => before.copy(plan = math.max(before.plan, plan)))
   }
 
-  private def change(operation: String, request: Requests.Request)(changed: Held => Held): Unit = synchronized {
+  private def change(operation: String, request: ReceivedRequests.Request)(changed: Held => Held): Unit = synchronized {
     val before = held.get(operation)
     val wanted = changed(before.getOrElse(Held(request.principal, request.bytes)))
     if (!before.contains(wanted)) {

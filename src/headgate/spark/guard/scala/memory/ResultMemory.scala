@@ -1,6 +1,6 @@
 package io.headgate.guard.memory
 
-import io.headgate.guard.driver.{Operation, Requests}
+import io.headgate.guard.driver.{OperationId, ReceivedRequests}
 import io.headgate.guard.scheduling.EndedStatements
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.FetchedResults
@@ -21,19 +21,19 @@ object ResultMemory {
   def fetch(stage: AnyRef, bytes: Long): Unit = {
     val sent = FetchedResults.add(stage, bytes)
     if (sent.bytes / Step > (sent.bytes - bytes) / Step)
-      for (operation <- Operation.named(sent.properties); request <- Requests.of(operation) if EndedStatements.reason(operation).isEmpty)
+      for (operation <- OperationId.named(sent.properties); request <- ReceivedRequests.of(operation) if EndedStatements.reason(operation).isEmpty)
         fault(request.principal).foreach(EndedStatements.end(SparkContext.getOrCreate(), Some(operation), Seq(sent.job), _))
   }
 
   private def fault(principal: String): Option[String] =
-    share.fault(principal, held.toSeq.flatMap { case (operation, bytes) => Requests.of(operation).map(_.principal -> bytes) })(
+    share.fault(principal, held.toSeq.flatMap { case (operation, bytes) => ReceivedRequests.of(operation).map(_.principal -> bytes) })(
       s"the results of your statements that your clients have not read take more than ${share.mebibytes} MiB; read them first, ask for less, or write them to tables",
       "this Spark has no memory for more results; try again when other clients have read theirs, or write the result to a table")
 
   /** The bytes of results by operation: what was made of those that tasks have sent is not counted twice. */
   private def held: Map[String, Long] = {
     val unread = UnreadResults.all
-    val sent = FetchedResults.all.flatMap(each => Operation.named(each.properties).map(_ -> each.bytes)).groupMapReduce(_._1)(_._2)(_ + _)
+    val sent = FetchedResults.all.flatMap(each => OperationId.named(each.properties).map(_ -> each.bytes)).groupMapReduce(_._1)(_._2)(_ + _)
     (unread.keySet ++ sent.keySet).map { operation =>
       val result = unread.getOrElse(operation, UnreadResults.Result(0, 0))
       operation -> (result.kept + math.max(0, sent.getOrElse(operation, 0L) - result.made))

@@ -5,7 +5,7 @@ import java.util.{Map => JavaMap}
 import scala.jdk.CollectionConverters._
 
 import com.google.common.collect.MapMaker
-import io.headgate.guard.driver.Requests
+import io.headgate.guard.driver.ReceivedRequests
 import io.headgate.guard.limits.LimitExceeded
 import io.headgate.guard.policy.SessionVariables
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
@@ -54,7 +54,7 @@ object SessionMemory {
   def open(session: SessionHolder): Unit = {
     session.session.sessionState.catalog
     session.session.sessionState.catalogManager
-    val owner = Owner(Requests.principal(session.userId), Requests.session(session.userId, session.sessionId))
+    val owner = Owner(ReceivedRequests.principal(session.userId), ReceivedRequests.session(session.userId, session.sessionId))
     synchronized {
       if (owners.values.asScala.count(_.principal == owner.principal) >= Few) requireRoom(owner.principal, OfSession)
       owners.put(session.session, owner)
@@ -95,7 +95,7 @@ object SessionMemory {
     }
   }
 
-  private def own: Option[Owner] = Requests.own.map { case (_, request) => Owner(request.principal, request.session) }
+  private def own: Option[Owner] = ReceivedRequests.own.map { case (_, request) => Owner(request.principal, request.session) }
 
   private def keep(owner: Owner, thing: AnyRef, bytes: Long): Unit = synchronized {
     requireRoom(owner.principal, bytes)
@@ -133,7 +133,7 @@ object SessionMemory {
   object Ends extends SparkListener {
     override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
       case closed: SparkListenerConnectSessionClosed =>
-        val closing = Requests.session(closed.userId, closed.sessionId)
+        val closing = ReceivedRequests.session(closed.userId, closed.sessionId)
         owners.asScala.collect { case (session, owner) if owner.session == closing => session }.foreach(empty)
         held.asScala.collect { case (plan: LogicalPlan, Held(owner, _)) if owner.session == closing => plan }.foreach(uncache)
       case _ =>

@@ -31,5 +31,5 @@ object ComputedText {
   }
 
   private def refuse(): Nothing =
-    Refuse.because("a view, variable, function or setting cannot be made by a statement whose text is computed of what was read; write its text out")
+    Refusal.because("a view, variable, function or setting cannot be made by a statement whose text is computed of what was read; write its text out")
 }

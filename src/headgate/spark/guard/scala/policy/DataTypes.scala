@@ -26,11 +26,11 @@ object DataTypes {
   def check(dataType: DataType): Unit = walk(dataType, requireLiterals)
 
   /** Refuses a user-defined type and every default in a type that the caller wrote. */
-  def checkWritten(dataType: DataType): Unit = walk(dataType, metadata => if (defaults(metadata).nonEmpty) Refuse.because(NoDefault))
+  def checkWritten(dataType: DataType): Unit = walk(dataType, metadata => if (defaults(metadata).nonEmpty) Refusal.because(NoDefault))
 
   /** Refuses a default that is more than a literal. */
   def requireLiterals(metadata: Metadata): Unit = defaults(metadata).find(text => !isLiteral(text)).foreach { _ =>
-    Refuse.because("the default of a column must be a literal")
+    Refusal.because("the default of a column must be a literal")
   }
 
   /**
@@ -41,12 +41,12 @@ object DataTypes {
     SqlText.check(text)
     if (isJson(text)) try checkJson(text) catch {
       case denied: AccessDenied => throw denied
-      case NonFatal(_) => Refuse.because("the schema is neither DDL nor JSON; write it as `a INT, b STRING`")
+      case NonFatal(_) => Refusal.because("the schema is neither DDL nor JSON; write it as `a INT, b STRING`")
     }
   }
 
   private def walk(dataType: DataType, check: Metadata => Unit): Unit = dataType match {
-    case _: UserDefinedType[_] => Refuse.because(UserDefined)
+    case _: UserDefinedType[_] => Refusal.because(UserDefined)
     case struct: StructType =>
       struct.fields.foreach { field =>
         check(field.metadata)
@@ -61,7 +61,7 @@ object DataTypes {
     if (metadata == Metadata.empty) Nil
     else Defaults.filter(metadata.contains).map { key =>
       try metadata.getString(key)
-      catch { case _: ClassCastException => Refuse.because(NoDefault) }
+      catch { case _: ClassCastException => Refusal.because(NoDefault) }
     }
 
   /** Whether a text is a literal as Spark itself writes it: what is parsed from it and written again is the same text. */
@@ -85,14 +85,14 @@ object DataTypes {
       case JsonToken.START_OBJECT => inMetadata.push(parser.currentName == "metadata")
       case JsonToken.END_OBJECT => inMetadata.pop()
       case JsonToken.FIELD_NAME => checkKey(parser.currentName, inMetadata.top)
-      case JsonToken.VALUE_STRING if parser.currentName == "type" && parser.getText == "udt" => Refuse.because(UserDefined)
+      case JsonToken.VALUE_STRING if parser.currentName == "type" && parser.getText == "udt" => Refusal.because(UserDefined)
       case _ =>
     } finally parser.close()
   }
 
   private def checkKey(key: String, isOfMetadata: Boolean): Unit =
-    if (Defaults(key)) Refuse.because(NoDefault)
-    else if (OfUserDefined(key)) Refuse.because(UserDefined)
+    if (Defaults(key)) Refusal.because(NoDefault)
+    else if (OfUserDefined(key)) Refusal.because(UserDefined)
     else if (isOfMetadata && !AllowLists.metadataKeys(key) && !Note.matches(key))
-      Refuse.because(s"the metadata key `$key` is not among those Headgate allows; use lower-case letters, digits, `_` and `-`")
+      Refusal.because(s"the metadata key `$key` is not among those Headgate allows; use lower-case letters, digits, `_` and `-`")
 }

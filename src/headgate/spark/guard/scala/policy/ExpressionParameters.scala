@@ -61,7 +61,7 @@ object ExpressionParameters {
   private val safe: Rule = (_, _) => ()
 
   /** Expressions and plans, the guard looks at as nodes of their own. */
-  private val onlyNodes: Rule = (expression, value) => if (!isNodes(value)) Refuse.node(expression)
+  private val onlyNodes: Rule = (expression, value) => if (!isNodes(value)) Refusal.node(expression)
 
   private def isNodes(value: Any): Boolean = value match {
     case _: TreeNode[_] => true

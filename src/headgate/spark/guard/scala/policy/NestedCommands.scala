@@ -22,7 +22,7 @@ object NestedCommands {
     val open = mutable.Stack(plan)
     while (open.nonEmpty) {
       val part = open.pop()
-      if (acts(part)) Refuse.because("a command stands inside a query; run it as a statement of its own")
+      if (acts(part)) Refusal.because("a command stands inside a query; run it as a statement of its own")
       open.pushAll(part.children)
     }
   }

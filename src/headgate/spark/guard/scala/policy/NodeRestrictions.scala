@@ -29,9 +29,9 @@ final class NodeRestrictions(session: SparkSession) {
     case source: UnresolvedDataSource if Connections.isDatabase(source) => connections.check(source)
     case save: SaveIntoDataSourceCommand => connections.check(save)
     case source: UnresolvedDataSource => fileRead(source)
-    case view: View if !view.isTempView => Refuse.because("views outside of the lake are refused")
+    case view: View if !view.isTempView => Refusal.because("views outside of the lake are refused")
     case view: CreateViewCommand if view.viewType != LocalTempView =>
-      Refuse.because("only views of the lake, and temporary views of this session, can be made")
+      Refusal.because("only views of the lake, and temporary views of this session, can be made")
     case view: CreateViewCommand => named(view.name.table)
     case cache: CacheTableAsSelect => named(cache.tempViewName)
     case create: CreateVariable => create.names.foreach(named)
@@ -77,12 +77,12 @@ final class NodeRestrictions(session: SparkSession) {
   private def table(spec: TableSpecBase, writeOptions: Map[String, String] = Map.empty): Unit = {
     listed("table format", spec.provider, AllowLists.tableFormats)
     if (spec.location.nonEmpty || spec.external) noLocation("table")
-    if (spec.serde.nonEmpty) Refuse.because("a table cannot be given a row format")
+    if (spec.serde.nonEmpty) Refusal.because("a table cannot be given a row format")
     settable(spec.properties)
     spec match {
       case parsed: UnresolvedTableSpec => listed("table option", parsed.optionExpression.options.map(_._1), Set.empty)
       case resolved: TableSpec => listed("table option", resolved.options.keys, Set.empty)
-      case _ => Refuse.because("this form of table definition is not known to Headgate")
+      case _ => Refusal.because("this form of table definition is not known to Headgate")
     }
     options(writeOptions)
   }
@@ -91,7 +91,7 @@ final class NodeRestrictions(session: SparkSession) {
 
   private def settable(properties: Map[String, String]): Unit =
     properties.keys.find(key => !Properties.isSettable(key)).foreach { key =>
-      Refuse.because(s"property `$key` is not among those Headgate allows")
+      Refusal.because(s"property `$key` is not among those Headgate allows")
     }
 
   private def named(variable: LogicalPlan): Unit = variable match {
@@ -101,14 +101,14 @@ final class NodeRestrictions(session: SparkSession) {
   }
 
   private def named(name: String): Unit =
-    if (name.length > NodeRestrictions.LongestName) Refuse.because(s"a name has more than ${NodeRestrictions.LongestName} characters; use a shorter one")
+    if (name.length > NodeRestrictions.LongestName) Refusal.because(s"a name has more than ${NodeRestrictions.LongestName} characters; use a shorter one")
 
-  private def noLocation(of: String): Nothing = Refuse.because(s"a $of cannot be given a storage location")
+  private def noLocation(of: String): Nothing = Refusal.because(s"a $of cannot be given a storage location")
 
-  private def onlyTemporary(): Nothing = Refuse.because("only temporary functions of this session can be made and dropped")
+  private def onlyTemporary(): Nothing = Refusal.because("only temporary functions of this session can be made and dropped")
 
   private def setting(key: Option[String]): Unit =
-    if (!key.exists(AllowLists.settings)) Refuse.because("this configuration can be neither read nor changed in SQL")
+    if (!key.exists(AllowLists.settings)) Refusal.because("this configuration can be neither read nor changed in SQL")
 
   /** A function registered in the session under a built-in name is code that nobody has reviewed. */
   private def function(name: Seq[String]): Unit = {
@@ -118,7 +118,7 @@ final class NodeRestrictions(session: SparkSession) {
       listed("function", Seq(name.mkString(".")), AllowLists.functions)
       val builtIn = FunctionRegistry.builtin.lookupFunction(id)
       if (registered.exists(info => !builtIn.exists(_.getClassName == info.getClassName)))
-        Refuse.because(s"function `${name.last}` is user code, so it is refused")
+        Refusal.because(s"function `${name.last}` is user code, so it is refused")
     }
   }
 
@@ -132,11 +132,11 @@ final class NodeRestrictions(session: SparkSession) {
   private def isSql(function: ExpressionInfo): Boolean = SQLFunction.isSQLFunction(function.getClassName)
 
   private def sparkOwn(call: StaticInvoke): Unit =
-    if (!NodeRestrictions.SparkOwn.exists(call.staticObject.getName.startsWith)) Refuse.node(call)
+    if (!NodeRestrictions.SparkOwn.exists(call.staticObject.getName.startsWith)) Refusal.node(call)
 
   private def listed(what: String, names: Iterable[String], list: Set[String]): Unit =
     names.find(name => !list(name.toLowerCase(Locale.ROOT))).foreach { name =>
-      Refuse.because(s"$what `$name` is not among those Headgate allows")
+      Refusal.because(s"$what `$name` is not among those Headgate allows")
     }
 }
 

@@ -16,9 +16,9 @@ final class OptionList(lines: Seq[String]) {
 
   /** Refuses an option that is not listed, and a number out of its range. `described` says to the user what they are options of. */
   def check(described: String, options: Map[String, String]): Unit = options.foreach { case (key, value) =>
-    val range = ranges.getOrElse(key.toLowerCase(Locale.ROOT), Refuse.because(s"option `$key` of $described is not among those Headgate allows"))
+    val range = ranges.getOrElse(key.toLowerCase(Locale.ROOT), Refusal.because(s"option `$key` of $described is not among those Headgate allows"))
     range.filterNot(_.has(value)).foreach { range =>
-      Refuse.because(s"option `$key` of $described must be a whole number from ${range.least} to ${range.most}")
+      Refusal.because(s"option `$key` of $described must be a whole number from ${range.least} to ${range.most}")
     }
   }
 }

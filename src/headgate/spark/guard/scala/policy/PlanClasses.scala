@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 final case class PlanClass(isParsedOnly: Boolean, needs: Seq[PlanClass.Entry])
 
 object PlanClass {
-  /** A verb on what a field holds, or on the node itself; those that begin with `=` are extractors in `Needs`. */
+  /** A verb on what a field holds, or on the node itself; those that begin with `=` are extractors in `RequiredPrivileges`. */
   final case class Entry(verb: String, field: Option[String])
 }
 
@@ -30,7 +30,7 @@ object PlanClasses {
   /** What a field of a node holds; a node without it is refused. */
   def held(plan: LogicalPlan, field: String): Any = {
     val index = plan.productElementNames.indexOf(field)
-    if (index < 0) Refuse.node(plan) else plan.productElement(index)
+    if (index < 0) Refusal.node(plan) else plan.productElement(index)
   }
 
   /** The plans in a node that it acts on and does not read. */

@@ -21,7 +21,7 @@ object Procedures {
   }.toMap
 
   /** What a CALL needs, told from the names in it; throws `AccessDenied` where it must not be called at all. */
-  def needs(call: Call, names: Names): Seq[Need] = call match {
+  def needs(call: Call, names: ObjectNames): Seq[RequiredPrivilege] = call match {
     case Call(UnresolvedProcedure(parts), arguments, _) =>
       val name = inSystem(names.full(parts))
       val given = named(name, arguments)
@@ -30,21 +30,21 @@ object Procedures {
   }
 
   /** What a procedure needs when it is called with these arguments for the table of that full name. */
-  def needs(procedure: String, table: Seq[String], arguments: Seq[String]): Seq[Need] = found(procedure).verbs.toSeq.flatMap {
-    case "alter" => Need.of("alter", Target.Relation(table))
-    case "write" => Need.of("overwrite", Target.Relation(table))
-    case "read" => Need.of("read", Target.Relation(table))
-  }.collect { case ObjectNeed(action, name) => CallNeed(action, name, procedure, arguments.sorted) }
+  def needs(procedure: String, table: Seq[String], arguments: Seq[String]): Seq[RequiredPrivilege] = found(procedure).verbs.toSeq.flatMap {
+    case "alter" => RequiredPrivilege.of("alter", Target.Relation(table))
+    case "write" => RequiredPrivilege.of("overwrite", Target.Relation(table))
+    case "read" => RequiredPrivilege.of("read", Target.Relation(table))
+  }.collect { case RequiredName(action, name) => RequiredCall(action, name, procedure, arguments.sorted) }
 
   private def inSystem(name: Seq[String]): String = name match {
-    case Seq(Names.Lake, namespace, procedure) if namespace.equalsIgnoreCase(Namespace) => procedure.toLowerCase(Locale.ROOT)
+    case Seq(ObjectNames.Lake, namespace, procedure) if namespace.equalsIgnoreCase(Namespace) => procedure.toLowerCase(Locale.ROOT)
     case _ => refuse(name.mkString("."))
   }
 
   private def found(procedure: String): Known = known.getOrElse(procedure, refuse(procedure))
 
   private def refuse(procedure: String): Nothing =
-    Refuse.because(s"procedure `$procedure` is not among those Headgate allows")
+    Refusal.because(s"procedure `$procedure` is not among those Headgate allows")
 
   /** The arguments by their names. */
   private def named(procedure: String, arguments: Seq[Expression]): Seq[(String, Expression)] = {
@@ -54,7 +54,7 @@ object Procedures {
       case (value, position) => expected.lift(position).getOrElse(refuse(procedure)) -> value
     }
     given.find { case (name, _) => !expected.contains(name) }.foreach { case (name, _) =>
-      Refuse.because(s"argument `$name` of procedure `$procedure` is not among those Headgate allows")
+      Refusal.because(s"argument `$name` of procedure `$procedure` is not among those Headgate allows")
     }
     given
   }
@@ -63,6 +63,6 @@ object Procedures {
   private def table(procedure: String, given: Seq[(String, Expression)]): Seq[String] =
     given.collect { case (TableArgument, value) => value } match {
       case Seq(Literal(text, StringType)) if text != null => CatalystSqlParser.parseMultipartIdentifier(text.toString)
-      case _ => Refuse.because(s"procedure `$procedure` must be told its table as one literal text")
+      case _ => Refusal.because(s"procedure `$procedure` must be told its table as one literal text")
     }
 }

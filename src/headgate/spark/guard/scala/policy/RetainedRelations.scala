@@ -20,20 +20,20 @@ import org.apache.spark.sql.execution.streaming.sources.{MemoryPlan, MemorySink}
  */
 object RetainedRelations {
   /** By the object itself: what is equal to it may have been made of something else. */
-  private val known: ConcurrentMap[AnyRef, Set[Need]] = new MapMaker().weakKeys().makeMap[AnyRef, Set[Need]]()
+  private val known: ConcurrentMap[AnyRef, Set[RequiredPrivilege]] = new MapMaker().weakKeys().makeMap[AnyRef, Set[RequiredPrivilege]]()
 
-  def needs(plan: LogicalPlan): Seq[Need] = plan match {
+  def needs(plan: LogicalPlan): Seq[RequiredPrivilege] = plan match {
     case MemoryPlan(sink, _) if !known.containsKey(sink) && sink.allData.isEmpty => Nil // its query has not been started yet
     case MemoryPlan(sink, _) => found(sink)
     case rows: LogicalRDD => found(rows.rdd)
     case map: MapPartitions => found(map.func)
     case view: View => if (view.isTempView) found(view.desc) else Nil
     case view: ResolvedTempView => found(view.metadata)
-    case _ => Refuse.node(plan)
+    case _ => Refusal.node(plan)
   }
 
   /** What a checkpoint took, if these rows are one. */
-  def of(rows: LogicalRDD): Option[Set[Need]] = Option(known.get(rows.rdd))
+  def of(rows: LogicalRDD): Option[Set[RequiredPrivilege]] = Option(known.get(rows.rdd))
 
   /**
    * Remembers rows that an operation has just made of what it was allowed. Refuses those of an operation that has read
@@ -42,8 +42,8 @@ object RetainedRelations {
    */
   def made(plan: LogicalPlan, by: Option[StatementContext.Accumulated]): Unit = (plan, by) match {
     case (rows: LogicalRDD, Some(_)) if known.containsKey(rows.rdd) =>
-    case (_: LogicalRDD, Some(accumulated)) if accumulated.reads && accumulated.needs.isEmpty => Refuse.because(Unknown)
-    case (_: CreateSQLFunctionCommand, Some(accumulated)) if accumulated.needs.nonEmpty => Refuse.because(Function)
+    case (_: LogicalRDD, Some(accumulated)) if accumulated.reads && accumulated.needs.isEmpty => Refusal.because(Unknown)
+    case (_: CreateSQLFunctionCommand, Some(accumulated)) if accumulated.needs.nonEmpty => Refusal.because(Function)
     case (rows: LogicalRDD, Some(accumulated)) => known.putIfAbsent(rows.rdd, accumulated.needs)
     case _ =>
   }
@@ -62,10 +62,10 @@ object RetainedRelations {
   }
 
   /** Remembers a function over the rows of a table that a procedure of Iceberg's left in a view of the session. */
-  def left(map: MapPartitions, table: Seq[String]): Unit = known.put(map.func, Need.of("read", Target.Relation(table)).toSet)
+  def left(map: MapPartitions, table: Seq[String]): Unit = known.put(map.func, RequiredPrivilege.of("read", Target.Relation(table)).toSet)
 
   /** Remembers what a streaming query needs whose rows stay in memory. */
-  def started(plan: LogicalPlan, needs: Set[Need]): Unit = plan match {
+  def started(plan: LogicalPlan, needs: Set[RequiredPrivilege]): Unit = plan match {
     case start: WriteToStreamStatement => start.sink match {
       case sink: MemorySink =>
         known.put(sink, needs)
@@ -76,10 +76,10 @@ object RetainedRelations {
   }
 
   /** Remembers what it took to create a temporary view: rows can be in its plan, and values in its text. */
-  def created(view: CatalogTable, needs: Set[Need]): Unit = known.put(view, needs)
+  def created(view: CatalogTable, needs: Set[RequiredPrivilege]): Unit = known.put(view, needs)
 
-  private def found(rows: AnyRef): Seq[Need] =
-    Option(known.get(rows)).getOrElse(Refuse.because(Unknown)).toSeq
+  private def found(rows: AnyRef): Seq[RequiredPrivilege] =
+    Option(known.get(rows)).getOrElse(Refusal.because(Unknown)).toSeq
 
   private val Function = "a function cannot be created by a statement that has read something before; create it in a statement of its own"
   private val Unknown = "it is not known where these rows or this function come from; read the table again"

@@ -8,13 +8,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{DeserializeToObject, LocalRe
 object ReviewedClasses {
   /** Throws `AccessDenied` unless the node may stand in a statement that is not resolved yet. */
   def requireParsed(node: PlanTraversal.Node): Unit = node match {
-    case plan: LogicalPlan if PlanClasses.of(plan).isEmpty => Refuse.node(plan)
+    case plan: LogicalPlan if PlanClasses.of(plan).isEmpty => Refusal.node(plan)
     case _ => requireExpression(node)
   }
 
   /** Throws `AccessDenied` unless the node may stand in a statement that will run. */
   def requireAnalyzed(node: PlanTraversal.Node): Unit = node match {
-    case plan: LogicalPlan if PlanClasses.of(plan).forall(_.isParsedOnly) => Refuse.node(plan)
+    case plan: LogicalPlan if PlanClasses.of(plan).forall(_.isParsedOnly) => Refusal.node(plan)
     case _ => requireExpression(node)
   }
 
@@ -30,7 +30,7 @@ object ReviewedClasses {
   private def requireExpression(node: PlanTraversal.Node): Unit = node match {
     case _: GuardExpression =>
     case expression: Expression =>
-      if (!AllowLists.expressions(expression.getClass.getName.stripSuffix("$"))) Refuse.node(expression)
+      if (!AllowLists.expressions(expression.getClass.getName.stripSuffix("$"))) Refusal.node(expression)
       ExpressionParameters.check(expression)
     case _ =>
   }

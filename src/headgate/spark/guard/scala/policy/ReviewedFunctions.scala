@@ -35,12 +35,12 @@ object ReviewedFunctions {
   /** A function that is on no list stays known by its name, and refuses to be built. */
   private def limit[T](registry: SimpleFunctionRegistryBase[T], what: String, list: Set[String]): Unit =
     registry.listFunction().filterNot(id => list(id.funcName)).foreach { id =>
-      val refused = (_: Seq[Expression]) => Refuse.because(s"$what `${id.funcName}` is not among those Headgate allows")
+      val refused = (_: Seq[Expression]) => Refusal.because(s"$what `${id.funcName}` is not among those Headgate allows")
       registry.registerFunction(id, registry.lookupFunction(id).get, refused)
     }
 
   private def guard(name: String, rules: Seq[(Int, Rule)]): Unit = rebuild(name)(builder => arguments => {
-    if (arguments.exists(_.isInstanceOf[NamedArgumentExpression])) Refuse.because(s"function `$name` takes its arguments by position; leave their names out")
+    if (arguments.exists(_.isInstanceOf[NamedArgumentExpression])) Refusal.because(s"function `$name` takes its arguments by position; leave their names out")
     builder(rules.foldLeft(arguments) { case (done, (position, rule)) => done.lift(position).fold(done)(argument => done.updated(position, rule(argument))) })
   })
 
@@ -73,6 +73,6 @@ object ReviewedFunctions {
       case data: ArrayBasedMapData => FunctionOptions.check(format, ArrayBasedMapData.toScalaMap(data).map { case (key, value) => s"$key" -> s"$value" }.toMap)
       case _ =>
     }
-    case _ => Refuse.because(s"the options of a $format function are written as `map('key', 'value')` with constants")
+    case _ => Refusal.because(s"the options of a $format function are written as `map('key', 'value')` with constants")
   }
 }

@@ -20,8 +20,8 @@ import org.apache.spark.sql.connector.catalog.Identifier
  */
 object SessionVariables {
   /** What each variable of a session needs, by where the session keeps its variables: a clone of the session has none of them. */
-  private val given: JavaMap[TempVariableManager, Map[String, Set[Need]]] =
-    new MapMaker().weakKeys().makeMap[TempVariableManager, Map[String, Set[Need]]]()
+  private val given: JavaMap[TempVariableManager, Map[String, Set[RequiredPrivilege]]] =
+    new MapMaker().weakKeys().makeMap[TempVariableManager, Map[String, Set[RequiredPrivilege]]]()
 
   /** Remembers what the values need that a statement is about to give to variables. Throws `LimitExceeded` if there is no room for them. */
   def assigned(session: SparkSession, plan: LogicalPlan): Unit = {
@@ -40,33 +40,33 @@ object SessionVariables {
   }
 
   /** What it took to read the value of a variable; throws `AccessDenied` where that is not known. */
-  def needs(session: SparkSession, variable: VariableReference): Set[Need] = needs(session, variable.varDef)
+  def needs(session: SparkSession, variable: VariableReference): Set[RequiredPrivilege] = needs(session, variable.varDef)
 
   /**
    * What a name needs in case it turns out to be a variable. Spark reads one while it analyzes - the text of EXECUTE
    * IMMEDIATE, a computed name, a schema - before a rule sees what it has become.
    */
-  def needs(session: SparkSession, name: Seq[String]): Set[Need] = {
+  def needs(session: SparkSession, name: Seq[String]): Set[RequiredPrivilege] = {
     val words = name.map(_.toLowerCase(Locale.ROOT))
     val variables = manager(session)
     val ofSession = if (variables.isEmpty) Nil else words.flatMap(word => variables.get(Seq(word))).flatMap(needs(session, _))
-    (ofSession ++ words.flatMap(word => known(session).getOrElse(word, Set.empty[Need]))).toSet
+    (ofSession ++ words.flatMap(word => known(session).getOrElse(word, Set.empty[RequiredPrivilege]))).toSet
   }
 
-  private def needs(session: SparkSession, value: VariableDefinition): Set[Need] =
+  private def needs(session: SparkSession, value: VariableDefinition): Set[RequiredPrivilege] =
     known(session).getOrElse(
       key(value.identifier),
-      Refuse.because(s"it is not known where the value of `${value.identifier.name}` comes from; set it again"))
+      Refusal.because(s"it is not known where the value of `${value.identifier.name}` comes from; set it again"))
 
   private def give(session: SparkSession, name: Identifier): Unit = StatementContext.sinceBegin(session) match {
     case Some(operation) => given.merge(manager(session), Map(key(name) -> operation.needs), (before, now) => add(before, now))
-    case None => Refuse.because("a variable is set by a statement that runs")
+    case None => Refusal.because("a variable is set by a statement that runs")
   }
 
-  private def add(before: Map[String, Set[Need]], now: Map[String, Set[Need]]): Map[String, Set[Need]] =
-    before ++ now.map { case (name, needs) => name -> (before.getOrElse(name, Set.empty[Need]) ++ needs) }
+  private def add(before: Map[String, Set[RequiredPrivilege]], now: Map[String, Set[RequiredPrivilege]]): Map[String, Set[RequiredPrivilege]] =
+    before ++ now.map { case (name, needs) => name -> (before.getOrElse(name, Set.empty[RequiredPrivilege]) ++ needs) }
 
-  private def known(session: SparkSession): Map[String, Set[Need]] = given.getOrDefault(manager(session), Map.empty)
+  private def known(session: SparkSession): Map[String, Set[RequiredPrivilege]] = given.getOrDefault(manager(session), Map.empty)
 
   private def manager(session: SparkSession): TempVariableManager = session.sessionState.catalogManager.tempVariableManager
 

@@ -24,7 +24,7 @@ object Target {
 final class Targets(session: SparkSession) {
   import Target._
 
-  private val names = new Names(session)
+  private val names = new ObjectNames(session)
 
   /** `None` where there is nothing to ask: for what only this session has, and for a name that is not known yet. */
   def of(held: Any): Option[Target] = held match {
@@ -38,20 +38,20 @@ final class Targets(session: SparkSession) {
     case CurrentNamespace => Some(Namespace(names.namespace(Nil)))
     case ResolvedTable(catalog, identifier, table, _) => Some(Relation(loaded(catalog, identifier, table)))
     case ResolvedIdentifier(FakeSystemCatalog, _) => None
-    case ResolvedIdentifier(catalog, identifier) => Some(Relation(Names.of(catalog, identifier)))
-    case ResolvedV2View(catalog, identifier) => Some(Relation(Names.of(catalog, identifier)))
-    case ResolvedNamespace(catalog, namespace, _) => Some(Namespace(Names.governed(catalog.name +: namespace)))
+    case ResolvedIdentifier(catalog, identifier) => Some(Relation(ObjectNames.of(catalog, identifier)))
+    case ResolvedV2View(catalog, identifier) => Some(Relation(ObjectNames.of(catalog, identifier)))
+    case ResolvedNamespace(catalog, namespace, _) => Some(Namespace(ObjectNames.governed(catalog.name +: namespace)))
     case relation: DataSourceV2Relation if relation.table.getClass.getName == Targets.Nothing => None
     case relation: DataSourceV2Relation => Some(Relation(table(relation)))
     case _: ResolvedTempView | _: PlanWithUnresolvedIdentifier => None
     case parts: Seq[_] => Some(Relation(names.full(parts.map { case part: String => part })))
-    case plan: LogicalPlan => Refuse.node(plan)
+    case plan: LogicalPlan => Refusal.node(plan)
   }
 
   /** The full name of the table whose data a resolved relation gives. */
   def table(relation: DataSourceV2Relation): Seq[String] = (relation.catalog, relation.identifier) match {
     case (Some(catalog), Some(identifier)) => loaded(catalog, identifier, relation.table)
-    case _ => Refuse.because("data that is not a table of the lake is refused")
+    case _ => Refusal.because("data that is not a table of the lake is refused")
   }
 
   private def relation(parts: Seq[String]): Option[Target] = names.table(parts).map(Relation)
@@ -59,8 +59,8 @@ final class Targets(session: SparkSession) {
   private def loaded(catalog: CatalogPlugin, identifier: Identifier, table: Table): Seq[String] = table match {
     case Targets.RowLevel(rewritten, _) => loaded(catalog, identifier, rewritten)
     case described: DescribedTable => loaded(catalog, identifier, described.table)
-    case _ if table.getClass.getName.startsWith(Targets.Iceberg) => Names.of(catalog, identifier)
-    case _ => Refuse.because("only Iceberg tables of the lake are governed")
+    case _ if table.getClass.getName.startsWith(Targets.Iceberg) => ObjectNames.of(catalog, identifier)
+    case _ => Refusal.because("only Iceberg tables of the lake are governed")
   }
 }
 

@@ -2,14 +2,14 @@ package io.headgate.guard.rules
 
 import io.headgate.guard.catalog.ProcedureRun
 import io.headgate.guard.client.StatementContext
-import io.headgate.guard.policy.{ColumnLineage, Names, Needs, PlanClasses, PlanTraversal, RetainedRelations, ReviewedClasses, SessionVariables}
+import io.headgate.guard.policy.{ColumnLineage, ObjectNames, PlanClasses, PlanTraversal, RequiredPrivileges, RetainedRelations, ReviewedClasses, SessionVariables}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /** The third moment: the plan as it will run. Nothing in it may be unknown, and no need of it undecided. */
 final class FinalPlanCheck(session: SparkSession) extends (LogicalPlan => Unit) {
-  private val names = new Names(session)
-  private val needs = new Needs(session)
+  private val names = new ObjectNames(session)
+  private val needs = new RequiredPrivileges(session)
   private val columns = new ColumnLineage(session)
 
   override def apply(plan: LogicalPlan): Unit = {

@@ -3,7 +3,7 @@ package io.headgate.guard.rules
 import io.headgate.guard.catalog.ProcedureRun
 import io.headgate.guard.client.StatementContext
 import io.headgate.guard.connections.Connections
-import io.headgate.guard.policy.{ComputedText, DeferredIdentifiers, Names, Needs, NestedCommands, NestedStatements, NodeRestrictions, PlanClasses, PlanTraversal, RetainedRelations, ReviewedClasses}
+import io.headgate.guard.policy.{ComputedText, DeferredIdentifiers, NestedCommands, NestedStatements, NodeRestrictions, ObjectNames, PlanClasses, PlanTraversal, RequiredPrivileges, RetainedRelations, ReviewedClasses}
 import io.headgate.guard.streams.Streams
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -16,8 +16,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
  */
 final class ParsedPlanRule(session: SparkSession) extends Rule[LogicalPlan] {
   private val limits = new NodeRestrictions(session)
-  private val names = new Names(session)
-  private val needs = new Needs(session)
+  private val names = new ObjectNames(session)
+  private val needs = new RequiredPrivileges(session)
   private val connections = new Connections(session)
 
   override def apply(plan: LogicalPlan): LogicalPlan = {

@@ -2,7 +2,7 @@ package io.headgate.guard.rules
 
 import io.headgate.guard.catalog.ProcedureRun
 import io.headgate.guard.client.StatementContext
-import io.headgate.guard.policy.{ComputedText, Names, Needs, NodeRestrictions, PlanClasses, PlanTraversal, ReviewedClasses}
+import io.headgate.guard.policy.{ComputedText, NodeRestrictions, ObjectNames, PlanClasses, PlanTraversal, RequiredPrivileges, ReviewedClasses}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -13,8 +13,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
  */
 final class ResolvedPlanRule(session: SparkSession) extends Rule[LogicalPlan] {
   private val limits = new NodeRestrictions(session)
-  private val needs = new Needs(session)
-  private val names = new Names(session)
+  private val needs = new RequiredPrivileges(session)
+  private val names = new ObjectNames(session)
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     if (!ReviewedClasses.isEncoderOfRows(plan) && !ProcedureRun.passes(session, plan, names)) {

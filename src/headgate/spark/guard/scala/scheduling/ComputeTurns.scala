@@ -6,7 +6,7 @@ import java.util.{Collections, WeakHashMap}
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import io.headgate.guard.driver.Requests
+import io.headgate.guard.driver.ReceivedRequests
 import io.headgate.guard.limits.{Interruption, LimitExceeded}
 
 /**
@@ -56,14 +56,14 @@ object ComputeTurns {
 
   /** Does all of `work` in a turn of this user's principal. */
   def take(user: String)(work: => Unit): Unit = {
-    val turns = of(Requests.principal(user))
+    val turns = of(ReceivedRequests.principal(user))
     turns.await()
     try work
     finally turns.end()
   }
 
   /** Waits for the turn of the statement that this thread works on, if it is the thread of a statement. */
-  def await(): Unit = Requests.own.foreach { case (_, request) => of(request.principal).await() }
+  def await(): Unit = ReceivedRequests.own.foreach { case (_, request) => of(request.principal).await() }
 
   private def refuse(): Nothing = throw new LimitExceeded(
     s"$AtOnce of your statements have kept Spark busy with their planning for ${LongestWait / 1000} s; interrupt them, or try again when they have ended",

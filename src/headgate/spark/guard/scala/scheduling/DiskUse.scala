@@ -2,7 +2,7 @@ package io.headgate.guard.scheduling
 
 import scala.collection.concurrent.TrieMap
 
-import io.headgate.guard.driver.Operation
+import io.headgate.guard.driver.OperationId
 import org.apache.spark.SparkDisk
 import org.apache.spark.executor.TaskMetrics
 import org.apache.spark.scheduler._
@@ -24,7 +24,7 @@ final class DiskUse(workload: Workload) extends SparkListener {
   def forget(isUnderWay: String => Boolean): Unit = {
     ended.filterInPlace((operation, _) => isUnderWay(operation))
     shuffles.filterInPlace((operation, written) => isUnderWay(operation) || written.exists(SparkDisk.isKept))
-    shuffled.filterInPlace((operation, _) => isUnderWay(operation) || Operation.isStream(operation) || shuffles.contains(operation))
+    shuffled.filterInPlace((operation, _) => isUnderWay(operation) || OperationId.isStream(operation) || shuffles.contains(operation))
   }
 
   /** Takes note that the heap is collected: Spark removes the shuffles that nothing can read. */
@@ -44,7 +44,7 @@ final class DiskUse(workload: Workload) extends SparkListener {
   }
 
   override def onStageSubmitted(event: SparkListenerStageSubmitted): Unit =
-    for (operation <- Operation.named(event.properties) if !Operation.isStream(operation); shuffle <- SparkDisk.shuffle(event.stageInfo))
+    for (operation <- OperationId.named(event.properties) if !OperationId.isStream(operation); shuffle <- SparkDisk.shuffle(event.stageInfo))
       shuffles(operation) = shuffles.getOrElse(operation, Set.empty) + shuffle
 
   override def onStageCompleted(event: SparkListenerStageCompleted): Unit =

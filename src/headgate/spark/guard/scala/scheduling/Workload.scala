@@ -4,7 +4,7 @@ import java.util.Properties
 
 import scala.collection.concurrent.TrieMap
 
-import io.headgate.guard.driver.Operation
+import io.headgate.guard.driver.OperationId
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.execution.SQLExecution
 
@@ -57,7 +57,7 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
     job.execution.fold(job.work.operation.exists(!isUnderWay(isAttended)(_)))(SQLExecution.getQueryExecution(_) == null)
   }
 
-  private def isUnderWay(isAttended: String => Boolean)(operation: String): Boolean = Operation.isStream(operation) || isAttended(operation)
+  private def isUnderWay(isAttended: String => Boolean)(operation: String): Boolean = OperationId.isStream(operation) || isAttended(operation)
 
   private def running(isMeant: Job => Boolean): Set[Int] = jobs.collect { case (id, job) if isMeant(job) => id }.toSet
 
@@ -71,7 +71,7 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
   private def waitsSince(owner: String, submitted: Long): Long = math.max(submitted, served.getOrElse(owner, 0L))
 
   override def onJobStart(event: SparkListenerJobStart): Unit =
-    jobs(event.jobId) = Job(work(event.properties, event.jobId), Operation.execution(event.properties), event.stageIds.toSet)
+    jobs(event.jobId) = Job(work(event.properties, event.jobId), OperationId.execution(event.properties), event.stageIds.toSet)
 
   override def onJobEnd(event: SparkListenerJobEnd): Unit = jobs.remove(event.jobId)
 
@@ -98,7 +98,7 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
     running.filterInPlace((_, held) => stages.contains(held.stage) || jobs.contains(held.work.job))
   }
 
-  private def work(properties: Properties, job: Int): Work = Work(Operation.owner(properties), Operation.named(properties), job)
+  private def work(properties: Properties, job: Int): Work = Work(OperationId.owner(properties), OperationId.named(properties), job)
 
   /** The work that a stage is run for: the oldest job that needs it, as Spark runs it on for others where the first has ended. */
   private def workOf(stage: Int, begun: Work): Work =

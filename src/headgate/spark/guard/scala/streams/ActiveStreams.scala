@@ -5,7 +5,7 @@ import java.util.{Map => JavaMap}
 import scala.collection.mutable
 
 import com.google.common.collect.MapMaker
-import io.headgate.guard.driver.{DriverThreads, Requests}
+import io.headgate.guard.driver.{DriverThreads, ReceivedRequests}
 import io.headgate.guard.limits.LimitExceeded
 import io.headgate.guard.memory.{HeapShare, PlanMemory, SessionMemory}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -35,7 +35,7 @@ object ActiveStreams {
   private val starting = mutable.Map.empty[String, Active]
 
   /** Throws `LimitExceeded` if the principal of this request cannot start another stream, of this plan. */
-  def requireRoom(plan: LogicalPlan): Unit = Requests.own.foreach { case (operation, request) =>
+  def requireRoom(plan: LogicalPlan): Unit = ReceivedRequests.own.foreach { case (operation, request) =>
     val deadline = System.nanoTime + Patience
     val wanted = Active(request.principal, of(plan))
     var fault = reserve(operation, wanted)

@@ -4,7 +4,7 @@ import java.util.concurrent.ConcurrentMap
 
 import scala.jdk.CollectionConverters._
 
-import io.headgate.guard.driver.Requests
+import io.headgate.guard.driver.ReceivedRequests
 import io.headgate.guard.streams.ActiveStreams
 import org.apache.spark.sql.connect.service.SparkConnectStreamingQueryCache.{QueryCacheKey, QueryCacheValue}
 
@@ -28,7 +28,7 @@ object EndedStreams {
 
   /** Spark gives a stream its time a while after it has ended. */
   private def ended(key: QueryCacheKey, value: QueryCacheValue): Ended =
-    Ended(key, Requests.principal(value.userId), value.expiresAtMs.getOrElse(Long.MaxValue), ActiveStreams.bytes(value.query))
+    Ended(key, ReceivedRequests.principal(value.userId), value.expiresAtMs.getOrElse(Long.MaxValue), ActiveStreams.bytes(value.query))
 
   /** The streams after those that have so many bytes together. */
   private def beyond(streams: Seq[Ended], most: Long): Seq[Ended] =

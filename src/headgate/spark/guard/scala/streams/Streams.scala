@@ -3,7 +3,7 @@ package io.headgate.guard.streams
 import java.util.Locale
 
 import io.headgate.guard.files.Paths
-import io.headgate.guard.policy.{AllowLists, Names, Need, OptionList, PlanTraversal, Refuse, Target, Targets}
+import io.headgate.guard.policy.{AllowLists, ObjectNames, OptionList, PlanTraversal, Refusal, RequiredPrivilege, Target, Targets}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedDataSource}
 import org.apache.spark.sql.catalyst.streaming.{StreamingRelationV2, WriteToStream, WriteToStreamStatement}
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table, TableCatalog}
@@ -20,7 +20,7 @@ object Streams {
   private val Rate = "rate"
   private val Path = "path"
 
-  def needs(node: PlanTraversal.Node, paths: Paths): Seq[Need] = node match {
+  def needs(node: PlanTraversal.Node, paths: Paths): Seq[RequiredPrivilege] = node match {
     case files: StreamingRelation => paths.of(files.dataSource.paths ++ files.dataSource.options.get(Path))
     case StreamingRelationV2(_, _, table, _, _, catalog, identifier, _) => read(table, catalog, identifier)
     case relation: StreamingDataSourceV2Relation => read(relation.table, relation.catalog, relation.identifier)
@@ -57,25 +57,25 @@ object Streams {
   /** Without a schema Spark would open files before anything is decided. */
   private def files(source: UnresolvedDataSource): Unit =
     if (!AllowLists.fileFormats(source.format.toLowerCase(Locale.ROOT)) || source.userSpecifiedSchema.isEmpty)
-      Refuse.because("a stream is read from a table of the lake or, by a run, from files of a connection with a schema")
+      Refusal.because("a stream is read from a table of the lake or, by a run, from files of a connection with a schema")
 
-  private def read(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier]): Seq[Need] =
+  private def read(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier]): Seq[RequiredPrivilege] =
     (catalog, identifier, table) match {
-      case (Some(catalog), Some(name), _) => Need.of("read", Target.Relation(Names.of(catalog, name)))
+      case (Some(catalog), Some(name), _) => RequiredPrivilege.of("read", Target.Relation(ObjectNames.of(catalog, name)))
       case (None, None, _: RateStreamTable) => Nil
-      case _ => Refuse.because("a stream is read from a table of the lake")
+      case _ => Refusal.because("a stream is read from a table of the lake")
     }
 
-  private def written(target: Option[(TableCatalog, Identifier)], mode: OutputMode): Seq[Need] = target.toSeq.flatMap {
+  private def written(target: Option[(TableCatalog, Identifier)], mode: OutputMode): Seq[RequiredPrivilege] = target.toSeq.flatMap {
     case (catalog, identifier) => written(catalog, identifier, mode)
   }
 
-  private def written(catalog: CatalogPlugin, identifier: Identifier, mode: OutputMode): Seq[Need] =
-    Need.of(if (mode == OutputMode.Append) "insert" else "overwrite", Target.Relation(Names.of(catalog, identifier)))
+  private def written(catalog: CatalogPlugin, identifier: Identifier, mode: OutputMode): Seq[RequiredPrivilege] =
+    RequiredPrivilege.of(if (mode == OutputMode.Append) "insert" else "overwrite", Target.Relation(ObjectNames.of(catalog, identifier)))
 
   private def sink(sink: Table, target: Option[(TableCatalog, Identifier)]): Unit = (sink, target) match {
     case (_, Some(_)) | (_: MemorySink, None) =>
     case (table, None) if table.getClass.getName == Targets.Nothing =>
-    case _ => Refuse.because("a stream is written to a table of the lake, to memory or to nothing")
+    case _ => Refusal.because("a stream is written to a table of the lake, to memory or to nothing")
   }
 }

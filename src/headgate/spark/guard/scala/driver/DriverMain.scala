@@ -1,0 +1,56 @@
+package io.headgate.guard.driver
+
+import java.io.{BufferedReader, InputStreamReader}
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.util.control.NonFatal
+
+import io.headgate.guard.client.{DriverKey, Hex}
+import io.headgate.guard.policy.ReviewedFunctions
+import org.apache.spark.sql.connect.service.SparkConnectServer
+
+/**
+ * Starts a guarded Spark Connect server.
+ *
+ * Standard input says everything that is secret or varies: the driver key (hex) on the first line, the token that its
+ * callers present on the second, then `key=value` lines until an empty one. They become system properties, because that is where Spark looks
+ * for its configuration; none of them stands in the arguments or the environment. After the empty line the
+ * stream stays open for as long as the parent lives: its end halts this process.
+ */
+object DriverMain {
+  private val Failed = 1
+
+  def main(arguments: Array[String]): Unit = {
+    TerminalStream.install()
+    val input = new BufferedReader(new InputStreamReader(System.in, UTF_8))
+    try {
+      DriverKey.install(Hex.decode(line(input)), line(input))
+      Iterator.continually(line(input)).takeWhile(_.nonEmpty).foreach(setProperty)
+    } catch {
+      case NonFatal(error) =>
+        System.err.println(s"the guard cannot read its settings from standard input: ${error.getMessage}")
+        Runtime.getRuntime.halt(Failed)
+    }
+    haltAtEndOf(input)
+    ReviewedFunctions.install()
+    SparkConnectServer.main(Array.empty)
+  }
+
+  private def line(input: BufferedReader): String =
+    Option(input.readLine()).getOrElse(throw new IllegalStateException("it ended early"))
+
+  private def setProperty(line: String): Unit = line.split("=", 2) match {
+    case Array(key, value) => System.setProperty(key, value)
+    case _ => throw new IllegalStateException("a line has no `=`")
+  }
+
+  /** Spark's shutdown hooks may hang; nobody is left to wait for them, so this halts and does not exit. */
+  private def haltAtEndOf(input: BufferedReader): Unit = {
+    val watchdog = new Thread(() => {
+      try while (input.readLine() != null) {}
+      finally Runtime.getRuntime.halt(Failed)
+    }, "headgate-watchdog")
+    watchdog.setDaemon(true)
+    watchdog.start()
+  }
+}

@@ -1,0 +1,45 @@
+package io.headgate.guard.driver
+
+import java.util.Properties
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.execution.SQLExecution
+
+/**
+ * What work is called, so that it can be stopped: the id of a Spark Connect operation, `stream:` and the id of a streaming
+ * query, or the id of a call that only analyzes. What Spark does of its own accord has no name. No right is decided by it.
+ */
+object OperationId {
+  private val Tag = "SparkConnect_OperationTag_User_.*_Session_.*_Operation_([^_,]+)".r
+  private val Tags = "spark.job.tags"
+  private val Stream = "sql.streaming.queryId"
+  private val StreamName = "stream:"
+  private val Pool = "spark.scheduler.pool"
+  private val Analysis = "headgate.analysis"
+
+  /** Whether this names a streaming query. */
+  def isStream(operation: String): Boolean = operation.startsWith(StreamName)
+
+  /** The name by which this thread's work is known outside the driver; a call that only analyzes has none there. */
+  def current(session: SparkSession): Option[String] = named(key => Option(session.sparkContext.getLocalProperty(key)))
+
+  /** The name of the work that a job or a stage with these properties belongs to. */
+  def named(properties: Properties): Option[String] = named(property(properties, _)).orElse(property(properties, Analysis))
+
+  /** Names the jobs that this thread starts from now on after a call that only analyzes, or after none. */
+  def nameAnalysis(name: Option[String]): Unit = SparkContext.getOrCreate().setLocalProperty(Analysis, name.orNull)
+
+  /** The pool that work with these properties is in: that of its principal. */
+  def owner(properties: Properties): String = property(properties, Pool).getOrElse("default")
+
+  /** The execution of SQL that work with these properties is part of. Work of an RDD alone, and of most analyses, is part of none. */
+  def execution(properties: Properties): Option[Long] =
+    property(properties, SQLExecution.EXECUTION_ID_KEY).flatMap(_.toLongOption)
+
+  private def property(properties: Properties, key: String): Option[String] =
+    Option(properties).flatMap(all => Option(all.getProperty(key)))
+
+  private def named(property: String => Option[String]): Option[String] =
+    property(Stream).map(StreamName + _).orElse(property(Tags).flatMap(_.split(',').collectFirst { case Tag(id) => id }))
+}

@@ -1,0 +1,154 @@
+package io.headgate.guard.policy
+
+import io.headgate.guard.connections.Connections
+import io.headgate.guard.files.{Paths, Writes}
+import io.headgate.guard.streams.Streams
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.catalyst.expressions.VariableReference
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.logical.views.CreateIcebergView
+import org.apache.spark.sql.connector.catalog.StagedTable
+import org.apache.spark.sql.connector.write.RowLevelOperation.Command
+import org.apache.spark.sql.execution.command._
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, InsertIntoHadoopFsRelationCommand, LogicalRelation, SaveIntoDataSourceCommand}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+
+/**
+ * What a statement needs, node by node, as the table of plan classes says. Before Spark has looked anything up
+ * the names in it tell - so that a hidden and a missing name are refused alike - and afterwards what they became.
+ */
+final class RequiredPrivileges(session: SparkSession) {
+  import Target._
+
+  private val names = new ObjectNames(session)
+  private val targets = new Targets(session)
+  private val paths = new Paths(session)
+  private val connections = new Connections(session)
+
+  def of(node: PlanTraversal.Node): Seq[RequiredPrivilege] = node match {
+    case plan: LogicalPlan => PlanClasses.entries(plan).flatMap(of(plan, _))
+    case variable: VariableReference => SessionVariables.needs(session, variable).toSeq
+    case name: UnresolvedAttribute => SessionVariables.needs(session, name.nameParts).toSeq
+    case _ => Nil
+  }
+
+  private def of(plan: LogicalPlan, entry: PlanClass.Entry): Seq[RequiredPrivilege] = entry match {
+    case PlanClass.Entry("inner" | "holds", _) => Nil
+    case PlanClass.Entry("=stream", _) => Streams.needs(plan, paths)
+    case PlanClass.Entry("=kept", _) => RetainedRelations.needs(plan)
+    case PlanClass.Entry(verb, Some(field)) =>
+      targets.of(PlanClasses.held(plan, field)).toSeq.flatMap { target =>
+        if (verb.startsWith("=")) special(plan, target) else RequiredPrivilege.of(verb, target)
+      }
+    case _ => own(plan)
+  }
+
+  /** Needs of nodes that are objects themselves, or name them in a way of their own. */
+  private def own(plan: LogicalPlan): Seq[RequiredPrivilege] = plan match {
+    case relation: UnresolvedRelation => targets.of(relation).toSeq.flatMap(RequiredPrivilege.of("read", _))
+    case relation: DataSourceV2Relation => RequiredPrivilege.of("read", Relation(targets.table(relation)))
+    case relation: LogicalRelation => files(relation)
+    case source: UnresolvedDataSource if Connections.isDatabase(source) => connections.needs(source)
+    case source: UnresolvedDataSource => if (Streams.isMadeUp(source)) Nil else paths.of(source.paths ++ source.options.get("path"))
+    case save: SaveIntoDataSourceCommand => connections.needs(save)
+    case write: InsertIntoHadoopFsRelationCommand => Writes.needs(write)
+    case set: SetCatalogCommand => RequiredPrivilege.of("describe", Namespace(ObjectNames.governed(Seq(set.catalogName))))
+    case set: SetNamespaceCommand => RequiredPrivilege.of("describe", Namespace(names.inCatalog(set.namespace)))
+    case named: UnresolvedTableOrView => bare(named)
+    case call: Call => Procedures.needs(call, names)
+    case describe: DescribeProcedureCommand => targets.of(describe.child).toSeq.flatMap(described(describe, _))
+    case _ => Refusal.node(plan)
+  }
+
+  /**
+   * Whether there is such a table is the catalog's to say, to whoever may know of it; its columns are more than that.
+   * A name that IDENTIFIER gave stands alone for a moment, before the command that acts on it has it.
+   */
+  private def bare(named: UnresolvedTableOrView): Seq[RequiredPrivilege] =
+    if (named.commandName == RequiredPrivileges.Columns) targets.of(named).toSeq.flatMap(RequiredPrivilege.of("describe", _)) else Nil
+
+  /** Needs of nodes that do more to their target than their class tells. */
+  private def special(plan: LogicalPlan, target: Target): Seq[RequiredPrivilege] = plan match {
+    case insert: InsertIntoStatement => RequiredPrivilege.of(if (insert.overwrite) "overwrite" else "insert", target)
+    case write: V2WriteCommand if isFill(write) => Nil
+    case _: AppendData => RequiredPrivilege.of("insert", target)
+    case write: RowLevelWrite => rewritten(write).flatMap(RequiredPrivilege.of(_, target))
+    case _: V2WriteCommand => RequiredPrivilege.of("overwrite", target)
+    case merge: MergeIntoTable => merged(merge).flatMap(RequiredPrivilege.of(_, target))
+    case set: SetTableProperties if Properties.changeData(set.properties.keys) => Seq("alter", "overwrite").flatMap(RequiredPrivilege.of(_, target))
+    case _: SetTableProperties => RequiredPrivilege.of("alter", target)
+    case rename: RenameTable => renamed(rename, target)
+    case view: CreateView => viewed(target, view.replace)
+    case view: CreateIcebergView => viewed(target, view.replace)
+    case _ => Refusal.node(plan)
+  }
+
+  /** A staged table exists only inside the CREATE TABLE AS SELECT that was allowed to make and fill it. */
+  private def isFill(write: V2WriteCommand): Boolean = write.table match {
+    case relation: DataSourceV2Relation => relation.table.isInstanceOf[StagedTable]
+    case _ => false
+  }
+
+  private def rewritten(write: RowLevelWrite): Seq[String] = EliminateSubqueryAliases(write.table) match {
+    case DataSourceV2Relation(Targets.RowLevel(_, operation), _, _, _, _, _) => operation.command match {
+      case Command.UPDATE => Seq("read", "update")
+      case Command.DELETE => Seq("read", "delete")
+      case Command.MERGE => "read" +: write.query.collectFirst { case rows: MergeRows => merged(rows) }.getOrElse(Refusal.node(write))
+    }
+    case _ => Refusal.node(write)
+  }
+
+  /** What the clauses of a MERGE have become. */
+  private def merged(rows: MergeRows): Seq[String] = {
+    val instructions =
+      rows.matchedInstructions ++ rows.notMatchedInstructions ++ rows.notMatchedBySourceInstructions
+    instructions.flatMap {
+      case MergeRows.Keep(MergeRows.Copy, _, _) => None
+      case MergeRows.Keep(MergeRows.Insert, _, _) => Some("insert")
+      case MergeRows.Keep(MergeRows.Update, _, _) | _: MergeRows.Split => Some("update")
+      case MergeRows.Keep(MergeRows.Delete, _, _) | _: MergeRows.Discard => Some("delete")
+      case other => Refusal.node(other)
+    }.distinct
+  }
+
+  private def merged(merge: MergeIntoTable): Seq[String] = {
+    val actions = merge.matchedActions ++ merge.notMatchedActions ++ merge.notMatchedBySourceActions
+    val verbs = actions.map {
+      case _: InsertAction | _: InsertStarAction => "insert"
+      case _: UpdateAction | _: UpdateStarAction => "update"
+      case _: DeleteAction => "delete"
+      case other => Refusal.node(other)
+    }
+    "read" +: (if (merge.withSchemaEvolution) "alter" +: verbs else verbs).distinct
+  }
+
+  private def renamed(rename: RenameTable, from: Target): Seq[RequiredPrivilege] = from match {
+    case Relation(name) =>
+      val to = Relation(names.renamed(name, rename.newName, rename.isView))
+      Seq("alter", "drop").flatMap(RequiredPrivilege.of(_, from)) ++ RequiredPrivilege.of(if (rename.isView) "create-view" else "create", to)
+    case _ => Refusal.node(rename)
+  }
+
+  private def viewed(target: Target, replaces: Boolean): Seq[RequiredPrivilege] =
+    RequiredPrivilege.of("create-view", target) ++ (if (replaces) RequiredPrivilege.of("drop", target) else Nil)
+
+  private def described(plan: LogicalPlan, procedure: Target): Seq[RequiredPrivilege] = procedure match {
+    case Relation(name) => RequiredPrivilege.of("describe", Namespace(name.init))
+    case _ => Refusal.node(plan)
+  }
+
+  private def files(relation: LogicalRelation): Seq[RequiredPrivilege] = relation.relation match {
+    case files: HadoopFsRelation if relation.catalogTable.isEmpty =>
+      // A batch of a stream is a list of files, and one of a long one very many: it needs the folders that they lie in.
+      val places = if (relation.isStreaming) files.location.rootPaths.map(_.getParent) else files.location.rootPaths
+      places.distinct.map(path => RequiredPrivilege.readPath(path.toString))
+    case _ =>
+      connections.needs(relation).getOrElse(Refusal.because("data that is neither a table of the lake nor files of a connection is refused"))
+  }
+}
+
+object RequiredPrivileges {
+  /** What Spark calls the looking up of a table's columns. */
+  private val Columns = "Catalog.listColumns"
+}

@@ -1,0 +1,199 @@
+"""Work that is under way on Spark, and what it needs: when a right goes, the work that stands on it goes too."""
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from headgate.control.kernel.ports import LogRefusedError
+from headgate.facts.caller import Caller
+from headgate.facts.ids import ResourceId
+from headgate.spark.authority import STREAM, Revocation
+from headgate.spark.sessions.privileges import ObjectNames, RequiredName, RequiredPrivilege
+from headgate.spark.sessions.result_privileges import DecidesPrivileges
+from headgate.spark.sessions.sessions import SparkSessions
+
+PER_SESSION: Final = 1000
+"""More operations of one session are not kept in mind, and so not allowed."""
+UNHEARD_SECONDS: Final = 30.0
+"""So long an operation is kept in mind that nobody says to be running: it may be about to be said."""
+SESSION_ENDED: Final = "the session that this was started in has ended"
+UNREADABLE: Final = "the rights in this organization cannot be read now; run it again later"
+_DROPS: Final = ("table.drop", "database.drop")
+_READ: Final = "table.select"
+
+OperationKey = tuple[str, str]
+"""A session's handle, and an operation of it."""
+
+
+class NamesResources(DecidesPrivileges, Protocol):
+    """Decides on needs in one organization, and knows what a resource is called: `headgate.spark.sessions.privileges.PrivilegeChecker`."""
+
+    def full_name(self, resource: ResourceId, /) -> ObjectNames | None:
+        """Return the full name of a resource now, or None if it is gone."""
+        ...
+
+
+class TooManyOperationsError(Exception):
+    """A session has more under way than can be kept in mind."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    at: float
+    needs: dict[RequiredPrivilege, ResourceId | None] = field(
+        default_factory=dict[RequiredPrivilege, ResourceId | None]
+    )
+    """Each once, in the order in which they came, with the resource that it named when it was allowed last."""
+    has_ended: bool = False
+    """A stream that has: the driver keeps its progress for as long as the session."""
+
+
+class RunningOperations:
+    """What runs now, with everything that was allowed for it. Safe to use from several threads."""
+
+    def __init__(
+        self, sessions: SparkSessions, judge: NamesResources, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._sessions = sessions
+        self._judge = judge
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._works: dict[str, dict[str, _Kept]] = {}
+        """Handle -> operation -> what it was allowed."""
+
+    def record(self, handle: str, operation: str, needs: Iterable[RequiredPrivilege]) -> None:
+        """Keep in mind what an operation was allowed, beside what it was allowed before. Raises `TooManyOperationsError`."""
+        named = {need: self._judge.resource(need) for need in needs}
+        with self._lock:
+            of_session = self._works.setdefault(handle, {})
+            kept = of_session.pop(operation, None) or _Kept(0.0)
+            _make_room(of_session)
+            of_session[operation] = kept
+            kept.at, kept.has_ended = self._clock(), False
+            kept.needs.update(named)
+
+    def revoked(self, running: Collection[OperationKey]) -> list[Revocation]:
+        """Ask again about all that is recorded, and about who runs what is `running`; return what may not go on.
+
+        What is recorded and does not run is forgotten after a while. A stream is returned until it has `ended`.
+        """
+        with self._lock:
+            self._forget(running)
+            needs: dict[OperationKey, Mapping[RequiredPrivilege, ResourceId | None]] = {work: {} for work in running}
+            for handle, of_session in self._works.items():
+                needs |= {
+                    (handle, operation): dict(kept.needs)
+                    for operation, kept in of_session.items()
+                    if not kept.has_ended
+                }
+        answers = ((work, self._find_refusal(work[0], each)) for work, each in needs.items())
+        return [Revocation(*work, message) for work, message in answers if message is not None]
+
+    def refusal(self, handle: str, operation: str) -> str | None:
+        """Ask again about all that one operation was allowed; return why it is refused now, or None."""
+        with self._lock:
+            kept = self._works.get(handle, {}).get(operation)
+            needs = dict(kept.needs) if kept else {}
+        return self._find_refusal(handle, needs)
+
+    def finished(self, handle: str, operation: str) -> None:
+        """Forget an operation. What a stream was allowed is kept until its session ends: its progress can be asked for."""
+        with self._lock:
+            of_session = self._works.get(handle, {})
+            if operation.startswith(STREAM) and operation in of_session:
+                of_session[operation].has_ended = True
+            else:
+                of_session.pop(operation, None)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._works.clear()
+
+    def __len__(self) -> int:
+        with self._lock:
+            return sum(not kept.has_ended for of_session in self._works.values() for kept in of_session.values())
+
+    def _find_refusal(self, handle: str, needs: Mapping[RequiredPrivilege, ResourceId | None]) -> str | None:
+        caller = self._sessions.peek(handle)
+        if caller is None:
+            return SESSION_ENDED
+        try:
+            return _refusal(self._judge, caller, needs)
+        except LogRefusedError:
+            # Of this organization nothing can be decided; the answers about the others are not kept back by that.
+            return UNREADABLE
+
+    def _forget(self, running: Collection[OperationKey]) -> None:
+        """Drop what has ended: the operations that do not run, and the streams of sessions that are gone."""
+        heard, oldest = set(running), self._clock() - UNHEARD_SECONDS
+        for handle, of_session in list(self._works.items()):
+            streams = self._sessions.is_open(handle)
+            kept = {
+                operation: each
+                for operation, each in of_session.items()
+                if each.at > oldest or (handle, operation) in heard or (streams and operation.startswith(STREAM))
+            }
+            if kept:
+                self._works[handle] = kept
+            else:
+                del self._works[handle]
+
+
+def _refusal(
+    judge: NamesResources, caller: Caller, allowed: Mapping[RequiredPrivilege, ResourceId | None]
+) -> str | None:
+    """Decide again on what an operation was allowed; return why not all of it is allowed now, or None.
+
+    A statement that drops or renames a table gives up what it was allowed on the old name by its own success. It reads
+    a renamed table on only if the caller may read it under the new name, which the message does not contain.
+    """
+    spent = _spent(judge, allowed)
+    why = _refusal_without(spent, judge, caller, allowed)
+    # The statement may have dropped more while this was decided. Once: a user who renames without end gains nothing.
+    later = _spent(judge, allowed) if why else spent
+    return why if later == spent else _refusal_without(later, judge, caller, allowed)
+
+
+def _refusal_without(
+    spent: Mapping[RequiredName, ResourceId],
+    judge: NamesResources,
+    caller: Caller,
+    allowed: Iterable[RequiredPrivilege],
+) -> str | None:
+    moved = next((need for need, resource in spent.items() if not _may_read_on(judge, caller, need, resource)), None)
+    if moved is not None:
+        return f"`{'.'.join(moved.object)}` was renamed, and you may not read it under its new name"
+    return judge.refusal(caller, [need for need in allowed if need not in spent])
+
+
+def _spent(
+    judge: NamesResources, allowed: Mapping[RequiredPrivilege, ResourceId | None]
+) -> dict[RequiredName, ResourceId]:
+    """Return the needs whose resource has left its name, where the operation was allowed to drop it or what it lay in."""
+    named = {need: resource for need, resource in allowed.items() if isinstance(need, RequiredName) and resource}
+    dropped = {need.object for need in named if need.action in _DROPS}
+    return {
+        need: resource
+        for need, resource in named.items()
+        if any(need.object[:depth] in dropped for depth in range(1, len(need.object) + 1))
+        and judge.resource(need) != resource
+    }
+
+
+def _may_read_on(judge: NamesResources, caller: Caller, need: RequiredName, resource: ResourceId) -> bool:
+    """Tell whether the caller may read a renamed resource under its new name; true if it was not read, or is gone."""
+    name = judge.full_name(resource) if need.action == _READ else None
+    return name is None or judge.refusal(caller, [need.model_copy(update={"object": name})]) is None
+
+
+def _make_room(of_session: dict[str, _Kept]) -> None:
+    """Forget the stream that has asked for nothing the longest: its next batch asks anew. Raises `TooManyOperationsError`."""
+    if len(of_session) < PER_SESSION:
+        return
+    stream = next((operation for operation in of_session if operation.startswith(STREAM)), None)
+    if stream is None:
+        raise TooManyOperationsError("too much is under way in this session; end some of it")
+    del of_session[stream]

@@ -1,0 +1,96 @@
+"""Marks: the newest seal of each log, in a file beside the key. A log in the database never goes back behind its mark."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from headgate.control.kernel.ports import StoreError
+from headgate.facts.ids import ResourceId
+from headgate.store.seals import Seal, read_seals
+
+
+@dataclass(frozen=True, slots=True)
+class HighWaterMarks:
+    """The file of marks, as lines that `headgate log seal` prints too. Several processes of one machine share it."""
+
+    file: Path
+
+    @classmethod
+    def locate_beside(cls, key: Path) -> Self:
+        """Return the marks beside a key file."""
+        return cls(key.with_suffix(".seals.jsonl"))
+
+    def read(self) -> Mapping[ResourceId, Seal]:
+        """Return the newest seal of each log; none if there is no file. Raises `StoreError` if it cannot be read."""
+        try:
+            return {seal.log: seal for seal in read_seals(self.file.read_text(encoding="utf-8").splitlines())}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, StoreError) as error:
+            raise StoreError(
+                f"the newest seals in `{self.file}` cannot be read ({error}); put back the file that was there, or "
+                "replace it by `headgate log accept`"
+            ) from error
+
+    def advance(self, seals: Iterable[Seal]) -> None:
+        """Move the marks of logs up to these seals; one that is there or lower moves nothing. Raises `StoreError`."""
+        with self._alone():
+            before = self.read()
+            after = _newest((*before.values(), *seals))
+            if after != before:
+                self._put(after)
+
+    def replace(self, seals: Iterable[Seal]) -> None:
+        """Put these in the place of all marks. Raises `StoreError` if the file cannot be written."""
+        with self._alone():
+            self._put(_newest(seals))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let no other process change the file while the block lasts. Raises `StoreError` if it cannot be written."""
+        try:
+            self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = os.open(self.file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield
+            finally:
+                os.close(lock)
+        except OSError as error:
+            raise StoreError(
+                f"the newest seals cannot be written to `{self.file}` ({error.strerror}); let this user write there"
+            ) from error
+
+    def _put(self, marks: Mapping[ResourceId, Seal]) -> None:
+        written = self.file.with_suffix(".new")
+        written.unlink(missing_ok=True)
+        descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+            opened.write("".join(f"{marks[log].line()}\n" for log in sorted(marks)))
+            opened.flush()
+            os.fsync(opened.fileno())
+        written.replace(self.file)
+
+
+def require_reached(mark: Seal, sealed: int, hash: Callable[[int], str | None]) -> None:
+    """Raise `StoreError` if a log that is sealed up to `sealed` is behind its mark; `hash` returns that of a revision."""
+    if sealed < mark.revision or hash(mark.revision) != mark.hash:
+        raise StoreError(
+            f"the log `{mark.log}` is not the one that this deployment sealed at revision {mark.revision}: it was cut or "
+            "rewritten, or its seals were deleted; restore a newer copy, or, if you put back an older one on purpose, run "
+            "`headgate log accept`"
+        )
+
+
+def _newest(seals: Iterable[Seal]) -> Mapping[ResourceId, Seal]:
+    """Return the newest seal of each log; of two of one revision the first."""
+    found: dict[ResourceId, Seal] = {}
+    for seal in seals:
+        there = found.get(seal.log)
+        if there is None or seal.revision > there.revision:
+            found[seal.log] = seal
+    return found

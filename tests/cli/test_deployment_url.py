@@ -1,0 +1,145 @@
+"""`HEADGATE_URL` as people write it, and what they read where no Headgate answers."""
+
+import socket
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+from typer.testing import CliRunner, Result
+
+from headgate.cli import app
+from headgate.cli.deployment_url import deployment_address, deployment_url, describe_unreachable, organization_in_url
+from headgate.cli.errors import ApiError
+from headgate.control.identity.principals import AddPrincipal
+from headgate.facts.ids import PrincipalId
+from tests.app.deployment_harness import DeploymentHarness, world_in
+
+PASSWORD = "correct horse battery"  # noqa: S105 (of nobody)
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
+    with world_in(tmp_path_factory.mktemp("addresses")) as opened:
+        ann = PrincipalId("p_ann")
+        opened.deployment.entrance.authentication.register("ann", login="ann", password=PASSWORD, principal=ann)
+        for place in (opened, opened.organization("acme", "nekt")):
+            place.control.execute(AddPrincipal(ann, "ann", "admin"), None)
+        yield opened
+
+
+@pytest.fixture
+def run(world: DeploymentHarness, monkeypatch: pytest.MonkeyPatch) -> Run:
+    def headgate(*words: str, path: str = "", token: str | None = None) -> Result:
+        monkeypatch.setenv("HEADGATE_URL", address(world) + path)
+        monkeypatch.setenv("HEADGATE_TOKEN", token or world.tokens["owner"])
+        return CliRunner().invoke(app, list(words))
+
+    return headgate
+
+
+def address(world: DeploymentHarness) -> str:
+    return str(world.http.base_url).rstrip("/")
+
+
+def why_not(url: str) -> str:
+    with pytest.raises(httpx.TransportError) as caught:
+        httpx.get(url, trust_env=False)
+    return describe_unreachable(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("localhost:8020", "has no scheme; write `http://localhost:8020` or `https://localhost:8020`"),
+        ("http://localhost:8020/api/v1/", "names the API's path, too; write `http://localhost:8020`"),
+        (
+            "http://localhost:8020/o/",
+            "no organization behind `/o/`; write `http://localhost:8020/o/NAME` or `http://localh",
+        ),
+        ("http://localhost:8020/o", "names no organization behind `/o/`"),
+        ("http://localhost:8020/o//acme", "names no organization behind `/o/`"),
+    ],
+)
+def test_an_invalid_address_is_refused_with_what_to_write(
+    monkeypatch: pytest.MonkeyPatch, written: str, said: str
+) -> None:
+    monkeypatch.setenv("HEADGATE_URL", written)
+
+    with pytest.raises(ApiError) as caught:
+        deployment_url()
+
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "deployment", "organization"),
+    [
+        ("http://o/", "http://o", None),
+        ("http://o/o/acme", "http://o", "acme"),
+        ("https://lake.example/below/o/a%20b", "https://lake.example/below", "a b"),
+    ],
+)
+def test_an_address_may_name_an_organization(
+    monkeypatch: pytest.MonkeyPatch, written: str, deployment: str, organization: str | None
+) -> None:
+    monkeypatch.setenv("HEADGATE_URL", written)
+
+    assert (deployment_address(), organization_in_url(deployment_url())) == (deployment, organization)
+
+
+def test_a_slash_at_the_end_of_an_address_does_not_count(run: Run) -> None:
+    assert run("auth", "whoami", path="/").exit_code == 0
+
+
+def test_a_refused_connection_names_the_address_and_the_cause() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+    assert why_not(f"http://127.0.0.1:{port}/api/v1/me").startswith(
+        f"no Headgate answers at `http://127.0.0.1:{port}` (the connection was refused); start one"
+    )
+
+
+def test_an_unknown_host_is_named_in_the_message() -> None:
+    assert "`http://no.such.host.invalid` (the host name" in why_not("http://no.such.host.invalid/")
+
+
+def test_a_server_without_tls_is_distinguished_from_one_that_is_down(world: DeploymentHarness) -> None:
+    assert "it does not speak TLS: write `http://`" in why_not(address(world).replace("http://", "https://"))
+
+
+def test_the_status_names_address_organization_and_caller(run: Run, world: DeploymentHarness) -> None:
+    done = run("status")
+
+    assert done.exit_code == 0
+    assert f"{address(world)}, organization main, as owner by the token in HEADGATE_TOKEN" in done.stdout
+
+
+def test_the_status_without_spark_names_no_port(run: Run) -> None:
+    assert "sc://" not in run("status").stdout
+
+
+@pytest.mark.parametrize(("path", "token"), [("", "hgt.wrong.token"), ("/o/acmex", None)])
+def test_the_status_of_an_unknown_caller_fails_although_the_api_answers(run: Run, path: str, token: str | None) -> None:
+    done = run("status", path=path, token=token)
+
+    assert (done.exit_code, "api ok" in done.stdout) == (1, True)
+    assert "authorization" not in str(done.exception).lower()
+
+
+def test_a_foreign_and_a_missing_organization_get_the_same_message(run: Run) -> None:
+    said = {
+        path: str(run("auth", "whoami", path=f"/o/{path}").exception).replace(path, "X") for path in ("acme", "acmex")
+    }
+
+    assert said["acme"] == said["acmex"]
+    assert said["acme"].startswith("you are not in an organization `X`, or your login has ended; log in with")
+
+
+def test_a_caller_in_several_organizations_reads_how_to_choose_one(run: Run, world: DeploymentHarness) -> None:
+    done = run("auth", "whoami", token=world.deployment.entrance.authentication.log_in("ann", PASSWORD, {}).secret)
+
+    assert "choose one: `export HEADGATE_URL=" in str(done.exception)
+    assert "/o/acme`" in str(done.exception)

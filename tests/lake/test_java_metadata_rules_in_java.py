@@ -1,0 +1,87 @@
+"""Headgate refuses metadata exactly where Iceberg's own Java library does not open it, number by number and case by case."""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from headgate.lake.errors import InvalidMetadataError
+from headgate.spark.toolchain.prepare import Toolchain
+from tests.lake.java import JavaReader, java_reader
+from tests.lake.test_java_metadata_rules import (
+    READABLE_TABLES,
+    TABLE,
+    UNREADABLE_TABLES,
+    UNREADABLE_VIEWS,
+    VIEW,
+    Document,
+    changed,
+    read_back,
+)
+
+pytestmark = pytest.mark.spark  # for the Java and the jar; no Spark is started
+
+EDGES = tuple(number for bits in (31, 63) for number in (2**bits - 1, 2**bits, -(2**bits), -(2**bits) - 1))
+Path = tuple[str | int, ...]
+
+
+@pytest.fixture(scope="module")
+def java(toolchain: Toolchain) -> Iterator[JavaReader]:
+    with java_reader(toolchain) as reader:
+        yield reader
+
+
+def _numbers(value: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield where the numbers of a document stand."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _numbers(each, (*path, key))
+    elif isinstance(value, list):
+        for position, each in enumerate(value):
+            yield from _numbers(each, (*path, position))
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield path
+
+
+def _put(document: Any, path: Path, number: int) -> None:
+    for step in path[:-1]:
+        document = document[step]
+    document[path[-1]] = number
+
+
+def _disagreement(java: JavaReader, document: Document) -> str | None:
+    """Return what Java says of metadata that is refused or written, if it says the opposite."""
+    try:
+        written = read_back(document)
+    except InvalidMetadataError as refusal:
+        return None if java.fault(json.dumps(document)) else f"refused: {refusal}"
+    return None if written is None else java.fault(written)
+
+
+@pytest.mark.parametrize("document", [TABLE, VIEW], ids=["table", "view"])
+def test_numbers_outside_the_range_of_java_are_refused_as_java_refuses_them(
+    java: JavaReader, document: Document
+) -> None:
+    made = {
+        (path, number): changed(document, partial(_put, path=path, number=number))
+        for path in _numbers(document)
+        for number in EDGES
+    }
+
+    faults = {where: fault for where, each in made.items() if (fault := _disagreement(java, each)) is not None}
+
+    assert faults == {}
+
+
+@pytest.mark.parametrize("case", [*UNREADABLE_TABLES, *READABLE_TABLES])
+def test_java_opens_a_table_exactly_if_it_is_not_refused(java: JavaReader, case: str) -> None:
+    change = UNREADABLE_TABLES[case][0] if case in UNREADABLE_TABLES else READABLE_TABLES[case]
+
+    assert _disagreement(java, changed(TABLE, change)) is None
+
+
+@pytest.mark.parametrize("case", UNREADABLE_VIEWS)
+def test_java_does_not_open_a_view_that_is_refused(java: JavaReader, case: str) -> None:
+    assert _disagreement(java, changed(VIEW, UNREADABLE_VIEWS[case][0])) is None

@@ -1,0 +1,48 @@
+"""A text that names a module or a class of Headgate by its full name names one that exists."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = re.compile(r"`(headgate(?:\.\w+)+)`")
+FILES = ("headgate.db",)
+"""Names of files that look like one."""
+
+
+def references() -> Iterator[tuple[str, str]]:
+    """Yield each file with a reference in it. The changelog tells of names that were."""
+    listed = subprocess.run(
+        ("git", "ls-files", "*.py", "*.md", "*.scala"),  # noqa: S607 (the git of this machine)
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for file in listed.stdout.splitlines():
+        if file != "CHANGELOG.md":
+            for found in REFERENCE.finditer((ROOT / file).read_text(encoding="utf-8")):
+                yield file, found[1]
+
+
+def exists(reference: str) -> bool:
+    parts = reference.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found: object = import_module(".".join(parts[:length]))
+        except ImportError:
+            continue
+        for part in parts[length:]:
+            found = getattr(found, part, None)
+        return found is not None
+    return False
+
+
+def test_every_reference_to_a_module_or_class_leads_to_one() -> None:
+    found = [each for each in references() if each[1] not in FILES]
+
+    assert len(found) > 10
+    assert [each for each in found if not exists(each[1])] == []
+    assert not exists("headgate.spark.sql.statements.Reading")
