@@ -1,30 +1,24 @@
 """A text that names a module or a class of Headgate by its full name names one that exists."""
 
 import re
-import subprocess
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = re.compile(r"`(headgate(?:\.\w+)+)`")
+FOLDERS = ("src", "tests", "docs", "bench", "tools")
 FILES = ("headgate.db",)
 """Names of files that look like one."""
 
 
 def references() -> Iterator[tuple[str, str]]:
-    """Yield each file with a reference in it. The changelog tells of names that were."""
-    listed = subprocess.run(
-        ("git", "ls-files", "*.py", "*.md", "*.scala"),  # noqa: S607 (the git of this machine)
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for file in listed.stdout.splitlines():
-        if file != "CHANGELOG.md":
-            for found in REFERENCE.finditer((ROOT / file).read_text(encoding="utf-8")):
-                yield file, found[1]
+    """Yield each file with a reference in it."""
+    for folder in FOLDERS:
+        for file in sorted((ROOT / folder).rglob("*.*")):
+            if file.suffix in (".py", ".md", ".scala"):
+                for found in REFERENCE.finditer(file.read_text(encoding="utf-8")):
+                    yield str(file.relative_to(ROOT)), found[1]
 
 
 def exists(reference: str) -> bool:
