@@ -33,7 +33,7 @@ def main(folder: str) -> None:
 
 async def _serve(deployment: Deployment, token: str) -> None:
     key = _Key()
-    sparks = SparkRegistry(deployment.places_of, lambda *_: key.value)
+    sparks = SparkRegistry(deployment.external_access_of, lambda *_: key.value)
     handle = sparks.of(deployment.home).sessions.open(_owner(deployment, token), "bench")
     server = Announcing(config(deployment, sparks), {"token": token, "handle": handle})
     serving = asyncio.create_task(server.serve())

@@ -38,7 +38,7 @@ def main(folder: str, store: str, sizes: str) -> None:
         for each in imports(generate(Sizes(**json.loads(sizes))), deployment.home.control.snapshot):
             deployment.home.control.execute(each, None)
         tokens = {"owner": settings.owner_token.read_text().strip(), "enforcement": _enforcement_point(deployment)}
-        server = Announcing(config(deployment, SparkRegistry(deployment.places_of)), tokens)
+        server = Announcing(config(deployment, SparkRegistry(deployment.external_access_of)), tokens)
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
             runner.run(_serve(server))
     finally:

@@ -113,7 +113,7 @@ class DeploymentHarness(OrganizationClient):
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
         self.sparks = SparkRegistry(
-            deployment.places_of, lambda *_: KEY, lambda organization: organization is deployment.home
+            deployment.external_access_of, lambda *_: KEY, lambda organization: organization is deployment.home
         )
         self.sessions = self.sparks.of(deployment.home).sessions
         self.app = http_application(

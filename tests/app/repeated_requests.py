@@ -34,7 +34,7 @@ class Ground:
         """Have a new operator of the deployment send the request."""
         name = f"op{next(_NUMBERS)}"
         self.address, self.secret = "", login(self.world, name)
-        user = self.world.deployment.entrance.authentication.user_of(name)
+        user = self.world.deployment.auth_services.authentication.user_of(name)
         add_operator(self.world.deployment.organizations.deployment.control, user.principal, INTERNAL)
 
     def send(self, method: str, asked: Asked, key: str, body: Any = None) -> Any:

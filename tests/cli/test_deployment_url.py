@@ -23,7 +23,7 @@ Run = Callable[..., Result]
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
     with world_in(tmp_path_factory.mktemp("addresses")) as opened:
         ann = PrincipalId("p_ann")
-        opened.deployment.entrance.authentication.register("ann", login="ann", password=PASSWORD, principal=ann)
+        opened.deployment.auth_services.authentication.register("ann", login="ann", password=PASSWORD, principal=ann)
         for place in (opened, opened.organization("acme", "nekt")):
             place.control.execute(AddPrincipal(ann, "ann", "admin"), None)
         yield opened
@@ -139,7 +139,7 @@ def test_a_foreign_and_a_missing_organization_get_the_same_message(run: Run) -> 
 
 
 def test_a_caller_in_several_organizations_reads_how_to_choose_one(run: Run, world: DeploymentHarness) -> None:
-    done = run("auth", "whoami", token=world.deployment.entrance.authentication.log_in("ann", PASSWORD, {}).secret)
+    done = run("auth", "whoami", token=world.deployment.auth_services.authentication.log_in("ann", PASSWORD, {}).secret)
 
     assert "choose one: `export HEADGATE_URL=" in str(done.exception)
     assert "/o/acme`" in str(done.exception)

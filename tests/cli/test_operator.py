@@ -104,7 +104,7 @@ class TestForget:
     @pytest.mark.parametrize("called", ["straße@acme.com", "STRASSE@acme.com"])
     def test_a_look_alike_of_an_address_names_no_user_to_erase(self, folder: Path, called: str) -> None:
         with deployment_in(folder) as deployment:
-            logins = deployment.entrance.authentication
+            logins = deployment.auth_services.authentication
             logins.register("one", email="strasse@acme.com", verified=True)
             logins.register("two", login="strasse@acme.com")
 
@@ -114,12 +114,12 @@ class TestForget:
 
     def test_erasing_a_user_frees_look_alikes_of_the_address(self, folder: Path) -> None:
         with deployment_in(folder) as deployment:
-            deployment.entrance.authentication.register("one", email="straße@acme.com", verified=True)
+            deployment.auth_services.authentication.register("one", email="straße@acme.com", verified=True)
 
         assert run("deployment-user", "erase", "straße@acme.com", "--yes", "--data", folder).exit_code == 0
 
         with deployment_in(folder) as deployment:
-            assert deployment.entrance.authentication.register("two", email="strasse@acme.com", verified=True)
+            assert deployment.auth_services.authentication.register("two", email="strasse@acme.com", verified=True)
 
     def test_erasing_a_user_without_a_terminal_is_refused_and_names_the_option(self, folder: Path) -> None:
         result = run("deployment-user", "erase", "Marvin", "--data", folder)
@@ -176,7 +176,7 @@ class TestOrganization:
             assert acme.id == ACME
             assert acme.directory.name(MARVIN) == "Marvin"
             assert set(acme.control.snapshot.principals) == {OWNER, MARVIN}
-            assert deployment.entrance.authentication.user_of("marvin").principal == MARVIN
+            assert deployment.auth_services.authentication.user_of("marvin").principal == MARVIN
         assert run("log", "verify", "--data", tmp_path / "other").exit_code == 0
 
     def test_an_import_into_an_empty_folder_begins_a_deployment(self, file: Path, tmp_path: Path) -> None:

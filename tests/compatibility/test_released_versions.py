@@ -151,8 +151,8 @@ class TestADataFolder:
     ) -> None:
         for id, said in released.organizations.items():
             require_tokens(deployment, id, said)
-        login = deployment.entrance.authentication.log_in("ann", PASSWORD, {})
-        assert deployment.entrance.authentication.principal_of(login.secret) is not None
+        login = deployment.auth_services.authentication.log_in("ann", PASSWORD, {})
+        assert deployment.auth_services.authentication.principal_of(login.secret) is not None
 
     def test_a_data_folder_of_an_earlier_version_verifies(self, released: Released) -> None:
         result = run("log", "verify", "--data", released.folder / "data")

@@ -46,7 +46,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarnes
 
 @pytest.fixture(scope="module")
 def zoe(world: DeploymentHarness) -> PrincipalId:
-    id = world.deployment.entrance.authentication.register("zoe", password=PASSWORD)
+    id = world.deployment.auth_services.authentication.register("zoe", password=PASSWORD)
     world.control.execute(AddPrincipal(id, "zoe", "admin"), None)
     return id
 

@@ -30,4 +30,4 @@ class Drop:
         deployment = self.lake.server.deployment
         everything = deployment.home.control.snapshot.resources.values()
         (id,) = (each.id for each in everything if each.name == name and each.type == "stream_capture")
-        return deployment.places.checkpoints(id) / "0"
+        return deployment.external_access.checkpoints(id) / "0"

@@ -73,7 +73,7 @@ class ByHand:
     ) -> Iterator[tuple[RunExecution, Told]]:
         """Begin an attempt of a run of a saved pipeline, and end it with the block; `again` leaves the run for another one."""
         deployment = self.server.deployment
-        control, places = deployment.home.control, deployment.places
+        control, places = deployment.home.control, deployment.external_access
         run, told = run or RunId(new_id("run")), Told()
         everything = control.snapshot.resources.values()
         pipeline = next(each.id for each in everything if each.name == name and each.type in KINDS)

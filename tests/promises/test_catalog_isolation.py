@@ -89,7 +89,7 @@ class Two:
 def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
     with world_in(Path(tmp_path_factory.mktemp("two"))) as world:
         beta = world.organization("beta", "nekt")
-        logins = world.deployment.entrance.authentication
+        logins = world.deployment.auth_services.authentication
         logins.register(
             "ann",
             login="ann",

@@ -22,7 +22,7 @@ RUN = RunId("run-1")
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarness]:
-    with world_in(tmp_path_factory.mktemp("entrances")) as opened:
+    with world_in(tmp_path_factory.mktemp("database_access")) as opened:
         for name in ("shop", "other"):
             opened.call("owner", "POST", "/connections", {"name": name, "postgresql": SHOP}).raise_for_status()
         opened.call("owner", "POST", "/connections", {"name": "files", "folder": "/data"}).raise_for_status()
@@ -68,11 +68,13 @@ def test_the_guard_gets_the_database_access_that_a_pipeline_declares_during_its_
 def test_a_route_can_ask_again_while_the_run_lasts(world: DeploymentHarness) -> None:
     caller, home, asks = started(world, "shop", RunId("run-4")), world.deployment.home, list[Callable[[], bool]]()
 
-    def route(_cluster: str, entrance: JdbcAccess, is_allowed: Callable[[], bool]) -> JdbcAccess:
+    def route(_cluster: str, access: JdbcAccess, is_allowed: Callable[[], bool]) -> JdbcAccess:
         asks.append(is_allowed)
-        return entrance
+        return access
 
-    OrganizationSpark(home, world.deployment.places_of(home), lambda: KEY, route=route).entrance(caller, "shop")
+    OrganizationSpark(home, world.deployment.external_access_of(home), lambda: KEY, route=route).jdbc_access(
+        caller, "shop"
+    )
 
     assert [asks[0](), asks[0]()] == [True, True]
     end(world.deployment.home.control, world.deployment.home.store, RunId("run-4"))

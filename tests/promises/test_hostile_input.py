@@ -89,7 +89,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 
 def operator_session(deployment: Deployment) -> str:
     """Log in a new operator; returns the secret of the session."""
-    logins, password = deployment.entrance.authentication, secrets.token_urlsafe()
+    logins, password = deployment.auth_services.authentication, secrets.token_urlsafe()
     user = logins.register("olga", login="olga", password=password)
     add_operator(deployment.organizations.deployment.control, user, INTERNAL)
     return logins.log_in("olga", password, {}).secret

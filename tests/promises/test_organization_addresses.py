@@ -78,7 +78,7 @@ class Two:
         self.world = world
         self.main: OrganizationClient = world
         self.beta = world.organization("beta", "nekt")
-        logins = world.deployment.entrance.authentication
+        logins = world.deployment.auth_services.authentication
         logins.register("ann", login="ann", password=PASSWORD, email="ann@acme.example", verified=True, principal=ANN)
         self.login = logins.log_in("ann", PASSWORD, {}).secret
         for place in (self.main, self.beta):
@@ -217,7 +217,7 @@ class TestALoginWhoseIdIsThatOfAServicePrincipal:
     def test_a_login_with_the_id_of_a_service_principal_is_unknown_in_that_organization(self, two: Two) -> None:
         """A log that was imported may give a user the id of another organization's service principal."""
         robot = two.beta.program("robot", "admin")
-        logins = two.world.deployment.entrance.authentication
+        logins = two.world.deployment.auth_services.authentication
         logins.register("mallory", login="mallory", password=PASSWORD, principal=robot)
         known = {"authorization": f"Bearer {logins.log_in('mallory', PASSWORD, {}).secret}"}
 
@@ -261,7 +261,7 @@ class TestTheDeployment:
         assert two.send("GET", "/o/main/api/v1/me").status_code == 200
 
     def test_the_deployment_is_no_organization_to_a_user_that_is_in_none(self, two: Two) -> None:
-        logins = two.world.deployment.entrance.authentication
+        logins = two.world.deployment.auth_services.authentication
         logins.register("mal", login="mal", password=PASSWORD, email="mal@acme.example", verified=True)
         login = logins.log_in("mal", PASSWORD, {}).secret
         known = {"authorization": f"Bearer {login}"}

@@ -63,7 +63,7 @@ class Scene:
     def login(self, name: str) -> PrincipalId:
         """Let somebody log in too."""
         principal = self.world.caller(name).principal
-        self.deployment.entrance.authentication.register(name, principal=principal)
+        self.deployment.auth_services.authentication.register(name, principal=principal)
         return principal
 
     def pipeline(self, files: Path) -> ResourceId:
@@ -217,7 +217,7 @@ def test_the_expiry_of_an_assignment_ends_a_running_statement(scene: Scene) -> N
 
 
 def test_the_end_of_a_login_ends_its_work_even_if_no_privilege_was_needed(scene: Scene) -> None:
-    sessions = scene.deployment.entrance.authentication.sessions
+    sessions = scene.deployment.auth_services.authentication.sessions
     vic = scene.login("vic")
     started = sessions.start(vic, "password")
     scene.begin(started.secret)
@@ -304,7 +304,7 @@ class TestDrivers:
 
     def test_a_login_that_names_an_unknown_organization_is_unknown(self, scene: Scene) -> None:
         vic = scene.login("vic")
-        secret = scene.deployment.entrance.authentication.sessions.start(vic, "password").secret
+        secret = scene.deployment.auth_services.authentication.sessions.start(vic, "password").secret
 
         assert scene.knowing.resolve(PresentedCredential(secret)) is not None
         assert scene.knowing.resolve(PresentedCredential(secret, "nosuch")) is None

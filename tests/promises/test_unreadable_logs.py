@@ -34,7 +34,7 @@ def damaged(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Damaged]
         beta = world.organization("beta", "nekt")
         token = beta.tokens["owner"]
         secret = login(world, "ann")
-        ann = world.deployment.entrance.authentication.user_of("ann").principal
+        ann = world.deployment.auth_services.authentication.user_of("ann").principal
         for place in (world, beta):
             place.control.execute(AddPrincipal(ann, "ann", "member"), None)
         add_operator(world.deployment.organizations.deployment.control, ann, INTERNAL)

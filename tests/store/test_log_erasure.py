@@ -72,12 +72,12 @@ def organizations(sql_stores: SqlStores) -> Organizations:
 
 @pytest.fixture
 def zaphod(organizations: Organizations) -> PrincipalId:
-    entrance = open_auth_services(organizations, SETTINGS)
+    auth_services = open_auth_services(organizations, SETTINGS)
     told = {"address": "192.0.2.77", "agent": "heart of gold"}
-    id = entrance.authentication.register(
+    id = auth_services.authentication.register(
         "Zaphod", password=PASSWORD, email="two.heads@beeblebrox.example", verified=True
     )
-    entrance.authentication.log_in("zaphod", PASSWORD, told)
+    auth_services.authentication.log_in("zaphod", PASSWORD, told)
     for root in (ONE, TWO):
         control = organizations.open(root).control
         control.execute(AddPrincipal(id, "Zaphod", "member"), Caller(BOSS), CommandMetadata(why="we need a member"))

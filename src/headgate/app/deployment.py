@@ -47,28 +47,28 @@ _SOURCE = "model"
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The core of a deployment, ready to be asked. `places` are those of the home organization."""
+    """The core of a deployment, ready to be asked. `external_access` is that of the home organization."""
 
     settings: Settings
     lock: FolderLock | None
     stores: Stores
     organizations: Organizations
-    entrance: AuthServices
+    auth_services: AuthServices
     identity: Authenticator
     audit: AuditRecorder
     home: Organization
-    places: ExternalAccessPolicy
+    external_access: ExternalAccessPolicy
     egress: Callable[[Organization], Egress]
     """What decides about an organization's connections."""
     vault: Vault
-    """What seals the secrets of connections."""
+    """Encrypts the secrets of connections."""
     tasks: BackgroundTasks
 
-    def places_of(self, organization: Organization) -> ExternalAccessPolicy:
+    def external_access_of(self, organization: Organization) -> ExternalAccessPolicy:
         """Return what is behind an organization's connections, and whose files are whose."""
         if organization is self.home:
-            return self.places
-        return _places(organization, self.egress(organization), self.settings, self.vault)
+            return self.external_access
+        return _build_external_access(organization, self.egress(organization), self.settings, self.vault)
 
     def close(self) -> None:
         """Keep what makes the next start fast, and let go of the store and of the data folder."""
@@ -127,17 +127,30 @@ def _open_over(
     )
     bootstrap_deployment(organizations, HOME)
     _keep_sources(organizations.deployment, (*models.values(), governing))
-    entrance = open_auth_services(organizations, settings.logins)
-    identity = Authenticator(stores, entrance.authentication.principal_of, entrance.access_tokens.authenticate)
+    auth_services = open_auth_services(organizations, settings.logins)
+    identity = Authenticator(
+        stores, auth_services.authentication.principal_of, auth_services.access_tokens.authenticate
+    )
     if not organizations.roots:
         _found(settings, organizations)
     move_checkpoints(settings.folder / "checkpoints", organizations)
     home = organizations.open(_home(organizations))
     egress, vault = egress_of(settings), Vault(settings.vault_key)
-    places = _places(home, egress(home), settings, vault)
+    external_access = _build_external_access(home, egress(home), settings, vault)
     audit = AuditRecorder(stores, settings.audit, tasks)
     return Deployment(
-        settings, lock, stores, organizations, entrance, identity, audit, home, places, egress, vault, tasks
+        settings,
+        lock,
+        stores,
+        organizations,
+        auth_services,
+        identity,
+        audit,
+        home,
+        external_access,
+        egress,
+        vault,
+        tasks,
     )
 
 
@@ -147,7 +160,9 @@ def _home(organizations: Organizations) -> ResourceId:
     return organizations.choose_home(ORGANIZATION if ORGANIZATION in roots else roots[0])
 
 
-def _places(organization: Organization, egress: Egress, settings: Settings, vault: Vault) -> ExternalAccessPolicy:
+def _build_external_access(
+    organization: Organization, egress: Egress, settings: Settings, vault: Vault
+) -> ExternalAccessPolicy:
     return ExternalAccessPolicy(
         organization.id, organization.control, organization.store, settings.folder, vault, egress
     )

@@ -43,7 +43,7 @@ class Housekeeping:
         while not self._ended.wait(MAINTENANCE_SECONDS):
             try:
                 self._deployment.organizations.keep()
-                self._deployment.entrance.tidy()
+                self._deployment.auth_services.tidy()
             except StoreError:
                 log.exception("a round waits for the store")
             else:

@@ -45,7 +45,7 @@ def worker_of(
     return Worker(
         deployment.organizations.refresh,
         served,
-        SparkExecutor(connect, deployment.places_of, file_parsers()),
+        SparkExecutor(connect, deployment.external_access_of, file_parsers()),
         timing or WorkerSettings(slots=settings.worker_slots),
         settings.clusters.at_once,
         ready,

@@ -25,7 +25,7 @@ from headgate.untrusted_input.errors import OversizedInputError
 from headgate.untrusted_input.json_documents import check_json_bounds
 
 LEFT_OUT = frozenset(("access_token", "connection_secret", "invitation", "run_secret"))
-"""Kinds of documents of an organization that are not taken in: secrets that are sealed or good for another deployment."""
+"""Kinds of documents of an organization that are not taken in: secrets that are encrypted or good for another deployment."""
 
 OF_DEPLOYMENT = frozenset(("device", "email", "email_look", "home", "login", "password", "session", "subject", "user"))
 """Kinds of documents that only the deployment's own log has."""

@@ -200,7 +200,7 @@ class TestAConnectionThatIsNotListedAnyMore:
         connection = next(each.id for each in former.control.snapshot.resources.values() if each.name == "former")
 
         with pytest.raises(EgressError, match="HEADGATE_EGRESS"):
-            emptied.places_of(former.opened).place(connection)
+            emptied.external_access_of(former.opened).place(connection)
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ class TestLoggingIn:
 
         assert log_in().exit_code == 0
 
-        assert world.entrance.authentication.principal_of(former) is None
+        assert world.auth_services.authentication.principal_of(former) is None
         assert send_request("GET", "/me")["principal"] == world.ann
 
     def test_a_login_succeeds_if_the_former_session_cannot_be_ended(
@@ -187,11 +187,11 @@ def _answer(world: AuthHarness, *, allow: bool) -> None:
     store = world.organizations.deployment.store
     while not (codes := store.documents("device")):
         time.sleep(0.01)
-    world.entrance.devices.answer(next(iter(codes)), _session(world), world.now, allow=allow)
+    world.auth_services.devices.answer(next(iter(codes)), _session(world), world.now, allow=allow)
 
 
 def _session(world: AuthHarness) -> Session:
-    return world.entrance.authentication.log_in("ann", PASSWORD, HOME).session
+    return world.auth_services.authentication.log_in("ann", PASSWORD, HOME).session
 
 
 class TestLoggingOut:
@@ -201,7 +201,7 @@ class TestLoggingOut:
         assert session is not None
 
         assert "logged out" in run("auth", "logout").output
-        assert world.entrance.authentication.principal_of(session) is None
+        assert world.auth_services.authentication.principal_of(session) is None
         assert run("auth", "logout").output == "there is no session to end; no command has a credential now\n"
 
     @pytest.mark.parametrize(
@@ -234,8 +234,8 @@ class TestLoggingOut:
 
     def test_a_logout_succeeds_if_the_session_has_ended_on_the_server(self, world: AuthHarness, home: Path) -> None:
         log_in()
-        for each in world.entrance.authentication.sessions.of(world.ann):
-            world.entrance.authentication.sessions.end(world.ann, each.id)
+        for each in world.auth_services.authentication.sessions.of(world.ann):
+            world.auth_services.authentication.sessions.end(world.ann, each.id)
 
         assert run("auth", "logout").exit_code == 0
 

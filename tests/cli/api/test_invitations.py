@@ -39,7 +39,7 @@ def invite(world: DeploymentHarness, run: Run, *options: str) -> str:
 
 
 def test_a_user_of_the_deployment_joins_by_an_invitation(world: DeploymentHarness, run: Run) -> None:
-    user = world.deployment.entrance.authentication.register("ann", login="ann", password=PASSWORD)
+    user = world.deployment.auth_services.authentication.register("ann", login="ann", password=PASSWORD)
     assert run("auth", "login", "ann", "--password-stdin", typed=PASSWORD).exit_code == 0
     assert world.deployment.organizations.of(user) == ()
 
@@ -61,15 +61,15 @@ def test_a_new_user_joins_by_an_invitation_once(world: DeploymentHarness, run: R
 
     assert first.stdout.startswith("ben is in the organization `main` now, and logged in; the session is kept in ")
     assert second.exit_code == 1
-    assert [each.name for each in world.deployment.entrance.authentication.users() if each.login == "eve"] == []
+    assert [each.name for each in world.deployment.auth_services.authentication.users() if each.login == "eve"] == []
 
 
 def test_a_new_user_that_joins_is_logged_in_with_one_session(world: DeploymentHarness, run: Run) -> None:
     run("invitation", "accept", invite(world, run), "--login", "kay", "--password-stdin", typed=PASSWORD)
 
     assert run("auth", "whoami").stdout.startswith("kay ")
-    sessions = world.deployment.entrance.authentication.sessions
-    assert len(list(sessions.of(world.deployment.entrance.authentication.user_of("kay").principal))) == 1
+    sessions = world.deployment.auth_services.authentication.sessions
+    assert len(list(sessions.of(world.deployment.auth_services.authentication.user_of("kay").principal))) == 1
 
 
 def test_an_invitation_that_is_withdrawn_lets_no_user_join(world: DeploymentHarness, run: Run) -> None:

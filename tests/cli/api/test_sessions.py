@@ -50,7 +50,7 @@ def listed() -> list[list[str]]:
 
 def begin_elsewhere(world: AuthHarness, name: str) -> str:
     """Log the user in on another machine; return the id of that session."""
-    return world.entrance.authentication.log_in(
+    return world.auth_services.authentication.log_in(
         name, PASSWORD, {"address": "10.0.0.7", "agent": "a browser"}
     ).session.id
 

@@ -16,7 +16,7 @@ PASSWORD, OTHER = "correct horse battery", "another horse entirely"
 def data(tmp_path: Path) -> Path:
     """A data folder with its first organization, and the user `ann`."""
     with deployment_in(tmp_path) as deployment:
-        deployment.entrance.authentication.register("ann", login="ann", password=PASSWORD)
+        deployment.auth_services.authentication.register("ann", login="ann", password=PASSWORD)
     return tmp_path
 
 
@@ -64,10 +64,10 @@ def test_a_running_server_sees_the_changes_of_the_command_line(data: Path) -> No
         assert run(data, "break-glass", "grant", "ann", "--organization", "main", "--reason", "x").exit_code == 0
 
         server.organizations.refresh()
-        started = server.entrance.authentication.log_in("ann", PASSWORD, {})
+        started = server.auth_services.authentication.log_in("ann", PASSWORD, {})
         assert break_glass_until(server.home.control.snapshot, server.home.control.now)
         assert (
             run(data, "deployment-user", "set-password", "ann", "--password-stdin", stdin=f"{OTHER}\n").exit_code == 0
         )
         server.organizations.refresh()
-        assert server.entrance.authentication.principal_of(started.secret) is None
+        assert server.auth_services.authentication.principal_of(started.secret) is None

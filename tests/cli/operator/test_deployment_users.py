@@ -37,7 +37,7 @@ def test_a_user_is_created_listed_and_gets_another_password(data: Path) -> None:
 
     deployment = opened(data)
     try:
-        assert deployment.entrance.authentication.log_in("ann", OTHER, {})
+        assert deployment.auth_services.authentication.log_in("ann", OTHER, {})
     finally:
         deployment.close()
 

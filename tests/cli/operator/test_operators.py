@@ -10,7 +10,7 @@ from tests.cli.deployments import deployment_in
 
 def test_a_user_that_is_not_an_operator_is_not_removed_as_one(tmp_path: Path) -> None:
     with deployment_in(tmp_path) as deployment:
-        deployment.entrance.authentication.register("ben", login="ben")
+        deployment.auth_services.authentication.register("ben", login="ben")
 
     done = CliRunner().invoke(app, ["operator", "remove", "ben", "--data", str(tmp_path)])
 

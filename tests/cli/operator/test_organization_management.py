@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
     """A data folder with the user `ada` of the deployment, who owns the organization `acme`."""
     folder = tmp_path / "data"
     with deployment_in(folder) as deployment:
-        deployment.entrance.authentication.register("ada", login="ada")
+        deployment.auth_services.authentication.register("ada", login="ada")
     done(folder, "organization", "create", "acme", "--owner", "ada")
     return folder
 
@@ -64,7 +64,7 @@ class TestCreate:
         assert re.search(r"beta +onehouse +active +20\d\d-", shown)
         with deployment_in(folder) as deployment:
             facts = deployment.organizations.find("beta").control.snapshot
-            owner = deployment.entrance.authentication.user_of("ada").principal
+            owner = deployment.auth_services.authentication.user_of("ada").principal
         assert owner in facts.principals
         assert "datamesh" in facts.governs.values()
 
@@ -263,7 +263,7 @@ class TestOperators:
         bootstrap_deployment(Organizations(stores, {each: shipped_model(each) for each in MODELS}, lambda: 1.0), model)
         stores.close()
         with deployment_in(folder) as deployment:
-            deployment.entrance.authentication.register("ada", login="ada")
+            deployment.auth_services.authentication.register("ada", login="ada")
             assert not deployment.organizations.deployment.control.snapshot.governs
 
         refused = run(folder, "operator", "add", "ada")

@@ -1,4 +1,4 @@
-"""The secrets of connections are sealed, and a lost or changed key is said as what it is."""
+"""The secrets of connections are encrypted, and a lost or changed key is said as what it is."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def test_a_secret_of_another_key_is_reported_as_such(vault: Vault) -> None:
     kept = vault.encrypt("c1", SECRET)
     vault.file.write_text("00" * 32)
 
-    with pytest.raises(VaultError, match="sealed with another key"):
+    with pytest.raises(VaultError, match="encrypted with another key"):
         vault.decrypt("c1", kept)
 
 

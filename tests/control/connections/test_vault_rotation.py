@@ -40,7 +40,7 @@ class Deployment:
     def opened(self) -> dict[str, object]:
         """Return every secret."""
         kept = [pair for each in self.organizations.list_all() for pair in each.store.documents(SECRET).items()]
-        return {id: self.vault.decrypt(id, sealed) for id, sealed in kept}
+        return {id: self.vault.decrypt(id, encrypted) for id, encrypted in kept}
 
 
 @pytest.fixture
@@ -77,19 +77,19 @@ def test_an_interrupted_rotation_continues_with_the_same_key(deployment: Deploym
     assert deployment.vault.former_keys == ()
 
 
-def test_a_secret_that_is_changed_while_it_is_resealed_keeps_the_change(
+def test_a_secret_that_is_changed_while_it_is_reencrypted_keeps_the_change(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deployment.vault.add_key()
     each = next(deployment.rotation.find_outdated())
-    seal, store = Vault.encrypt, each.organization.store
+    encrypt, store = Vault.encrypt, each.organization.store
 
     def changed_meanwhile(vault: Vault, id: str, secret: object) -> object:
-        monkeypatch.setattr(Vault, "seal", seal)
+        monkeypatch.setattr(Vault, "encrypt", encrypt)
         store.put_document(DocumentPut(SECRET, id, dict(vault.encrypt(id, {"password": "new"}))))
         return vault.encrypt(id, secret)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Vault, "seal", changed_meanwhile)
+    monkeypatch.setattr(Vault, "encrypt", changed_meanwhile)
     deployment.rotation.reencrypt(each)
 
     assert deployment.opened()[each.connection] == {"password": "new"}
@@ -128,11 +128,11 @@ def test_a_rotation_that_begins_while_another_ends_loses_no_key(deployment: Depl
 
 def test_a_secret_that_was_sealed_before_a_rotation_and_written_after_it_opens(deployment: Deployment) -> None:
     store, vault = deployment.organizations.open(ResourceId("o0")).store, deployment.vault
-    sealed = vault.encrypt("c1", {"password": "new"})
+    encrypted = vault.encrypt("c1", {"password": "new"})
     rotate(deployment)
-    store.put_document(DocumentPut(SECRET, "c1", dict(sealed)))
+    store.put_document(DocumentPut(SECRET, "c1", dict(encrypted)))
 
-    reencrypt_new_secret(store, vault, "c1", sealed, {"password": "new"})
+    reencrypt_new_secret(store, vault, "c1", encrypted, {"password": "new"})
 
     assert deployment.opened()["c1"] == {"password": "new"}
 

@@ -57,8 +57,8 @@ class AuthHarness:
         self.organizations = Organizations(self.stores, MODELS, lambda: self.now)
         bootstrap_deployment(self.organizations, "nekt")
         self.settings = replace(LoginSettings(hashing=FAST, device_interval=0.0), **settings)
-        self.entrance = open_auth_services(self.organizations, self.settings)
-        self.ann = self.entrance.authentication.register("ann", password=PASSWORD)
+        self.auth_services = open_auth_services(self.organizations, self.settings)
+        self.ann = self.auth_services.authentication.register("ann", password=PASSWORD)
         self.acme = self.organization(ACME, self.ann)
         self.app = self._app()
         self.url = ""
@@ -75,21 +75,21 @@ class AuthHarness:
 
     def member(self, name: str) -> PrincipalId:
         """Return a user with a password who is a member of the organization."""
-        id = self.entrance.authentication.register(name, password=PASSWORD)
+        id = self.auth_services.authentication.register(name, password=PASSWORD)
         self.acme.control.execute(AddPrincipal(id, name, "member"), None)
         return id
 
     def _app(self) -> FastAPI:
         app = FastAPI()
         known = Authenticator(
-            self.stores, self.entrance.authentication.principal_of, self.entrance.access_tokens.authenticate
+            self.stores, self.auth_services.authentication.principal_of, self.auth_services.access_tokens.authenticate
         )
         self.audit = AuditRecorder(self.stores)
         app.state.deployed = AppState(
             self.organizations, known, self.audit, NoSpark(), StatementStore(NoSpark(), SqlLimits()), dict
         )
         problems.install_problem_handlers(app)
-        auth.install_auth(app, self.entrance)
+        auth.install_auth(app, self.auth_services)
         app.add_middleware(OrganizationPathMiddleware)
         hosts.install_hosts(app, self.settings.address)
 

@@ -46,7 +46,7 @@ class TestAnInvitation:
 
     def test_an_invitation_makes_an_existing_user_a_member(self, world: AuthHarness, http: httpx.Client) -> None:
         secret = invite(world, http)
-        ben = world.entrance.authentication.register("ben", password=PASSWORD)
+        ben = world.auth_services.authentication.register("ben", password=PASSWORD)
         world.login(http, "ben")
         assert http.get("/api/v1/me").status_code == 401
 
@@ -63,14 +63,14 @@ class TestAnInvitation:
             http.post(f"/api/v1/invitations/{secret}/accept", json={**new, "login": "yan"}),
         ):
             assert answer.status_code == 404
-        assert {each.login for each in world.entrance.authentication.users()} == {"ann", "zoe"}
+        assert {each.login for each in world.auth_services.authentication.users()} == {"ann", "zoe"}
 
     def test_an_invitation_expires(self, world: AuthHarness, http: httpx.Client) -> None:
         secret = invite(world, http)
         world.now += world.settings.invitation
 
         assert http.get(f"/api/v1/invitations/{secret}/accept").status_code == 404
-        world.entrance.tidy()
+        world.auth_services.tidy()
         assert not world.acme.store.documents("invitation")
 
     def test_concurrent_acceptances_of_an_invitation_register_one_user(
@@ -85,7 +85,7 @@ class TestAnInvitation:
         statuses = call_at_once([partial(accept, number) for number in range(4)])
 
         assert sorted(statuses) == [201, 404, 404, 404]
-        assert len(world.entrance.authentication.users()) == 2
+        assert len(world.auth_services.authentication.users()) == 2
 
     @pytest.mark.parametrize("secret", ["x", "hgi.i.x", "hgi..", "hgi.%00.x"])
     def test_an_invitation_with_an_invalid_secret_is_missing(self, http: httpx.Client, secret: str) -> None:
@@ -115,7 +115,7 @@ class TestAnInvitation:
         answer = http.post(f"/api/v1/invitations/{secret}/accept", json={"login": login, "password": OWN})
 
         assert answer.status_code == 422
-        assert len(world.entrance.authentication.users()) == 1
+        assert len(world.auth_services.authentication.users()) == 1
 
     def test_a_member_cannot_accept_an_invitation(self, world: AuthHarness, http: httpx.Client) -> None:
         secret = invite(world, http)
@@ -132,7 +132,7 @@ class TestWhoInvited:
         control.execute(AssignRole(world.member("ben"), "owner", ACME), None)
         control.execute(RevokeRole(world.ann, "owner", ACME), None)
 
-        world.entrance.authentication.register("zoe", password=PASSWORD)
+        world.auth_services.authentication.register("zoe", password=PASSWORD)
         world.login(http, "zoe")
         assert http.post(f"/api/v1/invitations/{secret}/accept").status_code == 404
         assert http.get("/api/v1/me").status_code == 401
@@ -142,7 +142,7 @@ class TestWhoInvited:
         world.acme.control.execute(AssignRole(world.member("ben"), "owner", ACME), None)
         world.acme.control.execute(RemovePrincipal(world.ann), None)
 
-        world.entrance.authentication.register("zoe", password=PASSWORD)
+        world.auth_services.authentication.register("zoe", password=PASSWORD)
         world.login(http, "zoe")
         assert http.get(f"/api/v1/invitations/{secret}/accept").status_code == 404
         assert http.post(f"/api/v1/invitations/{secret}/accept").status_code == 404
@@ -151,12 +151,12 @@ class TestWhoInvited:
         secret = invite(world, http)
         world.acme.control.execute(AssignRole(world.member("ben"), "owner", ACME), None)
         world.acme.control.execute(RemovePrincipal(world.ann), None)
-        before = world.entrance.authentication.users()
+        before = world.auth_services.authentication.users()
 
         new = {"login": "zoe", "password": OWN}
         assert http.post(f"/api/v1/invitations/{secret}/accept", json=new).status_code == 404
 
-        assert world.entrance.authentication.users() == before
+        assert world.auth_services.authentication.users() == before
 
     def test_an_inviter_cannot_offer_a_role_that_they_may_not_assign(
         self, world: AuthHarness, http: httpx.Client
@@ -200,7 +200,7 @@ def test_an_invitation_into_a_missing_resource_is_refused() -> None:
     """The organization, unless the model says otherwise; what is not there is missing."""
     world = AuthHarness()
     ann = Caller(world.ann)
-    command, _ = world.entrance.invitations.draft(world.acme, ann, "member", ResourceId("nowhere"))
+    command, _ = world.auth_services.invitations.draft(world.acme, ann, "member", ResourceId("nowhere"))
     with pytest.raises(NotFoundError, match="nowhere"):
         world.acme.control.execute(command, ann)
     world.audit.close()

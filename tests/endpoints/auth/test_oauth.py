@@ -43,7 +43,7 @@ class TestAServicePrincipal:
         assert me(http, access).json()["principal"] == BOT
         world.now += world.settings.access_token
         assert me(http, access).status_code == 401
-        world.entrance.tidy()
+        world.auth_services.tidy()
         assert not world.acme.store.documents("access_token")
 
     def test_a_service_principal_may_authenticate_with_http_basic(self, world: AuthHarness, http: httpx.Client) -> None:
@@ -176,7 +176,7 @@ class TestADevice:
         assert fault(self.poll(http, asked)) == (400, "expired_token")
         world.login(http)
         assert http.post(f"/api/v1/devices/{asked['user_code']}", json={"allow": True}).status_code == 404
-        world.entrance.tidy()
+        world.auth_services.tidy()
         assert not world.organizations.deployment.store.documents("device")
 
     def test_a_device_that_polls_too_fast_is_slowed_down(self, front: Front) -> None:

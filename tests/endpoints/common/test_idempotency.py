@@ -66,8 +66,8 @@ def test_equal_requests_under_different_keys_are_separate_requests(make: Make) -
 def test_the_same_key_in_two_organizations_creates_two_users(make: Make, world: DeploymentHarness) -> None:
     places, secret = (make(), make()), login(world, "una")
     una, logins = (
-        world.deployment.entrance.authentication.user_of("una").principal,
-        world.deployment.entrance.authentication,
+        world.deployment.auth_services.authentication.user_of("una").principal,
+        world.deployment.auth_services.authentication,
     )
     made: list[str] = []
     for place, name in zip(places, ("bob", "eve"), strict=True):

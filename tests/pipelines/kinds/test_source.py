@@ -418,8 +418,8 @@ class TestAnApi:
 class TestADatabase:
     def test_a_database_is_loaded_by_cursor_and_by_key(self, lake: Loaded, postgres: PostgresServer) -> None:
         database = postgres.create()
-        entrance = {"host": "127.0.0.1", "port": postgres.port, "database": database, "user": USER}
-        lake.lake.owner.call("POST", "/connections", {"name": "shop", "postgresql": entrance})
+        target = {"host": "127.0.0.1", "port": postgres.port, "database": database, "user": USER}
+        lake.lake.owner.call("POST", "/connections", {"name": "shop", "postgresql": target})
         orders = {"table": "public.orders", "cursor": "id"}
         both = source(
             stream("orders_added", mode="incremental", **orders),

@@ -92,11 +92,11 @@ def connect(relay: DatabaseRelay) -> Iterator[Connect]:
 
 
 def ticket(relay: DatabaseRelay, port: int, *addresses: str, is_allowed: Callable[[], bool] = lambda: True) -> str:
-    """Return the ticket of an entrance, as the driver gets it."""
+    """Return the ticket of an access, as the driver gets it."""
     declared = JdbcAccess("jdbc:x", {"user": "ann", "socketFactoryArg": "x"}, port, addresses or (HERE,))
-    entrance = relay.route(declared, is_allowed)
-    way, relay_port, found = entrance.properties["socketFactoryArg"].split(" ")
-    assert (entrance.url, entrance.properties["user"], way, int(relay_port)) == ("jdbc:x", "ann", "relay", relay.port)
+    access = relay.route(declared, is_allowed)
+    way, relay_port, found = access.properties["socketFactoryArg"].split(" ")
+    assert (access.url, access.properties["user"], way, int(relay_port)) == ("jdbc:x", "ann", "relay", relay.port)
     return found
 
 

@@ -44,7 +44,7 @@ class DecisionService:
         self.traced: set[str] = set()
         """Of whom lineage is kept, and in `columns` what was said of what they wrote."""
         self.columns: list[Any] = []
-        self.entrances: dict[str, JdbcAccess] = {}
+        self.jdbc_accesses: dict[str, JdbcAccess] = {}
         """How the database of each connection is entered."""
         self._relay = DatabaseRelay()
         if LEVEL is SandboxLevel.FULL:
@@ -122,10 +122,10 @@ class DecisionService:
         need = {"action": "connection.use", "connection": connection}
         if not self.rule(handle, need):
             return {"allowed": False, "message": f"{handle} may not use that"}
-        entrance = self.entrances[connection]
+        access = self.jdbc_accesses[connection]
         if self._relay.port:
-            entrance = self._relay.route(entrance, lambda: self.rule(handle, need))
-        return {"allowed": True, "url": entrance.url, "properties": dict(entrance.properties)}
+            access = self._relay.route(access, lambda: self.rule(handle, need))
+        return {"allowed": True, "url": access.url, "properties": dict(access.properties)}
 
 
 class DriverHarness:

@@ -35,12 +35,12 @@ def database(postgres: PostgresServer) -> Iterator[str]:
 @pytest.fixture
 def shop(lake: DriverHarness, database: str) -> DriverHarness:
     """The world with the connection `shop`."""
-    lake.decisions.entrances["shop"] = entrance(database)
+    lake.decisions.jdbc_accesses["shop"] = jdbc_access(database)
     lake.decisions.entered.clear()
     return lake
 
 
-def entrance(database: str, host: str = "127.0.0.1") -> JdbcAccess:
+def jdbc_access(database: str, host: str = "127.0.0.1") -> JdbcAccess:
     """Return how a database is entered that is said to be at a host, and is on this machine."""
     at = urlsplit(database)
     port = at.port or 0
@@ -93,7 +93,7 @@ class TestReading:
     def test_a_read_uses_the_authorized_address_and_does_not_resolve_the_name(
         self, shop: DriverHarness, database: str
     ) -> None:
-        shop.decisions.entrances["shop"] = entrance(database, "shop.invalid")
+        shop.decisions.jdbc_accesses["shop"] = jdbc_access(database, "shop.invalid")
 
         assert orders(shop.session(ADMIN)).count() == 100
 
@@ -208,11 +208,11 @@ class TestTheSecret:
         assert not any(PASSWORD in each for each in (*said, log))
 
     def test_the_password_and_the_address_are_in_no_error(self, shop: DriverHarness) -> None:
-        known = shop.decisions.entrances["shop"]
+        known = shop.decisions.jdbc_accesses["shop"]
         other_database = replace(known, url=known.url.replace("/test_", "/no_such_"))
         unknown_user = replace(known, properties={**known.properties, "user": "nobody_there"})
-        for each in (other_database, unknown_user, entrance("postgresql://127.0.0.1:1/x")):
-            shop.decisions.entrances["shop"] = each
+        for each in (other_database, unknown_user, jdbc_access("postgresql://127.0.0.1:1/x")):
+            shop.decisions.jdbc_accesses["shop"] = each
             with pytest.raises(PySparkException) as caught:
                 orders(shop.session(ADMIN)).collect()
             said = str(caught.value)

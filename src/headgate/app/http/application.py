@@ -73,7 +73,7 @@ def http_application(
     hosts.install_hosts(app, deployment.settings.logins.address)
     app.router.routes.extend(api_routes())
     openapi.openapi_document(app)
-    auth.install_auth(app, deployment.entrance)
+    auth.install_auth(app, deployment.auth_services)
     app.include_router(guard_router(sparks, deployment.audit))
     organizations = deployment.organizations
     lakes = Lakes(partial(warehouse_of, deployment.settings), lambda: organizations.now)

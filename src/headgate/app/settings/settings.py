@@ -144,7 +144,7 @@ class Settings:
 
     @property
     def vault_key(self) -> Path:
-        """The file of the key that seals the secrets of connections."""
+        """The file of the key that encrypts the secrets of connections."""
         return self.secrets_key or self.folder / "keys" / "secrets.key"
 
     @property

@@ -65,7 +65,7 @@ class SparkService:
             settings.clusters,
             tasks=deployment.tasks,
         )
-        self.sparks = SparkRegistry(deployment.places_of, self._drivers.key, self._drivers.serves, self._route)
+        self.sparks = SparkRegistry(deployment.external_access_of, self._drivers.key, self._drivers.serves, self._route)
         self._relay = DatabaseRelay()
         self._session_ports = SessionPorts()
         self._level: SandboxLevel | None = None
@@ -188,9 +188,9 @@ class SparkService:
         self._level = level
         return GatewaySandbox(level, ports, forbidden_files(settings, os.environ))
 
-    def _route(self, cluster: str, entrance: JdbcAccess, is_allowed: Callable[[], bool]) -> JdbcAccess:
+    def _route(self, cluster: str, access: JdbcAccess, is_allowed: Callable[[], bool]) -> JdbcAccess:
         """Return how a driver enters a database. A sandboxed embedded driver uses the relay, executors of a cluster cannot."""
-        return self._relay.route(entrance, is_allowed) if self._relay.port and cluster == EMBEDDED else entrance
+        return self._relay.route(access, is_allowed) if self._relay.port and cluster == EMBEDDED else access
 
     def _is_watched(self) -> bool:
         """Whether a gateway that serves has lately heard what may not go on. One that does not serve runs nothing."""

@@ -13,7 +13,7 @@ Name = Annotated[str, typer.Argument(help="the name or id of the user")]
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    users = add_command_group(app, "user", "Users of the organization.")
+    users = add_command_group(app, "user", "Users of one organization; their logins are `deployment-user`.")
     users.command("list")(list_users)
     users.command("create")(create_user)
     users.command("delete")(delete_user)

@@ -43,7 +43,7 @@ def grant_break_glass(
         fail(f"`--hours` is {LONGEST / _HOUR:g} at most")
         sys.exit(1)
     with open_local_deployment(data) as deployment:
-        user = deployment.entrance.authentication.user_of(name)
+        user = deployment.auth_services.authentication.user_of(name)
         control = deployment.organizations.open(listed_organization(deployment, organization)).control
         ends = control.now + hours * _HOUR
         control.execute(

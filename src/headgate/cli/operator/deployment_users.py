@@ -16,7 +16,9 @@ Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of th
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    users = add_command_group(app, "deployment-user", "Users of the deployment, in any number of organizations.")
+    users = add_command_group(
+        app, "deployment-user", "Logins of the deployment; each can be a `user` of many organizations."
+    )
     users.command("create")(create_user)
     users.command("set-password")(set_password)
     users.command("list")(list_users)
@@ -39,7 +41,7 @@ def create_user(
     """Create a user of the deployment that is in no organization yet."""
     secret = None if without_password else read_password(stdin=password_stdin)
     with open_local_deployment(data) as deployment:
-        logins = deployment.entrance.authentication
+        logins = deployment.auth_services.authentication
         principal = logins.register(name, login=name, password=secret, email=email, verified=email is not None)
     say(f"{name} is a user of the deployment ({principal})")
 
@@ -48,7 +50,7 @@ def set_password(name: Login, *, password_stdin: PasswordStdin = False, data: Da
     """Set a new password of a user and end all sessions of the user."""
     secret = read_password(stdin=password_stdin)
     with open_local_deployment(data) as deployment:
-        logins = deployment.entrance.authentication
+        logins = deployment.auth_services.authentication
         logins.set_password(logins.user_of(name), secret)
     say(f"{name} has a new password")
 
@@ -56,7 +58,7 @@ def set_password(name: Login, *, password_stdin: PasswordStdin = False, data: Da
 def list_users(data: Data = None) -> None:
     """Show the users of the deployment."""
     with open_local_deployment(data) as deployment:
-        found = deployment.entrance.authentication.users()
+        found = deployment.auth_services.authentication.users()
     print_table(
         ("name", "login", "address", "id"), [(each.name, each.login, each.email, each.principal) for each in found]
     )

@@ -13,7 +13,7 @@ Login = Annotated[str, typer.Argument(metavar="NAME", help="the login name of th
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    operators = add_command_group(app, "operator", "Users of the deployment that manage its organizations.")
+    operators = add_command_group(app, "operator", "Deployment users that manage the organizations.")
     operators.command("add")(add)
     operators.command("remove")(remove)
     operators.command("list")(list_operators)
@@ -26,7 +26,7 @@ def add(name: Login, data: Data = None) -> None:
     from headgate.control.kernel.ports import RequestOrigin
 
     with open_local_deployment(data) as deployment:
-        user = deployment.entrance.authentication.user_of(name)
+        user = deployment.auth_services.authentication.user_of(name)
         add_operator(
             deployment.organizations.deployment.control, user.principal, CommandMetadata(RequestOrigin("operator"))
         )
@@ -41,7 +41,7 @@ def remove(name: Login, data: Data = None) -> None:
     from headgate.control.kernel.ports import RequestOrigin
 
     with open_local_deployment(data) as deployment:
-        user = deployment.entrance.authentication.user_of(name)
+        user = deployment.auth_services.authentication.user_of(name)
         try:
             remove_operator(
                 deployment.organizations.deployment.control, user.principal, CommandMetadata(RequestOrigin("operator"))
@@ -56,6 +56,6 @@ def list_operators(data: Data = None) -> None:
     from headgate.control.deployment.operators import operators
 
     with open_local_deployment(data) as deployment:
-        logins = deployment.entrance.authentication
+        logins = deployment.auth_services.authentication
         found = [(id, logins.user(id)) for id in operators(deployment.organizations.deployment.control)]
     print_table(("name", "login", "id"), [(user.name, user.login, id) if user else ("", "", id) for id, user in found])

@@ -94,7 +94,7 @@ def import_organization(
                 is_model,
             )
         with open_local_deployment(data) as deployment:
-            register_imported(deployment.organizations, deployment.entrance.authentication, facts, title)
+            register_imported(deployment.organizations, deployment.auth_services.authentication, facts, title)
     if is_new:
         say(f"began a new deployment in {'PostgreSQL' if settings.store_url else f'`{settings.folder}`'}")
     say(f"`{root}` is an organization here, at revision {facts.revision}, with {len(facts.principals)} principals")

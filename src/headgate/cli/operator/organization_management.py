@@ -47,7 +47,7 @@ def create(
     from headgate.facts.ids import ResourceId
 
     with open_local_deployment(data) as deployment:
-        user = deployment.entrance.authentication.user_of(owner)
+        user = deployment.auth_services.authentication.user_of(owner)
         founding = OrganizationSpec(ResourceId(new_id("o")), name, user.principal, user.name, model, tree)
         preview_founding(deployment.organizations, founding)
         if not dry_run:

@@ -53,7 +53,7 @@ def rotate_key(
             rotation = VaultRotation(deployment.organizations, vault)
             waiting = list(rotation.find_outdated())
             with Progress(console=errors, transient=True) as progress:
-                for each in progress.track(waiting, description="sealing"):
+                for each in progress.track(waiting, description="encrypting"):
                     try:
                         rotation.reencrypt(each)
                     except VaultError as error:

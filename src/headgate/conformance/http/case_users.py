@@ -41,13 +41,13 @@ class CaseUsers:
         self._engine = Engine(models, Snapshot())
         organizations = self.organizations(stores)
         bootstrap_deployment(organizations, home)
-        self.entrance: AuthServices = open_auth_services(organizations, _SETTINGS)
+        self.auth_services: AuthServices = open_auth_services(organizations, _SETTINGS)
         self._logins = {
             PrincipalId(require_text(user, "id")): f"user-{number}" for number, user in enumerate(world.users)
         }
         self._secrets: dict[PrincipalId, str] = {}
         for id, login in self._logins.items():
-            self.entrance.authentication.register(id, login=login, password=_PASSWORD, principal=id)
+            self.auth_services.authentication.register(id, login=login, password=_PASSWORD, principal=id)
 
     def organizations(self, stores: Stores) -> Organizations:
         """Return the organizations of a store, at the scenario's time; the models are compiled once for all."""

@@ -103,8 +103,12 @@ class HttpScenarioRunner:
 
     def _put(self, stores: Stores, people: CaseUsers) -> AuditRecorder:
         """Put a deployment behind the endpoints; returns what is to be closed when it goes."""
-        organizations, ways, audit = people.organizations(stores), people.entrance, AuditRecorder(stores, "changes")
-        self.app.state.entrance = ways
+        organizations, ways, audit = (
+            people.organizations(stores),
+            people.auth_services,
+            AuditRecorder(stores, "changes"),
+        )
+        self.app.state.auth_services = ways
         self.app.state.deployed = AppState(
             organizations=organizations,
             identity=Authenticator(stores, ways.authentication.principal_of, ways.access_tokens.authenticate),
@@ -192,7 +196,7 @@ def scenario_server() -> Iterator[HttpScenarioRunner]:
         app = http_application(
             deployment,
             FreshnessBarrier(deployment.organizations),
-            SparkRegistry(deployment.places_of),
+            SparkRegistry(deployment.external_access_of),
             NoSpark(),
             NoSpark(),
             dict[str, Any],

@@ -14,7 +14,7 @@ from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.facts.ids import ResourceId
 
 CONNECTION, SECRET = "connection", "connection_secret"
-"""The kinds of documents: what is behind a connection, and its sealed secret."""
+"""The kinds of documents: what is behind a connection, and its encrypted secret."""
 
 SSLMODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 """How a connection to PostgreSQL is protected, as libpq has it."""
@@ -135,20 +135,20 @@ def has_way_up(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CreateConnection:
-    """A declared place, which stands in the connection's document. `sealed` is its secret, as the vault keeps it."""
+    """A declared place, which stands in the connection's document. `encrypted` is its secret, as the vault keeps it."""
 
     connection: ResourceId
     project: ResourceId
     title: str
     behind: ConnectionTarget
-    sealed: Mapping[str, str] | None = field(default=None, repr=False)
+    encrypted: Mapping[str, str] | None = field(default=None, repr=False)
     name: str = "connection.create"
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Need `project.create_connection`."""
         made = CreateResource(self.connection, "connection", self.project, self.title).decide(view)
         document = DocumentPut(CONNECTION, self.connection, self.behind.document())
-        return CommandEffect(made.changes, (document, *_build_secret_document(self.connection, self.sealed)))
+        return CommandEffect(made.changes, (document, *_build_secret_document(self.connection, self.encrypted)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +156,14 @@ class ChangeSecret:
     """Another secret for a connection; runs that begin to use it from now on use that."""
 
     connection: ResourceId
-    sealed: Mapping[str, str] = field(repr=False)
+    encrypted: Mapping[str, str] = field(repr=False)
     name: str = "connection.change_secret"
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Need `connection.edit`."""
         view.target(self.connection, "connection")
         view.require_action("connection.edit", self.connection)
-        return CommandEffect((), _build_secret_document(self.connection, self.sealed))
+        return CommandEffect((), _build_secret_document(self.connection, self.encrypted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +180,8 @@ class DeleteConnection:
         return CommandEffect(DeleteResource(self.connection).decide(view).changes, gone)
 
 
-def _build_secret_document(connection: ResourceId, sealed: Mapping[str, str] | None) -> tuple[DocumentPut, ...]:
-    return () if sealed is None else (DocumentPut(SECRET, connection, dict(sealed)),)
+def _build_secret_document(connection: ResourceId, encrypted: Mapping[str, str] | None) -> tuple[DocumentPut, ...]:
+    return () if encrypted is None else (DocumentPut(SECRET, connection, dict(encrypted)),)
 
 
 def _require_header(name: str, value: str) -> None:

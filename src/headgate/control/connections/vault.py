@@ -1,4 +1,4 @@
-"""The secrets of connections: sealed with a key of the deployment, so that the store alone tells nobody any of them."""
+"""The secrets of connections: encrypted with a key of the deployment, so that the store alone gives none of them away."""
 
 import fcntl
 import json
@@ -19,12 +19,12 @@ _KEY_BYTES, _NONCE_BYTES = 32, 12
 
 
 class VaultError(Exception):
-    """A secret cannot be sealed or opened, and the message says what to do about it."""
+    """A secret cannot be encrypted or decrypted, and the message says what to do about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vault:
-    """Seals and opens with AES-256-GCM. Each line of a file is a key in hexadecimal: the first seals, all of them open.
+    """Encrypts and decrypts with AES-256-GCM. Each line of a file is a key in hexadecimal: the first encrypts, all of them decrypt.
 
     The file is made when it is first needed, and read each time, so that a rotation needs no restart.
     """
@@ -32,41 +32,41 @@ class Vault:
     file: Path
 
     def encrypt(self, connection: str, secret: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the secret as it is kept: it opens for this connection only. Raises `VaultError`."""
+        """Return the secret as it is stored: it decrypts for this connection only. Raises `VaultError`."""
         key, nonce = self._keys(make=True)[0], secrets.token_bytes(_NONCE_BYTES)
-        sealed = AESGCM(key).encrypt(nonce, json.dumps(dict(secret)).encode(), connection.encode())
-        return {"key": _name(key), "nonce": b64encode(nonce).decode(), "sealed": b64encode(sealed).decode()}
+        encrypted = AESGCM(key).encrypt(nonce, json.dumps(dict(secret)).encode(), connection.encode())
+        return {"key": _name(key), "nonce": b64encode(nonce).decode(), "sealed": b64encode(encrypted).decode()}
 
     def decrypt(self, connection: str, kept: Mapping[str, Any]) -> Mapping[str, str]:
         """Return the secret of a connection. Raises `VaultError`."""
         key = next((each for each in self._keys() if _name(each) == kept.get("key")), None)
         if key is None:
             raise VaultError(
-                f"the secret was sealed with another key than that in `{self.file}`: bring that key back, or put the "
+                f"the secret was encrypted with another key than that in `{self.file}`: bring that key back, or put the "
                 "secret in again"
             )
         try:
-            nonce, sealed = b64decode(str(kept["nonce"])), b64decode(str(kept["sealed"]))
-            opened: dict[str, str] = json.loads(AESGCM(key).decrypt(nonce, sealed, connection.encode()))
+            nonce, encrypted = b64decode(str(kept["nonce"])), b64decode(str(kept["sealed"]))
+            secret: dict[str, str] = json.loads(AESGCM(key).decrypt(nonce, encrypted, connection.encode()))
         except (InvalidTag, KeyError, ValueError):
             raise VaultError("what is kept of the secret was changed: put it in again") from None
-        return opened
+        return secret
 
     def is_current(self, kept: Mapping[str, Any]) -> bool:
-        """Return whether a secret is sealed with the key that seals now. Raises `VaultError`."""
+        """Return whether a secret is encrypted with the newest key. Raises `VaultError`."""
         return kept.get("key") == _name(self._keys()[0])
 
     @property
     def former_keys(self) -> tuple[str, ...]:
-        """The names of the keys that open what was sealed before, and seal nothing any more. Raises `VaultError`."""
+        """The names of the keys that only decrypt what was encrypted before. Raises `VaultError`."""
         return tuple(map(_name, self._keys()[1:]))
 
     def add_key(self) -> None:
-        """Have a new key seal from now on; those before it still open. Raises `VaultError`."""
+        """Encrypt with a new key from now on; the keys before it still decrypt. Raises `VaultError`."""
         self._replace(lambda keys: [secrets.token_bytes(_KEY_BYTES), *keys])
 
     def remove_keys(self, names: Collection[str]) -> None:
-        """Remove keys: what they have sealed does not open any more. The key that seals stays. Raises `VaultError`."""
+        """Remove keys: what they have encrypted can no longer be decrypted. The newest key stays. Raises `VaultError`."""
         self._replace(lambda keys: [keys[0], *(key for key in keys[1:] if _name(key) not in names)])
 
     def _replace(self, change: Callable[[list[bytes]], list[bytes]]) -> None:
@@ -95,7 +95,7 @@ class Vault:
 
 
 NO_VAULT = Vault(Path(os.devnull))
-"""Seals nothing and opens nothing."""
+"""Encrypts nothing and decrypts nothing."""
 
 
 def _name(key: bytes) -> str:

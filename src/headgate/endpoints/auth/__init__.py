@@ -21,11 +21,11 @@ from headgate.endpoints.common.request_scope import REQUEST
 log = logging.getLogger(__name__)
 
 
-def install_auth(app: FastAPI, entrance: AuthServices) -> None:
+def install_auth(app: FastAPI, auth_services: AuthServices) -> None:
     """Serve the ways into a deployment."""
-    provider = entrance.authentication.settings.provider
-    app.state.entrance = entrance
-    app.state.provider = ProviderClient(provider, lambda: entrance.authentication.now) if provider else None
+    provider = auth_services.authentication.settings.provider
+    app.state.auth_services = auth_services
+    app.state.provider = ProviderClient(provider, lambda: auth_services.authentication.now) if provider else None
     for module in (sessions, invitations, devices, oauth, oidc):
         app.include_router(module.router)
     app.add_exception_handler(OAuthError, on_oauth)

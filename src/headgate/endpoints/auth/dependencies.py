@@ -16,7 +16,7 @@ _AGENT = 200
 
 def auth_services_of(request: Request) -> AuthServices:
     """Return the ways in that the application was wired with."""
-    found: AuthServices = request.app.state.entrance
+    found: AuthServices = request.app.state.auth_services
     return found
 
 

@@ -99,7 +99,7 @@ def guard_router(sparks: SparkRegistry, audit: AuditRecorder) -> APIRouter:
             _record_denials(audit, request, spoken, refusals)
             return {"allowed": False, "message": refusals[0].message}
         try:
-            found = await run_in_threadpool(spoken.spark.entrance, spoken.caller, asked.connection)
+            found = await run_in_threadpool(spoken.spark.jdbc_access, spoken.caller, asked.connection)
         except JdbcAccessError as error:
             return {"allowed": False, "message": f"{spoken.spark.judge.name(spoken.caller)}: {error}"}
         return {"allowed": True, "url": found.url, "properties": dict(found.properties)}

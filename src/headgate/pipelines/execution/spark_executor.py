@@ -31,10 +31,10 @@ class SparkExecutor:
     """Carries out attempts, each in the thread that calls."""
 
     def __init__(
-        self, connect: Connect, places: Callable[[Organization], ExternalAccessPolicy], parsers: BlockingPool
+        self, connect: Connect, external_access: Callable[[Organization], ExternalAccessPolicy], parsers: BlockingPool
     ) -> None:
         self._connect = connect
-        self._places = places
+        self._places = external_access
         self._parsers = parsers
 
     def __call__(self, attempt: Attempt) -> None:
@@ -45,12 +45,12 @@ class SparkExecutor:
         carry_out = kind_of(attempt.definition).run
         if carry_out is None:
             raise NotFoundError(f"`{attempt.definition.name}` has no runs")
-        places = self._places(attempt.organization)
+        external_access = self._places(attempt.organization)
         spark = self._connect(attempt.token)
         try:
             spark.registerProgressHandler(RunProgress(attempt.journal))
             attempt.set_interrupt(lambda: _interrupt(spark))
-            execution = _execution(attempt, spark, places, self._parsers)
+            execution = _execution(attempt, spark, external_access, self._parsers)
             execution.staging.mkdir(parents=True, exist_ok=True)
             execution.checkpoints.mkdir(parents=True, exist_ok=True)
             if attempt.stop_reason is not None:
@@ -61,16 +61,16 @@ class SparkExecutor:
             # Said once: where nobody hears it, the session has gone or goes with its identity.
             spark.client.set_retry_policies([])
             spark.stop()
-            _remove_copies(attempt, places)
+            _remove_copies(attempt, external_access)
 
 
-def _remove_copies(attempt: Attempt, places: ExternalAccessPolicy) -> None:
+def _remove_copies(attempt: Attempt, external_access: ExternalAccessPolicy) -> None:
     """Remove what the attempt read and wrote, and what an earlier one may have left whose worker did not live to."""
-    shutil.rmtree(places.staging(attempt.row.run), ignore_errors=True)
+    shutil.rmtree(external_access.staging(attempt.row.run), ignore_errors=True)
     is_gone = attempt.row.pipeline not in attempt.organization.control.snapshot.resources
     # An attempt after this one reads from the same folder, and would find nothing of what has come.
     if is_gone or not attempt.may_be_followed:
-        shutil.rmtree(places.incoming(attempt.row.pipeline), ignore_errors=True)
+        shutil.rmtree(external_access.incoming(attempt.row.pipeline), ignore_errors=True)
 
 
 def _interrupt(spark: "SparkSession") -> None:
@@ -79,7 +79,7 @@ def _interrupt(spark: "SparkSession") -> None:
 
 
 def _execution(
-    attempt: Attempt, spark: "SparkSession", places: ExternalAccessPolicy, parsers: BlockingPool
+    attempt: Attempt, spark: "SparkSession", external_access: ExternalAccessPolicy, parsers: BlockingPool
 ) -> RunExecution:
     row, control, store = attempt.row, attempt.organization.control, attempt.organization.store
 
@@ -93,7 +93,7 @@ def _execution(
         found = connection(control.snapshot, row.pipeline, name)
         if found is None:
             raise PlaceError(f"`{attempt.definition.name}` declares no connection `{name}`")
-        return places.place(found)
+        return external_access.place(found)
 
     def exists(table: str) -> bool:
         control.catch_up()
@@ -107,9 +107,9 @@ def _execution(
         exists=exists,
         committed=lambda table: has_committed(control, store, row.run, split_name(table)),
         place=place,
-        staging=places.staging(row.run) / str(row.attempt),
-        checkpoints=places.checkpoints(row.pipeline),
-        incoming=places.incoming(row.pipeline),
+        staging=external_access.staging(row.run) / str(row.attempt),
+        checkpoints=external_access.checkpoints(row.pipeline),
+        incoming=external_access.incoming(row.pipeline),
         parquet=parquet_bound(parsers, attempt.organization.id),
         wait=attempt.wait,
         cleaned=count_cleanings(control.snapshot.resources[row.pipeline]),

@@ -89,17 +89,17 @@ class DatabaseRelay:
             _shut(server)
             server.close()
 
-    def route(self, entrance: JdbcAccess, is_allowed: Callable[[], bool]) -> JdbcAccess:
-        """Return the same entrance by a ticket of the relay, in place of the addresses that were decided on.
+    def route(self, access: JdbcAccess, is_allowed: Callable[[], bool]) -> JdbcAccess:
+        """Return the same access by a ticket of the relay, in place of the addresses that were decided on.
 
         `is_allowed` decides again, before each connection by the ticket: rights may have gone since.
         """
         ticket, now = secrets.token_urlsafe(32), self._clock()
         with self._lock:
             self._tickets = {key: each for key, each in self._tickets.items() if each.is_valid(now)}
-            self._tickets[ticket] = _Ticket(entrance.port, entrance.addresses, is_allowed, now)
+            self._tickets[ticket] = _Ticket(access.port, access.addresses, is_allowed, now)
         way = {"socketFactoryArg": f"relay {self.port} {ticket}"}
-        return replace(entrance, properties={**entrance.properties, **way})
+        return replace(access, properties={**access.properties, **way})
 
     def _accept(self, server: socket.socket) -> None:
         while True:

@@ -20,9 +20,9 @@ Route = Callable[[str, JdbcAccess, Callable[[], bool]], JdbcAccess]
 """Returns how the driver on a cluster enters a database: directly, or through a relay, which asks if that is still allowed."""
 
 
-def route_directly(_cluster: str, entrance: JdbcAccess, _is_allowed: Callable[[], bool]) -> JdbcAccess:
+def route_directly(_cluster: str, access: JdbcAccess, _is_allowed: Callable[[], bool]) -> JdbcAccess:
     """Return how a driver enters a database that it connects itself."""
-    return entrance
+    return access
 
 
 class OrganizationSpark:
@@ -46,10 +46,10 @@ class OrganizationSpark:
         self.works = RunningOperations(self.sessions, self.judge)
         self._route = route
 
-    def entrance(self, caller: Caller, connection: str) -> JdbcAccess:
+    def jdbc_access(self, caller: Caller, connection: str) -> JdbcAccess:
         """Return how its driver enters a database for a caller. Raises `JdbcAccessError`."""
-        entrance = self.external_access.jdbc_access(caller, connection)
-        return self._route(self.cluster, entrance, lambda: self._may_use(caller, connection))
+        access = self.external_access.jdbc_access(caller, connection)
+        return self._route(self.cluster, access, lambda: self._may_use(caller, connection))
 
     def _may_use(self, caller: Caller, connection: str) -> bool:
         need = RequiredConnection(action="connection.use", connection=connection)

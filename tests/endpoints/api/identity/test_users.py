@@ -84,14 +84,14 @@ class TestAdding:
 
         assert added.status_code == 201, added.text
         assert users(acme) == ["owner", "vic"]
-        assert world.deployment.entrance.authentication.user(added.json()["id"]) is not None
+        assert world.deployment.auth_services.authentication.user(added.json()["id"]) is not None
 
     @pytest.mark.parametrize("field", ["login", "email"])
     @pytest.mark.parametrize("query", [{}, {"dry_run": True}])
     def test_a_user_of_the_deployment_is_neither_added_nor_looked_up(
         self, world: DeploymentHarness, make: Make, field: str, query: dict[str, bool]
     ) -> None:
-        acme, logins = make(), world.deployment.entrance.authentication
+        acme, logins = make(), world.deployment.auth_services.authentication
         mine = f"pat-{field}-{len(query)}@acme.com"
         pat = logins.register("Pat", login=mine, email=mine, verified=True)
 
@@ -110,10 +110,10 @@ class TestAdding:
 
         id = acme.call("owner", "POST", "/users", {"name": "kim@example.com"}).json()["id"]
 
-        user = world.deployment.entrance.authentication.user(id)
+        user = world.deployment.auth_services.authentication.user(id)
         assert user is not None
         assert (user.login, user.email) == (None, None)
-        assert not world.deployment.entrance.authentication.addresses.is_like_another("kim@example.com")
+        assert not world.deployment.auth_services.authentication.addresses.is_like_another("kim@example.com")
 
     def test_a_dry_run_of_adding_a_user_writes_nothing(self, world: DeploymentHarness, make: Make) -> None:
         acme = make()

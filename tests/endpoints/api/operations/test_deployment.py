@@ -35,7 +35,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHarnes
 def operator(world: DeploymentHarness) -> str:
     """The session of an operator."""
     secret = login(world, "olga")
-    user = world.deployment.entrance.authentication.user_of("olga")
+    user = world.deployment.auth_services.authentication.user_of("olga")
     add_operator(world.deployment.organizations.deployment.control, user.principal, INTERNAL)
     return secret
 
@@ -102,7 +102,7 @@ class TestOperators:
 
     def test_a_former_operator_is_refused(self, world: DeploymentHarness) -> None:
         secret = login(world, "otto")
-        user = world.deployment.entrance.authentication.user_of("otto").principal
+        user = world.deployment.auth_services.authentication.user_of("otto").principal
         control = world.deployment.organizations.deployment.control
         add_operator(control, user, INTERNAL)
 
@@ -160,7 +160,7 @@ class TestOtherCallers:
 
     def test_an_owner_with_a_login_cannot_list_organizations(self, world: DeploymentHarness) -> None:
         secret = login(world, "nils")
-        user = world.deployment.entrance.authentication.user_of("nils").principal
+        user = world.deployment.auth_services.authentication.user_of("nils").principal
         control = world.deployment.home.control
         control.execute(AddPrincipal(user, "nils", "owner"), None)
 
@@ -170,7 +170,7 @@ class TestOtherCallers:
     def test_an_operator_with_a_token_instead_of_a_login_is_refused(
         self, world: DeploymentHarness, operator: str, acme: OrganizationClient
     ) -> None:
-        olga = world.deployment.entrance.authentication.user_of("olga").principal
+        olga = world.deployment.auth_services.authentication.user_of("olga").principal
         acme.control.execute(AddPrincipal(olga, "olga", "owner"), None)
 
         answer = asked(world, acme.token(olga), "GET", HERE)
@@ -179,7 +179,7 @@ class TestOtherCallers:
 
     def test_a_refused_removal_is_recorded_in_the_audit_of_the_deployment(self, world: DeploymentHarness) -> None:
         secret = login(world, "eddy")
-        user = world.deployment.entrance.authentication.user_of("eddy").principal
+        user = world.deployment.auth_services.authentication.user_of("eddy").principal
 
         asked(world, secret, "DELETE", f"{HERE}/main")
         until(lambda: world.deployment.audit.backlog == 0, lambda: "the audit is not written")

@@ -30,7 +30,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeploymentHar
 
 def login(world: DeploymentHarness, name: str) -> str:
     """Make a user of the deployment with an address of their own, and log them in; returns the session's secret."""
-    logins = world.deployment.entrance.authentication
+    logins = world.deployment.auth_services.authentication
     logins.register(name, login=name, password=PASSWORD, email=f"{name}@{name}.example", verified=True)
     return logins.log_in(name, PASSWORD, {}).secret
 

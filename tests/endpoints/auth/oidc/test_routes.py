@@ -230,7 +230,7 @@ class TestLoggingIn:
 
             assert (answer.status_code, answer.headers["location"]) == (303, "/console")
             principal = http.get("/api/v1/session").json()["principal"]
-            user = world.entrance.authentication.user(principal)
+            user = world.auth_services.authentication.user(principal)
             assert user is not None
             assert (user.name, user.email) == ("Ann", "ann@acme.com")
             assert self.go(http).status_code == 303
@@ -240,7 +240,7 @@ class TestLoggingIn:
         self, front: Front, fake: FakeProvider
     ) -> None:
         world = self.world(fake, join=frozenset())
-        ann = world.entrance.authentication.register("another ann", email="ann@acme.com", verified=True)
+        ann = world.auth_services.authentication.register("another ann", email="ann@acme.com", verified=True)
         with front.serving(world) as http:
             for said in (None, False, "no", 1):
                 fake.claims["email_verified"] = said
@@ -262,7 +262,7 @@ class TestLoggingIn:
     def test_a_login_is_not_linked_to_a_user_with_an_unverified_address(self, front: Front, fake: FakeProvider) -> None:
         """Or whoever registers with somebody's address waits until they log in, and is them."""
         world = self.world(fake, join=frozenset())
-        world.entrance.authentication.register("eve", email="ann@acme.com")
+        world.auth_services.authentication.register("eve", email="ann@acme.com")
         with front.serving(world) as http:
             assert self.go(http).status_code == 401
 
@@ -274,7 +274,7 @@ class TestLoggingIn:
         world = self.world(fake)
         with front.serving(world) as http:
             assert self.go(http).status_code == 401
-        assert len(world.entrance.authentication.users()) == 1
+        assert len(world.auth_services.authentication.users()) == 1
 
     def test_a_login_can_be_finished_only_by_the_browser_that_began_it(self, front: Front, fake: FakeProvider) -> None:
         """Or somebody else's code logs the victim in as them, or a stolen one the thief."""

@@ -21,7 +21,7 @@ def test_a_user_logs_in_at_dex_before_and_after_its_keys_change(front: Front) ->
     with running(program, callback, urlsplit(issuer).port or 0):
         assert _logged_in(front, world) == first
 
-    user = world.entrance.authentication.user(first)
+    user = world.auth_services.authentication.user(first)
     assert user is not None
     assert user.email == EMAIL
 

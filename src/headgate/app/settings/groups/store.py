@@ -37,7 +37,7 @@ STORE = (
         "HEADGATE_SECRETS_KEY",
         "path",
         "secrets_key",
-        "the file of the key that seals the secrets of connections; made when first needed. Every process has the same one",
+        "the file of the key that encrypts the secrets of connections; made when first needed. Every process has the same one",
         "`keys/secrets.key` in the data folder",
     ),
     SettingSpec(

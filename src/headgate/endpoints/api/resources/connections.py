@@ -126,15 +126,15 @@ def create_connection(
     place = default_project(organization) if body.project is None else find_resource(organization, caller, body.project)
     id = ResourceId(new_id("c"))
     behind, secret = _behind(body), _secret(body)
-    sealed = _seal(deployed.vault, id, secret)
-    command = CreateConnection(id, place, body.name, behind, sealed)
+    encrypted = _encrypt(deployed.vault, id, secret)
+    command = CreateConnection(id, place, body.name, behind, encrypted)
     decided = write.decide(command, of=id, id=id, name=body.name, warning=_warning(behind))
     # After the decision, so that no caller without the privilege has the server look up host names.
     fault = deployed.egress(organization).fault(behind.document())
     if fault is not None:
         raise InvalidError(fault)
     answer = decided.finish()
-    _reseal(deployed.vault, organization, id, sealed, secret)
+    _reencrypt(deployed.vault, organization, id, encrypted, secret)
     return answer
 
 
@@ -171,9 +171,9 @@ def put_connection_secret(
     secret = secret_of(str(document.get("kind", _TYPE)), body.password, body.headers)
     if body.password is None and body.headers is None:
         raise InvalidError("say the new `password`, or the new `headers`")
-    sealed = _seal(deployed.vault, id, secret) or {}
-    answer = write.execute(ChangeSecret(id, sealed), of=id, id=id)
-    _reseal(deployed.vault, organization, id, sealed, secret)
+    encrypted = _encrypt(deployed.vault, id, secret) or {}
+    answer = write.execute(ChangeSecret(id, encrypted), of=id, id=id)
+    _reencrypt(deployed.vault, organization, id, encrypted, secret)
     return answer
 
 
@@ -206,7 +206,7 @@ def _secret(body: ConnectionCreate) -> dict[str, str] | None:
     return dict(secret_of("http", None, body.http.headers)) if body.http is not None else None
 
 
-def _seal(vault: Vault, connection: ResourceId, secret: Any) -> Any:
+def _encrypt(vault: Vault, connection: ResourceId, secret: Any) -> Any:
     if secret is None:
         return None
     try:
@@ -215,10 +215,10 @@ def _seal(vault: Vault, connection: ResourceId, secret: Any) -> Any:
         raise ProblemError(503, "unavailable", str(error)) from error
 
 
-def _reseal(vault: Vault, organization: Organization, connection: ResourceId, sealed: Any, secret: Any) -> None:
-    if not sealed:
+def _reencrypt(vault: Vault, organization: Organization, connection: ResourceId, encrypted: Any, secret: Any) -> None:
+    if not encrypted:
         return
     try:
-        reencrypt_new_secret(organization.store, vault, connection, sealed, secret)
+        reencrypt_new_secret(organization.store, vault, connection, encrypted, secret)
     except VaultError as error:
         raise ProblemError(503, "unavailable", str(error)) from error
