@@ -12,7 +12,7 @@ from headgate.control.kernel.command import PermissionDeniedError
 from headgate.control.kernel.errors import AlreadyExistsError, CommandError, NotFoundError
 from headgate.control.kernel.ports import Head, LogWrite, Pointer
 from headgate.control.pipelines.commands import SavePipeline
-from headgate.control.questions.by_name import NameAuthorizer
+from headgate.control.questions.hidden_names import NameAuthorizer
 from headgate.control.questions.messages import RefusalMessages
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller

@@ -16,7 +16,7 @@ from headgate.model.formatter import format_model
 from headgate.model.model import Model
 from headgate.model.parse_model import read_model
 from headgate.model.reader import Reader
-from headgate.model.yaml_positions import parse_yaml
+from headgate.model.yaml_parser import parse_yaml
 from tests.fakes.generated_worlds import few
 from tests.fakes.small_organization import ACTIONS
 from tests.model.documents import DOCUMENTS, Document, written

@@ -12,7 +12,7 @@ from headgate.control.kernel.ports import DocumentPut, LogWrite, Store
 from headgate.control.kernel.run_queue import RunFilter, RunRow
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.runs import QueueRun
-from headgate.control.questions.by_name import NameAuthorizer
+from headgate.control.questions.hidden_names import NameAuthorizer
 from headgate.control.questions.messages import RefusalMessages
 from headgate.facts.changes import Change
 from headgate.facts.ids import ResourceId, RunId

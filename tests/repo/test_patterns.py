@@ -29,7 +29,7 @@ OF_WHOLE_TEXTS: Final = frozenset(
         "headgate.control.egress.hosts._NAME",
         "headgate.control.kernel.ids._ID",
         "headgate.control.authentication.secrets._WRITTEN",
-        "headgate.control.kernel.normalize._ADDRESS",
+        "headgate.control.kernel.login_normalization._ADDRESS",
         "headgate.control.catalog.table_properties._RANGE",
     }
 )

@@ -4,7 +4,7 @@ import struct
 from collections.abc import Sequence
 from typing import Final
 
-from headgate.sandbox.call_filter import Instruction
+from headgate.sandbox.seccomp_filter import Instruction
 
 ALLOWED: Final = 0
 """Returned for a call that is allowed; for any other, the number of its error."""

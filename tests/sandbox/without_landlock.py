@@ -6,7 +6,7 @@ import sys
 from typing import Final
 
 from headgate.sandbox import libc
-from headgate.sandbox.call_filter import install_filter
+from headgate.sandbox.seccomp_filter import install_filter
 
 COMMAND: Final = (sys.executable, "-m", "tests.sandbox.without_landlock")
 """What begins the command line of a program on such a kernel; it is run from the project's folder."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from headgate.store import FILE, chain
+from headgate.store import FILE, hash_chain
 from headgate.store.log_rows import hash_of
 from headgate.store.tables import log_table
 
@@ -26,7 +26,7 @@ def run(where: str | Path, *statements: str) -> list[tuple[Any, ...]]:
 def rehash(where: str | Path, root: str) -> None:
     """Give each entry of a log the hashes that its content asks for, as somebody does who knows how the chain is made."""
     columns = [column.name for column in log_table.columns]
-    previous = chain.GENESIS
+    previous = hash_chain.GENESIS
     for values in run(where, f"SELECT {', '.join(columns)} FROM log WHERE log_id = '{root}' ORDER BY revision"):
         row: Any = SimpleNamespace(**dict(zip(columns, values, strict=True)) | {"previous_hash": previous})
         hash = hash_of(row) or ""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.approvals.requests import FileRequest
+from headgate.control.approvals.access_requests import FileRequest
 from headgate.control.authentication.services import open_auth_services
 from headgate.control.authentication.settings import Hashing, LoginSettings
 from headgate.control.control import Control

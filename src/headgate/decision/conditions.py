@@ -7,6 +7,7 @@ mistake that the model's checker reports.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from headgate.decision.four_eyes import is_author
 from headgate.decision.types import Question
 from headgate.facts.ids import PrincipalId
 from headgate.facts.snapshot import Resource, Snapshot
@@ -65,11 +66,6 @@ def _free_domain(case: ConditionInput) -> bool:
     return all(taken != asked for taken in there)
 
 
-def _author(case: ConditionInput) -> bool:
-    filed = case.facts.change_requests.get(case.resource.id) or case.facts.agreements.get(case.resource.id)
-    return filed is not None and filed.author == case.question.caller.principal
-
-
 def _state(name: str) -> Callable[[ConditionInput], bool]:
     def check(case: ConditionInput) -> bool:
         filed = case.facts.agreements.get(case.resource.id) or case.facts.change_requests.get(case.resource.id)
@@ -115,7 +111,7 @@ def _keys_left(case: ConditionInput) -> bool:
 
 CONDITIONS: Mapping[str, Callable[[ConditionInput], bool]] = {
     "approved": _state("approved"),
-    "author": _author,
+    "author": lambda case: is_author(case.facts, case.question.caller, case.resource.id),
     "before_end": _before_end,
     "consumer_is_self": lambda case: case.question.on.get("consumer", ()) == (case.question.caller.principal,),
     "custom_roles_defined": lambda case: bool(case.facts.custom_roles),

@@ -13,7 +13,7 @@ from headgate.model.model import Model
 from headgate.model.parse_model import read_model
 from headgate.model.reader import Reader
 from headgate.model.vocabulary import Vocabulary
-from headgate.model.yaml_positions import parse_yaml
+from headgate.model.yaml_parser import parse_yaml
 
 
 def load_model(text: str, actions: Vocabulary, file: str, conditions: Collection[str]) -> Model:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.model import Condition, Setting, When
 from headgate.model.reader import Reader, Value
-from headgate.model.yaml_positions import ListNode, ScalarNode
+from headgate.model.yaml_parser import ListNode, ScalarNode
 
 _WORD = re.compile(r"'[^']*'|[^\s']+")
 _ROOTS = ("setting", "self", "parent", "with")

@@ -11,7 +11,7 @@ from headgate.model.model import Model, Setting, Type
 from headgate.model.parse_rules import RuleParser
 from headgate.model.reader import Reader, Value
 from headgate.model.vocabulary import Vocabulary
-from headgate.model.yaml_positions import MapNode, Node, ScalarNode
+from headgate.model.yaml_parser import MapNode, Node, ScalarNode
 
 DEPLOYMENT = "deployment"
 """The type above every organization; a model states it only if something is done there."""

@@ -25,7 +25,7 @@ from headgate.model.model import (
 from headgate.model.parse_conditions import read_when
 from headgate.model.reader import Reader, Value
 from headgate.model.vocabulary import Vocabulary
-from headgate.model.yaml_positions import ListNode, MapNode, Node, ScalarNode
+from headgate.model.yaml_parser import ListNode, MapNode, Node, ScalarNode
 
 SUBJECT_KINDS = ("user", "service_principal", "group", "team", "domain")
 """Kinds of subject that an assignment can be made to."""

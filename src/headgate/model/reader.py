@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import DiagnosticReport
-from headgate.model.yaml_positions import ListNode, MapNode, Node, ScalarNode
+from headgate.model.yaml_parser import ListNode, MapNode, Node, ScalarNode
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _ROLE = re.compile(rf"{_NAME.pattern}(\.\w+)?", re.ASCII)

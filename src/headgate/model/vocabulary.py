@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from headgate.model.diagnostic_codes import DiagnosticCode
 from headgate.model.diagnostics import DiagnosticReport, ModelError
 from headgate.model.reader import Reader
-from headgate.model.yaml_positions import ListNode, Node, ScalarNode, parse_yaml
+from headgate.model.yaml_parser import ListNode, Node, ScalarNode, parse_yaml
 
 MODELS = ("nekt", "y42", "onehouse", "datamesh")
 """The shipped models, each with a column of its own."""

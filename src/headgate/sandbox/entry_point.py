@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from headgate.sandbox import call_filter, landlock, libc, self_test
+from headgate.sandbox import landlock, libc, seccomp_filter, self_test
 from headgate.sandbox.enforcement_level import SandboxLevel
 from headgate.sandbox.errors import SandboxError
 from headgate.sandbox.policy import Policy
@@ -28,13 +28,13 @@ def main(arguments: Sequence[str]) -> None:
         secret = restrict(policy, level)
         self_test.require_enforced(policy, level)
         if command:
-            call_filter.execute(command, secret)
+            seccomp_filter.execute(command, secret)
     except (SandboxError, OSError) as error:
         print(f"{SAYS}{error}", file=sys.stderr)  # noqa: T201 (where the parent looks for it)
         sys.exit(FAILED)
 
 
-def restrict(policy: Policy, level: SandboxLevel) -> call_filter.FilterSecret:
+def restrict(policy: Policy, level: SandboxLevel) -> seccomp_filter.FilterSecret:
     """Hold this process to the policy for good, and return what it needs to execute its command. Raises `SandboxError` or `OSError`."""
     # Landlock's rule for it is of this very entry, which lasts while it is open.
     os.set_inheritable(os.open("/proc/self", os.O_PATH), True)  # noqa: FBT003
@@ -43,7 +43,7 @@ def restrict(policy: Policy, level: SandboxLevel) -> call_filter.FilterSecret:
     if policy.ends_with_parent:
         libc.prctl(libc.SET_PARENT_DEATH_SIGNAL, libc.KILL)
     landlock.restrict_files(policy, level)
-    return call_filter.restrict_calls(policy)
+    return seccomp_filter.restrict_calls(policy)
 
 
 def _limit(policy: Policy) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import grpc.aio
 
 from headgate.spark.authority import DriverEndpoint, StaleDriverError
-from headgate.spark.gateway.backend import DriverBackend, rich_status
 from headgate.spark.gateway.call_identity import SessionKey, user_id
+from headgate.spark.gateway.driver_channel import DriverBackend, rich_status
 from headgate.spark.sessions.sessions import SparkSessions
 
 

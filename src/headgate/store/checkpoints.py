@@ -14,7 +14,7 @@ from headgate.facts import checkpoint as facts_checkpoint
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
-from headgate.store import chain
+from headgate.store import hash_chain
 from headgate.store.database import Database
 from headgate.store.seal_keys import SealKey
 from headgate.store.tables import checkpoints, log_table
@@ -96,13 +96,13 @@ class StoredCheckpoints:
             if header is None or hashlib.sha256(facts).digest() != header.digest or not self._is_signed(row, header):
                 continue
             found = self._database.rows(self._hashes(revision))
-            if header.hash == (found[0].hash if found else chain.GENESIS):
+            if header.hash == (found[0].hash if found else hash_chain.GENESIS):
                 return Checkpoint(revision, row.at, facts)
         return None
 
     def _sign(self, connection: Connection, checkpoint: Checkpoint) -> dict[str, Any]:
         revision, at = checkpoint.revision, float(checkpoint.at)
-        hash = connection.execute(self._hashes(revision)).scalar() or chain.GENESIS
+        hash = connection.execute(self._hashes(revision)).scalar() or hash_chain.GENESIS
         digest = hashlib.sha256(checkpoint.content).digest()
         signature = bytes.fromhex(self._key.sign(self._text(revision, at, hash, digest)))
         content = _Header(hash, digest, signature).packed + checkpoint.content
@@ -122,7 +122,7 @@ class StoredCheckpoints:
     def _text(self, revision: int, at: float, hash: str, digest: bytes) -> bytes:
         """Return what is signed."""
         said = {"log": self._root, "revision": revision, "at": at, "hash": hash, "facts": digest.hex()}
-        return chain.canonical_json({"checkpoint": said}).encode()
+        return hash_chain.canonical_json({"checkpoint": said}).encode()
 
     def _hashes(self, revision: int) -> Any:
         return select(log_table.c.hash).where(log_table.c.log_id == self._root, log_table.c.revision == revision)

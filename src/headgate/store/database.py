@@ -6,14 +6,11 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Executable, Row, Table
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from headgate.control.kernel.ports import StoreError
 from headgate.store.backends import DatabaseBackend
+from headgate.store.connection_loss import FAILURES, build_store_error, retry_lost_read
 from headgate.store.schema import migrate_to_newest
-
-_ERRORS = (DBAPIError, PoolTimeoutError)
 
 
 def is_storable_text(text: str) -> bool:
@@ -57,7 +54,7 @@ class Database:
         """Say whether another process may have written since this was asked last."""
         try:
             return self.backend.moved()
-        except _ERRORS as error:
+        except FAILURES as error:
             raise self._unusable(error) from error
 
     def vacuum(self) -> None:
@@ -69,15 +66,10 @@ class Database:
         self._engine.dispose()
 
     def rows(self, query: Executable, **values: Any) -> Sequence[Row[Any]]:
-        """Return what a query finds. A connection that has died meanwhile is tried once more, with a new one."""
+        """Return what a query finds, on a new connection if the one at hand was lost."""
         try:
-            try:
-                return self._read(query, values)
-            except DBAPIError as error:
-                if not error.connection_invalidated:
-                    raise
-                return self._read(query, values)
-        except _ERRORS as error:
+            return retry_lost_read(lambda: self._read(query, values))
+        except FAILURES as error:
             raise self._unusable(error) from error
 
     @contextmanager
@@ -114,7 +106,7 @@ class Database:
         try:
             with self._connected(options) as connection:
                 yield connection
-        except _ERRORS as error:
+        except FAILURES as error:
             raise self._unusable(error) from error
         except UnicodeEncodeError as error:
             raise StoreError(
@@ -131,9 +123,7 @@ class Database:
             yield connection
 
     def _unusable(self, error: Exception) -> StoreError:
-        said = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()[0]
-        help = "check the server and the network" if self.backend.shared else "check the disk and the permissions"
-        return StoreError(f"the store `{self.name}` cannot be used ({said}); {help}, or restore a copy")
+        return build_store_error(self.name, error, shared=self.backend.shared)
 
 
 # Statements are made once: to make one takes longer than to run it.

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, Select, Table, select, tuple_
 from headgate.control.kernel.ports import StoreError
 from headgate.facts.changes import Change, GovernedBy, OrganizationCreated
 from headgate.facts.ids import ResourceId
-from headgate.store import chain
+from headgate.store import hash_chain
 from headgate.store.database import Database
 from headgate.store.log_rows import entry_of
 from headgate.store.tables import documents, log_table, pointers, run_lines, runs
@@ -43,7 +43,7 @@ def export_log(database: Database, root: ResourceId) -> Iterator[str]:
         digest.update(line.encode() + b"\n")
         count += 1
         yield line
-    yield chain.canonical_json({"end": {"lines": count, "sha256": digest.hexdigest()}})
+    yield hash_chain.canonical_json({"end": {"lines": count, "sha256": digest.hexdigest()}})
 
 
 def model_hashes(change: Change) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def _lines(database: Database, root: ResourceId) -> Iterator[str]:
         hashes: set[str] = set()
         for count, row in enumerate(_rows(connection, log_table, root, "revision")):
             if count == 0:
-                yield chain.canonical_json({"format": FORMAT, "version": VERSION, "organization": root})
+                yield hash_chain.canonical_json({"format": FORMAT, "version": VERSION, "organization": root})
             hashes.update(hash for change in entry_of(row).changes for hash in model_hashes(change))
             yield _line("entry", row)
         if not hashes:

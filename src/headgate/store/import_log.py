@@ -15,7 +15,7 @@ from headgate.facts.changes import ResourceCreated, ResourceRenamed
 from headgate.facts.fold import fold
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Snapshot
-from headgate.store import chain
+from headgate.store import hash_chain
 from headgate.store.database import Database
 from headgate.store.export import FORMAT, MODEL, PARSED, READS, VERSION, model_hashes
 from headgate.store.location_overlap import TableLocations
@@ -56,7 +56,7 @@ class _ImportState:
 
     root: ResourceId
     facts: Snapshot = field(default_factory=Snapshot)
-    previous: str = chain.GENESIS
+    previous: str = hash_chain.GENESIS
     hashes: set[str] = field(default_factory=set[str])
 
     def follow(self, row: Any) -> None:
@@ -229,7 +229,11 @@ def _insert(database: Database, connection: Connection, name: str, rows: list[di
 def _encode(column: str, value: Any) -> Any:
     if column not in PARSED or value is None:
         return value
-    return chain.canonical_json(value) if column != "body" else json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return (
+        hash_chain.canonical_json(value)
+        if column != "body"
+        else json.dumps(value, sort_keys=True, separators=(",", ":"))
+    )
 
 
 def _fits(table: Table, row: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from headgate.facts.changes import OrganizationCreated
 from headgate.facts.ids import ResourceId
 from headgate.store import sqlite
 from headgate.store.log_rows import entry_of, hash_of
-from headgate.store.rollback_protection import HighWaterMarks, require_reached
+from headgate.store.rollback_protection import HighWaterMarks, require_not_rolled_back
 from headgate.store.schema import NEWEST_SCHEMA, version_table
 from headgate.store.seal_keys import KnownKeys
 from headgate.store.seals import list_all_seals
@@ -106,7 +106,7 @@ def _check_seals(connection: Connection, found: StoreStatus, key: Path) -> Store
             require_known(seal, known)
         for root, mark in HighWaterMarks.locate_beside(key).read().items():
             newest = max((seal.revision for seal in sealed if seal.log == root), default=0)
-            require_reached(mark, newest, partial(_hash, connection, root))
+            require_not_rolled_back(mark, newest, partial(_hash, connection, root))
     except StoreError as error:
         return replace(found, sealed=len(sealed), unproved=str(error))
     return replace(found, sealed=len(sealed))

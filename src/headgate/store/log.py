@@ -23,12 +23,12 @@ from headgate.control.kernel.ports import (
 from headgate.control.kernel.run_queue import RunFilter, RunLogLine, RunRow, RunUpdate
 from headgate.facts.changes import ResourceDeleted
 from headgate.facts.ids import ResourceId, RunId
-from headgate.store import chain, seals
+from headgate.store import hash_chain, seals
 from headgate.store.checkpoints import StoredCheckpoints
 from headgate.store.database import Database, is_storable_text
 from headgate.store.log_rows import entry_of, row_of
 from headgate.store.queue import Queue
-from headgate.store.rollback_protection import require_reached
+from headgate.store.rollback_protection import require_not_rolled_back
 from headgate.store.seal_keys import KnownKeys, SealKey
 from headgate.store.sealer import Sealer
 from headgate.store.seals import Seal
@@ -221,7 +221,7 @@ class SqlStore:
             self.root, self.rows(), [*seals.list_seals(self._database, self.root), *given], known, seen
         )
         if mark is not None:
-            require_reached(mark, proof.sealed, self._hash)
+            require_not_rolled_back(mark, proof.sealed, self._hash)
         self._checkpoints.compare(self.entries())
         return proof
 
@@ -247,7 +247,7 @@ class SqlStore:
     def _hash(self, revision: int) -> str:
         """Return the hash of an entry as it is written there; that before the first for none."""
         found = self._database.rows(_HASH, root=self.root, revision=revision)
-        return found[0].hash if found else chain.GENESIS
+        return found[0].hash if found else hash_chain.GENESIS
 
     def _add_entry(self, connection: Connection, expected: Head, draft: LogWrite) -> Head:
         newest = _head_of(connection.execute(_HEAD, {"root": self.root}).all())

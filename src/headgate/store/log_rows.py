@@ -10,7 +10,7 @@ from sqlalchemy import Row
 from headgate.control.kernel.ports import LOCAL, Authorization, LogEntry, LogWrite, RequestOrigin, UnreadableLogError
 from headgate.facts.encoding import FactsError, decode, encode
 from headgate.facts.ids import PrincipalId
-from headgate.store import chain
+from headgate.store import hash_chain
 
 T = TypeVar("T")
 
@@ -28,8 +28,8 @@ def row_of(log_id: str, revision: int, draft: LogWrite, previous_hash: str) -> d
         "grounds": [_plain(ground) for ground in draft.grounds],
         "previous_hash": previous_hash,
     }
-    written = {name: chain.canonical_json(said[name]) for name in ("changes", "origin", "grounds")}
-    return said | written | {"hash": chain.entry_hash(said)}
+    written = {name: hash_chain.canonical_json(said[name]) for name in ("changes", "origin", "grounds")}
+    return said | written | {"hash": hash_chain.entry_hash(said)}
 
 
 def hash_of(row: Row[Any]) -> str | None:
@@ -46,7 +46,7 @@ def hash_of(row: Row[Any]) -> str | None:
         # An entry from before there were several logs was hashed without what it did not have.
         if row.origin is not None:
             said |= {"log_id": row.log_id, "origin": json.loads(row.origin), "grounds": json.loads(row.grounds)}
-        return chain.entry_hash(said)
+        return hash_chain.entry_hash(said)
     except (ValueError, TypeError):
         return None
 

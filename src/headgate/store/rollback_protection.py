@@ -76,7 +76,7 @@ class HighWaterMarks:
         written.replace(self.file)
 
 
-def require_reached(mark: Seal, sealed: int, hash: Callable[[int], str | None]) -> None:
+def require_not_rolled_back(mark: Seal, sealed: int, hash: Callable[[int], str | None]) -> None:
     """Raise `StoreError` if a log that is sealed up to `sealed` is behind its mark; `hash` returns that of a revision."""
     if sealed < mark.revision or hash(mark.revision) != mark.hash:
         raise StoreError(

@@ -9,9 +9,9 @@ from sqlalchemy import select
 
 from headgate.control.kernel.ports import StoreError
 from headgate.facts.ids import ResourceId
-from headgate.store import chain, seals
+from headgate.store import hash_chain, seals
 from headgate.store.database import Database
-from headgate.store.rollback_protection import HighWaterMarks, require_reached
+from headgate.store.rollback_protection import HighWaterMarks, require_not_rolled_back
 from headgate.store.seal_keys import KnownKeys, SealKey
 from headgate.store.seals import Seal
 from headgate.store.tables import log_table
@@ -85,7 +85,7 @@ class Sealer:
             try:
                 if root in marks:
                     sealed_up_to = newest[root].revision if root in newest else 0
-                    require_reached(marks[root], sealed_up_to, self._hash_in(root))
+                    require_not_rolled_back(marks[root], sealed_up_to, self._hash_in(root))
             except StoreError as error:
                 sealed.refused.append(error)
             else:
@@ -99,7 +99,7 @@ class Sealer:
             found = self._database.rows(
                 select(log_table.c.hash).where(log_table.c.log_id == root, log_table.c.revision == revision)
             )
-            return found[0].hash if found else chain.GENESIS
+            return found[0].hash if found else hash_chain.GENESIS
 
         return hash
 

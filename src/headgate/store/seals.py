@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, bindparam, func, select
 
 from headgate.control.kernel.ports import StoreError
 from headgate.facts.ids import ResourceId
-from headgate.store import chain
+from headgate.store import hash_chain
 from headgate.store.database import Database
 from headgate.store.seal_keys import KnownKeys, SealKey
 from headgate.store.tables import seals
@@ -49,7 +49,7 @@ class Seal:
     def text(self) -> bytes:
         """What is signed."""
         said = {name: value for name, value in asdict(self).items() if name != "signature"}
-        return chain.canonical_json({"seal": said}).encode()
+        return hash_chain.canonical_json({"seal": said}).encode()
 
     def is_made_by(self, known: KnownKeys) -> bool:
         """Return whether one of the known keys made the signature. SQLite keeps values of other types than its column's."""
@@ -62,7 +62,7 @@ class Seal:
 
     def line(self) -> str:
         """Return the seal as a line that can be kept elsewhere."""
-        return chain.canonical_json(asdict(self))
+        return hash_chain.canonical_json(asdict(self))
 
 
 def list_seals(database: Database, root: ResourceId) -> list[Seal]:

@@ -8,7 +8,7 @@ from sqlalchemy import Row
 
 from headgate.control.kernel.ports import StoreError
 from headgate.facts.ids import ResourceId
-from headgate.store import chain
+from headgate.store import hash_chain
 from headgate.store.log_rows import hash_of
 from headgate.store.seal_keys import KnownKeys
 from headgate.store.seals import Seal
@@ -43,7 +43,7 @@ def verify_store(
     said: dict[int, list[Seal]] = {}
     for seal in seals:
         said.setdefault(seal.revision, []).append(seal)
-    head, previous = 0, chain.GENESIS
+    head, previous = 0, hash_chain.GENESIS
     for row in rows:
         head += 1
         require_next(root, row, head, previous)
@@ -61,7 +61,7 @@ def prove_from(root: ResourceId, rows: ReadRows, seal: Seal | None, last: int | 
 
     None for an empty log. Raises `StoreError` that names the first revision that does not hold.
     """
-    found, revision, previous = None, 0, chain.GENESIS
+    found, revision, previous = None, 0, hash_chain.GENESIS
     if seal is not None:
         found = _require_sealed_row(root, rows, seal)
         revision, previous = seal.revision, seal.hash

@@ -6,7 +6,7 @@ from headgate.control.authentication.email_addresses import EmailAddresses
 from headgate.control.authentication.errors import LoginError
 from headgate.control.authentication.federation import ExternalIdentities, ExternalIdentity
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError
-from headgate.control.kernel.normalize import address_skeleton, domain_name, normalize_address
+from headgate.control.kernel.login_normalization import address_skeleton, domain_name, normalize_address
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.ids import PrincipalId
 from tests.control.authentication.auth_services_harness import Deployment

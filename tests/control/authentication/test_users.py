@@ -8,12 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.control.authentication.errors import LoginError, TooOftenError
-from headgate.control.authentication.login_rate_limit import RateLimiter, client_key
+from headgate.control.authentication.login_rate_limit import AttemptLimiter, client_key
 from headgate.control.authentication.sessions import NewSession
 from headgate.control.authentication.settings import AttemptLimit, Hashing
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import AlreadyExistsError, CallerGoneError, InvalidError, NotFoundError
-from headgate.control.kernel.normalize import domain_of, login_name, new_login_name, nfkc_casefold, normalize_address
+from headgate.control.kernel.login_normalization import (
+    domain_of,
+    login_name,
+    new_login_name,
+    nfkc_casefold,
+    normalize_address,
+)
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.changes import PrincipalRemoved
 from headgate.facts.ids import PrincipalId
@@ -376,7 +382,7 @@ class TestCountingAttempts:
     @given(st.lists(st.integers(0, 100), max_size=40))
     @settings(deadline=None)
     def test_a_time_window_admits_no_more_attempts_than_the_limit(self, times: list[int]) -> None:
-        throttle, counted, waits = RateLimiter(AttemptLimit(3, 10.0)), [], []
+        throttle, counted, waits = AttemptLimiter(AttemptLimit(3, 10.0)), [], []
         for now in sorted(times):
             try:
                 throttle.record("k", now)

@@ -7,7 +7,7 @@ import pytest
 from headgate.control.access.assignments import RevokeRole
 from headgate.control.identity.directory import Directory
 from headgate.control.pipelines.commands import SavePipeline
-from headgate.control.questions.by_name import NameAuthorizer
+from headgate.control.questions.hidden_names import NameAuthorizer
 from headgate.control.questions.messages import RefusalMessages
 from headgate.decision.reference import decide
 from headgate.decision.types import Question

@@ -13,7 +13,7 @@ from headgate.control.identity.tokens import IssueToken
 from headgate.control.kernel.command import CommandContext, PermissionDeniedError
 from headgate.control.kernel.errors import CommandError, InvalidError, NotFoundError
 from headgate.control.pipelines.commands import DeletePipeline, SavePipeline
-from headgate.control.pipelines.run_as_requirements import missing_privileges
+from headgate.control.pipelines.run_as import missing_privileges
 from headgate.control.pipelines.streams import AddStream
 from headgate.control.resources.commands import DeleteResource
 from headgate.facts.caller import Caller

@@ -11,8 +11,8 @@ from starlette.types import ASGIApp
 
 from headgate.endpoints.common.request_scope import CALLER
 from headgate.endpoints.http.metrics import Metrics
+from headgate.endpoints.http.middleware_stack import wrap
 from headgate.endpoints.http.probes import Readiness
-from headgate.endpoints.http.stack import wrap
 
 
 def behind() -> FastAPI:

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from headgate.control.kernel.run_queue import RunRow
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.commits import commit_note
-from headgate.control.pipelines.run_access import RunAccessLog
+from headgate.control.pipelines.run_access_log import RunAccessLog
 from headgate.facts.changes import Edge, RelationsSet
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.execution.attempt import Attempt

@@ -11,8 +11,8 @@ import pytest
 
 from headgate.facts.ids import PrincipalId
 from headgate.spark.gateway import call_slots, operations, revocation_watch
-from headgate.spark.gateway.backend import DriverBackend
 from headgate.spark.gateway.call_identity import SessionKey
+from headgate.spark.gateway.driver_channel import DriverBackend
 from headgate.spark.gateway.interrupts import Interrupts
 from tests.spark.gateway.fake_backend import FakeBackend, fake_backend
 from tests.spark.gateway.gateway_harness import RunningGateway, running_gateway

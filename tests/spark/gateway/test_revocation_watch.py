@@ -12,7 +12,7 @@ import pytest
 from headgate.spark.authority import OperationReport, Revocation, Revocations
 from headgate.spark.deciding_authority import DecidingAuthority
 from headgate.spark.gateway import revocation_watch
-from headgate.spark.gateway.backend import DriverBackend
+from headgate.spark.gateway.driver_channel import DriverBackend
 from tests.spark.gateway.fake_backend import FakeBackend, fake_backend
 from tests.spark.gateway.gateway_harness import RunningGateway, running_gateway
 from tests.spark.gateway.raw_client import Client

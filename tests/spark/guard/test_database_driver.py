@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from headgate.pipelines.connections.targets import DatabasePlace, jdbc_access
+from headgate.pipelines.connections.jdbc_access import jdbc_access
+from headgate.pipelines.connections.targets import DatabasePlace
 from headgate.spark.toolchain.prepare import Toolchain
 from tests.endpoints.http.test_tls import issue
 from tests.fakes.postgres import CLEARTEXT, GSSAPI, TLS, Received, postgres_that_asks

@@ -17,9 +17,9 @@ from headgate.endpoints.common.cookies import bearer_secret_of, in_cookie
 from headgate.endpoints.common.problems import NO_STORE
 from headgate.endpoints.http.fast_path import FastPath
 from headgate.endpoints.http.metrics import Figures, Metrics
+from headgate.endpoints.http.middleware_stack import list_observers, wrap
 from headgate.endpoints.http.probes import MetricsAccess, Readiness
 from headgate.endpoints.http.rate_limits import IdentifyClient, of_principals
-from headgate.endpoints.http.stack import list_observers, wrap
 from headgate.facts.caller import Caller
 from headgate.spark.sessions.sessions import HANDLE_PREFIX
 

@@ -11,6 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from headgate.app.http.middleware import ServedApp
+from headgate.app.http.trusted_proxies import trust_proxies
 from headgate.app.settings.settings import HOST, Settings
 from headgate.control.kernel.supervision import BackgroundTask, BackgroundTasks
 from headgate.endpoints.http.connection import build_connection_class
@@ -119,9 +120,8 @@ class HttpServer:
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=bool(settings.proxies),
-            forwarded_allow_ips=list(settings.proxies),
             timeout_graceful_shutdown=math.ceil(settings.drain_seconds),
+            **trust_proxies(settings.proxies),
             **tls,
         )
         return _Uvicorn(config, answering)

@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 
 from headgate.control.egress import EgressPolicy, EgressRules, HostRule, parse_host_rule
 from headgate.model.diagnostics import DiagnosticReport
-from headgate.model.yaml_positions import ListNode, MapNode, Node, ScalarNode, parse_yaml
+from headgate.model.yaml_parser import ListNode, MapNode, Node, ScalarNode, parse_yaml
 
 _ORGANIZATIONS, _FOLDERS, _HOSTS = "organizations", "folders", "hosts"
 

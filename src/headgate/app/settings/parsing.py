@@ -24,7 +24,7 @@ from headgate.app.settings.variable import (
 )
 from headgate.control.egress import EgressPolicy
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.normalize import domain_name
+from headgate.control.kernel.login_normalization import domain_name
 from headgate.spark.driver.clusters import Clusters
 
 # Kubernetes tells a pod of every service in its namespace, and one of them may well be called `headgate`.

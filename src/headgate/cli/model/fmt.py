@@ -40,7 +40,7 @@ def format_files(
 def _laid_out(text: str, file: str) -> str:
     from headgate.model.diagnostics import DiagnosticReport, ModelError
     from headgate.model.formatter import format_model
-    from headgate.model.yaml_positions import parse_yaml
+    from headgate.model.yaml_parser import parse_yaml
 
     report = DiagnosticReport(file)
     parse_yaml(text, report)

@@ -8,7 +8,7 @@ from headgate.control.authentication.email_addresses import address_documents
 from headgate.control.identity.principals import SignUp
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.kernel.normalize import domain_of
+from headgate.control.kernel.login_normalization import domain_of
 from headgate.control.kernel.ports import DocumentPut
 from headgate.facts.ids import PrincipalId
 

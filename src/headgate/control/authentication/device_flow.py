@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from headgate.control.authentication.errors import TooOftenError
-from headgate.control.authentication.login_rate_limit import RateLimiter, client_key
+from headgate.control.authentication.login_rate_limit import AttemptLimiter, client_key
 from headgate.control.authentication.secrets import DEVICE, ParsedSecret, generate, parse_secret
 from headgate.control.authentication.sessions import NewSession, Session, Sessions
 from headgate.control.authentication.settings import AttemptLimit, LoginSettings
@@ -47,9 +47,9 @@ class DeviceFlow:
         self._store = store
         self._sessions = sessions
         self._settings = settings
-        self._asking = RateLimiter(settings.codes_of_address)
-        self._entering = RateLimiter(settings.tries_of_code)
-        self._polling = RateLimiter(AttemptLimit(1, settings.device_interval * _EARLY))
+        self._asking = AttemptLimiter(settings.codes_of_address)
+        self._entering = AttemptLimiter(settings.tries_of_code)
+        self._polling = AttemptLimiter(AttemptLimit(1, settings.device_interval * _EARLY))
 
     def ask(self, told: Mapping[str, str], now: float) -> DeviceAuthorization:
         """Return a new code. `told` is what the device says of itself. Raises `TooOftenError`."""

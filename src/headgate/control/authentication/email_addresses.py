@@ -1,6 +1,6 @@
 """The addresses of users that were verified: which user has one, and which are too much alike for two users."""
 
-from headgate.control.kernel.normalize import address_skeleton, normalize_address
+from headgate.control.kernel.login_normalization import address_skeleton, normalize_address
 from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.facts.ids import PrincipalId
 

@@ -9,7 +9,7 @@ from headgate.control.authentication.errors import LoginError
 from headgate.control.control import Control
 from headgate.control.kernel.errors import AlreadyExistsError
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.normalize import domain_name, domain_of, normalize_address
+from headgate.control.kernel.login_normalization import domain_name, domain_of, normalize_address
 from headgate.control.kernel.ports import DocumentConflictError, Store
 from headgate.facts.ids import PrincipalId
 

@@ -12,7 +12,7 @@ _NETWORK = 64
 """Bits of an IPv6 address that tell one customer from another; the rest is theirs to choose."""
 
 
-class RateLimiter:
+class AttemptLimiter:
     """Attempts by key. Each is counted before it is made, so that many at once are no way around it."""
 
     def __init__(self, limit: AttemptLimit) -> None:

@@ -12,7 +12,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from headgate.control.authentication.errors import TooOftenError
 from headgate.control.authentication.settings import LoginSettings
 from headgate.control.kernel.errors import InvalidError
-from headgate.control.text.scripts import normalize_text
+from headgate.control.text.confusables import normalize_text
 
 _SOON = 1.0
 """Seconds; a turn does not take longer."""

@@ -8,14 +8,14 @@ from typing import Any
 from headgate.control.authentication.commands import Password, RegisterUser, SetPassword
 from headgate.control.authentication.email_addresses import EmailAddresses
 from headgate.control.authentication.errors import LoginError, TooOftenError
-from headgate.control.authentication.login_rate_limit import RateLimiter, client_key
+from headgate.control.authentication.login_rate_limit import AttemptLimiter, client_key
 from headgate.control.authentication.passwords import Passwords
 from headgate.control.authentication.sessions import NewSession, Session, Sessions
 from headgate.control.authentication.settings import LoginSettings
 from headgate.control.control import Control
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
-from headgate.control.kernel.normalize import (
+from headgate.control.kernel.login_normalization import (
     login_name,
     new_login_name,
     nfkc_casefold,
@@ -50,8 +50,8 @@ class UserAccounts:
         self._control = control
         self._store = store
         self._passwords = Passwords(settings)
-        self._names = RateLimiter(settings.tries_of_name)
-        self._addresses = RateLimiter(settings.tries_of_address)
+        self._names = AttemptLimiter(settings.tries_of_name)
+        self._addresses = AttemptLimiter(settings.tries_of_address)
 
     @property
     def now(self) -> float:

@@ -9,7 +9,7 @@ from headgate.control.authentication.email_addresses import ADDRESS, LOOK, Email
 from headgate.control.identity.principals import RemovePrincipal
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError, NotFoundError
-from headgate.control.kernel.normalize import parse_existing_login
+from headgate.control.kernel.login_normalization import parse_existing_login
 from headgate.control.kernel.ports import DocumentPut, LogEntry, Store
 from headgate.control.organizations.organization import Organization, Organizations
 from headgate.facts.changes import AccessRequested, Change, RequestFiled

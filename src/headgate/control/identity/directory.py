@@ -8,7 +8,7 @@ from headgate.control.control import Control
 from headgate.control.kernel.display_names import confusable_key
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ids import is_like_id
-from headgate.control.kernel.normalize import ascii_lower
+from headgate.control.kernel.login_normalization import ascii_lower
 from headgate.control.kernel.ports import Store
 from headgate.facts.ids import GroupId, PrincipalId, SubjectId
 from headgate.facts.snapshot import Snapshot

@@ -6,8 +6,8 @@ from typing import Final
 from headgate.control.kernel.command import CommandContext
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ids import describe_id_fault
-from headgate.control.kernel.normalize import nfkc_casefold
-from headgate.control.text.scripts import (
+from headgate.control.kernel.login_normalization import nfkc_casefold
+from headgate.control.text.confusables import (
     describe_letter_fault,
     describe_likeness_fault,
     is_word_character,

@@ -7,7 +7,7 @@ does not tell the one from the other.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from headgate.control.text.scripts import describe_letter_fault, describe_likeness_fault, is_word_character
+from headgate.control.text.confusables import describe_letter_fault, describe_likeness_fault, is_word_character
 from headgate.decision.evaluator import Answers
 from headgate.facts.changes import ResourceCreated
 from headgate.facts.fold import fold

@@ -16,7 +16,7 @@ from headgate.control.kernel.log_follower import RETRY_SECONDS, EngineFactory
 from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, LogRefusedError, Store, StoreError
 from headgate.control.kernel.stores import Stores
 from headgate.control.organizations.commands import DEPLOYMENT
-from headgate.control.questions.by_name import NameAuthorizer
+from headgate.control.questions.hidden_names import NameAuthorizer
 from headgate.control.questions.messages import RefusalMessages
 from headgate.decision.caller_validity import caller_invalid
 from headgate.decision.context import Models

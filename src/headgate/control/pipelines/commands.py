@@ -4,15 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headgate.control.identity.tokens import is_restricted, require_may_act_as
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.vocabulary import shipped_vocabulary
-from headgate.control.pipelines.run_as_requirements import missing_privileges
+from headgate.control.pipelines.run_as import resolve_run_as
 from headgate.control.resources.commands import CreateResource, DeleteResource, list_needed_relations
 from headgate.decision.run_scope import pipeline_edges as declared_edges
-from headgate.facts.caller import Caller
 from headgate.facts.changes import Attributes, AttributesSet, Change, Relations, RelationsSet, RunAsSet
 from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Resource
@@ -64,7 +62,7 @@ class SavePipeline:
         after = view.with_changes(*changes)
         saved = after.facts.resources[self.pipeline]
         use_connections(after, saved)
-        run_as = run_by(after, saved, self.run_as)
+        run_as = resolve_run_as(after, saved, self.run_as)
         document = DocumentPut("pipeline", self.pipeline, dict(self.definition))
         return CommandEffect((*changes, RunAsSet(self.pipeline, run_as)), (document,))
 
@@ -79,7 +77,7 @@ class SavePipeline:
             each.require_action(f"{self.kind}.edit", found.id)
         self._remade(view, found)
         # An attempt reads the definition when it begins, with the rights of whoever had saved it then.
-        not_running(view, self.pipeline, self.title)
+        require_not_running(view, self.pipeline, self.title)
         return changes
 
     def _changes(self, found: Resource) -> tuple[Change, ...]:
@@ -133,33 +131,7 @@ def use_connections(view: CommandContext, pipeline: Resource) -> None:
         view.require_action("connection.use", edge.target)
 
 
-def run_by(view: CommandContext, pipeline: Resource, service: PrincipalId | None) -> PrincipalId:
-    """Return whose rights the runs of a pipeline use that the caller has saved: the caller's, or a service principal's.
-
-    That one the caller must be able to act as, and it must be allowed all that is declared. So must a narrowed token, for
-    the runs have all rights of its principal. Raises `InvalidError` where they are not.
-    """
-    caller = view.caller
-    if caller is None:
-        raise InvalidError("a pipeline is changed by a principal, whose rights its runs use")
-    if service is not None and service != caller.principal:
-        found = view.facts.principals.get(service)
-        if found is None or found.kind != "service_principal":
-            raise InvalidError("runs use the rights of who saves the pipeline, or of a service principal")
-        require_may_act_as(view, service)
-        _lacks_nothing(view, pipeline, Caller(service), "the service principal that it is to run as")
-    elif is_restricted(view, caller):
-        _lacks_nothing(view, pipeline, caller, "the narrowed token that you use")
-    return service or caller.principal
-
-
-def _lacks_nothing(view: CommandContext, pipeline: Resource, caller: Caller, who: str) -> None:
-    lacked = next(missing_privileges(view, pipeline, caller), None)
-    if lacked is not None:
-        raise InvalidError(f"{who} may not do {lacked}")
-
-
-def not_running(view: CommandContext, pipeline: ResourceId, name: str) -> None:
+def require_not_running(view: CommandContext, pipeline: ResourceId, name: str) -> None:
     """Raise `InvalidError` if a run of the pipeline is under way."""
     if any(each.pipeline == pipeline for each in view.facts.runs.values()):
         raise InvalidError(f"`{name}` is running; wait for that run to end")

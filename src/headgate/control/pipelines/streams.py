@@ -8,7 +8,8 @@ from typing import Any
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ports import DocumentPut
-from headgate.control.pipelines.commands import not_running, run_by, use_connections
+from headgate.control.pipelines.commands import require_not_running, use_connections
+from headgate.control.pipelines.run_as import resolve_run_as
 from headgate.facts.changes import Change, Edge, Relations, RelationsSet, RunAsSet
 from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NO_NAMES, Resource
@@ -93,8 +94,8 @@ def _take_over_runs(view: CommandContext, found: Resource, change: Change) -> tu
     run_as = view.facts.run_as.get(found.id)
     present = view.facts.principals.get(run_as) if run_as else None
     service = run_as if present is not None and present.kind == "service_principal" else None
-    run_by_now = RunAsSet(found.id, run_by(after, saved, service))
-    not_running(view, found.id, found.name)
+    run_by_now = RunAsSet(found.id, resolve_run_as(after, saved, service))
+    require_not_running(view, found.id, found.name)
     return (run_by_now,)
 
 

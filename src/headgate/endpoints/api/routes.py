@@ -9,11 +9,11 @@ from fastapi.routing import iter_route_contexts
 from starlette.routing import BaseRoute
 
 from headgate.endpoints.api.access import (
+    access_requests,
     agreements,
     assignments,
     change_requests,
     questions,
-    requests,
     roles,
     settings,
     what_if,
@@ -50,7 +50,7 @@ _MODULES = (
     lineage,
     agreements,
     change_requests,
-    requests,
+    access_requests,
     notifications,
     questions,
     what_if,

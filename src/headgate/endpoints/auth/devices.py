@@ -15,7 +15,7 @@ from headgate.control.kernel.errors import NotFoundError
 from headgate.endpoints.auth.dependencies import Client, CurrentAuth, CurrentSession
 from headgate.endpoints.auth.oauth import Form
 from headgate.endpoints.common.cookies import in_cookie, remember
-from headgate.endpoints.common.csrf import csrf_token, require_own_origin, require_own_page
+from headgate.endpoints.common.csrf import csrf_token, require_csrf_token, require_own_origin
 from headgate.endpoints.common.lookup import Text
 from headgate.endpoints.common.route_metadata import caller_only, public
 from headgate.endpoints.common.schemas import StrictSchema
@@ -70,7 +70,7 @@ def enter(request: Request, fields: Form, ways: CurrentAuth, told: Client) -> Re
     session = ways.authentication.sessions.find(secret) if secret else None
     if secret is None or session is None:
         return _log_in(request, ways, fields.get("login", ""), fields.get("password", ""), code, told)
-    require_own_page(request, secret, fields.get("csrf", ""))
+    require_csrf_token(request, secret, fields.get("csrf", ""))
     allow = fields.get("answer") == "allow"
     try:
         ways.devices.answer(code, session, ways.authentication.now, allow=allow)

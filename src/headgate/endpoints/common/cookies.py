@@ -5,7 +5,7 @@ import re
 from fastapi import Request, Response
 
 from headgate.control.authentication.sessions import NewSession
-from headgate.endpoints.common.csrf import CSRF_HEADER, require_own_page
+from headgate.endpoints.common.csrf import CSRF_HEADER, require_csrf_token
 from headgate.endpoints.common.problems import ProblemError
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -27,7 +27,7 @@ def require_presented_secret(request: Request) -> str:
             401, "unauthenticated", "send a token or session as `Authorization: Bearer <secret>`, or log in"
         )
     if request.method not in _SAFE:
-        require_own_page(request, kept, request.headers.get(CSRF_HEADER, ""))
+        require_csrf_token(request, kept, request.headers.get(CSRF_HEADER, ""))
     return kept
 
 

@@ -12,7 +12,7 @@ from headgate.endpoints.common.problems import ProblemError
 CSRF_HEADER = "x-csrf-token"
 
 
-def require_own_page(request: Request, secret: str, token: str) -> None:
+def require_csrf_token(request: Request, secret: str, token: str) -> None:
     """Raise `ProblemError` 403 unless the request comes from our own page: it knows the token of the session."""
     require_own_origin(request)
     if not hmac.compare_digest(csrf_token(secret).encode(), token.encode()):

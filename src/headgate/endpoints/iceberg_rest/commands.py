@@ -7,7 +7,7 @@ from headgate.control.kernel.command import Command, PermissionDeniedError
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotEmptyError, NotFoundError
 from headgate.control.kernel.metadata import CommandMetadata
 from headgate.control.kernel.ports import DocumentConflictError
-from headgate.control.questions.by_name import Verdict
+from headgate.control.questions.hidden_names import Verdict
 from headgate.endpoints.iceberg_rest.errors import SpecError, UnderWayError, hidden_error, refusal_error
 from headgate.endpoints.iceberg_rest.request import CatalogRequest
 

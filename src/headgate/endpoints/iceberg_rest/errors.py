@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from headgate.control.kernel.audit_records import Denial
 from headgate.control.kernel.ports import StoreError
-from headgate.control.questions.by_name import Verdict
+from headgate.control.questions.hidden_names import Verdict
 from headgate.control.text.quoted_text import shorten_quotes
 from headgate.endpoints.common.problems import NO_STORE, RETRY_AFTER, ProblemError
 from headgate.lake import errors as lake

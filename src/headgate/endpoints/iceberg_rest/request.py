@@ -19,7 +19,7 @@ from headgate.control.kernel.metadata import CommandMetadata
 from headgate.control.kernel.ports import DocumentPut, RequestOrigin
 from headgate.control.organizations.audit_recorder import AuditRecorder
 from headgate.control.organizations.organization import Organization, SeveralOrganizationsError
-from headgate.control.questions.by_name import Verdict
+from headgate.control.questions.hidden_names import Verdict
 from headgate.endpoints.common.request_scope import ADDRESSED, ORGANIZATION_KEY, REQUEST
 from headgate.endpoints.iceberg_rest.catalog_callers import (
     Authenticated,

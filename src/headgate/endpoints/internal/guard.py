@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from headgate.control.connections.commands import JdbcAccessError
 from headgate.control.organizations.audit_recorder import AuditRecorder
-from headgate.control.pipelines.run_access import RunAccessLog
+from headgate.control.pipelines.run_access_log import RunAccessLog
 from headgate.endpoints.common.problems import ProblemError
 from headgate.endpoints.common.request_scope import REQUEST
 from headgate.spark.sessions.privileges import (

@@ -20,7 +20,7 @@ from headgate.model.diagnostics import DiagnosticReport
 from headgate.model.model import Model
 from headgate.model.role_reach import compute_role_reach
 from headgate.model.vocabulary import Vocabulary
-from headgate.model.yaml_positions import Node
+from headgate.model.yaml_parser import Node
 
 _STAGES: tuple[tuple[Callable[[CheckContext], None], ...], ...] = (
     (check_types, check_includes, check_settings),

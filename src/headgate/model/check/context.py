@@ -8,7 +8,7 @@ from headgate.model.diagnostics import DiagnosticReport
 from headgate.model.model import Model, When
 from headgate.model.role_reach import RoleReach, Types
 from headgate.model.vocabulary import Vocabulary
-from headgate.model.yaml_positions import Node, ScalarNode, find
+from headgate.model.yaml_parser import Node, ScalarNode, find
 
 Path = tuple[str | int, ...]
 """Where something stands in the document: keys, places in lists, words in lists."""

@@ -20,15 +20,8 @@ from headgate.facts.changes import Edge
 from headgate.facts.ids import ResourceId, RunId, is_folder_name
 from headgate.facts.snapshot import Run, Snapshot
 from headgate.pipelines.connections.egress import Egress, EgressError, host_and_port
-from headgate.pipelines.connections.targets import (
-    DatabasePlace,
-    FolderPlace,
-    HttpPlace,
-    Place,
-    PlaceError,
-    database_of,
-    jdbc_access,
-)
+from headgate.pipelines.connections.jdbc_access import jdbc_access
+from headgate.pipelines.connections.targets import DatabasePlace, FolderPlace, HttpPlace, Place, PlaceError, database_of
 
 log: Final = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from headgate.control.kernel.errors import NotFoundError
-from headgate.control.questions.by_name import NameAuthorizer
+from headgate.control.questions.hidden_names import NameAuthorizer
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Attributes, Edge, Relations
 from headgate.facts.ids import ResourceId

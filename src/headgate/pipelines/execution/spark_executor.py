@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.commits import has_committed
-from headgate.control.pipelines.run_as_requirements import running_refusal
+from headgate.control.pipelines.run_as import find_refusal_of_run
 from headgate.control.pipelines.states import count_cleanings
 from headgate.pipelines.connections.path_access import ExternalAccessPolicy, connection
 from headgate.pipelines.connections.targets import Place, PlaceError
@@ -86,7 +86,7 @@ def _execution(
     def place(name: str) -> Place:
         # Decided here too: what the server reads and writes itself is not decided on by Spark's guard.
         control.catch_up()
-        why = running_refusal(control.answers, row.run, control.now)
+        why = find_refusal_of_run(control.answers, row.run, control.now)
         if why is not None:
             attempt.refuse(why)
             raise InterruptedError(why)

@@ -14,6 +14,7 @@ from headgate.pipelines.definitions.context import RunExecution
 from headgate.pipelines.definitions.declared_io import DeclaredIO
 from headgate.pipelines.definitions.definition import MAX_ENTRIES, DefinitionName, PipelineDefinition, TableName
 from headgate.pipelines.definitions.kind import Kind
+from headgate.pipelines.sql_quoting import quote_text
 from headgate.pipelines.writing.metasync import register_external_table
 
 _COLUMN = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^`]+$")]
@@ -99,7 +100,7 @@ def _compaction(definition: TableServiceDefinition) -> str:
 def _clustering(definition: TableServiceDefinition) -> str:
     columns = [f"`{each}`" for each in definition.by]
     order = f"zorder({', '.join(columns)})" if definition.z_order else ", ".join(columns)
-    sorting = f"strategy => 'sort', sort_order => {_text(order)}"
+    sorting = f"strategy => 'sort', sort_order => {quote_text(order)}"
     return _rewrite(definition, f"{sorting}, options => map('rewrite-all', 'true')")
 
 
@@ -114,12 +115,7 @@ def _rewrite(definition: TableServiceDefinition, how: str) -> str:
 
 
 def _table(definition: TableServiceDefinition) -> str:
-    return _text(".".join(f"`{part}`" for part in definition.table.split(".")))
-
-
-def _text(written: str) -> str:
-    escaped = written.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    return quote_text(".".join(f"`{part}`" for part in definition.table.split(".")))
 
 
 _STATEMENTS: Mapping[str, Callable[[TableServiceDefinition], str]] = {

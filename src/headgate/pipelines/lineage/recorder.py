@@ -9,7 +9,7 @@ from headgate.control.kernel.ports import DocumentPut, StoreError
 from headgate.control.kernel.run_queue import ENDED_STATES, SUCCEEDED, RunRow
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.commits import committed_among
-from headgate.control.pipelines.run_access import READING, allowed_actions, read_written_columns
+from headgate.control.pipelines.run_access_log import READING, allowed_actions, read_written_columns
 from headgate.decision.run_scope import pipeline_edges
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource, Snapshot

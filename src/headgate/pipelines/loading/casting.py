@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, IntegerType, Lon
 
 from headgate.pipelines.load_errors import LoadError
 from headgate.pipelines.loading.schema_evolution import find_field, sql_type, table_type
-from headgate.pipelines.writing.lake_table import quote_name
+from headgate.pipelines.sql_quoting import quote_name
 
 _NO = spark.lit(False)  # noqa: FBT003 (a value, not a flag)
 

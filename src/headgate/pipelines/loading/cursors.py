@@ -9,7 +9,7 @@ from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import DataType, TimestampType
 
 from headgate.pipelines.definitions.context import Range
-from headgate.pipelines.writing.lake_table import quote_name
+from headgate.pipelines.sql_quoting import quote_name
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -28,7 +28,8 @@ from headgate.pipelines.files.file_limits import require_short_lines
 from headgate.pipelines.files.folder_copy import FoundFile, copy_files, list_files, open_connected, require_no_links
 from headgate.pipelines.files.listing_marks import ListingMarks
 from headgate.pipelines.load_errors import EndedError, LoadError
-from headgate.pipelines.writing.lake_table import quote_name, write_full
+from headgate.pipelines.sql_quoting import quote_name
+from headgate.pipelines.writing.lake_table import write_full
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

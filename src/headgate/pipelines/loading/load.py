@@ -34,7 +34,8 @@ from headgate.pipelines.loading.validation import (
     valid_rows_or_fail,
     validate_rows,
 )
-from headgate.pipelines.writing.lake_table import NEW, append, column_of, quote_name, quote_table, write_full
+from headgate.pipelines.sql_quoting import quote_name, quote_table
+from headgate.pipelines.writing.lake_table import NEW, append, column_of, write_full
 
 
 def load(stream: StreamBase, connection: str, execution: RunExecution) -> None:

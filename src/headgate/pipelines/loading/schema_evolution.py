@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
-from headgate.pipelines.writing.lake_table import quote_name
+from headgate.pipelines.sql_quoting import quote_name
 
 _KEPT_AS = (
     ((ByteType, ShortType), IntegerType()),

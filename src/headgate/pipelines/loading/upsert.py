@@ -17,7 +17,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from headgate.pipelines.writing.lake_table import BESIDE, MERGE_MODE, NEW, column_of, merge, quote_name, quote_table
+from headgate.pipelines.sql_quoting import quote_name, quote_table
+from headgate.pipelines.writing.lake_table import BESIDE, MERGE_MODE, NEW, column_of, merge
 
 _EXACT = (IntegerType, LongType, DecimalType, StringType, DateType)
 """Types whose values come to the client and go back as they were."""

@@ -19,7 +19,7 @@ from headgate.pipelines.loading.casting import (
     is_misfit,
 )
 from headgate.pipelines.loading.row_reader import FILE_NAME, RAW
-from headgate.pipelines.writing.lake_table import quote_name
+from headgate.pipelines.sql_quoting import quote_name
 
 _BAD, _WHY, _TEXT = "headgate_bad", "headgate_why", "headgate_text"
 _LONGEST = 100_000

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.connect.functions import expr, lit
 
+from headgate.pipelines.sql_quoting import quote_name, quote_table
+
 NEW = "new"
 """What the rows that are written are called in conditions; the table goes by the last part of its name."""
 MERGE_MODE = "write.merge.mode"
@@ -60,16 +62,6 @@ def same_key(table: str, other: str, keys: Sequence[str]) -> str:
 def column_of(table: str, name: str) -> str:
     """Return what a condition calls a column of a table, by the last part of the table's name."""
     return f"{quote_name(table.rsplit('.', maxsplit=1)[-1])}.{quote_name(name)}"
-
-
-def quote_table(table: str) -> str:
-    """Return the full name of a table as SQL writes it."""
-    return ".".join(map(quote_name, table.split(".")))
-
-
-def quote_name(name: str) -> str:
-    """Return one part of a name as SQL writes it, whatever letters it has."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def duplicate_key(frame: DataFrame, keys: Sequence[str]) -> str:

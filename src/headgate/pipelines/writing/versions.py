@@ -8,7 +8,8 @@ from pyspark.sql.connect import functions as sql
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.connect.window import Window
 
-from headgate.pipelines.writing.lake_table import duplicate_key, quote_name, same_key
+from headgate.pipelines.sql_quoting import quote_name
+from headgate.pipelines.writing.lake_table import duplicate_key, same_key
 
 FROM, TO, CURRENT = "valid_from", "valid_to", "is_current"
 _ADDED = (FROM, TO, CURRENT)

@@ -16,7 +16,7 @@ _OF_JAVA: Final = ("conf", "lib")
 """Where a Java's own folder may have links to files of the system, as Debian's has."""
 _OPEN_FILES: Final = 8192
 _OTHER_THREADS: Final = 1984
-"""One for each statement and call (`gateway.operations.PER_DRIVER`, `gateway.calls.CALLS`), two for each of 256 streams, and
+"""One for each statement and call (`gateway.operations.PER_DRIVER`, `gateway.call_slots.CALLS`), two for each of 256 streams, and
 about 350 of the JVM and Spark's block manager."""
 _BESIDE_HEAP: Final = 2 << 30
 """Bytes for code and buffers."""

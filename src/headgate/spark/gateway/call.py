@@ -13,7 +13,7 @@ import grpc.aio
 
 from headgate.facts.caller import Caller
 from headgate.spark.authority import PresentedCredential
-from headgate.spark.gateway.backend import DriverBackend
+from headgate.spark.gateway.driver_channel import DriverBackend
 from headgate.spark.gateway.errors import STATUS_KEY, GatewayError, UnavailableError, status_details
 from headgate.spark.gateway.metrics import GatewayCounts
 

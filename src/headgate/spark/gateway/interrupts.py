@@ -9,7 +9,7 @@ from typing import Final
 import grpc
 import grpc.aio
 
-from headgate.spark.gateway.backend import rich_status
+from headgate.spark.gateway.driver_channel import rich_status
 from headgate.spark.gateway.errors import DriverGoneError
 from headgate.spark.gateway.operations import Operation, Operations
 

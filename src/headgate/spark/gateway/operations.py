@@ -10,8 +10,8 @@ from enum import Enum
 from typing import Final
 
 from headgate.facts.ids import PrincipalId
-from headgate.spark.gateway.backend import DriverBackend
 from headgate.spark.gateway.call_identity import SessionKey
+from headgate.spark.gateway.driver_channel import DriverBackend
 from headgate.spark.gateway.errors import ExhaustedError, GatewayError, InvalidRequestError
 
 PER_PRINCIPAL: Final = 64

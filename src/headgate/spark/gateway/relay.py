@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import grpc.aio
 
-from headgate.spark.gateway.backend import find_lost_statement, rich_status
 from headgate.spark.gateway.call import CallContext
+from headgate.spark.gateway.driver_channel import find_lost_statement, rich_status
 from headgate.spark.gateway.error_scrubber import scrub_result
 from headgate.spark.gateway.errors import GatewayError, StatementLostError
 from headgate.spark.gateway.interrupts import Interrupts

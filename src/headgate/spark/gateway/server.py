@@ -16,10 +16,10 @@ from headgate.spark.authority import STREAM, AdmittedCaller, Authority, Presente
 from headgate.spark.gateway.admission import Admitted
 from headgate.spark.gateway.arrow_rows import ArrowRows
 from headgate.spark.gateway.artifact_names import name_asked_artifacts, restore_statuses, restore_summaries
-from headgate.spark.gateway.backend import CHANNEL_OPTIONS, Backends, analysis_of, is_mistake, is_released
 from headgate.spark.gateway.call import ActiveCall, CallContext, CallLifecycle
 from headgate.spark.gateway.call_identity import SessionKey, credential_of_call, uuid_text
 from headgate.spark.gateway.call_slots import Calls
+from headgate.spark.gateway.driver_channel import CHANNEL_OPTIONS, Backends, analysis_of, is_mistake, is_released
 from headgate.spark.gateway.error_scrubber import scrub_chain
 from headgate.spark.gateway.errors import (
     InvalidRequestError,

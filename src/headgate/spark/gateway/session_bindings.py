@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from headgate.spark.authority import Authority, DriverEndpoint, PresentedCredential
-from headgate.spark.gateway.backend import DriverBackend
 from headgate.spark.gateway.cached_relations import SessionCheckpoints
 from headgate.spark.gateway.call_identity import SessionKey
+from headgate.spark.gateway.driver_channel import DriverBackend
 from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.sessions.sessions import IDLE_SECONDS
 

@@ -9,7 +9,7 @@ import pytest
 from headgate.control.kernel.ports import DocumentPut
 from headgate.control.kernel.run_queue import RunRow, RunUpdate
 from headgate.control.pipelines.commits import commit_note
-from headgate.control.pipelines.run_access import RunAccessLog
+from headgate.control.pipelines.run_access_log import RunAccessLog
 from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.lineage.recorder import LineageRecorder
 from tests.app.deployment_harness import OrganizationClient

@@ -15,7 +15,7 @@ from headgate.control.kernel.vocabulary import shipped_vocabulary
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.runs import has_no_run_as
 from headgate.decision.types import Question
-from headgate.endpoints.api.access.requests import requests_for
+from headgate.endpoints.api.access.access_requests import requests_for
 from headgate.endpoints.api.pipelines.runs import find_known_action, may_see, runs_for
 from headgate.endpoints.common.context import CurrentOrganization
 from headgate.endpoints.common.evaluation_time import CurrentEvaluation, Evaluation

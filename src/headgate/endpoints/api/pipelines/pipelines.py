@@ -1,4 +1,4 @@
-"""Pipelines: their definitions, streams and states. Runs are in `running` and `runs`."""
+"""Pipelines: their definitions, streams and states. Runs are in `triggers` and `runs`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Runs of pipelines: how they go and went, and ending them. What begins them is in `running`."""
+"""Runs of pipelines: how they go and went, and ending them. `triggers` begins them."""
 
 import base64
 import json

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-_USER_CODE = "user code does not run in the driver"
+from headgate.spark.gateway.policy import user_code
+
 _PATH = "paths are reached through a declared connection only"
 _ML = "machine learning commands load classes and paths by name"
 _PIPELINE = "declarative pipelines take code and create tables without a plan that could be decided on"
@@ -15,13 +16,9 @@ _RESOURCES = "the resources of the cluster are the operator's business"
 _JVM = "only JVM clients send it"
 
 REFUSED: Final = {
-    "ApplyInPandasWithState": _USER_CODE,
+    **dict.fromkeys(user_code.MESSAGES, user_code.REFUSAL),
     "CachedLocalRelation": "only clients before 4.1 send it",
     "ClearCache": _CACHE,
-    "CoGroupMap": _USER_CODE,
-    "CommonInlineUserDefinedDataSource": _USER_CODE,
-    "CommonInlineUserDefinedFunction": _USER_CODE,
-    "CommonInlineUserDefinedTableFunction": _USER_CODE,
     "ConfigRequest.GetAll": "read the keys that you need one by one",
     "CreateDataFrameViewCommand.is_global": "global temporary views are shared by all sessions",
     "CreateExternalTable": _PATH,
@@ -35,10 +32,7 @@ REFUSED: Final = {
     "Expression.UnresolvedFunction.is_internal": "internal functions are Spark's own",
     "Fetch": _ML,
     "GetResourcesCommand": _RESOURCES,
-    "GroupMap": _USER_CODE,
-    "JavaUDF": _USER_CODE,
     "JvmOrigin": _JVM,
-    "MapPartitions": _USER_CODE,
     "MergeIntoTableCommand.with_schema_evolution": "alter the table before the merge instead",
     "MlCommand": _ML,
     "MlOperator": _ML,
@@ -53,24 +47,17 @@ REFUSED: Final = {
     "PipelineCommand.GetQueryFunctionExecutionSignalStream": _PIPELINE,
     "PipelineCommand.StartRun": _PIPELINE,
     "Plan.CompressedOperation": "it is unpacked before it is looked at, and nothing in it is packed again",
-    "PythonDataSource": _USER_CODE,
-    "PythonUDF": _USER_CODE,
-    "PythonUDTF": _USER_CODE,
     "Read.DataSource.predicates": "databases are reached through a declared connection only",
     "RefreshByPath": _PATH,
     "ResourceProfile": _RESOURCES,
-    "ScalarScalaUDF": _USER_CODE,
     "SetCurrentCatalog": _USE,
     "SetCurrentDatabase": _USE,
     "SourceCodeLocation": _PIPELINE,
     "StackTraceElement": _JVM,
-    "StreamingForeachFunction": _USER_CODE,
     "StreamingQueryListenerBusCommand": _LISTENERS,
     "StreamingQueryManagerCommand.StreamingQueryListenerCommand": _LISTENERS,
     "StreamingQueryManagerCommand.list_listeners": _LISTENERS,
     "TaskResourceRequest": _RESOURCES,
-    "TransformWithStateInfo": _USER_CODE,
-    "TypedAggregateExpression": _USER_CODE,
     "Unknown": "it means nothing",
     "WriteStreamOperationStart.continuous_checkpoint_interval": "what runs continuously is never asked about again; use a processing time",
     "WriteStreamOperationStart.path": _PATH,

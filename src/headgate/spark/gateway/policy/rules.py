@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from headgate.facts.caller import Caller
 from headgate.spark.gateway.errors import RequestRefusedError
-from headgate.spark.gateway.policy import config_keys, options
+from headgate.spark.gateway.policy import config_keys, options, user_code
 from headgate.spark.gateway.policy.schemas import check_schema, check_schema_metadata
 from headgate.spark.gateway.policy.streams import check_stream_sink, check_stream_source
 from headgate.spark.gateway.policy.values import check_decimal, check_name, check_options
@@ -33,7 +33,6 @@ Rule = Callable[[Any, RequestingCaller], None]
 """Raises `RequestRefusedError`. The message is `Any`: each rule is found by the name of the one type it reads."""
 
 _NOT_IN_A_PATH: Final = re.compile(r"[*?\[\]{}]|(?:^|/)\.\.(?:/|$)")
-_CACHE_NAME: Final = re.compile(r"cache/[0-9a-f]{64}")
 _TAG: Final = re.compile(r"[^,\s]([^,\r\n]{0,126}[^,\s])?")
 _PLAIN: Final = re.compile(r"\w+")
 _DATABASE: Final = "jdbc"
@@ -220,7 +219,7 @@ def _check_write_format(name: str) -> None:
 
 
 def _artifact(message: Any, _reader: RequestingCaller) -> None:
-    """Let an artifact pass by its name. What it holds is checked once it is collected (`artifacts.verify`)."""
+    """Let an artifact pass by its name. What it holds is checked once it is collected (`artifacts.verify_hashes`)."""
     _check_artifact_name(message.name)
 
 
@@ -236,8 +235,8 @@ def _artifact_names(message: Any, _reader: RequestingCaller) -> None:
 
 
 def _check_artifact_name(name: str) -> None:
-    if not _CACHE_NAME.fullmatch(name):
-        raise RequestRefusedError(f"the artifact `{name}` is not allowed: user code does not run in the driver")
+    if not user_code.is_artifact_of_data(name):
+        raise RequestRefusedError(f"the artifact `{name}` is not allowed: {user_code.REFUSAL}")
 
 
 def _tags(message: Any, _reader: RequestingCaller) -> None:

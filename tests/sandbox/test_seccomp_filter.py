@@ -8,8 +8,8 @@ from typing import Final
 import pytest
 
 from headgate.sandbox import system_calls as calls
-from headgate.sandbox.call_filter import program
 from headgate.sandbox.policy import Policy
+from headgate.sandbox.seccomp_filter import program
 from tests.sandbox.bpf import ALLOWED, KILLED, answer
 
 ARCHITECTURES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}

@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from headgate.control.access.switches import ChangeSetting
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.ports import DocumentPut
+from headgate.endpoints.api.access.access_requests import AccessRequest
 from headgate.endpoints.api.access.agreements import Agreement
 from headgate.endpoints.api.access.change_requests import ChangeRequest
-from headgate.endpoints.api.access.requests import AccessRequest
 from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.control.kernel.names import describe_new_name_fault, is_valid_name
-from headgate.control.text.scripts import describe_letter_fault
+from headgate.control.text.confusables import describe_letter_fault
 
 GOOD = [
     "secret", "SECRET", "Orders_2026", "a-b", "_t", "9", "crème", "naïve", "Øre", "șase", "đường", "\u0131ss\u0131z", "Müller",

@@ -4,7 +4,7 @@ import re
 
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.kernel.ids import describe_id_fault
-from headgate.control.text.scripts import (
+from headgate.control.text.confusables import (
     describe_letter_fault,
     describe_likeness_fault,
     is_word_character,

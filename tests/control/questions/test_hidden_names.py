@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headgate.control.control import Control
-from headgate.control.questions.by_name import NameAuthorizer, Verdict
+from headgate.control.questions.hidden_names import NameAuthorizer, Verdict
 from headgate.control.questions.messages import RefusalMessages, split_request_link
 from headgate.facts.caller import Caller
 from headgate.facts.changes import AttributesSet, Change

@@ -1,8 +1,10 @@
-"""What somebody lacks of what a pipeline declares: without it no run of the pipeline begins with their rights."""
+"""Run-as: the principal whose rights the runs of a pipeline use, and what it must hold for a run to begin and go on."""
 
 from collections.abc import Iterator, Mapping
 
+from headgate.control.identity.tokens import is_restricted, require_may_act_as
 from headgate.control.kernel.command import CommandContext
+from headgate.control.kernel.errors import InvalidError
 from headgate.control.questions.messages import denial_text, display_name
 from headgate.decision.evaluator import Answers
 from headgate.decision.run_scope import DECLARED, pipeline_edges
@@ -21,17 +23,45 @@ REQUIRED_ACTIONS: Mapping[tuple[str, str], str] = {
 """The least that a run does with what is declared, by relation and type. What else it does is decided when it does it."""
 
 
-def run_refusal(view: CommandContext, pipeline: Resource, run_as: PrincipalId) -> str | None:
+def resolve_run_as(view: CommandContext, pipeline: Resource, service: PrincipalId | None) -> PrincipalId:
+    """Return whose rights the runs of a pipeline use that the caller has saved: the caller's, or a service principal's.
+
+    That one the caller must be able to act as, and it must be allowed all that is declared. So must a narrowed token, for
+    the runs have all rights of its principal. Raises `InvalidError` where they are not.
+    """
+    caller = view.caller
+    if caller is None:
+        raise InvalidError("a pipeline is changed by a principal, whose rights its runs use")
+    if service is not None and service != caller.principal:
+        found = view.facts.principals.get(service)
+        if found is None or found.kind != "service_principal":
+            raise InvalidError("runs use the rights of who saves the pipeline, or of a service principal")
+        require_may_act_as(view, service)
+        _lacks_nothing(view, pipeline, Caller(service), "the service principal that it is to run as")
+    elif is_restricted(view, caller):
+        _lacks_nothing(view, pipeline, caller, "the narrowed token that you use")
+    return service or caller.principal
+
+
+def _lacks_nothing(view: CommandContext, pipeline: Resource, caller: Caller, who: str) -> None:
+    lacked = next(missing_privileges(view, pipeline, caller), None)
+    if lacked is not None:
+        raise InvalidError(f"{who} may not do {lacked}")
+
+
+def find_run_as_refusal(view: CommandContext, pipeline: Resource, run_as: PrincipalId) -> str | None:
     """Return why no run of the pipeline may go on, or begin, with the rights of this principal; None where one may."""
     lost = next(missing_privileges(view, pipeline, Caller(run_as)), None)
     return None if lost is None else f"its run-as principal may not do {lost}"
 
 
-def running_refusal(answers: Answers, run: RunId, now: float) -> str | None:
+def find_refusal_of_run(answers: Answers, run: RunId, now: float) -> str | None:
     """Return why a run that is under way may not go on; None where it may, or is not under way."""
     found = answers.facts.runs.get(run)
     pipeline = answers.facts.resources.get(found.pipeline) if found else None
-    return run_refusal(CommandContext(answers, None, now), pipeline, found.run_as) if found and pipeline else None
+    return (
+        find_run_as_refusal(CommandContext(answers, None, now), pipeline, found.run_as) if found and pipeline else None
+    )
 
 
 def missing_privileges(view: CommandContext, pipeline: Resource, caller: Caller) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from headgate.control.approvals.requests import ApproveRequest, FileRequest, RejectRequest, open_requests
+from headgate.control.approvals.access_requests import ApproveRequest, FileRequest, RejectRequest, open_requests
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.kernel.ids import new_id

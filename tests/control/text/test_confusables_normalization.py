@@ -6,8 +6,8 @@ import pytest
 
 import headgate
 from headgate.control.kernel.display_names import confusable_key
-from headgate.control.kernel.normalize import nfkc_casefold
-from headgate.control.text.scripts import LONGEST, normalize_text
+from headgate.control.kernel.login_normalization import nfkc_casefold
+from headgate.control.text.confusables import LONGEST, normalize_text
 
 SOURCES = Path(headgate.__file__).parent
 
@@ -38,4 +38,4 @@ def test_no_other_module_normalizes_texts() -> None:
         file.relative_to(SOURCES).as_posix() for file in SOURCES.rglob("*.py") if ".normalize(" in file.read_text()
     }
 
-    assert callers == {"control/text/scripts.py"}
+    assert callers == {"control/text/confusables.py"}

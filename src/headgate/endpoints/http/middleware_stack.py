@@ -2,25 +2,23 @@
 
 from collections.abc import Callable
 
-from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from headgate.endpoints.http.access_log import log_request
-from headgate.endpoints.http.bodies import BodyMiddleware
+from headgate.endpoints.http.body_limits import BodyMiddleware
 from headgate.endpoints.http.browser_headers import browser_headers
-from headgate.endpoints.http.expectations import Expectations
+from headgate.endpoints.http.cors import allow_origins
+from headgate.endpoints.http.expect_continue import Expectations
 from headgate.endpoints.http.limits import Limits
 from headgate.endpoints.http.metrics import Metrics
 from headgate.endpoints.http.probes import MetricsAccess, Probes, Readiness
 from headgate.endpoints.http.rate_limits import IdentifyClient, RateLimitMiddleware, TokenBuckets, of_principals
 from headgate.endpoints.http.request_context import Exchanges, RequestContext
-from headgate.endpoints.http.request_smuggling import HeadCheckMiddleware
+from headgate.endpoints.http.request_smuggling import RequestSmugglingMiddleware
 from headgate.endpoints.http.timeouts import Deadlines
 
 _LIMITS = Limits()
 _NEAR = MetricsAccess()
-_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-_EXPOSED = ("etag", "location", "retry-after", "x-request-id")
 
 
 def wrap(
@@ -42,11 +40,9 @@ def wrap(
     app = BodyMiddleware(app, limits)
     app = RateLimitMiddleware(app, identify, limits, principals or of_principals(limits))
     if origins:
-        app = CORSMiddleware(
-            app, origins, _METHODS, ("*",), allow_credentials=False, expose_headers=_EXPOSED, max_age=600
-        )
+        app = allow_origins(app, origins)
     app = Probes(app, readiness, metrics, metrics_access)
-    app = HeadCheckMiddleware(app, limits)
+    app = RequestSmugglingMiddleware(app, limits)
     return Expectations(Exchanges(app, browser_headers, list_observers(metrics)))
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from headgate.control.approvals.requests import ApproveRequest, FileRequest, RejectRequest, open_requests
+from headgate.control.approvals.access_requests import ApproveRequest, FileRequest, RejectRequest, open_requests
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.facts.caller import Caller

@@ -2,8 +2,8 @@
 
 from headgate.control.identity.directory import Directory
 from headgate.control.organizations.organization import Organization
-from headgate.control.pipelines.run_access import RunAccessLog, allowed_actions
-from headgate.control.questions.by_name import NameAuthorizer
+from headgate.control.pipelines.run_access_log import RunAccessLog, allowed_actions
+from headgate.control.questions.hidden_names import NameAuthorizer
 from headgate.control.questions.messages import RefusalMessages
 from headgate.facts.ids import ResourceId, RunId
 from tests.control.organization_harness import LAKE, ROOT, nekt, resource

@@ -1,7 +1,0 @@
-"""The text that is hashed."""
-
-from headgate.store import chain
-
-
-def test_the_canonical_text_does_not_depend_on_the_order_of_keys() -> None:
-    assert chain.canonical_json({"b": 1, "a": "é"}) == chain.canonical_json({"a": "é", "b": 1}) == '{"a":"é","b":1}'
