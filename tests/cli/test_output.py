@@ -129,6 +129,6 @@ def _prints(node: ast.AST) -> bool:
         case ast.Attribute(value=ast.Name(id="sys"), attr="stdout" | "stderr" | "__stdout__" | "__stderr__"):
             return True
         case ast.Call(func=ast.Attribute(value=ast.Name(id="status"), attr="update"), args=[argument]):
-            return not (isinstance(argument, ast.Call) and ast.unparse(argument.func) == "progress")
+            return not (isinstance(argument, ast.Call) and ast.unparse(argument.func) == "build_progress")
         case _:
             return False
