@@ -17,7 +17,7 @@ object Driver {
     })
     trying.setDaemon(true)
     trying.start()
-    io.headgate.guard.driver.Main.main(Array.empty)
+    io.headgate.guard.driver.DriverMain.main(Array.empty)
   }
 
   private def endOf(attempt: String): String =

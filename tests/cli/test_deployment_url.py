@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headgate.cli import app
-from headgate.cli.deployment_url import deployment_address, deployment_url, describe_unreachable, organization_in_url
+from headgate.cli.deployment_url import configured_url, deployment_address, describe_unreachable, organization_in_url
 from headgate.cli.errors import ApiError
 from headgate.control.identity.principals import AddPrincipal
 from headgate.facts.ids import PrincipalId
@@ -68,7 +68,7 @@ def test_an_invalid_address_is_refused_with_what_to_write(
     monkeypatch.setenv("HEADGATE_URL", written)
 
     with pytest.raises(ApiError) as caught:
-        deployment_url()
+        configured_url()
 
     assert said in str(caught.value)
 
@@ -86,7 +86,7 @@ def test_an_address_may_name_an_organization(
 ) -> None:
     monkeypatch.setenv("HEADGATE_URL", written)
 
-    assert (deployment_address(), organization_in_url(deployment_url())) == (deployment, organization)
+    assert (deployment_address(), organization_in_url(configured_url())) == (deployment, organization)
 
 
 def test_a_slash_at_the_end_of_an_address_does_not_count(run: Run) -> None:

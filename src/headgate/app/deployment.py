@@ -32,7 +32,7 @@ from headgate.model.load import load_model
 from headgate.model.model import Model
 from headgate.model.vocabulary import MODELS
 from headgate.pipelines.connections.egress import Egress
-from headgate.pipelines.connections.path_access import ExternalAccessPolicy
+from headgate.pipelines.connections.external_access import ExternalAccessPolicy
 from headgate.store import FolderLock, open_stores
 
 HOME = "nekt"

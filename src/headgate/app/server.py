@@ -56,7 +56,7 @@ class Server:
             raise
         self._freshness = FreshnessBarrier(self.deployment.organizations)
         self._side = SparkService(self.deployment, self._freshness, say)
-        self._statements = _Statements(self._spark_port, self._side.sparks.followed.retain)
+        self._statements = _Statements(self._spark_port, self._side.sparks.result_privileges.register)
         self._stop = asyncio.Event()
         side = self._side
         self.worker = worker_of(
@@ -173,9 +173,9 @@ class Server:
 class _Statements:
     """SQL over HTTP, with PySpark loaded at the first statement."""
 
-    def __init__(self, port: Callable[[], int], follow: Callable[[str], ResultPrivileges]) -> None:
+    def __init__(self, port: Callable[[], int], register: Callable[[str], ResultPrivileges]) -> None:
         self._port = port
-        self._follow = follow
+        self._register = register
         self._loaded: Statements | None = None
 
     def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> Execution:
@@ -183,7 +183,7 @@ class _Statements:
         from headgate.spark.sql.client import Statements
 
         self._port()
-        self._loaded = self._loaded or Statements(self._port, self._follow)
+        self._loaded = self._loaded or Statements(self._port, self._register)
         return self._loaded.begin(credential, wanted)
 
     def close(self) -> None:

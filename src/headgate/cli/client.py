@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from headgate.app.settings.settings import default_settings
-from headgate.cli.deployment_url import deployment_address, deployment_url, organization_in_url
+from headgate.cli.deployment_url import configured_url, deployment_address, organization_in_url
 from headgate.cli.errors import ApiError
 from headgate.cli.session_file import kept_session
 from headgate.control.egress.loopback import is_loopback
@@ -17,7 +17,7 @@ from headgate.control.egress.loopback import is_loopback
 __all__ = [
     "ApiError",
     "api_path",
-    "deployment_url",
+    "configured_url",
     "describe_credential",
     "every",
     "format_revision",
@@ -93,10 +93,10 @@ def stored_credential() -> tuple[str, str]:
     """Return the token or session to call with, and where it is from. Raises `ApiError` where there is none."""
     if named := os.environ.get("HEADGATE_TOKEN"):
         return named, "the token in HEADGATE_TOKEN"
-    if session := kept_session(deployment_url(), os.environ):
+    if session := kept_session(configured_url(), os.environ):
         return session, "the session of `headgate auth login`"
     kept = default_settings(os.environ).owner_token
-    if not is_loopback(urlsplit(deployment_url()).hostname or ""):
+    if not is_loopback(urlsplit(configured_url()).hostname or ""):
         raise ApiError(
             f"log in with `headgate auth login`, or set HEADGATE_TOKEN to a token; the owner's token in `{kept}` is sent to this machine only"
         )
@@ -119,7 +119,7 @@ def describe_credential() -> str:
 def _called(method: str, path: str, body: Any, query: Mapping[str, Any]) -> httpx.Response:
     answer = httpx.request(
         method,
-        f"{deployment_url()}/api/v1{path}",
+        f"{configured_url()}/api/v1{path}",
         json=body,
         params={key: value for key, value in query.items() if value is not None},
         headers={"authorization": f"Bearer {require_token()}"},

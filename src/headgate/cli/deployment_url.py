@@ -27,8 +27,8 @@ _CAUSES = (
 """What the errors of the network contain, and what that means."""
 
 
-def deployment_url() -> str:
-    """Return the address of the deployment. Raises `ApiError` for a `HEADGATE_URL` that cannot be one."""
+def configured_url() -> str:
+    """Return the address as `HEADGATE_URL` has it, with an organization if it names one. Raises `ApiError` for a `HEADGATE_URL` that cannot be one."""
     named = os.environ.get("HEADGATE_URL", "").rstrip("/")
     if not named:
         return f"http://{HOST}:{default_settings(os.environ).api_port}"
@@ -46,7 +46,7 @@ def deployment_url() -> str:
 
 def deployment_address() -> str:
     """Return the address of the deployment without an organization."""
-    return deployment_of(deployment_url())
+    return deployment_of(configured_url())
 
 
 def deployment_of(address: str) -> str:
@@ -77,5 +77,5 @@ def _origin(error: httpx.TransportError) -> str:
     try:
         url = error.request.url
     except RuntimeError:
-        return deployment_url()
+        return configured_url()
     return f"{url.scheme}://{url.netloc.decode('ascii')}"

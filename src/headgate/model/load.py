@@ -1,6 +1,6 @@
 """Loading a model file: text in, a checked `Model` out, or every mistake that it makes.
 
-The stages: `marked` (text to values with places), `syntax` (to a model whose names exist), `check` (whether its
+The stages: `yaml_parser` (text to values with places), `parse_model` (to a model whose names exist), `check` (whether its
 rules make sense together). A stage begins when the one before found no error.
 """
 

@@ -269,7 +269,7 @@ class TestTheGuardsDoor:
         assert len(works) == 1
 
     def test_the_guard_endpoint_records_the_needs_of_a_followed_operation(self, world: DeploymentHarness) -> None:
-        followed = world.sparks.followed.retain("followed")
+        followed = world.sparks.result_privileges.register("followed")
         need = {"action": "database.describe", "object": ["lake", "raw"]}
         world.add("vic")
 

@@ -30,7 +30,7 @@ def keys(folder: Path) -> list[str]:
     return (folder / "keys" / "secrets.key").read_text().split()
 
 
-def test_a_rotation_leaves_one_new_key_that_opens_the_secrets(folder: Path) -> None:
+def test_a_rotation_leaves_one_new_key_that_decrypts_the_secrets(folder: Path) -> None:
     before = keys(folder)
 
     result = run(folder)

@@ -14,7 +14,7 @@ def vault(tmp_path: Path) -> Vault:
     return Vault(tmp_path / "keys" / "secrets.key")
 
 
-def test_a_sealed_secret_opens_and_does_not_contain_its_text(vault: Vault) -> None:
+def test_an_encrypted_secret_decrypts_and_does_not_contain_its_text(vault: Vault) -> None:
     kept = vault.encrypt("c1", SECRET)
 
     assert vault.decrypt("c1", kept) == SECRET
@@ -22,7 +22,7 @@ def test_a_sealed_secret_opens_and_does_not_contain_its_text(vault: Vault) -> No
     assert kept != vault.encrypt("c1", SECRET)
 
 
-def test_a_secret_opens_for_its_own_connection_only(vault: Vault) -> None:
+def test_a_secret_decrypts_for_its_own_connection_only(vault: Vault) -> None:
     with pytest.raises(VaultError, match="was changed"):
         vault.decrypt("c2", vault.encrypt("c1", SECRET))
 
@@ -72,6 +72,6 @@ def test_an_invalid_key_file_is_refused(vault: Vault, text: str) -> None:
         vault.encrypt("c1", SECRET)
 
 
-def test_sealing_without_a_vault_is_refused() -> None:
+def test_encryption_without_a_vault_is_refused() -> None:
     with pytest.raises(VaultError):
         NO_VAULT.encrypt("c1", SECRET)

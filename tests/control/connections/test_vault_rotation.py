@@ -1,4 +1,4 @@
-"""The key of the secrets is changed while they are used: each opens at every moment."""
+"""The key of the secrets is changed while they are used: each can be decrypted at every moment."""
 
 import errno
 import os
@@ -37,7 +37,7 @@ class Deployment:
             organization.store.put_document(DocumentPut(SECRET, id, dict(self.vault.encrypt(id, SECRETS[id]))))
         self.rotation = VaultRotation(self.organizations, self.vault)
 
-    def opened(self) -> dict[str, object]:
+    def decrypted(self) -> dict[str, object]:
         """Return every secret."""
         kept = [pair for each in self.organizations.list_all() for pair in each.store.documents(SECRET).items()]
         return {id: self.vault.decrypt(id, encrypted) for id, encrypted in kept}
@@ -48,17 +48,17 @@ def deployment(tmp_path: Path) -> Deployment:
     return Deployment(tmp_path)
 
 
-def test_every_secret_opens_at_each_step_of_a_rotation(deployment: Deployment) -> None:
+def test_every_secret_decrypts_at_each_step_of_a_rotation(deployment: Deployment) -> None:
     former = deployment.vault.file.read_text().split()
     deployment.vault.add_key()
-    assert deployment.opened() == SECRETS
+    assert deployment.decrypted() == SECRETS
     for each in list(deployment.rotation.find_outdated()):
         assert not deployment.rotation.finish()
         deployment.rotation.reencrypt(each)
-        assert deployment.opened() == SECRETS
+        assert deployment.decrypted() == SECRETS
 
     assert deployment.rotation.finish()
-    assert deployment.opened() == SECRETS
+    assert deployment.decrypted() == SECRETS
     (key,) = deployment.vault.file.read_text().split()
     assert key not in former
     assert deployment.vault.file.stat().st_mode & 0o777 == 0o600
@@ -73,7 +73,7 @@ def test_an_interrupted_rotation_continues_with_the_same_key(deployment: Deploym
         again.reencrypt(each)
 
     assert again.finish()
-    assert deployment.opened() == SECRETS
+    assert deployment.decrypted() == SECRETS
     assert deployment.vault.former_keys == ()
 
 
@@ -92,7 +92,7 @@ def test_a_secret_that_is_changed_while_it_is_reencrypted_keeps_the_change(
     monkeypatch.setattr(Vault, "encrypt", changed_meanwhile)
     deployment.rotation.reencrypt(each)
 
-    assert deployment.opened()[each.connection] == {"password": "new"}
+    assert deployment.decrypted()[each.connection] == {"password": "new"}
 
 
 def test_a_secret_of_an_unknown_key_keeps_the_former_keys_in_the_file(deployment: Deployment, tmp_path: Path) -> None:
@@ -122,11 +122,11 @@ def test_a_rotation_that_begins_while_another_ends_loses_no_key(deployment: Depl
     deployment.vault.add_key()
     deployment.vault.remove_keys(former)
 
-    assert deployment.opened() == SECRETS
+    assert deployment.decrypted() == SECRETS
     assert len(deployment.vault.former_keys) == 1
 
 
-def test_a_secret_that_was_sealed_before_a_rotation_and_written_after_it_opens(deployment: Deployment) -> None:
+def test_a_secret_that_was_encrypted_before_a_rotation_and_written_after_it_decrypts(deployment: Deployment) -> None:
     store, vault = deployment.organizations.open(ResourceId("o0")).store, deployment.vault
     encrypted = vault.encrypt("c1", {"password": "new"})
     rotate(deployment)
@@ -134,7 +134,7 @@ def test_a_secret_that_was_sealed_before_a_rotation_and_written_after_it_opens(d
 
     reencrypt_new_secret(store, vault, "c1", encrypted, {"password": "new"})
 
-    assert deployment.opened()["c1"] == {"password": "new"}
+    assert deployment.decrypted()["c1"] == {"password": "new"}
 
 
 def test_a_repeated_request_does_not_replace_a_secret_that_was_changed_since(deployment: Deployment) -> None:
@@ -144,7 +144,7 @@ def test_a_repeated_request_does_not_replace_a_secret_that_was_changed_since(dep
 
     reencrypt_new_secret(store, vault, "c1", repeated, {"password": "old"})
 
-    assert deployment.opened() == SECRETS
+    assert deployment.decrypted() == SECRETS
 
 
 def test_keys_that_are_added_at_once_are_all_stored(deployment: Deployment) -> None:
@@ -153,7 +153,7 @@ def test_keys_that_are_added_at_once_are_all_stored(deployment: Deployment) -> N
     call_at_once([Vault(deployment.vault.file).add_key] * 8)
 
     assert len(deployment.vault.file.read_text().split()) == len(before) + 8
-    assert deployment.opened() == SECRETS
+    assert deployment.decrypted() == SECRETS
 
 
 def test_a_key_that_cannot_be_written_leaves_no_file(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +166,7 @@ def test_a_key_that_cannot_be_written_leaves_no_file(deployment: Deployment, mon
 
     folder = deployment.vault.file.parent
     assert {each.name for each in folder.iterdir()} == {"secrets.key", ".secrets.key.lock"}
-    assert deployment.opened() == SECRETS
+    assert deployment.decrypted() == SECRETS
 
 
 def rotate(deployment: Deployment) -> None:

@@ -12,7 +12,7 @@ from headgate.control.connections.vault import Vault
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.runs import StartRun
 from headgate.facts.changes import ResourceDeleted, RoleRevoked
-from headgate.pipelines.connections.path_access import ExternalAccessPolicy
+from headgate.pipelines.connections.external_access import ExternalAccessPolicy
 from headgate.pipelines.connections.targets import PlaceError
 from headgate.pipelines.definitions.context import Range, RunExecution
 from headgate.pipelines.definitions.declared_io import DeclaredIO

@@ -13,7 +13,7 @@ def main() -> None:
     (row,) = (each for each in plan_rows() if each.name == NAME)
     assert (row.when, row.needs) == ("always", ("read:child",))
     verbs = re.findall(
-        r'case \("([a-z-]+)", ', (SOURCES / "scala" / "policy" / "Need.scala").read_text(encoding="utf-8")
+        r'case \("([a-z-]+)", ', (SOURCES / "scala" / "policy" / "RequiredPrivilege.scala").read_text(encoding="utf-8")
     )
     assert "read" in verbs
     assert "| `AggregateOverTime` | may run | read `child` | a dummy of the tests |" in page({NAME}, set()).splitlines()

@@ -15,7 +15,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import PrincipalId
 from headgate.spark.authority import PresentedCredential
 from headgate.spark.sessions.privileges import RequiredName, RequiredPrivilege
-from headgate.spark.sessions.result_privileges import RetainedResults
+from headgate.spark.sessions.result_privileges import ResultPrivilegeRegistry
 from headgate.spark.sql.client_sessions import ClientSessions
 from headgate.spark.sql.execution import OperationIds, StatementExecution
 from headgate.spark.sql.statements import RowsDeniedError, StatementError, StatementRequest
@@ -66,7 +66,7 @@ class Driver:
         self.is_silent = False
         self.operations: list[str] = []
         self.calls: list[Call] = []
-        self.followed = RetainedResults()
+        self.result_privileges = ResultPrivilegeRegistry()
         self.rights = Rights()
         self.reads: str | None = None
         """The operation that reads a table, if one does; the others need nothing."""
@@ -77,7 +77,7 @@ class Driver:
 
         def ask(_: object, request: Any) -> Call:
             self.operations.append(request.operation_id)
-            self.followed.record(request.operation_id, self.rights, needs)
+            self.result_privileges.record(request.operation_id, self.rights, needs)
             self.calls.append(Call())
             return self.calls[-1]
 
@@ -147,7 +147,10 @@ def sessions(driver: Driver) -> ClientSessions:
 def run(sessions: ClientSessions, text: str) -> None:
     """Run a statement to its end."""
     reading = StatementExecution(
-        sessions, PresentedCredential("token"), StatementRequest(text, None, 10, 1000, 60), RetainedResults().retain
+        sessions,
+        PresentedCredential("token"),
+        StatementRequest(text, None, 10, 1000, 60),
+        ResultPrivilegeRegistry().register,
     )
     try:
         reading.open()
@@ -217,7 +220,7 @@ class TestACancelledStatement:
     ) -> None:
         monkeypatch.setattr("headgate.spark.sql.execution._PATIENCE", 0.1)
         wanted = StatementRequest("SELECT 1", None, 10, 1000, 60)
-        reading = StatementExecution(sessions, PresentedCredential("token"), wanted, driver.followed.retain)
+        reading = StatementExecution(sessions, PresentedCredential("token"), wanted, driver.result_privileges.register)
         driver.is_silent, first = True, len(driver.calls)
         threading.Timer(0.1, reading.cancel, ("the user cancelled it",)).start()
 
@@ -264,9 +267,9 @@ class TestKeptRows:
         wanted = StatementRequest("SELECT 1", None, 10, 1000, 60)
 
         with pytest.raises(RowsDeniedError, match="it is not known what the rows") as raised:
-            StatementExecution(sessions, PresentedCredential("token"), wanted, RetainedResults().retain).decide_again(
-                ANN
-            )
+            StatementExecution(
+                sessions, PresentedCredential("token"), wanted, ResultPrivilegeRegistry().register
+            ).decide_again(ANN)
 
         assert raised.value.sqlstate == REFUSED_STATE
 
@@ -275,7 +278,10 @@ def read(driver: Driver) -> StatementExecution:
     """Run a statement to its end, and return it closed."""
     sessions = ClientSessions(driver.connect)  # pyright: ignore[reportArgumentType]
     reading = StatementExecution(
-        sessions, PresentedCredential("token"), StatementRequest("SELECT 1", None, 10, 1000, 60), driver.followed.retain
+        sessions,
+        PresentedCredential("token"),
+        StatementRequest("SELECT 1", None, 10, 1000, 60),
+        driver.result_privileges.register,
     )
     reading.open()
     list(reading.batches())

@@ -6,7 +6,7 @@ from headgate.app.doctor.finding import Finding, build_failure, warning
 from headgate.app.settings.settings import Settings
 from headgate.spark.toolchain.errors import ToolchainError
 from headgate.spark.toolchain.guard_build import guard_jar
-from headgate.spark.toolchain.jars import ICEBERG, POSTGRESQL, find_cached
+from headgate.spark.toolchain.jars import ICEBERG, POSTGRESQL, cached_path
 from headgate.spark.toolchain.java import find_java
 
 _MAKE = "`headgate setup` gets it ready, or the next start does"
@@ -24,8 +24,8 @@ def tools(settings: Settings, environ: Mapping[str, str], _now: float) -> Iterat
         yield build_failure("Java", str(error), "install it")
     else:
         yield Finding("Java", "ok", "; ".join((str(java), *passed_over)))
-    iceberg = find_cached(ICEBERG, settings.cache)
-    postgresql = find_cached(POSTGRESQL, settings.cache)
+    iceberg = cached_path(ICEBERG, settings.cache)
+    postgresql = cached_path(POSTGRESQL, settings.cache)
     for what, jar in (
         ("Iceberg jar", iceberg),
         ("PostgreSQL jar", postgresql),

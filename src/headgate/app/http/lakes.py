@@ -72,7 +72,7 @@ class Lakes:
 def build_request_authenticator(
     identity: Authenticator, organizations: Organizations, sparks: SparkRegistry, lakes: Lakes
 ) -> AuthenticateRequest:
-    """Return the resolver of the sender of a catalog request: a driver for one of its sessions, or the holder of a token.
+    """Return the resolver of the caller of a catalog request: a driver for one of its sessions, or the holder of a token.
 
     A driver is in its own organization, the holder of a token in the one that `Organizations.addressed` tells.
     """

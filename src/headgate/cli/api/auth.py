@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from headgate.cli.client import ApiError, deployment_url, describe_credential, problem_of, send, send_request
+from headgate.cli.client import ApiError, configured_url, describe_credential, problem_of, send, send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import PasswordStdin
 from headgate.cli.output import fail, print_table, say
@@ -54,7 +54,7 @@ def login(
 
 def logout() -> None:
     """Log out: end the session of the command line."""
-    session = kept_session(deployment_url(), os.environ)
+    session = kept_session(configured_url(), os.environ)
     if session is None:
         say(f"there is no session to end; {describe_credential()}")
         return
@@ -62,7 +62,7 @@ def logout() -> None:
     # One that is not known there any more has ended already.
     if answer.is_error and answer.status_code != httpx.codes.UNAUTHORIZED:
         raise ApiError(problem_of(answer))
-    forget(deployment_url(), os.environ)
+    forget(configured_url(), os.environ)
     say(f"logged out; {describe_credential()}")
 
 
@@ -99,8 +99,8 @@ def change_password(
 
 def use_session(session: str, ends: float) -> str:
     """Keep a session for the commands that follow and end the one that it replaces; return where it is, as a clause."""
-    former = kept_session(deployment_url(), os.environ)
-    kept = f"the session is kept in {save_session(deployment_url(), session, ends, os.environ)}"
+    former = kept_session(configured_url(), os.environ)
+    kept = f"the session is kept in {save_session(configured_url(), session, ends, os.environ)}"
     if former is not None:
         # A server that does not answer leaves the former session to its own end.
         with suppress(httpx.HTTPError):
@@ -109,7 +109,7 @@ def use_session(session: str, ends: float) -> str:
 
 
 def _end(session: str) -> httpx.Response:
-    return httpx.post(f"{deployment_url()}/api/v1/logout", headers={"authorization": f"Bearer {session}"})
+    return httpx.post(f"{configured_url()}/api/v1/logout", headers={"authorization": f"Bearer {session}"})
 
 
 def _by_password(name: str | None, *, stdin: bool) -> tuple[str, float]:
@@ -130,7 +130,7 @@ def _by_device() -> tuple[str, float]:
     while True:
         time.sleep(interval)
         answer = httpx.post(
-            f"{deployment_url()}/oauth2/token", data={"grant_type": _DEVICE, "device_code": asked["device_code"]}
+            f"{configured_url()}/oauth2/token", data={"grant_type": _DEVICE, "device_code": asked["device_code"]}
         )
         if answer.is_success:
             granted = answer.json()
@@ -143,7 +143,7 @@ def _by_device() -> tuple[str, float]:
 
 
 def _post(path: str, **more: Any) -> dict[str, Any]:
-    answer = httpx.post(f"{deployment_url()}{path}", **more)
+    answer = httpx.post(f"{configured_url()}{path}", **more)
     if answer.is_error:
         raise ApiError(str(_json(answer).get("error_description") or problem_of(answer)))
     return _json(answer)

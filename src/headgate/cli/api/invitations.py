@@ -6,7 +6,7 @@ import httpx
 import typer
 
 from headgate.cli.api.auth import use_session
-from headgate.cli.client import ApiError, api_path, deployment_url, every, problem_of, send_request
+from headgate.cli.client import ApiError, api_path, configured_url, every, problem_of, send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.options import PasswordStdin
 from headgate.cli.output import format_time, print_table, say
@@ -62,7 +62,7 @@ def accept_invitation(
         say(f"you are in the organization `{joined['name']}` now")
         return
     answer = httpx.post(
-        f"{deployment_url()}/api/v1{path}", json={"login": login, "password": read_password(stdin=password_stdin)}
+        f"{configured_url()}/api/v1{path}", json={"login": login, "password": read_password(stdin=password_stdin)}
     )
     if answer.is_error:
         raise ApiError(problem_of(answer))

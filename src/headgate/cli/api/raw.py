@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from headgate.cli.client import deployment_url, problem_of, require_token
+from headgate.cli.client import configured_url, problem_of, require_token
 from headgate.cli.finite_numbers import parse_json
 from headgate.cli.options import DryRun, Reason
 from headgate.cli.output import fail, write_json, write_text
@@ -46,7 +46,7 @@ def api(
     prefix = f"/o/{organization}" if organization else ""
     answer = httpx.request(
         verb,
-        f"{deployment_url()}{prefix}/{path.removeprefix('/')}",
+        f"{configured_url()}{prefix}/{path.removeprefix('/')}",
         params=query,
         json=None if bodiless else given,
         headers=headers,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.client import api_path, deployment_url, describe_credential, require_token, send_delete, send_request
+from headgate.cli.client import api_path, configured_url, describe_credential, require_token, send_delete, send_request
 from headgate.cli.command_groups import add_command_group
 from headgate.cli.output import format_time, print_table, say
 from headgate.cli.session_file import forget, kept_session
@@ -40,6 +40,6 @@ def delete_session(id: Annotated[str, typer.Argument(help="the id of the session
     is_current = send_request("GET", "/session")["id"] == id
     secret = require_token()
     send_delete(api_path("sessions", id))
-    if is_current and kept_session(deployment_url(), os.environ) == secret:
-        forget(deployment_url(), os.environ)
+    if is_current and kept_session(configured_url(), os.environ) == secret:
+        forget(configured_url(), os.environ)
     say(f"the session has ended{f'; {describe_credential()}' if is_current else ''}")

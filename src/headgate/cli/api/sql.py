@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import httpx
 import typer
 
-from headgate.cli.client import ApiError, api_path, deployment_url, problem_of, require_token, send_delete, send_request
+from headgate.cli.client import ApiError, api_path, configured_url, problem_of, require_token, send_delete, send_request
 from headgate.cli.finite_numbers import parse_json
 from headgate.cli.output import build_progress, errors, note, print_table, say, write_csv, write_json
 
@@ -104,7 +104,7 @@ def _stream(body: dict[str, Any], output: Path | None) -> None:
     if output is None:
         raise ApiError("an Arrow stream is written to a file; name it with `--output`")
     headers = {"authorization": f"Bearer {require_token()}", "accept": _ARROW}
-    with httpx.stream("POST", f"{deployment_url()}/api/v1/sql", json=body, headers=headers, timeout=None) as answer:  # noqa: S113
+    with httpx.stream("POST", f"{configured_url()}/api/v1/sql", json=body, headers=headers, timeout=None) as answer:  # noqa: S113
         if answer.is_error:
             answer.read()
             raise ApiError(problem_of(answer))

@@ -11,7 +11,7 @@ from headgate.control.organizations.organization import Organization, Organizati
 
 
 @dataclass(frozen=True, slots=True)
-class EncryptedSecret:
+class OutdatedSecret:
     """A connection whose secret is encrypted with a former key."""
 
     organization: Organization
@@ -38,14 +38,14 @@ class VaultRotation:
         self._organizations = organizations
         self._vault = vault
 
-    def find_outdated(self) -> Iterator[EncryptedSecret]:
+    def find_outdated(self) -> Iterator[OutdatedSecret]:
         """Yield the connections whose secrets are encrypted with a former key. Raises `VaultError`."""
         for organization in self._organizations.list_all():
             for connection, kept in organization.store.documents(SECRET).items():
                 if not self._vault.is_current(kept):
-                    yield EncryptedSecret(organization, connection)
+                    yield OutdatedSecret(organization, connection)
 
-    def reencrypt(self, secret: EncryptedSecret) -> None:
+    def reencrypt(self, secret: OutdatedSecret) -> None:
         """Encrypt one secret with the newest key. Raises `VaultError` for one that cannot be decrypted."""
         store, id = secret.organization.store, secret.connection
         kept = store.document(SECRET, id)

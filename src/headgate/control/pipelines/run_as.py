@@ -37,30 +37,30 @@ def resolve_run_as(view: CommandContext, pipeline: Resource, service: PrincipalI
         if found is None or found.kind != "service_principal":
             raise InvalidError("runs use the rights of who saves the pipeline, or of a service principal")
         require_may_act_as(view, service)
-        _lacks_nothing(view, pipeline, Caller(service), "the service principal that it is to run as")
+        _require_all_privileges(view, pipeline, Caller(service), "the service principal that it is to run as")
     elif is_restricted(view, caller):
-        _lacks_nothing(view, pipeline, caller, "the narrowed token that you use")
+        _require_all_privileges(view, pipeline, caller, "the narrowed token that you use")
     return service or caller.principal
 
 
-def _lacks_nothing(view: CommandContext, pipeline: Resource, caller: Caller, who: str) -> None:
+def _require_all_privileges(view: CommandContext, pipeline: Resource, caller: Caller, who: str) -> None:
     lacked = next(missing_privileges(view, pipeline, caller), None)
     if lacked is not None:
         raise InvalidError(f"{who} may not do {lacked}")
 
 
-def find_run_as_refusal(view: CommandContext, pipeline: Resource, run_as: PrincipalId) -> str | None:
+def find_start_refusal(view: CommandContext, pipeline: Resource, run_as: PrincipalId) -> str | None:
     """Return why no run of the pipeline may go on, or begin, with the rights of this principal; None where one may."""
     lost = next(missing_privileges(view, pipeline, Caller(run_as)), None)
     return None if lost is None else f"its run-as principal may not do {lost}"
 
 
-def find_refusal_of_run(answers: Answers, run: RunId, now: float) -> str | None:
+def find_continuation_refusal(answers: Answers, run: RunId, now: float) -> str | None:
     """Return why a run that is under way may not go on; None where it may, or is not under way."""
     found = answers.facts.runs.get(run)
     pipeline = answers.facts.resources.get(found.pipeline) if found else None
     return (
-        find_run_as_refusal(CommandContext(answers, None, now), pipeline, found.run_as) if found and pipeline else None
+        find_start_refusal(CommandContext(answers, None, now), pipeline, found.run_as) if found and pipeline else None
     )
 
 

@@ -23,7 +23,7 @@ from headgate.control.kernel.run_queue import (
     RunRow,
     RunUpdate,
 )
-from headgate.control.pipelines.run_as import find_run_as_refusal
+from headgate.control.pipelines.run_as import find_start_refusal
 from headgate.control.resources.attributes import STATE
 from headgate.decision.caller_validity import caller_invalid
 from headgate.facts.caller import Caller
@@ -121,7 +121,7 @@ class StartRun:
             return _end_run(view, self.row, CANCELLED, "the pipeline is gone")
         self._may_begin(view, found)
         run_as = view.facts.run_as[found.id]
-        why = find_run_as_refusal(view, found, run_as)
+        why = find_start_refusal(view, found, run_as)
         if why is not None:
             return _end_run(view, self.row, REFUSED, why)
         row = replace(

@@ -66,7 +66,7 @@ class Evaluation:
         return self.facts.resources[found]
 
 
-def require_now(organization: CurrentOrganization, caller: CurrentCaller) -> Evaluation:
+def evaluation_now(organization: CurrentOrganization, caller: CurrentCaller) -> Evaluation:
     """Return what a request is about that is always about now."""
     control = organization.control
     return Evaluation(control.answers, caller, control.now)
@@ -88,13 +88,13 @@ def requested(
     if at_least > newest:
         raise ProblemError(409, "not-yet", f"there is no revision {at_least} yet; the newest is {newest}")
     if as_of is None:
-        return require_now(organization, caller)
+        return evaluation_now(organization, caller)
     require_on_organization(organization, caller, "organization.read_audit")
     # A token that narrows nothing is as its principal, who can have been there before it.
     return _past(control, caller if is_narrowed(control.snapshot, caller) else Caller(caller.principal), as_of)
 
 
-CurrentEvaluation = Annotated[Evaluation, Depends(require_now)]
+CurrentEvaluation = Annotated[Evaluation, Depends(evaluation_now)]
 RequestedEvaluation = Annotated[Evaluation, Depends(requested)]
 
 

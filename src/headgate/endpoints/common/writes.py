@@ -129,8 +129,12 @@ class Decided:
     call: CommandMetadata
     plan: CommandEffect
 
-    def finish(self) -> dict[str, Any]:
-        """Write the command, which is decided again for that, and return the answer; or that of a dry run."""
+    def finish(self, **made: Unpack[WriteFields]) -> dict[str, Any]:
+        """Write the command, which is decided again for that, and return the answer; or that of a dry run.
+
+        `made` are fields of the answer that were found out after the decision.
+        """
+        self.reply.made = {**self.reply.made, **made}
         return (
             self._describe_impact()
             if self.write.dry_run

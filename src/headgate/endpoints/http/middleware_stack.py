@@ -14,7 +14,7 @@ from headgate.endpoints.http.metrics import Metrics
 from headgate.endpoints.http.probes import MetricsAccess, Probes, Readiness
 from headgate.endpoints.http.rate_limits import IdentifyClient, RateLimitMiddleware, TokenBuckets, of_principals
 from headgate.endpoints.http.request_context import Exchanges, RequestContext
-from headgate.endpoints.http.request_smuggling import RequestSmugglingMiddleware
+from headgate.endpoints.http.request_smuggling import RequestHeadMiddleware
 from headgate.endpoints.http.timeouts import Deadlines
 
 _LIMITS = Limits()
@@ -42,7 +42,7 @@ def wrap(
     if origins:
         app = allow_origins(app, origins)
     app = Probes(app, readiness, metrics, metrics_access)
-    app = RequestSmugglingMiddleware(app, limits)
+    app = RequestHeadMiddleware(app, limits)
     return Expectations(Exchanges(app, browser_headers, list_observers(metrics)))
 
 

@@ -11,7 +11,7 @@ from headgate.endpoints.http.limits import Limits
 _ONCE = frozenset({b"host", b"authorization", b"content-length", b"content-type", b"transfer-encoding"})
 
 
-class RequestSmugglingMiddleware:
+class RequestHeadMiddleware:
     """Refuses a head before anything acts on it."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:

@@ -1,4 +1,4 @@
-"""The sender of a catalog request, and the lake that the request is for."""
+"""The caller of a catalog request, and the lake that the request is for."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from headgate.lake.view_catalog import ViewCatalog
 
 
 class CallerDeniedError(Exception):
-    """The sender of a request is unknown in the organization that the request addresses, or that is suspended.
+    """The caller of a request is unknown in the organization that the request addresses, or that is suspended.
 
     `addressed` is that organization, None if there is none; `code` is that of the denial.
     """
@@ -55,4 +55,4 @@ class HttpRequest:
 
 
 AuthenticateRequest = Callable[[HttpRequest], Authenticated]
-"""Returns the sender of a request. Raises `CallerDeniedError` for an unknown one, and while its organization is suspended."""
+"""Returns the caller of a request. Raises `CallerDeniedError` for an unknown one, and while its organization is suspended."""

@@ -35,7 +35,7 @@ Size = Annotated[str | None, Query(alias="pageSize")]
 
 
 def iceberg_router(identify: AuthenticateRequest) -> APIRouter:
-    """Return the routes, to be included under any prefix. `identify` returns the sender of a request and its lake."""
+    """Return the routes, to be included under any prefix. `identify` returns the caller of a request and its lake."""
 
     async def ask(request: Request) -> None:
         request.state.record_denial = partial(record_denial, request.scope, CATALOG_ENDPOINT)

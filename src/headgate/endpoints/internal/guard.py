@@ -146,5 +146,5 @@ def _record(sparks: SparkRegistry, spoken: DriverRequest, asked: Needs) -> str |
         spoken.spark.works.record(spoken.handle, asked.operation, asked.needs)
     except TooManyOperationsError as error:
         return str(error)
-    sparks.followed.record(asked.operation, spoken.spark.judge, asked.needs)
+    sparks.result_privileges.record(asked.operation, spoken.spark.judge, asked.needs)
     return None

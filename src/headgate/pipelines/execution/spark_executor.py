@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from headgate.control.kernel.errors import NotFoundError
 from headgate.control.organizations.organization import Organization
 from headgate.control.pipelines.commits import has_committed
-from headgate.control.pipelines.run_as import find_refusal_of_run
+from headgate.control.pipelines.run_as import find_continuation_refusal
 from headgate.control.pipelines.states import count_cleanings
-from headgate.pipelines.connections.path_access import ExternalAccessPolicy, connection
+from headgate.pipelines.connections.external_access import ExternalAccessPolicy, connection
 from headgate.pipelines.connections.targets import Place, PlaceError
 from headgate.pipelines.definitions.context import Range, RunExecution
 from headgate.pipelines.definitions.definition import split_name
@@ -31,10 +31,13 @@ class SparkExecutor:
     """Carries out attempts, each in the thread that calls."""
 
     def __init__(
-        self, connect: Connect, external_access: Callable[[Organization], ExternalAccessPolicy], parsers: BlockingPool
+        self,
+        connect: Connect,
+        external_access_of: Callable[[Organization], ExternalAccessPolicy],
+        parsers: BlockingPool,
     ) -> None:
         self._connect = connect
-        self._places = external_access
+        self._external_access_of = external_access_of
         self._parsers = parsers
 
     def __call__(self, attempt: Attempt) -> None:
@@ -45,7 +48,7 @@ class SparkExecutor:
         carry_out = kind_of(attempt.definition).run
         if carry_out is None:
             raise NotFoundError(f"`{attempt.definition.name}` has no runs")
-        external_access = self._places(attempt.organization)
+        external_access = self._external_access_of(attempt.organization)
         spark = self._connect(attempt.token)
         try:
             spark.registerProgressHandler(RunProgress(attempt.journal))
@@ -86,7 +89,7 @@ def _execution(
     def place(name: str) -> Place:
         # Decided here too: what the server reads and writes itself is not decided on by Spark's guard.
         control.catch_up()
-        why = find_refusal_of_run(control.answers, row.run, control.now)
+        why = find_continuation_refusal(control.answers, row.run, control.now)
         if why is not None:
             attempt.refuse(why)
             raise InterruptedError(why)

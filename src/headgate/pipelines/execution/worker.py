@@ -16,7 +16,7 @@ from headgate.control.kernel.ports import Head, LogRefusedError, RunConflictErro
 from headgate.control.kernel.run_queue import QUEUED, RUNNING, RunFilter
 from headgate.control.kernel.supervision import BackgroundTasks, BackgroundThread, Heartbeat
 from headgate.control.organizations.organization import Organization
-from headgate.control.pipelines.run_as import find_refusal_of_run
+from headgate.control.pipelines.run_as import find_continuation_refusal
 from headgate.control.pipelines.runs import EndOrphanedRun, EndRun, ReclaimRun
 from headgate.facts.ids import ResourceId
 from headgate.pipelines.errors import Failure, describe_failure
@@ -272,7 +272,7 @@ class _RunningAttempt:
         if control.position == position and now < at + self._settings.renewed:
             return
         self._judged = (control.position, now)
-        why = find_refusal_of_run(control.answers, self.attempt.row.run, control.now)
+        why = find_continuation_refusal(control.answers, self.attempt.row.run, control.now)
         if why is not None:
             self.attempt.refuse(why)
 

@@ -14,7 +14,7 @@ from headgate.pipelines.definitions.context import RunExecution
 from headgate.pipelines.definitions.declared_io import DeclaredIO
 from headgate.pipelines.definitions.definition import MAX_ENTRIES, DefinitionName, PipelineDefinition, TableName
 from headgate.pipelines.definitions.kind import Kind
-from headgate.pipelines.sql_quoting import quote_text
+from headgate.pipelines.sql_quoting import quote_name, quote_table, quote_text
 from headgate.pipelines.writing.metasync import register_external_table
 
 _COLUMN = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^`]+$")]
@@ -98,7 +98,7 @@ def _compaction(definition: TableServiceDefinition) -> str:
 
 
 def _clustering(definition: TableServiceDefinition) -> str:
-    columns = [f"`{each}`" for each in definition.by]
+    columns = [quote_name(each) for each in definition.by]
     order = f"zorder({', '.join(columns)})" if definition.z_order else ", ".join(columns)
     sorting = f"strategy => 'sort', sort_order => {quote_text(order)}"
     return _rewrite(definition, f"{sorting}, options => map('rewrite-all', 'true')")
@@ -115,7 +115,7 @@ def _rewrite(definition: TableServiceDefinition, how: str) -> str:
 
 
 def _table(definition: TableServiceDefinition) -> str:
-    return quote_text(".".join(f"`{part}`" for part in definition.table.split(".")))
+    return quote_text(quote_table(definition.table))
 
 
 _STATEMENTS: Mapping[str, Callable[[TableServiceDefinition], str]] = {

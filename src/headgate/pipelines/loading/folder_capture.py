@@ -28,7 +28,7 @@ from headgate.pipelines.files.file_limits import require_short_lines
 from headgate.pipelines.files.folder_copy import FoundFile, copy_files, list_files, open_connected, require_no_links
 from headgate.pipelines.files.listing_marks import ListingMarks
 from headgate.pipelines.load_errors import EndedError, LoadError
-from headgate.pipelines.sql_quoting import quote_name
+from headgate.pipelines.sql_quoting import quote_name, quote_table
 from headgate.pipelines.writing.lake_table import write_full
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Capture:
         elif new:
             names = ", ".join(f"`{field.name}`" for field in new)
             self._execution.say(f"the files have new columns, which {into} gets: {names}")
-            spark.sql(f"ALTER TABLE {_name(into)} ADD COLUMNS ({', '.join(map(_format_column, new))})").collect()
+            spark.sql(f"ALTER TABLE {quote_table(into)} ADD COLUMNS ({', '.join(map(_format_column, new))})").collect()
 
     def _take(self, schema: StructType) -> None:
         definition, spark = self._definition, self._execution.spark
@@ -230,10 +230,6 @@ def _find_commit_time(progress: Path) -> float:
 
 def _in(folder: Path) -> list[Path]:
     return list(folder.iterdir()) if folder.is_dir() else []
-
-
-def _name(table: str) -> str:
-    return ".".join(map(quote_name, table.split(".")))
 
 
 def _format_column(field: StructField) -> str:

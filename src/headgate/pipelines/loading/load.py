@@ -35,7 +35,7 @@ from headgate.pipelines.loading.validation import (
     validate_rows,
 )
 from headgate.pipelines.sql_quoting import quote_name, quote_table
-from headgate.pipelines.writing.lake_table import NEW, append, column_of, write_full
+from headgate.pipelines.writing.lake_table import NEW, append, qualified_column, write_full
 
 
 def load(stream: StreamBase, connection: str, execution: RunExecution) -> None:
@@ -206,7 +206,7 @@ class _Load:
 
 def _replace(rows: DataFrame, into: str, part: Range, type: DataType, cursor: str) -> None:
     """Put the rows into the place of those of the same part, in one commit."""
-    here, there = column_of(into, cursor), column_of(NEW, cursor)
+    here, there = qualified_column(into, cursor), qualified_column(NEW, cursor)
     # Never true; that both are to be equal has Spark sort the rows instead of comparing each with each.
     none = spark.expr(f"{here} = {there} AND {here} < {there}")
     merged = rows.alias(NEW).mergeInto(quote_table(into), none).whenNotMatched().insertAll()

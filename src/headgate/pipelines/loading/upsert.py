@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 )
 
 from headgate.pipelines.sql_quoting import quote_name, quote_table
-from headgate.pipelines.writing.lake_table import BESIDE, MERGE_MODE, NEW, column_of, merge
+from headgate.pipelines.writing.lake_table import BESIDE, MERGE_MODE, NEW, merge, qualified_column
 
 _EXACT = (IntegerType, LongType, DecimalType, StringType, DateType)
 """Types whose values come to the client and go back as they were."""
@@ -63,7 +63,8 @@ def _newest(frame: DataFrame, keys: Sequence[str], cursor: str | None) -> DataFr
 
 def _older(into: str, cursor: str) -> Column:
     """Return whether a row is older than the one that the table has of its key."""
-    return spark.coalesce(spark.col(column_of(into, cursor)) > spark.col(column_of(NEW, cursor)), spark.lit(False))  # noqa: FBT003
+    is_older = spark.col(qualified_column(into, cursor)) > spark.col(qualified_column(NEW, cursor))
+    return spark.coalesce(is_older, spark.lit(False))  # noqa: FBT003 (a value, not a flag)
 
 
 def _build_key_condition(rows: DataFrame, into: str, keys: Sequence[str]) -> tuple[int, Column]:
@@ -74,10 +75,10 @@ def _build_key_condition(rows: DataFrame, into: str, keys: Sequence[str]) -> tup
     count, *found = rows.agg(spark.count("*"), *bounds).collect()[0]
     within = spark.lit(True)  # noqa: FBT003 (a value, not a flag)
     for at, key in enumerate(asked):
-        within &= spark.col(column_of(into, key)).between(*found[2 * at : 2 * at + 2])
+        within &= spark.col(qualified_column(into, key)).between(*found[2 * at : 2 * at + 2])
     if asked and count <= _LISTED:
         for at, values in enumerate(zip(*rows.select(*map(quote_name, asked)).collect(), strict=True)):
-            within &= spark.col(column_of(into, asked[at])).isin(*sorted(set(values)))
+            within &= spark.col(qualified_column(into, asked[at])).isin(*sorted(set(values)))
     return count, within
 
 

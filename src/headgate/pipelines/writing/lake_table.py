@@ -56,10 +56,10 @@ def merge(
 
 def same_key(table: str, other: str, keys: Sequence[str]) -> str:
     """Return the condition that a row of a table and one of another relation have the same key."""
-    return " AND ".join(f"{column_of(table, key)} <=> {quote_name(other)}.{quote_name(key)}" for key in keys)
+    return " AND ".join(f"{qualified_column(table, key)} <=> {quote_name(other)}.{quote_name(key)}" for key in keys)
 
 
-def column_of(table: str, name: str) -> str:
+def qualified_column(table: str, name: str) -> str:
     """Return what a condition calls a column of a table, by the last part of the table's name."""
     return f"{quote_name(table.rsplit('.', maxsplit=1)[-1])}.{quote_name(name)}"
 

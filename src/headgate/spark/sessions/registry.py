@@ -12,7 +12,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
 from headgate.spark.sessions.driver_requests import DriverCalls
 from headgate.spark.sessions.privileges import ExternalAccess, PrivilegeChecker, RequiredConnection
-from headgate.spark.sessions.result_privileges import RetainedResults
+from headgate.spark.sessions.result_privileges import ResultPrivilegeRegistry
 from headgate.spark.sessions.running_operations import RunningOperations
 from headgate.spark.sessions.sessions import SparkSessions
 
@@ -79,17 +79,17 @@ class SparkRegistry:
 
     def __init__(
         self,
-        external_access: Callable[[Organization], ExternalAccess],
+        external_access_of: Callable[[Organization], ExternalAccess],
         key: Callable[[ResourceId, str], bytes] = lambda *_: b"",
         serves: Callable[[Organization], bool] = lambda _: True,
         route: Route = route_directly,
     ) -> None:
         """`key` is that of an organization's driver on a cluster as it runs now, and `serves` says which are to have one."""
-        self._external_access = external_access
+        self._external_access_of = external_access_of
         self._key = key
         self.serves = serves
         self._route = route
-        self.followed = RetainedResults()
+        self.result_privileges = ResultPrivilegeRegistry()
         """The operations whose rows are kept by this process."""
         self._lock = threading.Lock()
         self._sparks: dict[tuple[ResourceId, str], OrganizationSpark] = {}
@@ -104,7 +104,7 @@ class SparkRegistry:
         place = (organization.id, cluster)
         with self._lock:
             if place not in self._sparks:
-                external_access = self._external_access(organization)
+                external_access = self._external_access_of(organization)
                 self._sparks[place] = OrganizationSpark(
                     organization, external_access, lambda: self._key(*place), cluster, self._route
                 )

@@ -47,24 +47,24 @@ class ResultPrivileges:
         return next((why for each in (refusals, replaced) for why in each if why is not None), None)
 
 
-class RetainedResults:
+class ResultPrivilegeRegistry:
     """Operations whose rows may outlive them, by id. An operation is forgotten with the last holder of it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._retained = WeakValueDictionary[str, ResultPrivileges]()
+        self._registered = WeakValueDictionary[str, ResultPrivileges]()
 
-    def retain(self, operation: str) -> ResultPrivileges:
+    def register(self, operation: str) -> ResultPrivileges:
         """Return what fills with the needs of an operation from now on; call it before the operation begins."""
         with self._lock:
-            return self._retained.setdefault(operation, ResultPrivileges())
+            return self._registered.setdefault(operation, ResultPrivileges())
 
     def record(self, operation: str, judge: DecidesPrivileges, needs: Iterable[RequiredPrivilege]) -> None:
-        """Add what a judge has allowed to an operation, if it is followed."""
+        """Add what a judge has allowed to an operation, if it is registered."""
         with self._lock:
-            followed = self._retained.get(operation)
-        if followed is not None:
-            followed.record(judge, needs)
+            found = self._registered.get(operation)
+        if found is not None:
+            found.record(judge, needs)
 
 
 def _refuse_replaced(judge: DecidesPrivileges, need: RequiredPrivilege, resource: ResourceId | None) -> str | None:

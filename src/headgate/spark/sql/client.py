@@ -15,7 +15,7 @@ from headgate.spark.authority import ORGANIZATION_HEADER, PresentedCredential
 from headgate.spark.connect_address import connect_address
 from headgate.spark.driver.response_validation import CheckedAnswers
 from headgate.spark.sql.client_sessions import ClientSessions
-from headgate.spark.sql.execution import Follow, OperationIds, StatementExecution, on_progress
+from headgate.spark.sql.execution import OperationIds, RegisterOperation, StatementExecution, on_progress
 from headgate.spark.sql.statements import Execution, StatementRequest
 
 _RETRIES = 6
@@ -76,8 +76,8 @@ def _open_session(url: str) -> SparkSession:
 class Statements:
     """Runs statements as the holder of a credential, each beside the others in the one session of that credential."""
 
-    def __init__(self, port: Callable[[], int], follow: Follow) -> None:
-        """`follow` has the needs of an operation kept."""
+    def __init__(self, port: Callable[[], int], register: RegisterOperation) -> None:
+        """`register` has the needs of an operation kept."""
 
         def connected(credential: PresentedCredential) -> SparkSession:
             session = connect(port(), credential.token, credential.organization)
@@ -85,11 +85,11 @@ class Statements:
             return session
 
         self._sessions = ClientSessions(connected)
-        self._follow = follow
+        self._register = register
 
     def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> Execution:
         """Return a statement that is about to run; returns at once."""
-        return StatementExecution(self._sessions, credential, wanted, self._follow)
+        return StatementExecution(self._sessions, credential, wanted, self._register)
 
     def close(self) -> None:
         """End every session."""

@@ -48,7 +48,7 @@ _ANY_SETTING = "spark.sql.session.timeZone"
 _here = threading.local()
 """Which statement this thread reads: Spark's client tells of progress and operations without saying whose."""
 
-Follow = Callable[[str], ResultPrivileges]
+RegisterOperation = Callable[[str], ResultPrivileges]
 """Returns what fills with the needs of the operation of this id."""
 
 
@@ -74,9 +74,9 @@ class OperationIds(grpc.UnaryStreamClientInterceptor):
         """Send the call. Spark's client sends operations in this way, and comes back for their results."""
         reading: StatementExecution | None = getattr(_here, "reading", None)
         if reading is not None:
-            # An operation without an id would get one of the gateway's, which could not be followed.
+            # An operation without an id would get one of the gateway's, which could not be registered.
             request.operation_id = request.operation_id or str(uuid.uuid4())
-            reading.follow(request.operation_id)
+            reading.register(request.operation_id)
             return reading.hold(continuation(client_call_details, request))
         return continuation(client_call_details, request)
 
@@ -85,14 +85,18 @@ class StatementExecution:
     """`headgate.spark.sql.statements.Execution`: one thread at a time reads it, any thread may cancel it."""
 
     def __init__(
-        self, sessions: ClientSessions, credential: PresentedCredential, wanted: StatementRequest, follow: Follow
+        self,
+        sessions: ClientSessions,
+        credential: PresentedCredential,
+        wanted: StatementRequest,
+        register: RegisterOperation,
     ) -> None:
         self.progress = StatementProgress()
         self.more = False
         self._sessions = sessions
         self._credential = credential
         self._wanted = wanted
-        self._follow = follow
+        self._register = register
         self._operations: dict[str, ResultPrivileges] = {}
         """Spark's client runs a statement in up to two operations: commands and scripts in the first."""
         self._tag = f"headgate-{uuid.uuid4().hex}"
@@ -130,10 +134,10 @@ class StatementExecution:
                 self.more = True
                 return
 
-    def follow(self, operation: str) -> None:
+    def register(self, operation: str) -> None:
         """Have the needs of an operation kept with this. Raises nothing: an id that comes again is the same operation."""
         if operation not in self._operations:
-            self._operations[operation] = self._follow(operation)
+            self._operations[operation] = self._register(operation)
 
     def hold(self, call: Any) -> Any:
         """Take note of the call whose answers this thread reads, and return it."""

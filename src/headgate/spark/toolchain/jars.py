@@ -72,7 +72,7 @@ def spark_jars() -> Path:
     return Path(spec.submodule_search_locations[0]) / "jars"
 
 
-def find_cached(jar: Jar, cache: Path) -> Path:
+def cached_path(jar: Jar, cache: Path) -> Path:
     """Return where a jar lies in the cache, once it is there."""
     return cache / "jars" / jar.file_name
 
@@ -82,7 +82,7 @@ def ensure_jar(jar: Jar, java: Java, cache: Path, folder: Path | None, say: Call
 
     Raises `ToolchainError` if it cannot be had, or is not the one we know.
     """
-    placed = find_cached(jar, cache)
+    placed = cached_path(jar, cache)
     if placed.is_file() and _sha256(placed) == jar.sha256:
         return placed
     placed.parent.mkdir(parents=True, exist_ok=True)

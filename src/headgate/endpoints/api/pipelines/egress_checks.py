@@ -6,7 +6,7 @@ from headgate.control.kernel.errors import InvalidError
 from headgate.control.organizations.organization import Organization
 from headgate.facts.changes import Relations
 from headgate.pipelines.connections.egress import Egress
-from headgate.pipelines.connections.path_access import CONNECTIONS
+from headgate.pipelines.connections.external_access import CONNECTIONS
 
 _SOURCE = "source"
 

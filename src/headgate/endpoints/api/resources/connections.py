@@ -128,12 +128,12 @@ def create_connection(
     behind, secret = _behind(body), _secret(body)
     encrypted = _encrypt(deployed.vault, id, secret)
     command = CreateConnection(id, place, body.name, behind, encrypted)
-    decided = write.decide(command, of=id, id=id, name=body.name, warning=_warning(behind))
+    decided = write.decide(command, of=id, id=id, name=body.name)
     # After the decision, so that no caller without the privilege has the server look up host names.
     fault = deployed.egress(organization).fault(behind.document())
     if fault is not None:
         raise InvalidError(fault)
-    answer = decided.finish()
+    answer = decided.finish(warning=_warning(behind))
     _reencrypt(deployed.vault, organization, id, encrypted, secret)
     return answer
 

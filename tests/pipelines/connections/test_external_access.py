@@ -15,7 +15,7 @@ from headgate.facts.caller import Caller
 from headgate.facts.changes import RoleRevoked, RunEnded, RunStarted
 from headgate.facts.ids import PrincipalId, ResourceId, RunId
 from headgate.pipelines.connections.egress import AllowedFolder, Egress, EgressError
-from headgate.pipelines.connections.path_access import ExternalAccessPolicy
+from headgate.pipelines.connections.external_access import ExternalAccessPolicy
 from headgate.pipelines.connections.targets import DatabasePlace, FolderPlace, HttpPlace, PlaceError
 from headgate.pipelines.errors import describe_failure
 from tests.egress import open_egress
