@@ -5,6 +5,9 @@ from typing import Final
 
 from headgate.control.kernel.command import CommandContext
 from headgate.control.kernel.errors import InvalidError
+from headgate.decision.context import EvaluationContext
+from headgate.decision.diff.reach import find_reachable_resources
+from headgate.decision.reference import find_paths
 from headgate.decision.types import Question
 from headgate.facts.caller import Caller
 from headgate.facts.changes import Attributes, Change
@@ -28,6 +31,30 @@ def require_no_escalation(view: CommandContext, resource: ResourceId, *changes: 
             raise InvalidError(
                 f"you would gain `{what}` on it by this; ask somebody who may do that to make the change"
             )
+
+
+def require_no_escalation_below(view: CommandContext, resource: ResourceId, change: Change) -> None:
+    """Raise `InvalidError` if the caller would hold another role by this change on what it reaches.
+
+    That is the resource, what lies below it, and what belongs to one of these by a relation. Roles are compared and not
+    decisions, because a decision may need parameters that nobody can list.
+    """
+    if view.caller is None:
+        return
+    after = view.with_changes(change)
+    reached = (find_reachable_resources(each.models, each.facts, (resource,)) for each in (view, after))
+    for id in sorted(frozenset[ResourceId]().union(*reached)):
+        gained = _held_roles(after, view.caller, id) - _held_roles(view, view.caller, id)
+        if gained:
+            raise InvalidError(
+                f"you would gain the role `{min(gained)}` by this on what lies below it or belongs to it; ask a user "
+                "that holds the role there to make the change"
+            )
+
+
+def _held_roles(view: CommandContext, caller: Caller, resource: ResourceId) -> frozenset[str]:
+    asked = EvaluationContext(view.models, view.facts, Question(Caller(caller.principal), "", resource), view.now)
+    return frozenset(path.role for path in find_paths(asked, view.facts.resources[resource]))
 
 
 def is_approved_at_once(attributes: Attributes) -> bool:

@@ -3,7 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headgate.control.access.escalation import require_may_grant_bridge, require_no_escalation
+from headgate.control.access.escalation import (
+    require_may_grant_bridge,
+    require_no_escalation,
+    require_no_escalation_below,
+)
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
 from headgate.control.resources.commands import list_needed_relations
@@ -71,6 +75,7 @@ class ChangeRelations:
         if list_needed_relations(model) & added.keys():
             _makeable(view, model, found, change.relations)
         require_no_escalation(view, found.id, change)
+        require_no_escalation_below(view, found.id, change)
         return CommandEffect((change,))
 
     def _have_no_way_of_their_own(self, view: CommandContext, found: Resource) -> None:

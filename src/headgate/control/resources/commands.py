@@ -9,6 +9,7 @@ from headgate.control.access.escalation import (
     require_adding_access_of_owners,
     require_may_grant_bridge,
     require_no_escalation,
+    require_no_escalation_below,
 )
 from headgate.control.kernel.command import CommandContext, CommandEffect
 from headgate.control.kernel.errors import InvalidError
@@ -132,6 +133,7 @@ class MoveResource:
             raise InvalidError("nothing can be moved below itself")
         change = self._change(view, found, place)
         require_no_escalation(view, found.id, change)
+        require_no_escalation_below(view, found.id, change)
         require_adding_access_of_owners(view, found.id, change)
         return CommandEffect((change,))
 
