@@ -56,7 +56,9 @@ class AccessTokens:
         root, body = found
         if body["ends"] <= self._organizations.now:
             return None
-        return AuthenticatedPrincipal(PrincipalId(body["principal"]), root, token=TokenId(body["token"]))
+        return AuthenticatedPrincipal(
+            PrincipalId(body["principal"]), root, token=TokenId(body["token"]), is_access_token=True
+        )
 
     def _token(self, secret: str) -> AuthenticatedPrincipal | None:
         parts = read_token(secret)

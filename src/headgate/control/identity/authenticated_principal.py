@@ -13,3 +13,5 @@ class AuthenticatedPrincipal:
     organization: ResourceId | None
     token: TokenId | None = None
     run: RunId | None = None
+    is_access_token: bool = False
+    """Whether the secret is good for a short time, by way of the token."""

@@ -68,11 +68,15 @@ class IssueToken:
     actions: tuple[str, ...] | None = None
     parent: ResourceId | None = None
     replaces: TokenId | None = None
+    by_access_token: bool = False
+    """Whether the caller presented an access token, which ends soon, and no token."""
     name: str = "token.issue"
 
     def decide(self, view: CommandContext) -> CommandEffect:
         """Everybody for themselves, where the parent's model does not say otherwise; for another one see `require_may_act_as`."""
         view.require_principal(self.principal)
+        if self.by_access_token:
+            raise InvalidError("an access token issues no tokens; use the token that it was issued for")
         _not_wider(view, self.ends)
         if self.parent is not None:
             place = view.target(self.parent)

@@ -57,6 +57,24 @@ class TestATokenOfOnesOwn:
         assert acme.call("ci", "POST", "/tokens", {}).status_code == 422
         assert acme.call("owner", "POST", "/tokens", {"actions": ["table.fly"]}).status_code == 422
 
+    def test_an_access_token_issues_no_tokens(self, make: Make) -> None:
+        acme = make()
+        acme.call("owner", "POST", "/service-principals", {"name": "bot", "role": "admin"}).raise_for_status()
+        acme.tokens["bot"] = token = issued(acme, "owner", principal="bot")["token"]
+        form = {
+            "grant_type": "client_credentials",
+            "client_id": acme.caller("bot").principal,
+            "client_secret": token,
+        }
+        acme.tokens["hour"] = acme.http.post("/oauth2/token", data=form).raise_for_status().json()["access_token"]
+
+        refused = acme.call("hour", "POST", "/tokens", {"days": 1})
+
+        assert refused.status_code == 422
+        assert "use the token that it was issued for" in refused.json()["detail"]
+        assert acme.call("hour", "GET", "/users").status_code == 200
+        assert acme.call("bot", "POST", "/tokens", {}).status_code == 201
+
     def test_a_replaced_token_is_revoked(self, make: Make) -> None:
         acme = make()
         old = issued(acme, "owner", label="old")

@@ -14,6 +14,7 @@ from headgate.control.kernel.errors import InvalidError, NotFoundError
 from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
+from headgate.endpoints.common.deployment_callers import ByAnyone
 from headgate.endpoints.common.lookup import Text, find_resource, resource_display_name
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only
@@ -101,7 +102,11 @@ def list_tokens(
     **caller_only("the caller's own; another's by what the model says, or by whatever that one holds"),
 )
 def create_token(
-    body: TokenCreate, organization: CurrentOrganization, caller: CurrentCaller, write: Writes
+    body: TokenCreate,
+    who: ByAnyone,
+    organization: CurrentOrganization,
+    caller: CurrentCaller,
+    write: Writes,
 ) -> dict[str, Any]:
     """Issue a token; the answer is the only place where its secret ever stands."""
     token, secret = TokenId(new_id("t")), secrets.token_urlsafe(32)
@@ -116,6 +121,7 @@ def create_token(
         None if body.actions is None else tuple(body.actions),
         None if body.parent is None else find_resource(organization, caller, body.parent),
         None if body.replaces is None else TokenId(body.replaces),
+        by_access_token=who.is_access_token,
     )
     answer = write.execute(command, ResourceId(token), id=token, ends=ends)
     # The secret is kept nowhere: a repeated request does not get it either.
