@@ -90,6 +90,13 @@ def resource_display_name(organization: Organization, id: ResourceId) -> str:
     return full_name(organization.control.snapshot, id)
 
 
+def visible_display_name(organization: Organization, caller: Caller, id: ResourceId) -> str:
+    """Return the name of a resource if the caller may see it now, else its id: the name may be newer than the caller's access."""
+    control = organization.control
+    is_known = id == control.snapshot.organization or control.is_visible(caller, id)
+    return resource_display_name(organization, id) if is_known else id
+
+
 def full_name(facts: Snapshot, id: ResourceId, *below: str) -> str:
     """Return the name that people write for a resource, or for what lies below it under these names."""
     if id == facts.organization or (below and facts.resources[id].type == "project"):

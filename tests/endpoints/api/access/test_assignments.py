@@ -139,6 +139,21 @@ class TestAList:
         assert acme.call("vic", "GET", "/assignments", resource="lake.secret").status_code == 404
         assert held(acme, "vic", subject="sam") == []
 
+    def test_an_assignment_that_does_not_count_now_does_not_reveal_the_name_of_its_resource(self, make: Make) -> None:
+        acme = furnished(make, "nekt")
+        id = acme.call("owner", "GET", "/resources/lake.raw").json()["id"]
+        body = {"subject": "vic", "role": "viewer", "resource": id, "starts": 9e9}
+        acme.call("owner", "POST", "/assignments", body).raise_for_status()
+        acme.call("owner", "PATCH", f"/resources/{id}", {"name": "layoffs"}).raise_for_status()
+
+        roles = acme.call("vic", "GET", "/me").json()["roles"]
+        listed = acme.call("vic", "GET", "/assignments").json()["items"]
+
+        assert "layoffs" not in str((roles, listed))
+        assert id in [each["resource"] for each in roles]
+        assert id in [each["resource"] for each in listed]
+        assert ("vic", "viewer", "lake.layoffs") in held(acme, "owner")
+
     def test_the_assignment_list_can_be_filtered_and_paged(self, make: Make) -> None:
         acme = furnished(make, "nekt")
         acme.give("vic", "viewer", "lake.raw")

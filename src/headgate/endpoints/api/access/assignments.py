@@ -206,7 +206,7 @@ def _row(organization: Organization, moment: Evaluation, given: Assignment) -> d
         "subject": _format_subject(organization, moment, given.subject),
         "subject_id": given.subject,
         "role": given.role,
-        "resource": full_name(moment.facts, given.resource),
+        "resource": _format_resource(moment, given.resource),
         "resource_id": given.resource,
         "model": given.model,
         "grantor": organization.directory.name(given.grantor) if given.grantor else None,
@@ -214,6 +214,11 @@ def _row(organization: Organization, moment: Evaluation, given: Assignment) -> d
         "ends": given.ends,
         "reason": given.reason,
     }
+
+
+def _format_resource(moment: Evaluation, id: ResourceId) -> str:
+    """Return the name of a resource if the caller may see it, else its id: the name may be newer than the assignment."""
+    return full_name(moment.facts, id) if id == moment.facts.organization or moment.sees(id) else id
 
 
 def _format_subject(organization: Organization, moment: Evaluation, subject: SubjectId) -> str:

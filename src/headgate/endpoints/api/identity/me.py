@@ -11,7 +11,7 @@ from headgate.control.deployment.break_glass import break_glass_until
 from headgate.control.identity.narrowed_callers import is_narrowed
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.context import AppState, CurrentApp, CurrentCaller, CurrentOrganization
-from headgate.endpoints.common.lookup import resource_display_name
+from headgate.endpoints.common.lookup import resource_display_name, visible_display_name
 from headgate.endpoints.common.route_metadata import caller_only
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId
@@ -88,7 +88,7 @@ def list_held_roles(organization: Organization, caller: Caller, subject: str) ->
     rows = (
         {
             "role": each.role,
-            "resource": resource_display_name(organization, each.resource),
+            "resource": visible_display_name(organization, caller, each.resource),
             "resource_id": each.resource,
             "starts": each.starts,
             "ends": each.ends,

@@ -15,7 +15,7 @@ from headgate.control.kernel.ids import new_id
 from headgate.control.organizations.organization import Organization
 from headgate.endpoints.common.context import CurrentCaller, CurrentOrganization
 from headgate.endpoints.common.deployment_callers import ByAnyone
-from headgate.endpoints.common.lookup import Text, find_resource, resource_display_name
+from headgate.endpoints.common.lookup import Text, find_resource, visible_display_name
 from headgate.endpoints.common.paging import CurrentPaging, page_of_rows
 from headgate.endpoints.common.route_metadata import caller_only
 from headgate.endpoints.common.schemas import Called, StrictSchema, Time, page_model
@@ -162,7 +162,7 @@ def _ends(body: TokenCreate, now: float) -> float | None:
 def _row(organization: Organization, caller: Caller, id: TokenId, label: str, used: float | None) -> dict[str, Any]:
     facts = organization.control.snapshot
     token = facts.tokens[id]
-    only = None if token.only is None else [_format_name(organization, caller, each) for each in token.only]
+    only = None if token.only is None else [visible_display_name(organization, caller, each) for each in token.only]
     return {
         "id": id,
         "label": label,
@@ -173,7 +173,3 @@ def _row(organization: Organization, caller: Caller, id: TokenId, label: str, us
         "actions": None if token.actions is None else list(token.actions),
         "last_used": organization.used.get(id, used),
     }
-
-
-def _format_name(organization: Organization, caller: Caller, id: ResourceId) -> str:
-    return resource_display_name(organization, id) if organization.control.is_visible(caller, id) else id
