@@ -59,10 +59,10 @@ def test_the_second_of_two_commits_on_one_base_conflicts_and_leaves_no_file(
     catalog: TableCatalog, table: LoadedTable, tmp_path: Path
 ) -> None:
     prepared = [catalog.prepare(table, (), (), guarded=True) for _ in range(2)]
-    (first,) = catalog.commit(prepared[:1])
+    (first,) = catalog.commit(prepared[:1], lambda: None)
 
     with pytest.raises(ConflictError):
-        catalog.commit(prepared[1:])
+        catalog.commit(prepared[1:], lambda: None)
 
     assert catalog.load(table.pointer.table).pointer == first.pointer
     assert len(list(tmp_path.rglob("*.metadata.json"))) == 2
@@ -119,7 +119,7 @@ def test_a_commit_writes_no_metadata_that_cannot_be_read_back(
     prepared = catalog.prepare(table, (), [change], guarded=True)
 
     with pytest.raises(InvalidMetadataError, match="expire snapshots"):
-        catalog.commit([prepared])
+        catalog.commit([prepared], lambda: None)
 
     assert len(list(tmp_path.rglob("*.metadata.json"))) == 1
 

@@ -39,7 +39,7 @@ def test_a_table_can_be_created_committed_to_and_purged(warehouse: ObjectWarehou
     store.append(Head(), LogWrite(0.0, None, "create", (), pointers=(created.pointer,)))
 
     change = SetPropertiesUpdate(updates={"a": "1"})
-    catalog.commit([catalog.prepare(created, (), [change], guarded=True)])
+    catalog.commit([catalog.prepare(created, (), [change], guarded=True)], lambda: None)
     loaded = catalog.load(created.pointer.table)
 
     assert loaded.metadata.location == f"{ROOT}/organization/d1/{created.pointer.table}"

@@ -155,17 +155,23 @@ class TableCatalog:
         )
 
     def commit(
-        self, commits: Sequence[CheckedCommit], once: CommitIdempotency | None = None, run: RunId | None = None
+        self,
+        commits: Sequence[CheckedCommit],
+        confirm: Callable[[], None],
+        once: CommitIdempotency | None = None,
+        run: RunId | None = None,
     ) -> tuple[LoadedTable, ...]:
         """Make the prepared metadata the tables', all or none. Raises `ConflictError` if another commit was faster.
 
+        `confirm` raises if the commit is not allowed any more; it is called once the files are written, which takes long.
         `run` is the run that commits, which is noted with it.
         """
         written: list[LoadedTable] = []
         try:
             for each in commits:
                 written.append(self._write(each.metadata, each.base.pointer.metadata_location))  # noqa: PERF401 (what is written must be known where a later one fails)
-        except (LakeError, OSError):
+            confirm()
+        except BaseException:
             for each in written:
                 self.delete_orphan(each)
             raise

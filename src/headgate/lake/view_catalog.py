@@ -67,13 +67,22 @@ class ViewCatalog:
         base: LoadedView,
         requirements: Sequence[ViewRequirement],
         updates: Sequence[ViewUpdate],
+        confirm: Callable[[], None],
         once: CommitIdempotency | None = None,
     ) -> LoadedView:
-        """Apply updates. Raises `ConflictError` if another commit was faster, `RuleError` or `InvalidMetadataError`."""
+        """Apply updates. Raises `ConflictError` if another commit was faster, `RuleError` or `InvalidMetadataError`.
+
+        `confirm` raises if the commit is not allowed any more; it is called once the file is written.
+        """
         check_view_requirements(requirements, base.metadata)
         metadata = build_updated_view(base.metadata, updates, self._clock())
         check_view(metadata, base.pointer.table, base.metadata.location)
         written = self._write(metadata, base.pointer.metadata_location)
+        try:
+            confirm()
+        except BaseException:
+            self.discard(written)
+            raise
         self._pointed.swap([(base.pointer, written.file)], idempotency.record(self._store, base.pointer.table, once))
         return written
 

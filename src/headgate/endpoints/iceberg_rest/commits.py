@@ -29,7 +29,8 @@ def commit_table(asking: CatalogRequest) -> Response:
         # Loaded again: the commit may have happened after the first load.
         return table_answer(loaded_table(asking, name), guarded=guarded)
     prepared = _decided(asking, name, base, message)
-    return table_answer(asking.lake.tables.commit([prepared], asking.once, asking.caller.run)[0], guarded=guarded)
+    (committed,) = _commit(asking, [(name, prepared)])
+    return table_answer(committed, guarded=guarded)
 
 
 @retry_once
@@ -45,8 +46,17 @@ def commit_transaction(asking: CatalogRequest) -> None:
     bases = [(name, loaded_table(asking, name), each) for name, each in named]
     if all(_happened(asking, base, each) for _, base, each in bases):
         return
-    prepared: Sequence[CheckedCommit] = [_decided(asking, name, base, each) for name, base, each in bases]
-    asking.lake.tables.commit(prepared, asking.once, asking.caller.run)
+    _commit(asking, [(name, _decided(asking, name, base, each)) for name, base, each in bases])
+
+
+def _commit(asking: CatalogRequest, prepared: Sequence[tuple[QualifiedName, CheckedCommit]]) -> Sequence[LoadedTable]:
+    """Write the commits. Each is decided again once its files are written, so that a revoke meanwhile counts."""
+
+    def confirm() -> None:
+        for name, commit in prepared:
+            _require_allowed(asking, name, commit)
+
+    return asking.lake.tables.commit([commit for _, commit in prepared], confirm, asking.once, asking.caller.run)
 
 
 def _happened(asking: CatalogRequest, base: LoadedTable, message: CommitTable) -> bool:
@@ -60,16 +70,21 @@ def _decided(asking: CatalogRequest, name: QualifiedName, base: LoadedTable, mes
     """
     guarded = asking.who.guarded
     prepared = asking.lake.tables.prepare(base, message.requirements, message.updates, guarded=guarded)
+    _require_allowed(asking, name, prepared)
+    return prepared
+
+
+def _require_allowed(asking: CatalogRequest, name: QualifiedName, prepared: CheckedCommit) -> None:
+    guarded = asking.who.guarded
     if guarded and prepared.maintains and asking.organization.gate.is_service_run(asking.caller, name):
-        return prepared
+        return
     if guarded and prepared.replaces and _may_replace(asking, name):
         needs = frozenset({"table.drop"})
     else:
         needs = prepared.needs
     for action in sorted(needs):
-        if asking.require_table(name, action) != base.pointer.table:
+        if asking.require_table(name, action) != prepared.base.pointer.table:
             raise no_such_table(joined_name(name))
-    return prepared
 
 
 def _may_replace(asking: CatalogRequest, name: QualifiedName) -> bool:

@@ -58,7 +58,12 @@ def commit_view(asking: CatalogRequest) -> Response:
     if views.is_applied(base, asking.once):
         # Loaded again: the commit may have happened after the first load.
         return view_answer(_load_made(asking, name, base.pointer.table))
-    return view_answer(views.commit(base, message.requirements, message.updates, asking.once))
+
+    def confirm() -> None:
+        if _may_change(asking, name) != base.pointer.table:
+            raise no_such_view(joined_name(name))
+
+    return view_answer(views.commit(base, message.requirements, message.updates, confirm, asking.once))
 
 
 @retry_once
