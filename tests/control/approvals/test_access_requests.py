@@ -1,6 +1,7 @@
 import pytest
 
 from headgate.control.approvals.access_requests import ApproveRequest, FileRequest, RejectRequest, open_requests
+from headgate.control.identity.principals import AddPrincipal, RemovePrincipal
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError, NotFoundError
 from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.facts.caller import Caller
@@ -36,6 +37,17 @@ def waiting(world: OrganizationHarness) -> dict[PrincipalId, tuple[RequestId, ..
         for who in (FOUNDER, ANN, BEN, EVE)
         if (found := tuple(open_requests(world.control.view(Caller(who)))))
     }
+
+
+def test_a_waiting_request_is_rejected_with_the_removal_of_its_author_even_if_the_user_returns() -> None:
+    world = nekt()
+    world.do(filed(), by=ANN)
+    assert waiting(world)
+
+    facts = world.do(RemovePrincipal(ANN), AddPrincipal(ANN, "ann", "member"))
+
+    assert facts.requests[R].state == "rejected"
+    assert not waiting(world)
 
 
 class TestAsking:

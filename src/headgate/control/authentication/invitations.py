@@ -173,6 +173,11 @@ class Invitations:
         found = (_invitation(id, organization.id, body) for id, body in bodies if body["ends"] > control.now)
         return tuple(each for each in found if everybodys or each.by.principal == own)
 
+    def list_ids_of(self, organization: Organization, principal: PrincipalId) -> tuple[str, ...]:
+        """Return the ids of the invitations that a user has made and that were not used."""
+        bodies = organization.store.documents("invitation").items()
+        return tuple(id for id, body in bodies if body["principal"] == principal)
+
     def find_by_id(self, organization: Organization, caller: Caller, id: str) -> Invitation:
         """Return an invitation by its id. Raises `NotFoundError` for one that the caller may not see."""
         found = next((each for each in self.list_visible(organization, caller) if each.id == id), None)

@@ -18,6 +18,7 @@ from headgate.facts.changes import (
     PrincipalAdded,
     PrincipalExpires,
     PrincipalRemoved,
+    RequestDecided,
     RoleAssigned,
 )
 from headgate.facts.ids import PrincipalId, ResourceId, TokenId
@@ -98,9 +99,13 @@ class SignUp:
 
 @dataclass(frozen=True, slots=True)
 class RemovePrincipal:
-    """Somebody leaves; memberships, assignments and tokens end, and the name is erased."""
+    """A user leaves; memberships, assignments, tokens and waiting requests end, and the name is erased.
+
+    So do the `invitations` that the user made, which would be valid again if the user returned.
+    """
 
     principal: PrincipalId
+    invitations: tuple[str, ...] = ()
     name: str = "principal.remove"
 
     def decide(self, view: CommandContext) -> CommandEffect:
@@ -109,7 +114,9 @@ class RemovePrincipal:
         Somebody stays who rules it.
         """
         _require_removing(view, self.principal)
-        return _build_removal(view, self.principal)
+        removal = _build_removal(view, self.principal)
+        revoked = (DocumentPut("invitation", each, None) for each in self.invitations)
+        return CommandEffect(removal.changes, (*removal.documents, *revoked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +238,9 @@ def _build_removal(view: CommandContext, principal: PrincipalId) -> CommandEffec
     named = sorted(view.facts.referrers.get(ResourceId(principal), ()))
     accesses = [id for id in named if id in view.facts.agreements]
     asked = (DocumentPut("access", id, None) for id in accesses)
+    waiting = (id for id, each in view.facts.requests.items() if each.author == principal and each.state == "requested")
+    ended = (RequestDecided(id, "rejected") for id in sorted(waiting))
     return CommandEffect(
-        (*map(AccessDeleted, accesses), change), (DocumentPut("principal", principal, None), *documents, *asked)
+        (*map(AccessDeleted, accesses), *ended, change),
+        (DocumentPut("principal", principal, None), *documents, *asked),
     )

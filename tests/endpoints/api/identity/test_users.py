@@ -204,3 +204,21 @@ class TestMe:
         assert me["organization"]["id"] == acme.opened.id
         assert [each["role"] for each in me["roles"]] == ["member"]
         assert me["break_glass"] is None
+
+
+def test_an_invitation_ends_with_the_removal_of_its_inviter_even_if_that_user_returns(make: Make) -> None:
+    acme = make("nekt")
+    secret = acme.call("owner", "POST", "/invitations", {"role": "admin"}).json()["invitation"]
+    login = {"login": "ivan", "password": "a-very-long-password-1"}
+    joined = acme.http.post(f"/api/v1/invitations/{secret}/accept", json=login).json()
+    acme.tokens["ivan"] = joined["login"]["session"]
+    made = acme.call("ivan", "POST", "/invitations", {"role": "admin"}).json()["invitation"]
+    assert acme.http.get(f"/api/v1/invitations/{made}/accept").status_code == 200
+
+    acme.call("owner", "DELETE", f"/users/{joined['principal']}").raise_for_status()
+    again = acme.call("owner", "POST", "/invitations", {"role": "admin"}).json()["invitation"]
+    session = {"authorization": f"Bearer {acme.tokens['ivan']}"}
+    acme.http.post(f"/api/v1/invitations/{again}/accept", headers=session).raise_for_status()
+
+    assert acme.call("ivan", "GET", "/invitations").status_code == 200
+    assert acme.http.get(f"/api/v1/invitations/{made}/accept").status_code == 404

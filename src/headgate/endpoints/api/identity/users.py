@@ -102,10 +102,13 @@ def get_user(user: str, organization: CurrentOrganization, caller: CurrentCaller
     **DONE,
     **document_actions("organization.manage_users", "assignment.remove"),
 )
-def delete_user(user: str, organization: CurrentOrganization, caller: CurrentCaller, write: Writes) -> dict[str, Any]:
-    """Have somebody leave: memberships, assignments and tokens end."""
+def delete_user(
+    user: str, organization: CurrentOrganization, ways: CurrentAuth, caller: CurrentCaller, write: Writes
+) -> dict[str, Any]:
+    """Remove a user: memberships, assignments, tokens, waiting requests and invitations end."""
     id = find_principal(organization, caller, user, _USER)
-    return write.execute(RemovePrincipal(id), ResourceId(id), id=id)
+    command = RemovePrincipal(id, ways.invitations.list_ids_of(organization, id))
+    return write.execute(command, ResourceId(id), id=id)
 
 
 def _register(ways: AuthServices, name: str, id: PrincipalId) -> None:
