@@ -2,6 +2,8 @@
 
 import pytest
 
+from headgate.control.resources.commands import CreateResource
+from headgate.facts.ids import ResourceId
 from tests.app.deployment_harness import OrganizationClient
 from tests.endpoints.conftest import Make
 
@@ -40,3 +42,21 @@ def test_a_dry_run_reports_the_effects_on_the_user_that_it_names(acme: Organizat
     found = acme.call("mia", "POST", "/assignments", said, dry_run=True).json()
 
     assert "database.describe" in {done["action"] for each in found["effects"] for done in each["gained"]}
+
+
+def test_a_dry_run_of_a_delete_does_not_list_hidden_resources_that_go_with_it(make: Make) -> None:
+    acme = make("y42")
+    root = acme.opened.id
+    for id, type, parent in (
+        ("p", "project", root),
+        ("layer", "publish_layer", "p"),
+        ("view", "published_view", "layer"),
+    ):
+        acme.control.execute(CreateResource(ResourceId(id), type, ResourceId(parent), id), None)
+    assert acme.call("owner", "GET", "/resources/view").status_code == 404
+
+    told = acme.call("owner", "DELETE", "/resources/layer", dry_run=True)
+
+    assert told.status_code == 200, told.text
+    assert {"change": "ResourceDeleted", "resource": "layer"} in told.json()["changes"]
+    assert "view" not in [each["resource"] for each in told.json()["changes"]]

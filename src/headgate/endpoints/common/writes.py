@@ -144,7 +144,7 @@ class Decided:
     def _describe_impact(self) -> dict[str, Any]:
         self.write.response.status_code = 200
         organization, plan = self.write.organization, self.plan
-        control, changes = organization.control, [encode(each) for each in plan.changes]
+        control, changes = organization.control, [each for each in map(encode, plan.changes) if self._may_see(each)]
         found = analyze_changes(control.answers, plan.changes, control.now)
         effects = [each for each in found.effects if self._may_see_impact(each, changes)]
         opened = [each for each in found.pipelines if self._sees(each.pipeline)]
@@ -167,6 +167,11 @@ class Decided:
         named = any(found.principal in each.values() for each in changes)
         known = named or may_see_subject(control.answers, self.write.caller, found.principal, control.now)
         return known and self._sees(found.resource)
+
+    def _may_see(self, change: Mapping[str, object]) -> bool:
+        """Say whether the caller may know of a change: not of one that goes with theirs on a resource hidden from them."""
+        place, of = change.get("resource"), self.reply.of
+        return of is None or place in (None, of) or self._sees(ResourceId(str(place)))
 
     def _sees(self, resource: ResourceId) -> bool:
         """Say whether the caller may know of a resource; of what they would make, they do."""
