@@ -43,7 +43,8 @@ def require_no_escalation_below(view: CommandContext, resource: ResourceId, chan
         return
     after = view.with_changes(change)
     reached = (find_reachable_resources(each.models, each.facts, (resource,)) for each in (view, after))
-    for id in sorted(frozenset[ResourceId]().union(*reached)):
+    # A relation may name what is not there any more.
+    for id in sorted(frozenset[ResourceId]().union(*reached) & view.facts.resources.keys()):
         gained = _held_roles(after, view.caller, id) - _held_roles(view, view.caller, id)
         if gained:
             raise InvalidError(
