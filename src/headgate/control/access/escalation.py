@@ -43,8 +43,7 @@ def require_no_escalation_below(view: CommandContext, resource: ResourceId, chan
         return
     after = view.with_changes(change)
     reached = (find_reachable_resources(each.models, each.facts, (resource,)) for each in (view, after))
-    # A relation may name what is not there any more.
-    for id in sorted(frozenset[ResourceId]().union(*reached) & view.facts.resources.keys()):
+    for id in sorted(frozenset[ResourceId]().union(*reached)):
         gained = _held_roles(after, view.caller, id) - _held_roles(view, view.caller, id)
         if gained:
             raise InvalidError(
@@ -54,8 +53,9 @@ def require_no_escalation_below(view: CommandContext, resource: ResourceId, chan
 
 
 def _held_roles(view: CommandContext, caller: Caller, resource: ResourceId) -> frozenset[str]:
+    found = view.facts.resources.get(resource)  # a relation may name what is not there any more
     asked = EvaluationContext(view.models, view.facts, Question(Caller(caller.principal), "", resource), view.now)
-    return frozenset(path.role for path in find_paths(asked, view.facts.resources[resource]))
+    return frozenset(path.role for path in find_paths(asked, found)) if found else frozenset()
 
 
 def is_approved_at_once(attributes: Attributes) -> bool:
