@@ -34,10 +34,10 @@ def require_no_escalation(view: CommandContext, resource: ResourceId, *changes: 
 
 
 def require_no_escalation_below(view: CommandContext, resource: ResourceId, change: Change) -> None:
-    """Raise `InvalidError` if the caller would hold another role by this change on what it reaches.
+    """Raise `InvalidError` if the change gives the caller a role on the resource or on what roles reach from it.
 
-    That is the resource, what lies below it, and what belongs to one of these by a relation. Roles are compared and not
-    decisions, because a decision may need parameters that nobody can list.
+    Roles reach what lies below the resource and what belongs to it by a relation. The check compares roles, because a
+    decision can depend on parameters that the caller chooses later.
     """
     if view.caller is None:
         return

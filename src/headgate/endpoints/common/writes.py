@@ -169,7 +169,7 @@ class Decided:
         return known and self._sees(found.resource)
 
     def _may_see(self, change: Mapping[str, object]) -> bool:
-        """Say whether the caller may know of a change: not of one that goes with theirs on a resource hidden from them."""
+        """Return whether the caller may see a change: one on the resource of the request, or on another visible one."""
         place, of = change.get("resource"), self.reply.of
         return of is None or place in (None, of) or self._sees(ResourceId(str(place)))
 
