@@ -1,44 +1,51 @@
-# Everything there is to do here; `make` alone lists it. Works with GNU make 3.81 and newer.
+# The tasks of this repository; `make` alone lists them. Works with GNU make 3.81 and newer.
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r
 
-.PHONY: help setup demo story serve test soak check bench mutate lock
+.PHONY: help setup hooks demo story serve test soak check bench mutate lock release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
 
-setup: ## make .venv with the locked packages, and get Java, the Iceberg jar and the guard ready
+setup: ## create .venv with the locked packages; fetch Java and the Iceberg jar; compile the guard
 	@tools/setup
 
-demo: setup ## a guarded lakehouse with real data, people and refusals; HEADGATE_DEMO_ONCE=1 ends after the story; to start over, delete .headgate-demo
+hooks: setup ## check format, lint and English at every commit of this clone
+	@git config core.hooksPath tools/hooks
+
+demo: setup ## start a guarded lakehouse with real data and four users; HEADGATE_DEMO_ONCE=1 exits after the story; delete .headgate-demo to start over
 	@$(BIN)/headgate demo
 
-story: setup ## an airline's pipelines under the rights of ten people: each run and each attempt, expected and as it came
+story: setup ## run an airline's pipelines with ten users' privileges, and print each attempt with its expected and actual result
 	@$(BIN)/python -m examples.airline
 
 serve: setup ## start Headgate on the data folder ./.headgate
 	@$(BIN)/headgate serve
 
-test: setup ## every test but the soak: the fast ones first, then those on Spark
+test: setup ## run every test except the soak tests
 	@tools/test
 
-soak: setup ## the long tests, part by part, with a summary; PART=kills runs one, PART=--list names them
+soak: setup ## run the long tests part by part, with a summary; PART=kills runs one part, PART=--list lists them
 	@$(INSTALL) requirements-bench.lock
 	@$(BIN)/python tools/soak $(PART)
 
-check: setup ## format, lint, types, import contract, sizes, documentation
+check: setup ## check format, lint, types, import contracts, sizes, names, English, documents
 	@tools/check
 
-bench: setup ## measure and print; each file in bench/ is one measurement
+bench: setup ## run the benchmarks; each executable file in bench/ is one
 	@$(INSTALL) requirements-bench.lock
 	@for bench in bench/*; do \
 		if [ -f "$$bench" ] && [ -x "$$bench" ]; then echo "$$bench"; $(BIN)/python "$$bench" || exit 1; fi; \
 	done
 
-mutate: setup ## which small changes of the decision and the model no test notices; MUTATE=all tries every one
+mutate: setup ## mutation testing of the decision and the model; MUTATE=all tries every mutant
 	@$(INSTALL) requirements-mutate.lock
 	@$(BIN)/python tools/mutate.py
 
-lock: setup ## write the locks anew from pyproject.toml
+lock: setup ## update the locks from pyproject.toml (needs uv)
 	@tools/setup_lock
+
+release: setup ## build wheel, sdist and SBOM into dist/; check version, changelog, licences, a clean install and an upgrade
+	@$(INSTALL) requirements-release.lock
+	@$(BIN)/python tools/release.py

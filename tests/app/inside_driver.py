@@ -25,8 +25,8 @@ WITHIN: Final = 120.0
 class InsideDriver:
     """Compiles the class into a folder, and asks the driver that was started with it."""
 
-    def __init__(self, folder: Path, tools: Toolchain) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, tools: Toolchain, python: Path = Path(sys.executable)) -> None:
+        self.folder, self.python = folder, python
         classpath = os.pathsep.join((f"{spark_jars()}{os.sep}*", str(tools.guard_jar)))
         scala = (str(tools.java), "-cp", classpath, "scala.tools.nsc.Main", "-usejavacp", "-d", str(folder))
         subprocess.run((*scala, str(SOURCE)), check=True, timeout=WITHIN)
@@ -34,7 +34,7 @@ class InsideDriver:
     @property
     def command(self) -> tuple[str, ...]:
         """What begins Headgate's command line."""
-        return (sys.executable, "-m", "tests.app.inside_driver", str(self.folder))
+        return (str(self.python), "-m", "tests.app.inside_driver", str(self.folder))
 
     def results(self, attempts: Sequence[Sequence[str]]) -> list[str]:
         """Return how each attempt ended inside the driver."""

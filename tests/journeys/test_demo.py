@@ -16,6 +16,7 @@ from tests.postgres import PostgresServer
 from tests.sandbox import without_landlock
 from tests.sandbox.levels import is_full, require_said
 from tests.sandbox.refusals import REFUSAL
+from tests.wheels import build, imported_from, install_wheel
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -29,11 +30,13 @@ def holds(output: str) -> None:
     assert "given by ada" in output
 
 
-def test_the_demo_ends_as_expected_and_serves_until_it_is_interrupted(
+def test_the_demo_of_the_built_wheel_ends_as_expected_and_serves_until_it_is_interrupted(
     tmp_path: Path, toolchain: Toolchain, postgres: PostgresServer
 ) -> None:
     (tmp_path / "inside").mkdir()
-    inside = InsideDriver(tmp_path / "inside", toolchain)
+    python = install_wheel(build(tmp_path), tmp_path / "venv")
+    assert imported_from(python).is_relative_to(tmp_path / "venv")
+    inside = InsideDriver(tmp_path / "inside", toolchain, python)
     with serving(tmp_path / "d", "demo", inside.command) as demo:
         demo.until_printed("paste into Python")
         holds(demo.output)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-bench.lock", "requirements-mutate.lock")
+LOCKS = ("requirements.lock", *(f"requirements-{group}.lock" for group in ("build", "bench", "mutate", "release")))
 
 _LOCKED = re.compile(r"[a-z0-9][a-z0-9._-]*==\S+( ; .+)? \\")
 _HASH = re.compile(r" {4}--hash=sha256:[0-9a-f]{64}( \\)?")
@@ -78,6 +78,7 @@ class TestLocks:
             *groups["build"],
             *groups["bench"],
             *groups["mutate"],
+            *groups["release"],
         ]
 
         locked = {line.split("==")[0] for lock in LOCKS for line in (ROOT / lock).read_text().splitlines()}
