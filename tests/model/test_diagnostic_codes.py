@@ -105,7 +105,7 @@ class TestAModelWithSeveralMistakes:
 
         [found] = told(text)
 
-        assert found.message == f"unknown role `viewer` (and {text.count('viewer') - 1} times more below)"
+        assert found.message == f"unknown role `viewer` ({text.count('viewer') - 1} more occurrences below)"
 
 
 class TestAMessage:

@@ -26,7 +26,7 @@ BROKEN: Mapping[str, tuple[str, str]] = {
     ),
     "a missing cell": (
         f"table:\n  describe: {{{ROW.replace('nekt: see, ', '')}}}",
-        "a.yaml:2:13: error HG-M103: `nekt` is missing here",
+        "a.yaml:2:13: error HG-M103: required key `nekt` is missing",
     ),
     "an unknown column": (
         f"table:\n  describe: {{{ROW}, sparc: SELECT}}",
@@ -34,7 +34,7 @@ BROKEN: Mapping[str, tuple[str, str]] = {
     ),
     "an action twice": (
         f"table:\n  describe: {{{ROW}}}\n'volume, table':\n  describe: {{{ROW}}}",
-        "a.yaml:3:10: error HG-M004: `table.describe` stands twice in the same mapping",
+        "a.yaml:3:10: error HG-M004: key `table.describe` occurs twice in the same mapping; merge the two entries",
     ),
     "an unknown type with assignments": (
         f"table:\n  describe: {{{ROW}}}\ntypes_with_assignments: [tables]",
@@ -46,7 +46,7 @@ BROKEN: Mapping[str, tuple[str, str]] = {
     ),
     "no YAML": (
         "[",
-        "a.yaml:1:2: error HG-M001: not valid YAML: expected the node content, but found '<stream end>' while parsing a flow node of line 1",
+        "a.yaml:1:2: error HG-M001: not valid YAML: expected the node content, but found '<stream end>' while parsing a flow node that begins on line 1",
     ),
 }
 

@@ -1,1 +1,1 @@
-"""The access-model language: which roles exist, what they give, how they spread, who may assign them."""
+"""The access-model language: which roles exist, what they grant, how they spread, and which roles may assign them."""

@@ -1,4 +1,4 @@
-"""A model's rules in sentences, in the model's own words."""
+"""Descriptions of a model's rules as sentences, with the model's own words for types."""
 
 from collections.abc import Collection, Iterator
 
@@ -20,7 +20,7 @@ def type_words(model: Model, types: Collection[str]) -> str:
 
 
 def join_names(names: Collection[str]) -> str:
-    """Return names with commas between; `nothing` for none."""
+    """Return names separated by commas; `nothing` if there are none."""
     return ", ".join(names) or "nothing"
 
 
@@ -30,7 +30,7 @@ def roles(names: Collection[str], model: Model) -> str:
 
 
 def describe_condition(term: Condition) -> str:
-    """Return one condition of a `when` as a model writes it."""
+    """Return one condition of a `when`, similar to its form in a model file."""
     if term.root == "named":
         return f"{'not ' if term.negated else ''}`{term.name}`"
     several = len(term.values) > 1
@@ -39,19 +39,19 @@ def describe_condition(term: Condition) -> str:
 
 
 def condition_suffix(when: When) -> str:
-    """Return the end of a sentence that says when a rule holds; empty for always."""
+    """Return the end of a sentence with the conditions of a rule; empty if it has none."""
     return f", while {' and '.join(describe_condition(term) for term in when)}" if when else ""
 
 
 def describe_spread(rule: PropagationRule, model: Model) -> str:
-    """Return how an assigned role also acts elsewhere."""
+    """Return a sentence on how a rule spreads an assigned role to other resources."""
     start = f"{roles(rule.roles, model)} on {type_words(model, rule.origin)}"
     gives = f"`{rule.role}`" if rule.role else "the same role"
     if rule.up:
-        beyond = f" and on everything in it{_only(rule, model)}" if rule.within else ", and spreads no further"
+        beyond = f" and on everything below it{_only(rule, model)}" if rule.within else ", and spreads no further"
         return f"{start}: {gives} on its {model.local_name(rule.up)}{beyond}{condition_suffix(rule.when)}"
     if rule.along:
-        there = f"whose `{rule.along}` lies there or below"
+        there = f"whose relation `{rule.along}` names that resource or one below it"
         return f"{start}: {gives} on {type_words(model, rule.to or model.types)} {there}{condition_suffix(rule.when)}"
     below = f"on each {type_words(model, rule.to)} below" if rule.to is not None else "on everything below"
     return f"{start}: {gives} {below}{condition_suffix(rule.when)}"
@@ -62,7 +62,7 @@ def _only(rule: PropagationRule, model: Model) -> str:
 
 
 def describe_alternative(way: Requirement) -> str:
-    """Return one way to satisfy what an action needs."""
+    """Return the description of one alternative of an action's requirements."""
     parts = [*(_needed(each) for each in way.roles), *(describe_condition(term) for term in way.when)]
     return " and ".join(parts)
 
@@ -73,14 +73,17 @@ def _needed(needed: RequiredRole) -> str:
 
 
 def format_membership_requirement(rule: MembershipRequirement, model: Model) -> str:
-    """Return whose assignments count at all."""
-    exempt = f"; {roles(rule.exempt, model)} count without" if rule.exempt else ""
+    """Return a sentence on which subjects' assignments count."""
+    exempt = f", except assignments of {roles(rule.exempt, model)}" if rule.exempt else ""
     kinds = join_names(sorted(rule.kinds))
-    return f"Below {type_words(model, {rule.on})}, for {kinds}: one of {roles(rule.roles, model)} on it{exempt}"
+    place = type_words(model, {rule.on})
+    return (
+        f"Below {place}, for {kinds}: only if the subject has one of {roles(rule.roles, model)} on the {place}{exempt}"
+    )
 
 
 def format_assign_rule(rule: AssignRule, model: Model) -> tuple[str, ...]:
-    """Return who may assign what, where, to whom, and what doing, as cells of a table."""
+    """Return an assign rule as cells of a table: its holders, roles, types, kinds of subject, verbs and conditions."""
     return (
         " ".join(_assigner(rule, model)),
         join_names([roles(rule.roles, model), *(["custom roles"] if rule.custom else [])]),
@@ -98,7 +101,7 @@ def _kinds(rule: AssignRule, model: Model) -> frozenset[str]:
 
 def _assigner(rule: AssignRule, model: Model) -> Iterator[str]:
     if rule.holder:
-        yield f"{roles(rule.holder, model)} there"
+        yield f"{roles(rule.holder, model)} on the resource"
     if rule.on_subject:
         yield f"{'and ' if rule.holder else ''}{roles(rule.on_subject, model)} on the subject"
     for needed in rule.needs:

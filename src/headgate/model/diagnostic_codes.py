@@ -1,7 +1,7 @@
-"""Every mistake that a model file or the vocabulary can make, as data: code, message, what it means and what to do.
+"""Diagnostics of model files and of the vocabulary, as data: code, message, and what it means or what to do.
 
-A code never changes its meaning and is never used again. Messages start in lower case, end without a full stop, and
-quote what the user wrote in backticks.
+A code never changes its meaning and is never reused. Messages begin in lower case, end without a full stop, and
+quote the user's words in backticks.
 """
 
 from enum import Enum, unique
@@ -9,89 +9,125 @@ from enum import Enum, unique
 
 @unique
 class DiagnosticCode(Enum):
-    """A kind of mistake. One whose `severity` is `warning` does not keep the model from being used."""
+    """A kind of mistake. A model whose mistakes all have the `severity` `warning` can be used."""
 
-    NOT_YAML = ("HG-M001", "not valid YAML: {problem}", "The file has to be one YAML document.")
-    EMPTY_FILE = ("HG-M002", "the file is empty", "There is nothing in the file but perhaps comments.")
+    NOT_YAML = ("HG-M001", "not valid YAML: {problem}", "A model file must be one valid YAML document.")
+    EMPTY_FILE = ("HG-M002", "the file is empty", "The file contains nothing except, perhaps, comments.")
     NOT_READ = (
         "HG-M003",
-        "write it out: {what} are not read",
-        "Aliases and tags are YAML's ways to say what does not stand there. A model is what one can read.",
+        "{what} of YAML are not supported; write the plain value instead",
+        (
+            "An alias repeats a value from another place, and a tag changes the type of a value. A model has neither, so that "
+            "it means exactly what a reader sees."
+        ),
     )
     KEY_TWICE = (
         "HG-M004",
-        "`{key}` stands twice in the same mapping",
-        "YAML would silently keep one of the two. Put both into one entry.",
+        "key `{key}` occurs twice in the same mapping; merge the two entries",
+        "YAML would silently keep only one of the two.",
     )
-    KEY_NO_WORD = ("HG-M005", "a key has to be a word", "A list or a mapping cannot be a key.")
+    KEY_NO_WORD = (
+        "HG-M005",
+        "a key is a list or a mapping; write a word",
+        'Where a key may name several types or actions, write them in one quoted word: `"database, table"`.',
+    )
 
-    SHAPE = ("HG-M101", "expected {expected}, not {found}", "Something else has to stand here.")
-    UNKNOWN_KEY = ("HG-M102", "unknown key `{word}`", "No such key can stand here.")
-    MISSING_KEY = ("HG-M103", "`{key}` is missing here", "The entry is not complete without this key.")
+    SHAPE = (
+        "HG-M101",
+        "expected {expected}, found {found}",
+        "The key requires a value of another shape: a word, a list or a mapping.",
+    )
+    UNKNOWN_KEY = (
+        "HG-M102",
+        "unknown key `{word}`",
+        "The section or rule has no key of this name; `docs/howto/write-a-model.md` lists the keys.",
+    )
+    MISSING_KEY = (
+        "HG-M103",
+        "required key `{key}` is missing",
+        "The model, or the entry at this place, is incomplete without the key.",
+    )
     BAD_NAME = (
         "HG-M104",
-        "`{word}` cannot be a name: letters, digits and `_`, with a letter first",
+        "`{word}` is not a valid name; use letters, digits and `_`, beginning with a letter",
         (
-            "Names of roles, settings, relations and words for types are made of letters, digits and `_`; a role may "
-            "also be called like an action, `table.select`."
+            "This applies to names of models, roles, settings, relations and verbs, and to the model's own words for types "
+            "(`as`). A role may also have a name like that of an action, `table.select`."
         ),
     )
     NOT_LOWER = (
         "HG-M105",
-        "`{word}` has to be in lower case",
-        "The names of models, types, settings and relations are in lower case; only roles may have capitals.",
+        "`{word}` must be in lower case",
+        "Names of models, settings, relations and verbs, and words for types, are in lower case; only roles may have capitals.",
     )
-    NO_NUMBER = ("HG-M106", "expected a whole number, not `{word}`", "Versions count 1, 2, 3.")
-    NO_FLAG = ("HG-M107", "expected `true` or `false`, not `{word}`", "A flag has no other value.")
+    NO_NUMBER = (
+        "HG-M106",
+        "expected a whole number of 1 or more, found `{word}`",
+        "Versions count 1, 2, 3 and have at most nine digits.",
+    )
+    NO_FLAG = ("HG-M107", "expected `true` or `false`, found `{word}`", "A flag has no other value.")
     EMPTY_LIST = (
         "HG-M108",
-        "`{key}` names nothing",
-        "The rule needs at least one. Where an empty list means something, it can stand, as in `on: []`.",
+        "`{key}` is empty; add at least one entry",
+        "A list may be empty only where that has a meaning, as in `on: []` of a role that is never assigned.",
     )
-    WORD_TWICE = ("HG-M109", "`{word}` stands twice in the same list", "Once is enough; the other may be a slip.")
+    WORD_TWICE = (
+        "HG-M109",
+        "`{word}` is listed twice; remove one of the two",
+        "The second one has no effect and may be a slip.",
+    )
 
     UNKNOWN_TYPE = (
         "HG-M201",
         "unknown type `{word}`",
         (
-            "`types` may name the types of the vocabulary, everything else the types that `types` states. A rule uses the "
-            "type's name in the tree, not the model's own word for it."
+            "The keys of `types`, and the types of a bridge's actions, are types of the vocabulary, `actions.yaml`. Everywhere "
+            "else, use types that `types` lists; `under` may also name `deployment`. Use the vocabulary's name of a type, not the "
+            "model's own word for it (`as`)."
         ),
     )
-    UNKNOWN_ROLE = ("HG-M202", "unknown role `{word}`", "`roles` has no role of this name.")
+    UNKNOWN_ROLE = ("HG-M202", "unknown role `{word}`", "The section `roles` defines no role of this name.")
     UNKNOWN_ACTION = (
         "HG-M203",
         "unknown action `{word}`",
-        "The vocabulary, `actions.yaml`, has no such action on this type.",
+        "The vocabulary, `actions.yaml`, has no such action on this type; `docs/actions.md` lists all actions.",
     )
     UNKNOWN_CONDITION = (
         "HG-M204",
         "unknown condition `{word}`",
-        "A condition with a name is one of those that Headgate has; others are written with an operand.",
+        (
+            "A condition without an operand must be one of the named conditions in `decision/conditions.py`. Every other "
+            "condition compares an operand, as in `setting.plan is large`."
+        ),
     )
-    UNKNOWN_SETTING = ("HG-M205", "unknown setting `{word}`", "`settings` has no setting of this name.")
-    UNKNOWN_VALUE = ("HG-M206", "unknown value `{word}`", "The setting has no such value.")
+    UNKNOWN_SETTING = ("HG-M205", "unknown setting `{word}`", "The section `settings` defines no setting of this name.")
+    UNKNOWN_VALUE = ("HG-M206", "unknown value `{word}`", "The `values` of the setting do not include this value.")
     UNKNOWN_KIND = (
         "HG-M207",
         "unknown kind of subject `{word}`",
-        "Assignments are made to users, service principals, groups, teams and domains.",
+        "A kind of subject is `user`, `service_principal`, `group`, `team` or `domain`.",
     )
-    UNKNOWN_VERB = ("HG-M208", "unknown verb `{word}`", "Assignments are added, removed and changed.")
+    UNKNOWN_VERB = (
+        "HG-M208",
+        "unknown verb `{word}`",
+        "The `verbs` of an assign rule are `add`, `remove` and `change`.",
+    )
     UNKNOWN_PLACE = (
         "HG-M209",
         "unknown place `{word}`",
         (
-            "A role is needed on `self`, `parent`, on what a relation of them names (`self.cluster`, `parent.cluster`), or "
-            "on what the question names (`with.cluster`); a `?` behind it lets nothing be named there."
+            "A role is required on `self`, on `parent`, on the resources that a relation of them names (`self.cluster`, "
+            "`parent.cluster`), or on the resources that a parameter of the question names (`with.cluster`). With `each` before "
+            "it (`each with.cluster`) the relation or parameter may name no resource."
         ),
     )
 
     NO_TERM = (
         "HG-M301",
-        "cannot read `{word}` as a condition",
+        "cannot parse `{word}` as a condition",
         (
             "A condition is `name`, `not name`, `OPERAND is V`, `OPERAND is not V`, `OPERAND in V W` or `OPERAND not in V W`. "
-            "A value with blanks stands in single quotes."
+            "Put a value that contains spaces in single quotes."
         ),
     )
     UNKNOWN_OPERAND = (
@@ -102,201 +138,228 @@ class DiagnosticCode(Enum):
 
     NO_ALTERNATIVE = (
         "HG-M303",
-        "`{action}` has no alternative, so nobody may ever do it",
-        "An action needs one of the alternatives that are stated for it. If it needs nothing, it has no entry.",
+        "`{action}` has no alternative, so no caller may ever perform it",
+        "A caller must satisfy one of the alternatives of an action. If the action needs none, remove its entry from `needs`.",
     )
     NEEDS_NOTHING = (
         "HG-M304",
-        "an alternative of `{action}` that needs nothing always holds",
+        "an alternative of `{action}` has neither `when` nor `roles`, so it always holds",
         "An alternative states conditions (`when`), roles (`roles`), or both.",
     )
     NO_HOLDER = (
         "HG-M305",
-        "nobody is named who may assign",
-        "A rule says which role its holder has on the resource (`holder`), on the subject (`on_subject`), or on both.",
+        "the rule does not state which role may assign; add `holder` or `on_subject`",
+        (
+            "`holder` is the role that the assigning caller must hold on the resource, `on_subject` the role that the caller "
+            "must hold on the subject. A rule has one of them or both."
+        ),
     )
     DERIVED_TWICE = (
         "HG-M306",
-        "the roles on `{type}` are derived by an earlier rule already",
-        "One rule says for each type what its roles are derived from.",
+        "`{type}` is already in an earlier rule of `derived`; list it in one rule only",
+        "One rule states what the roles on a type are derived from.",
     )
     WITHIN_WHAT = (
         "HG-M307",
-        "`within` needs `up`: it says that the role acts below that one too",
-        "Without `up` a role comes down anyway.",
+        "`within` is set without `up`; add `up` or remove `within`",
+        (
+            "With `within`, a role also acts on everything below the resource that it reaches by `up`. Without `up`, a role acts "
+            "on everything below anyway."
+        ),
     )
     UP_ALONG = (
         "HG-M308",
-        "`up` and `along` cannot both say where the role goes",
-        "A role goes up to the nearest resource of a type, or comes down along a relation.",
+        "`up` and `along` are both set; remove one of them",
+        "A role spreads either up to the nearest resource of a type, or down along a relation.",
     )
 
     NO_ROOT = (
         "HG-M401",
-        "there is no way up from `{type}` to a root",
-        "Parents in a circle need one of them that may also lie elsewhere, on the way to the organization.",
+        "`{type}` is in a cycle of parents that leads to no root",
+        "One type of the cycle needs another parent as well, in `under`, on the way to the organization.",
     )
     IMPLICIT_ROOT = (
         "HG-M402",
-        "nothing is above `{type}` that it could be made with",
-        "An implicit type has one resource under each parent, made with that; so it needs a parent.",
+        "implicit type `{type}` has no parent in the model; add one to `under` or remove `implicit`",
+        "An implicit type has one resource under each parent, created together with the parent.",
     )
     ENDLESS = (
         "HG-M403",
-        "`{type}` would be made below itself without end",
-        "An implicit type cannot lie below itself with only implicit types between.",
+        "implicit type `{type}` would be created below itself without end",
+        (
+            "A resource of an implicit type is created together with its parent. So between the type and itself there must be "
+            "a type that is not implicit."
+        ),
     )
     SAME_WORD = (
         "HG-M404",
-        "`{type}` and `{other}` are both called `{word}`",
-        "People could not say which of the two they mean.",
+        "types `{type}` and `{other}` are both named `{word}`; change `as` of one of them",
+        "Users name a type by this word, so it must identify one type.",
     )
-    ONE_VALUE = ("HG-M411", "`{setting}` has one value only", "A switch has at least two values.")
+    ONE_VALUE = (
+        "HG-M411",
+        "setting `{setting}` has only one value; list at least two",
+        "A setting with one value can change nothing.",
+    )
     UNUSED_SETTING = (
         "HG-M412",
-        "`{setting}` switches nothing",
-        "No condition asks for the setting, so it changes no decision. Another part of Headgate may still read it.",
+        "no condition uses setting `{setting}`",
+        "The setting changes no decision. Another part of Headgate may still read it.",
         "warning",
     )
     NEVER_HOLDS = (
         "HG-M413",
         "{what} can never hold together",
-        "All conditions of a `when` have to hold. For one of two, write two rules or two alternatives.",
+        "All conditions of a `when` must hold. To require one of two conditions, write two rules or two alternatives.",
     )
     ALWAYS_HOLDS = (
         "HG-M414",
-        "what is said of `setting.{setting}` always holds",
-        "The condition excludes no value of the setting.",
+        "the conditions on `setting.{setting}` always hold; remove them",
+        "The conditions exclude no value of the setting, so they have no effect.",
     )
     SETTING_ELSEWHERE = (
         "HG-M415",
-        "`{setting}` is set on `{on}`, which is not above {types}",
-        "The value that counts is that of the resource itself or of the nearest one above; here it would always be the default.",
+        "setting `{setting}` is set on `{on}`, which is not above {types}",
+        (
+            "The value that counts is the one on the resource itself or on its nearest ancestor that has one. For these types "
+            "it would always be the default."
+        ),
     )
 
-    INCLUDES_ITSELF = ("HG-M501", "role `{role}` includes itself", "Of two roles, one can include the other.")
+    INCLUDES_ITSELF = (
+        "HG-M501",
+        "role `{role}` includes itself",
+        "The role includes itself directly or through other roles; remove one `includes` of the cycle.",
+    )
     UNREACHABLE = (
         "HG-M502",
-        "nobody can ever hold role `{role}`",
+        "no subject can ever hold role `{role}`",
         (
-            "A role is held by an assignment (`on`), by a `spread` that gives it, by a relation that names the principal "
+            "A role is held by an assignment (`on`), by a `spread` rule that gives it, by a relation that names the principal "
             "(`named_in`), or as a part of another role (`includes`)."
         ),
     )
     GIVEN_IN_VAIN = (
         "HG-M503",
-        "role `{role}` is never held on `{type}`, so it gives nothing there",
-        "The role is not assignable on the type, and no rule takes it there.",
+        "role `{role}` can never be held on `{type}`, so its actions there have no effect",
+        "The role cannot be assigned on the type, and no rule spreads it there.",
     )
     LOSES = (
         "HG-M504",
         "role `{role}` includes `{other}`, but {what}",
-        "Somebody who is given the stronger role in place of the weaker one would lose something.",
+        "A subject whose weaker role is replaced by the stronger one would lose access.",
     )
     NOBODY_ASSIGNS = (
         "HG-M505",
-        "nobody may assign {what} on {types}",
-        "No assign rule lets anybody add it there, and it does not come by itself (`creators`, `newcomer`, `scopes`).",
+        "no rule lets a caller assign {what} on {types}",
+        "No `assign` rule adds it there, and Headgate does not assign it automatically (`creators`, `newcomer`, `scopes`).",
     )
 
     ROLE_NOT_THERE = (
         "HG-M601",
-        "role `{role}` is not assignable on {types}",
-        "The rule is about assignments of the role, and its `on` has none of the rule's types.",
+        "role `{role}` cannot be assigned on {types}",
+        "The rule is about assignments of the role, but the role's `on` has none of the rule's types.",
     )
     TYPE_WITHOUT_ROLE = (
         "HG-M602",
-        "no role of this rule is assignable on `{type}`",
-        "The rule is about assignments on the type, and the roles that it names are assigned elsewhere.",
+        "no {what} can be assigned on `{type}`",
+        "The rule is about assignments on the type, but the roles that the rule names are assigned elsewhere.",
     )
     ROLE_NOT_TO = (
         "HG-M603",
-        "role `{role}` is not assigned to {kinds}",
+        "role `{role}` cannot be assigned to a subject of kind {kinds}",
         "The role's `to` has none of the kinds of subject that the rule is about.",
     )
     KIND_WITHOUT_ROLE = (
         "HG-M604",
-        "no role of this rule is assigned to a `{kind}`",
-        "The rule is about this kind of subject too, and the roles that it names are for others.",
+        "no role of the rule can be assigned to a subject of kind `{kind}`",
+        "The rule's `to` has this kind of subject, but the roles that the rule names are for other kinds.",
     )
     HOLDER_NEVER = (
         "HG-M605",
-        "role `{role}` is never held on {places}",
-        "The rule could never be used by who holds this role.",
+        "role `{role}` can never be held on {places}, so the rule never applies to its holders",
+        "A holder of this role could never use the rule.",
     )
     TYPE_WITHOUT_HOLDER = (
         "HG-M606",
-        "no holder of this rule is ever held on `{type}`",
+        "no `holder` of the rule can be held on `{type}`",
         "The rule could never be used on this type.",
     )
     NO_CUSTOM = (
         "HG-M607",
-        "no custom role is assignable here",
-        "`custom_roles` says whether organizations define roles of their own, and where those are assigned.",
+        "`custom` is set, but no custom role can be assigned on the types of the rule",
+        "`custom_roles` states whether organizations may define roles of their own, and on which types these are assigned.",
     )
     UP_NOT_ABOVE = (
         "HG-M611",
         "`{up}` is not above {origins}",
-        "A role goes up to the nearest resource of a type that is above, or is itself.",
+        "By `up`, a role spreads to the nearest resource of a type: the resource itself or one of its ancestors.",
     )
     NOTHING_BELOW = (
         "HG-M612",
-        "nothing lies below {origins}",
-        "The rule takes roles to what lies below, and `types` puts nothing there.",
+        "no type is below {origins}",
+        "The rule spreads roles to the resources below, and by `types` there can be none.",
     )
     NOT_BELOW = (
         "HG-M613",
-        "`{type}` is not reached from {origins}",
-        "`to` keeps a rule to some of the types that it reaches; this is none of them.",
+        "the rule does not reach `{type}` from {origins}",
+        "`to` restricts a rule to some of the types that it reaches, and this type is not one of them.",
     )
     DERIVED_ASSIGNED = (
         "HG-M614",
-        "role `{role}` is assignable on `{type}`, whose roles are derived",
-        "By an assignment it would be open past the weakest of what it touches.",
+        "role `{role}` can be assigned on `{type}`, although the roles on `{type}` are derived",
+        "An assignment would give more access than the weakest of the resources that the derived resource touches.",
     )
     PLACE_WITHOUT_ROLE = (
         "HG-M615",
-        "role `{role}` is never held on {places}",
-        "The alternative needs the role at a place that cannot carry it, so it never holds.",
+        "role `{role}` can never be held on {places}, so the requirement is never met",
+        "The alternative or the rule requires the role at a place where it cannot be held.",
     )
     ANYBODY = (
         "HG-M616",
-        "whoever names nothing may do `{action}`",
-        "No role gives the action, and every place of the alternative may be empty, so that nothing is left to need.",
+        "every caller who names no resource may perform `{action}`",
+        (
+            "No role gives the action, and every place of the alternative may be empty (`each`). So a question that names no "
+            "resource needs no role at all."
+        ),
     )
-    RULE_TWICE = ("HG-M617", "the same rule stands twice", "The second one adds nothing; it may be a slip.")
+    RULE_TWICE = (
+        "HG-M617",
+        "the rule is the same as an earlier one; remove one of them",
+        "The second one has no effect and may be a slip.",
+    )
 
     NO_ROW = (
         "HG-M701",
-        "nobody can ever do {actions}",
+        "no caller can ever perform {actions}",
         (
-            "The vocabulary has a name for the action under this model, yet no role gives it and `needs` does not state "
-            "it. That is right only for what has a name and is always refused."
+            "The vocabulary has a name for the action under this model, but no role gives it and `needs` has no entry for it. "
+            "That is correct only for an action that has a name and is always refused."
         ),
         "warning",
     )
     NOT_DISCOVERED = (
         "HG-M702",
-        "nobody can ever do `{type}.{verb}`, so no `{type}` could be known",
-        "`discover` names the verb that decides, for every type, whether somebody may know that a resource is there.",
+        "no caller can ever perform `{type}.{verb}`, so every `{type}` would be hidden",
+        "`discover` names the verb that decides, for every type, whether a caller may know that a resource exists.",
     )
     STRONGER_AWAY = (
         "HG-M703",
-        "role `{role}` is spread as `{other}`, which includes it",
-        "Somebody who is weaker here becomes stronger there.",
+        "role `{role}` spreads as `{other}`, which includes `{role}`",
+        "A subject with the weaker role on one resource gets the stronger role on another one.",
         "warning",
     )
     RAISES_ITSELF = (
         "HG-M704",
-        "who holds `{holder}` may assign {roles}, which includes it",
-        "The rule has no ceiling: who holds the weaker role can make themselves stronger.",
+        "a holder of `{holder}` may assign {roles}, which is stronger",
+        "Privilege escalation: the rule has no ceiling, so a holder of the weaker role can assign the stronger one to themselves.",
         "warning",
     )
 
     EMPTY_CELL = (
         "HG-M901",
         "a cell of `{action}` is empty",
-        "Each action says for each model, and for Spark, what it is called there, or `-`.",
+        "Each action states its name in each model, and its Spark operations; `-` states that there is none.",
     )
 
     def __init__(self, code: str, message: str, meaning: str, severity: str = "error") -> None:

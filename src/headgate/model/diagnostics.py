@@ -1,4 +1,4 @@
-"""What is wrong with a file: each finding at its line and column, all of them in one error."""
+"""Diagnostics of a file: each mistake with its line and column, all of them in one error."""
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping
@@ -9,11 +9,11 @@ from typing import Protocol
 from headgate.model.diagnostic_codes import DiagnosticCode
 
 _NEAR = 0.7
-"""How alike two words are, from 0 to 1, of which one may be the other misspelt."""
+"""The similarity, from 0 to 1, from which a word counts as a misspelling of another."""
 
 
 class Mark(Protocol):
-    """Something that stands at a place in a file; the first line and the first column are 1."""
+    """A place in a file; the first line and the first column are 1."""
 
     @property
     def line(self) -> int:
@@ -28,7 +28,7 @@ class Mark(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A mistake at its place. `suggestion` is what may have been meant, or what to write; empty for none."""
+    """A mistake at its place. `suggestion` is the word probably meant, or what to write; empty if there is none."""
 
     file: str
     line: int
@@ -45,7 +45,7 @@ class Diagnostic:
 
 
 class ModelError(Exception):
-    """A model file, or the vocabulary, cannot be used; the message has one line for each mistake in it."""
+    """A model file, or the vocabulary, cannot be used; the message has one line for each mistake."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
@@ -53,14 +53,17 @@ class ModelError(Exception):
 
 
 class DiagnosticReport:
-    """Gathers the diagnostics of one file while it is read and checked."""
+    """Collects the diagnostics of one file while it is parsed and checked."""
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._found: list[tuple[str, Diagnostic]] = []
 
     def add(self, mistake: DiagnosticCode, at: Mark, suggestion: str = "", about: str = "", /, **words: str) -> None:
-        """Note a mistake; `words` fill in its message. What is noted about the same thing counts as one mistake."""
+        """Add a mistake; `words` are the values of its message.
+
+        Mistakes of one kind with the same `about` (default: the message) are reported as one diagnostic.
+        """
         message = mistake.message.format(**words)
         found = Diagnostic(self._file, at.line, at.column, mistake, message, suggestion)
         self._found.append((about or message, found))
@@ -75,9 +78,9 @@ class DiagnosticReport:
         other_words: Mapping[str, str] = MappingProxyType({}),
         about: str = "",
     ) -> str:
-        """Note a name that does not exist; return what is suggested instead, or empty.
+        """Add an unknown name; return the name suggested instead, or an empty string.
 
-        That is what `other_words` has for it, or else the nearest of the names.
+        The suggestion is the entry of `other_words` for the word, or else the most similar of the names.
         """
         near = other_words.get(word) or next(iter(difflib.get_close_matches(word, names, n=1, cutoff=_NEAR)), "")
         self.add(mistake, at, f"did you mean `{near}`?" if near else "", about, word=word)
@@ -85,13 +88,13 @@ class DiagnosticReport:
 
     @property
     def has_errors(self) -> bool:
-        """Say whether an error, and not only a warning, was noted."""
+        """Whether an error was added, and not only warnings."""
         return any(found.mistake.severity == "error" for _, found in self._found)
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Return what was noted, in the order of the file, so that one slip is one diagnostic.
+        """Return the diagnostics in the order of the file, deduplicated so that one slip is one diagnostic.
 
-        At one place the first of a kind stands for all; what is said about one thing is said at its first place.
+        At one place, only the first of a kind is kept. Those about the same subject are merged at their first place.
         """
         places: dict[tuple[DiagnosticCode, int, int], tuple[str, Diagnostic]] = {}
         for about, each in sorted(self._found, key=lambda noted: (noted[1].line, noted[1].column, noted[1].message)):
@@ -106,5 +109,5 @@ def _deduplicate(same: list[Diagnostic]) -> Diagnostic:
     more = len(same) - 1
     if not more:
         return same[0]
-    times = "once more" if more == 1 else f"{more} times more"
-    return replace(same[0], message=f"{same[0].message} (and {times} below)")
+    times = "1 more occurrence" if more == 1 else f"{more} more occurrences"
+    return replace(same[0], message=f"{same[0].message} ({times} below)")

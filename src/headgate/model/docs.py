@@ -1,4 +1,4 @@
-"""The page of a model: its matrix and its rules, drawn from the file. And the pages of the vocabulary and of mistakes."""
+"""Generator of documentation pages: of a model with its matrix and rules, of the vocabulary, and of the diagnostics."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -27,11 +27,11 @@ def model_page(model: Model) -> str:
 
 
 def vocabulary_page(actions: Vocabulary) -> str:
-    """Return the vocabulary as a page in Markdown: each action, and what it is called elsewhere."""
+    """Return the vocabulary as a page in Markdown: each action, with its names in the models and in Spark."""
     head = (
         "# Actions",
         "",
-        "The one vocabulary, written by `headgate model document actions`. `-`: the model has no name for it.",
+        "The vocabulary of actions, with their names in each model and in Spark; `-`: no name. Written by `headgate model document actions`.",
         "",
     )
     columns = ("action", *MODELS, "Spark")
@@ -47,18 +47,18 @@ def vocabulary_page(actions: Vocabulary) -> str:
 
 
 def mistakes_page() -> str:
-    """Return what the checker says as a page in Markdown: each code, its message, and what to do."""
+    """Return the diagnostics of the checker as a page in Markdown: each code, its message, and its meaning."""
     head = (
-        "# What `headgate model check` says",
+        "# Diagnostics of `headgate model check`",
         "",
         (
-            "Each mistake has a code that never changes its meaning. An error keeps a model from being used, a warning does not. "
+            "Each diagnostic has a code that never changes its meaning. A model with an error cannot be used; one with warnings can. "
             "Written by `headgate model document mistakes`."
         ),
         "",
     )
     rows = [(each.code, each.severity, _PLACEHOLDER.sub("...", each.message), each.meaning) for each in DiagnosticCode]
-    return "\n".join((*head, *_table(("code", "", "message", "what it means"), rows))) + "\n"
+    return "\n".join((*head, *_table(("code", "severity", "message", "meaning"), rows))) + "\n"
 
 
 def _table(columns: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> Iterator[str]:
@@ -71,7 +71,7 @@ def _table(columns: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequ
 def _head(model: Model) -> Iterator[str]:
     yield f"# The model `{model.name}`"
     yield ""
-    yield f"Version {model.version}. Written by `headgate model document {model.name}` from the model file; do not edit it here."
+    yield f"Version {model.version}. Written by `headgate model document {model.name}` from the model file; do not edit this page."
     yield ""
 
 
@@ -82,15 +82,15 @@ def _types(model: Model) -> Iterator[str]:
             each.word,
             f"`{each.name}`",
             join_names([model.local_name(parent) for parent in each.parents]) if each.parents else "-",
-            "made by itself" if each.implicit else "",
+            "created with its parent" if each.implicit else "",
         )
         for each in model.types.values()
     ]
-    yield from _table(("here", "in the tree", "lies under", ""), rows)
+    yield from _table(("word in this model", "type", "parents", ""), rows)
 
 
 def _switches(model: Model) -> Iterator[str]:
-    yield from ("## Switches", "")
+    yield from ("## Settings", "")
     if not model.settings:
         yield from ("None.", "")
         return
@@ -103,7 +103,7 @@ def _switches(model: Model) -> Iterator[str]:
         )
         for each in model.settings.values()
     ]
-    yield from _table(("switch", "set on", "values", "until it is set"), rows)
+    yield from _table(("setting", "set on", "values", "default"), rows)
 
 
 def _roles(model: Model) -> Iterator[str]:
@@ -118,19 +118,19 @@ def _roles(model: Model) -> Iterator[str]:
         )
         for each in model.roles.values()
     ]
-    yield from _table(("role", "assigned on", "to", "includes", "counts while"), rows)
+    yield from _table(("role", "assigned on", "to", "includes", "counts only while"), rows)
     if model.custom_roles:
         custom = model.custom_roles
-        yield f"Organizations may define roles of their own, of {roles(custom.of, model)}, on {type_words(model, custom.on)}{condition_suffix(custom.when)}."
+        yield f"Organizations may define roles of their own, composed of {roles(custom.of, model)}, on {type_words(model, custom.on)}{condition_suffix(custom.when)}."
         yield ""
 
 
 def _matrix(model: Model) -> Iterator[str]:
-    """Draw one table for each set of types with the same verbs and the same cells."""
+    """Yield one table for each set of types with the same verbs and the same cells."""
     yield from (
         "## Matrix",
         "",
-        "What a role gives where it is held; included roles count. What an action needs besides stands below.",
+        "The actions that a role gives where it is held, included roles counted. Some actions have further requirements, see below.",
         "",
     )
     for types, verbs in _group_alike(model):
@@ -153,7 +153,7 @@ def _group_alike(model: Model) -> Iterator[tuple[tuple[str, ...], tuple[str, ...
 
 
 def _columns(model: Model, type: str) -> list[Role]:
-    """Return the roles that give anything on a type, weakest first."""
+    """Return the roles that give an action on a type, weakest first."""
     giving = [each for each in model.roles.values() if any(a.partition(".")[0] == type for a in each.actions)]
     return sorted(giving, key=lambda each: (sum(a.partition(".")[0] == type for a in each.actions), len(each.closure)))
 
@@ -163,15 +163,20 @@ def _ticks(columns: Collection[Role], action: str) -> Iterator[str]:
 
 
 def _spread(model: Model) -> Iterator[str]:
-    yield from ("## How roles spread", "", "An assignment acts where it is made, and:", "")
+    yield from (
+        "## How roles spread",
+        "",
+        "An assignment gives its role on the resource where it is made, and also:",
+        "",
+    )
     yield from (f"- {describe_spread(rule, model)}" for rule in model.spread)
     yield from (
-        f"- who stands in `{rule.relation}` of {type_words(model, rule.to)} holds `{rule.role}` on it"
+        f"- {type_words(model, rule.to)}: the principal that its relation `{rule.relation}` names holds `{rule.role}` on it"
         for rule in model.named_in
     )
     if model.lineage:
-        yield f"- below includes what the relation {join_names([f'`{each}`' for each in model.lineage])} ties to it"
-    yield from ("- nothing else.", "")
+        yield f"- a resource also counts as below the resources that its relation {join_names([f'`{each}`' for each in model.lineage])} names"
+    yield from ("", "Assignments have no other effect.", "")
 
 
 def _render_derived(model: Model) -> Iterator[str]:
@@ -182,43 +187,45 @@ def _render_derived(model: Model) -> Iterator[str]:
     for rule in dict.fromkeys(model.derived.values()):
         types = [type for type, each in model.derived.items() if each == rule]
         over, empty = join_names([f"`{r}`" for r in rule.weakest_over]), join_names([f"`{r}`" for r in rule.when_empty])
-        yield f"- {type_words(model, types)}: the roles held on everything that {over} name and that is enabled, the weakest decides; for none, on {empty}; for none of these either, nothing"
+        yield f"- {type_words(model, types)}: only the roles held on every resource that an enabled edge of {over} names (the weakest decides); if there is no such edge, on every resource that {empty} names; if there is none of these either, no role"
     yield ""
 
 
 def _needs(model: Model) -> Iterator[str]:
     yield from (
-        "## What actions need besides",
+        "## Requirements of actions",
         "",
-        "Any one of the lines of an action; where a role gives it, that role too.",
+        "A caller must meet one of the alternatives of an action and, if any role gives the action, also hold such a role.",
         "",
     )
     rows = [
         (f"`{action}`", " **or** ".join(describe_alternative(way) for way in ways))
         for action, ways in model.needs.items()
     ]
-    yield from _table(("action", "needs"), rows)
+    yield from _table(("action", "requires"), rows)
 
 
 def _assign(model: Model) -> Iterator[str]:
-    yield from ("## Who may assign what", "")
+    yield from ("## Assign rules", "")
     rows = [format_assign_rule(rule, model) for rule in model.assign]
-    yield from _table(("who holds", "roles", "on", "to", "may", "while"), rows)
+    yield from _table(("a holder of", "assigns roles", "on", "to", "may", "while"), rows)
 
 
 def _rest(model: Model) -> Iterator[str]:
-    yield from ("## Whose assignments count", "")
+    yield from ("## Assignments that count", "")
     yield from (f"- {format_membership_requirement(rule, model)}" for rule in model.standing)
     if not model.standing:
-        yield "- everybody's"
-    yield from ("", "## What comes by itself", "")
-    yield from (f"- who makes {type_words(model, each.types)} becomes its `{each.role}`" for each in model.creators)
+        yield "- all"
+    yield from ("", "## Automatic assignments", "")
+    yield from (
+        f"- {type_words(model, each.types)}: its creator is assigned `{each.role}` on it" for each in model.creators
+    )
     if model.newcomer:
-        yield f"- who signs up alone becomes `{model.newcomer}` of the organization"
+        yield f"- a user who joins without an invitation is assigned `{model.newcomer}` on the organization"
     for scope, given in model.scopes.items():
-        yield f"- a service principal of scope `{scope}` has {join_names([f'`{role}` on its {model.local_name(type)}' for type, role in given.items()])}"
+        yield f"- a new service principal of scope `{scope}` is assigned {join_names([f'`{role}` on its {model.local_name(type)}' for type, role in given.items()])}"
     for bridge in model.bridges:
-        yield f"- `{bridge.role}` gives {join_names([f'`{a}`' for a in sorted(bridge.actions)])} on what `{bridge.relation}` names, whatever model governs that"
+        yield f"- `{bridge.role}` gives {join_names([f'`{a}`' for a in sorted(bridge.actions)])} on the resources that its relation `{bridge.relation}` names, under any model"
     if not (model.creators or model.newcomer or model.scopes or model.bridges):
-        yield "- nothing"
+        yield "- none"
     yield ""

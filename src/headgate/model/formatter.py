@@ -1,7 +1,7 @@
-"""One layout for model files: indents, spaces and line breaks. Words, order, comments and single blank lines stay.
+"""Formatter of model files: one layout of indents, spaces and line breaks.
 
-What stands in brackets stays on one line if it fits, and gets a line for each part if not. A comment behind a line
-keeps its column while there is room.
+Words, order, comments and single blank lines are unchanged. A list or mapping in brackets is written on one line if it
+fits, else with one line for each part. A comment at the end of a line keeps its column if there is room.
 """
 
 import json
@@ -20,8 +20,8 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 
 
 def format_model(text: str) -> str:
-    """Return the same document in the one layout. It has to be plain YAML; `marked.parse` says whether it is."""
-    # The package's own types leave this function's result open.
+    """Return the same document in the standard layout. It must be plain YAML, as checked by `yaml_parser.parse_yaml`."""
+    # The type stubs of `yaml` do not state the result of this function.
     events = cast("Iterator[yaml.Event]", yaml.parse(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
     source = _Source(text)
     root = next(source.node(events, event) for event in events if isinstance(event, yaml.NodeEvent))
@@ -33,7 +33,7 @@ def format_model(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A value in the source: a word as it is to be written, or a list or mapping with its parts.
+    """A value in the source: a word as it will be written, or a list or mapping with its parts.
 
     The parts of a mapping are keys and values in turn. Lines and columns begin with 0.
     """
@@ -51,7 +51,7 @@ class _Node:
         return list(zip(self.parts[::2], self.parts[1::2], strict=True))
 
     def in_line(self) -> str:
-        """Return it on one line."""
+        """Return the value written on one line."""
         match self.kind:
             case "word":
                 return self.word
@@ -70,13 +70,13 @@ class _Comment:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The text, and where its words stand: a `#` in one of them begins no comment."""
+    """The text, and the positions of its words: a `#` in a word does not begin a comment."""
 
     text: str
     words: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
 
     def node(self, events: Iterator[yaml.Event], event: yaml.Event) -> _Node:
-        """Return the value that begins with the event; the events behind it are taken."""
+        """Return the value that begins with the event; consume its further events."""
         line, column = event.start_mark.line, event.start_mark.column
         if not isinstance(event, yaml.CollectionStartEvent):
             return _Node("word", line, column, event.end_mark.line, self._word(event))
@@ -95,7 +95,7 @@ class _Source:
         self.words.append((start, end))
         raw = self.text[start:end]
         if isinstance(event, yaml.ScalarEvent) and _BREAK.search(raw):
-            return json.dumps(str(event.value), ensure_ascii=False)  # what goes over several lines is written on one
+            return json.dumps(str(event.value), ensure_ascii=False)  # a word of several lines is written on one
         return raw
 
     def comments(self) -> list[_Comment]:
@@ -108,20 +108,20 @@ class _Source:
         return [_Comment(at, each.start(), shown[at][each.start() :].rstrip()) for at, each in found if each]
 
     def blank(self) -> frozenset[int]:
-        """Return the lines with nothing on them."""
+        """Return the indexes of blank lines."""
         return frozenset(index for index, line in enumerate(_BREAK.split(self.text)) if not line.strip())
 
 
 @dataclass(slots=True)
 class _Writer:
-    """The lines that are written, and what of the source's comments is still to come."""
+    """The lines written so far, and the comments of the source that are not yet written."""
 
     comments: list[_Comment]
     blank: frozenset[int]
     lines: list[str] = field(default_factory=list[str])
 
     def value(self, head: str, line: int, node: _Node, indent: str, until: int) -> None:
-        """Write a value behind what introduces it on a line of the source; what follows begins on line `until`."""
+        """Write a value after its `head`, from a line of the source; the next value begins on line `until`."""
         whole = f"{indent}{head}{node.in_line()}".rstrip()
         if not node.parts or (len(whole) <= _WIDTH and not node.block):
             self._line(whole, line, node.last_line, indent)
@@ -139,7 +139,7 @@ class _Writer:
             self._block(node, indent, until)
 
     def comments_until(self, line: int, column: int, indent: str) -> None:
-        """Write the comments that come next, before a line of the source, and no further left than a column."""
+        """Write the next comments before a line of the source that begin at a column or to the right of it."""
         while self.comments and self.comments[0].line < line and self.comments[0].column >= column:
             comment = self.comments.pop(0)
             self._space(comment.line)
@@ -157,7 +157,7 @@ class _Writer:
             self.comments_until(until, node.column, indent)
 
     def _line(self, text: str, first: int, last: int, indent: str) -> None:
-        """Write a line that stands for some lines of the source; a single comment on those stays behind it."""
+        """Write a line for some lines of the source; a single comment on those remains at its end."""
         beside = [comment for comment in self.comments if first <= comment.line <= last]
         if len(beside) == 1:
             self.comments.remove(beside[0])
@@ -166,6 +166,6 @@ class _Writer:
         self.lines.append(text)
 
     def _space(self, line: int) -> None:
-        """Write a blank line where the source has some above a line."""
+        """Write one blank line if the source has any above a line."""
         if line - 1 in self.blank and self.lines and self.lines[-1]:
             self.lines.append("")

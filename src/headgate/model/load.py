@@ -1,7 +1,7 @@
-"""Loading a model file: text in, a checked `Model` out, or every mistake that it makes.
+"""Loader of model files: returns a checked `Model`, or all mistakes of the file.
 
-The stages: `yaml_parser` (text to values with places), `parse_model` (to a model whose names exist), `check` (whether its
-rules make sense together). A stage begins when the one before found no error.
+The stages: `yaml_parser` (text to values with positions), `parse_model` (to a model whose names exist), `check` (whether
+its rules are consistent). A stage runs only if the one before found no error.
 """
 
 import hashlib
@@ -17,9 +17,9 @@ from headgate.model.yaml_parser import parse_yaml
 
 
 def load_model(text: str, actions: Vocabulary, file: str, conditions: Collection[str]) -> Model:
-    """Return the model that the text states; `conditions` are the names that a `when` may use.
+    """Return the model of a file's text; `conditions` are the names of conditions that a `when` may use.
 
-    Raises `ModelError` with every mistake that was found. Warnings do not count.
+    Raises `ModelError` with all diagnostics if one of them is an error; warnings alone do not prevent loading.
     """
     report = DiagnosticReport(file)
     model = _read(text, actions, report, conditions)
@@ -29,7 +29,7 @@ def load_model(text: str, actions: Vocabulary, file: str, conditions: Collection
 
 
 def diagnose(text: str, actions: Vocabulary, file: str, conditions: Collection[str]) -> tuple[Diagnostic, ...]:
-    """Return what is wrong with a model file, warnings too, in the order of the file."""
+    """Return the errors and warnings of a model file, in the order of the file."""
     report = DiagnosticReport(file)
     _read(text, actions, report, conditions)
     return report.diagnostics()

@@ -1,4 +1,4 @@
-"""A loaded access model: what a model file says, checked and ready to be asked. How it decides: `decision/reference.py`."""
+"""A loaded and checked access model. `decision/reference.py` defines how it decides."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type of the tree under this model: the model's own word for it, and the types it may lie under.
+    """A type of the tree under this model: the model's own word for it, and its possible parent types.
 
-    An `implicit` type has one resource under each parent, made with it; the model's people do not speak of it.
+    An `implicit` type has one resource under each parent, created together with the parent; users of the model need
+    not know it.
     """
 
     name: str
@@ -19,7 +20,7 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A switch: on which type it is set, its values, and the one that holds until it is set."""
+    """A setting: the type on which it is set, its values, and its default."""
 
     name: str
     on: str
@@ -31,8 +32,8 @@ class Setting:
 class Condition:
     """One condition of a `when`: an operand compared with values, or a condition with a name.
 
-    `root` is `setting`, `self`, `parent`, `with` or `named`. A `named` term has no values; any other holds if the
-    operand is one of `values`. `negated` turns it round. An operand that is not there is none of the values.
+    `root` is `setting`, `self`, `parent`, `with` or `named`. A `named` condition has no values; any other holds if the
+    operand is one of `values`. `negated` inverts it. A missing operand equals none of the values.
     """
 
     root: str
@@ -42,15 +43,15 @@ class Condition:
 
 
 When = tuple[Condition, ...]
-"""Conditions that must all hold; none hold always."""
+"""Conditions that must all hold; an empty tuple always holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A named bundle: where and to whom it may be assigned, the roles it includes (itself too), what it gives.
+    """A named set of actions, with the types in `on` and the kinds of subject in `to` for which it may be assigned.
 
-    `to` are kinds of subject. An assignment of it counts only while `when` holds. `own` are its own
-    actions, `actions` those of everything included.
+    An assignment of it counts only while `when` holds. `closure` are the roles it includes, also indirectly, and
+    itself. `own` are its own actions, `actions` those of the whole closure.
     """
 
     name: str
@@ -64,9 +65,10 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class CustomRoles:
-    """Organizations may define roles of their own: any set of `of`, assignable on types in `on`, counting while `when`.
+    """Custom roles: an organization may define roles, each a set of the roles in `of`, to assign on types in `on`.
 
-    While it does, assignments there of the model's roles in `replaces` mean nothing but the custom role of that name.
+    Their assignments count only while `when` holds. While it holds, an assignment there of one of the model's roles in
+    `replaces` has no effect except as the custom role of that name.
     """
 
     of: frozenset[str]
@@ -78,11 +80,12 @@ class CustomRoles:
 
 @dataclass(frozen=True, slots=True)
 class PropagationRule:
-    """An assignment of one of `roles` on a type of `origin` also acts elsewhere, as `role` (None: as itself).
+    """Propagation: an assignment of one of `roles` on a type in `origin` also gives `role` elsewhere (None: the same role).
 
-    With `up`, it acts on the nearest resource of that type above, and with `within` on everything below that one
-    too. Else it acts on everything below, which with `along` is what that relation of a resource leads to. In
-    both cases only on types in `to` (None: all).
+    With `up`, it acts on the nearest resource of that type among the origin and its ancestors, and with `within` also
+    on everything below that resource. Without `up`, it acts on everything below the origin; with `along`, instead on
+    the resources whose relation of that name leads to the origin or to a resource below it. In all cases it acts only
+    on types in `to` (None: all).
     """
 
     roles: frozenset[str]
@@ -106,7 +109,10 @@ class RelationRole:
 
 @dataclass(frozen=True, slots=True)
 class WeakestOfRule:
-    """The roles on a type are those held on everything that the relations touch; the weakest decides."""
+    """Derived access: the roles on a type are those held on every resource that the relations name; the weakest decides.
+
+    `weakest_over` counts enabled edges only; if there are none, the edges of `when_empty` decide.
+    """
 
     weakest_over: tuple[str, ...]
     when_empty: tuple[str, ...]
@@ -114,9 +120,10 @@ class WeakestOfRule:
 
 @dataclass(frozen=True, slots=True)
 class RequiredRole:
-    """A role needed on each resource of a place; at least one, unless `optional`.
+    """A role required on each resource of a place; the place must have at least one resource, unless `optional`.
 
-    A place is `self` or `parent`, or what a relation of theirs names, or (`with`) what the question names so.
+    A place is `self` or `parent`, the resources that a relation of either names, or (`with`) the resources that a
+    parameter of the question names.
     """
 
     root: str
@@ -127,7 +134,7 @@ class RequiredRole:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One way to satisfy what an action needs: conditions and roles, all of them."""
+    """One alternative of an action's requirements: all its conditions and roles are required."""
 
     when: When
     roles: tuple[RequiredRole, ...]
@@ -135,11 +142,11 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class AssignRule:
-    """Who may add or remove assignments of `roles` on types in `on`, to subjects of a kind in `to`.
+    """Which callers may add, remove or change (`verbs`) assignments of `roles` on types in `on`, to kinds in `to`.
 
-    Needs one of `holder` on the resource, where there is any, one of `on_subject` on the subject itself, where
-    there is any, and every role of `needs`. `custom` lets it be a role that the organization defined. `verbs`: `add`,
-    `remove`, `change`.
+    A caller must hold one of the roles in `holder` on the resource (if there are any), one in `on_subject` on the
+    subject itself (if there are any), and every role of `needs`. With `custom`, the rule also covers the roles that the
+    organization defined.
     """
 
     holder: tuple[str, ...]
@@ -155,9 +162,9 @@ class AssignRule:
 
 @dataclass(frozen=True, slots=True)
 class MembershipRequirement:
-    """Whose assignments count at all below a resource of type `on`: subjects of `kinds` need one of `roles` on it.
+    """Membership: below a resource of type `on`, assignments to subjects of `kinds` count only with one of `roles` on it.
 
-    For a principal a role held through a group counts. `exempt` roles count without.
+    For a principal, a role held through a group suffices. Assignments of the roles in `exempt` always count.
     """
 
     on: str
@@ -168,7 +175,7 @@ class MembershipRequirement:
 
 @dataclass(frozen=True, slots=True)
 class CreatorRole:
-    """Who makes a resource of one of the types is assigned the role on it."""
+    """The creator of a resource of one of the types is assigned the role on it."""
 
     types: frozenset[str]
     role: str
@@ -176,7 +183,7 @@ class CreatorRole:
 
 @dataclass(frozen=True, slots=True)
 class BridgeGrant:
-    """A role on a resource also gives `actions` on what a relation of that resource names, whatever model governs that."""
+    """A role on a resource also gives `actions` on the resources that its relation names, under any model."""
 
     role: str
     relation: str
@@ -185,10 +192,13 @@ class BridgeGrant:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """An access model in force, known by its name and the hash of its source.
+    """An access model, identified by its name and the hash of its source.
 
-    Who is assigned any role on a resource of a type in `members` is also a subject of what that resource is assigned.
-    `scopes` says which roles a new service principal of a scope has, by the type of the resource it has them on.
+    A subject with any role on a resource of a type in `members` is a member of it and also gets the assignments that
+    the resource has as a subject. `scopes` states the roles that a new service principal of a scope is assigned, by
+    the type of the resource. `newcomer` is the role of a user who joins without an invitation. `discover` is the verb
+    that decides whether a caller may know that a resource exists; None: any action on it decides. `lineage` are
+    relations along which roles come down as from a parent.
     """
 
     name: str
@@ -218,7 +228,7 @@ class Model:
         return tuple(role.name for role in sorted(roles, key=lambda role: (len(role.actions), role.name)))
 
     def actions_on(self, type: str) -> tuple[str, ...]:
-        """Return every action that the model knows on a type."""
+        """Return every action on a type that a role of the model gives or that it has requirements for."""
         given = frozenset[str]().union(*(role.own for role in self.roles.values()))
         return tuple(sorted(action for action in given | self.needs.keys() if action.partition(".")[0] == type))
 

@@ -1,10 +1,10 @@
-"""The small language of `when`: one condition in a line, all of which have to hold.
+"""Parser of `when`: one condition per line, all of which must hold.
 
 condition = [ "not" ] NAME
           | operand ( "is" | "is not" ) value
           | operand ( "in" | "not in" ) value { value }
 operand   = ( "setting." | "self." | "parent." | "with." ) NAME
-value     = WORD | "'" words with blanks "'"
+value     = WORD | "'" words with spaces "'"
 """
 
 import re

@@ -1,7 +1,7 @@
-"""From a marked document to a model: every section, key and name is one that exists.
+"""Parser from a YAML document with positions to a model in which every section, key and name exists.
 
-A name that does not exist is noted and left out, so that one slip is one diagnostic. Whether the rules make sense
-together is for `check` to say.
+An unknown name is reported and left out, so that one slip is one diagnostic. `check` examines whether the rules are
+consistent with each other.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -14,7 +14,7 @@ from headgate.model.vocabulary import Vocabulary
 from headgate.model.yaml_parser import MapNode, Node, ScalarNode
 
 DEPLOYMENT = "deployment"
-"""The type above every organization; a model states it only if something is done there."""
+"""The type above every organization; a model lists it only if it has actions or roles there."""
 
 _REQUIRED = ("model", "version", "types", "roles", "assign")
 _OPTIONAL = (
@@ -26,7 +26,7 @@ _OPTIONAL = (
 def read_model(
     document: Node, read: Reader, vocabulary: Vocabulary, conditions: Collection[str], hash: str
 ) -> Model | None:
-    """Return what the document states; None where it does not say what its rules speak of. The report says why."""
+    """Return the model; None, with the reason in the report, if types, roles or settings are missing or empty."""
     parts = read.fields(document, _REQUIRED, _OPTIONAL)
     definitions = ("types", "roles", "settings") if "settings" in parts else ("types", "roles")
     stated = [_is_stated(read, parts, section) for section in definitions]
@@ -57,7 +57,7 @@ def _types(read: Reader, value: Node, vocabulary: Vocabulary) -> Iterator[tuple[
 
 
 def _parse_stated_type(read: Reader, key: ScalarNode, vocabulary: Vocabulary) -> str:
-    """Return the type; for an unknown one the type that was probably meant, so that one slip is one diagnostic."""
+    """Return the type; for an unknown one, the type probably meant, so that one slip is one diagnostic."""
     known = key.value in vocabulary.types
     return key.value if known else read.report.unknown(DiagnosticCode.UNKNOWN_TYPE, key, key.value, vocabulary.types)
 

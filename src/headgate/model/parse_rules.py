@@ -1,4 +1,4 @@
-"""Parse the roles and rules of a model, which speak of its types and settings."""
+"""Parser of the roles and rules of a model, which refer to its types and settings."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -28,17 +28,17 @@ from headgate.model.vocabulary import Vocabulary
 from headgate.model.yaml_parser import ListNode, MapNode, Node, ScalarNode
 
 SUBJECT_KINDS = ("user", "service_principal", "group", "team", "domain")
-"""Kinds of subject that an assignment can be made to."""
+"""Kinds of subject that a role can be assigned to."""
 
 VERBS = ("add", "remove", "change")
-"""What can be done with an assignment."""
+"""The operations on an assignment."""
 
 _PLACE = re.compile(r"(each )?(?:(self|parent)(?:\.(\w+))?|(with)\.(\w+))")
 
 
 @dataclass(frozen=True, slots=True)
 class RuleParser:
-    """Parses the sections that speak of the model's types, settings and roles."""
+    """Parses the sections that refer to the model's types, settings and roles."""
 
     read: Reader
     parts: Mapping[str, Node]
@@ -49,7 +49,7 @@ class RuleParser:
     roles: Collection[str]
 
     def parse(self, hash: str) -> Model:
-        """Return the model; `hash` is that of its document."""
+        """Return the model; `hash` is the SHA-256 hash of its document."""
         read, parts = self.read, self.parts
         return Model(
             name=read.name(parts.get("model")),
@@ -87,7 +87,7 @@ class RuleParser:
 
     @staticmethod
     def _closed(roles: Mapping[str, Role]) -> Mapping[str, Role]:
-        """Return the roles with all that they include, and all the actions of that; so far each has its own."""
+        """Return the roles with everything they include, also indirectly, and all its actions; so far each has its own only."""
         closures = {name: _closure(name, roles) for name in roles}
         return {
             name: Role(
@@ -175,7 +175,7 @@ class RuleParser:
         return Requirement(when, roles)
 
     def _places(self, value: Value) -> tuple[RequiredRole, ...]:
-        """Return the roles that are needed at places: at each one a role, or a list of which every one is needed."""
+        """Return the roles required at places; at each place a role, or a list of roles that are all required."""
         return tuple(needed for key, roles in self.read.entries(value) for needed in self._roles_at(key, roles))
 
     def _roles_at(self, key: ScalarNode, roles: Node) -> Iterator[RequiredRole]:
@@ -259,7 +259,7 @@ class RuleParser:
         return "".join(self._known_types(self.read.word(value)))
 
     def _known_types(self, words: Collection[ScalarNode]) -> frozenset[str]:
-        """Return those that are types of the model; for the model's own word for one, its name is suggested."""
+        """Return the words that are types of the model; for the model's own word for a type, suggest the type's name."""
         own_words = {type.word: type.name for type in self.types.values()}
         return frozenset(self.read.known_names(words, self.types, DiagnosticCode.UNKNOWN_TYPE, own_words))
 

@@ -1,4 +1,4 @@
-"""Taking values out of a marked file: what is not as expected is noted in the report, and read as nothing."""
+"""Typed access to a parsed YAML file: an unexpected value is added to the report and treated as missing."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -10,11 +10,11 @@ from headgate.model.yaml_parser import ListNode, MapNode, Node, ScalarNode
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _ROLE = re.compile(rf"{_NAME.pattern}(\.\w+)?", re.ASCII)
-"""A role may be called like an action."""
+"""A role may have a name like that of an action, `table.select`."""
 _SHAPES = {ScalarNode: "a word", ListNode: "a list", MapNode: "a mapping"}
 
 Value = Node | None
-"""A value, or None for one that is not there; whether it may be missing was settled before."""
+"""A value, or None if it is missing; `fields` has already checked whether it may be."""
 
 
 def _place(value: Value) -> str:
@@ -22,21 +22,21 @@ def _place(value: Value) -> str:
 
 
 class Reader:
-    """Takes values out of one file. What is wrong is noted; the value is then as if nothing stood there."""
+    """Reads values of one file. A mistake is added to the report, and its value is then treated as missing."""
 
     def __init__(self, report: DiagnosticReport) -> None:
         self.report = report
 
     def fields(self, value: Value, required: Collection[str], optional: Collection[str] = ()) -> Mapping[str, Node]:
-        """Return the entries of a mapping with these keys and no others."""
+        """Return the entries of a mapping; report keys that are unknown, and required ones that are missing."""
         known = (*required, *optional)
         fields = {key.value: entry for key, entry in self.entries(value) if key.value in known}
         strange = [(key, entry) for key, entry in self.entries(value) if key.value not in known]
         for key, entry in strange:
             meant = self.report.unknown(DiagnosticCode.UNKNOWN_KEY, key, key.value, known, about=_place(value))
-            fields.setdefault(meant, entry)  # read as what it was to be, so that one slip is one diagnostic
+            fields.setdefault(meant, entry)  # read as the key probably meant, so that one slip is one diagnostic
         if "" in fields:
-            return {}  # with a key that is like no other, it is something else that stands here
+            return {}  # a key similar to no known one: the mapping is probably meant for another place
         for key in required:
             if isinstance(value, MapNode) and not strange and key not in fields:
                 self.report.add(DiagnosticCode.MISSING_KEY, value, key=key)
@@ -51,30 +51,30 @@ class Reader:
         return value.values if isinstance(value, ListNode) else self._type_error(value, "a list")
 
     def words(self, value: Value) -> tuple[ScalarNode, ...]:
-        """Return a list of words, each standing there once."""
+        """Return a list of words without duplicates, which are reported."""
         return self._deduplicate([each for item in self.items(value) for each in self.word(item)])
 
     def word_or_words(self, value: Value) -> tuple[ScalarNode, ...]:
-        """Return a list of words, of which a single one may stand there without a list around it."""
+        """Return a list of words; a single word may be written without a list around it."""
         return self.word(value) if isinstance(value, ScalarNode) else self.words(value)
 
     def non_empty_list(self, fields: Mapping[str, Node], key: str) -> tuple[ScalarNode, ...]:
-        """Return the list of words under a key, where an empty one would say nothing."""
+        """Return the list of words under a key; report an empty one, which would have no meaning."""
         value = fields.get(key)
         if isinstance(value, ListNode) and not value.values:
             self.report.add(DiagnosticCode.EMPTY_LIST, value, key=key)
         return self.words(value)
 
     def name_list(self, key: ScalarNode) -> tuple[ScalarNode, ...]:
-        """Return the names that stand in a key, with commas between them."""
+        """Return the names in a key that are separated by commas."""
         return self._deduplicate([name for name in key.split(",") if self._is_word(name)])
 
     def text(self, value: Value) -> str:
-        """Return a word; empty for none."""
+        """Return a word; empty if there is none."""
         return "".join(word.value for word in self.word(value))
 
     def name(self, value: Value, *, role: bool = False) -> str:
-        """Return a new name. Only roles may have capitals, and a dot as actions have."""
+        """Return a new name. Only roles may have capitals, and a dot as in the name of an action."""
         for word in self.word(value):
             if not (_ROLE if role else _NAME).fullmatch(word.value):
                 self.report.add(DiagnosticCode.BAD_NAME, word, word=word.value)
@@ -89,25 +89,25 @@ class Reader:
         unknown: DiagnosticCode,
         other_words: Mapping[str, str] = MappingProxyType({}),
     ) -> tuple[str, ...]:
-        """Return those of the words that are among the names. `other_words` are what else people may call them."""
+        """Return the words that are among the names. `other_words` maps other words that a user may write to names."""
         for word in words:
             if word.value not in names:
                 self.report.unknown(unknown, word, word.value, names, other_words=other_words)
         return tuple(word.value for word in words if word.value in names)
 
     def known_name(self, value: Value, names: Collection[str], unknown: DiagnosticCode) -> str:
-        """Return a word that is among the names; empty for none."""
+        """Return a word that is among the names; empty for any other."""
         return "".join(self.known_names(self.word(value), names, unknown))
 
     def flag(self, value: Value) -> bool:
-        """Return `true` or `false`; false for none."""
+        """Return whether the value is `true`; false if it is missing."""
         word = self.text(value)
         if value is not None and word and word not in ("true", "false"):
             self.report.add(DiagnosticCode.NO_FLAG, value, word=word)
         return word == "true"
 
     def number(self, value: Value) -> int:
-        """Return a whole number, 1 or more."""
+        """Return a whole number of 1 or more; 0 if it is missing or invalid."""
         word = self.text(value)
         if value is not None and word and not re.fullmatch("[1-9][0-9]{0,8}", word):
             self.report.add(DiagnosticCode.NO_NUMBER, value, word=word)
@@ -115,7 +115,7 @@ class Reader:
         return int(word or 0)
 
     def word(self, value: Value) -> tuple[ScalarNode, ...]:
-        """Return a word as a tuple of one; none if there is none."""
+        """Return a word as a tuple of one; an empty tuple if there is none."""
         if not isinstance(value, ScalarNode):
             return self._type_error(value, "a word")
         return (value,) if self._is_word(value) else ()

@@ -1,6 +1,6 @@
-"""Where each role can be held at all: on which types, whoever is assigned what.
+"""Reach of roles: the types on which each role can be held, for any assignments.
 
-This looks at types, not at resources: what it finds may happen, what it does not find cannot.
+The computation uses types, not resources, so it over-approximates: a role can never be held outside its reach.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,9 +15,10 @@ _NO_TYPES = Types()
 
 @dataclass(frozen=True, slots=True)
 class RoleReach:
-    """What is above and below each type (itself only where it may lie under its own kind), and the roles there.
+    """The types above and below each type (itself only if it may be its own parent), and the reach of each role.
 
-    `assigned` says on which types an assignment can stand for the role, `held` on which types it can be held.
+    `assigned` has the types on which the role can be assigned, also within a custom role; `held` those on which it
+    can be held.
     """
 
     above: Mapping[str, Types]
@@ -26,7 +27,7 @@ class RoleReach:
     held: Mapping[str, Types]
 
     def targets(self, rule: PropagationRule, origins: Iterable[str]) -> Types:
-        """Return the types that the rule takes a role to, from assignments on these types."""
+        """Return the types to which the rule spreads a role from assignments on the types in `origins`."""
         everything = frozenset(self.below)
         if rule.along is not None:
             found = everything
@@ -38,14 +39,14 @@ class RoleReach:
         return found if rule.to is None else found & rule.to
 
     def acts(self, rule: PropagationRule, role: str) -> Types:
-        """Return the types that the rule takes this role to."""
+        """Return the types to which the rule spreads this role."""
         return self.targets(rule, self.assigned[role] & rule.origin) if role in rule.roles else _NO_TYPES
 
 
 def compute_role_reach(model: Model) -> RoleReach:
-    """Return where the roles of the model can be."""
+    """Return the reach of the model's roles."""
     above = {name: _above(model, name) for name in model.types}
-    # A relation that roles come down along may lead from anything to anything.
+    # A lineage relation, along which roles come down, may connect any two types.
     below = {
         name: frozenset(model.types) if model.lineage else frozenset(each for each in above if name in above[each])
         for name in model.types

@@ -1,4 +1,4 @@
-"""The one vocabulary of actions, and with it the types of the tree and their marks, read from `actions.yaml`."""
+"""The vocabulary of actions, the types of the tree and lists of types, read from `actions.yaml`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from headgate.model.reader import Reader
 from headgate.model.yaml_parser import ListNode, Node, ScalarNode, parse_yaml
 
 MODELS = ("nekt", "y42", "onehouse", "datamesh")
-"""The shipped models, each with a column of its own."""
+"""The shipped models; each has a column in the vocabulary."""
 
 ASSIGNMENT = "assignment"
-"""The block of actions that are asked on many types, those with assignments: the actions of assigning roles."""
+"""The block of the actions that assign roles; they apply to every type of `types_with_assignments`."""
 
 _SPARK = "spark"
 _NOT_HERE = "-"
@@ -22,9 +22,9 @@ _PIPELINE_KINDS = "pipeline_kinds"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A canonical action, `type.verb`: the types it is asked on, its names by model, the Spark operations that need it.
+    """A canonical action, `type.verb`: its types, its names by model, and the Spark operations that require it.
 
-    A model that has no name for it has none in `names`.
+    A model without a name for the action is not in `names`.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Action:
 
 
 class Vocabulary(Mapping[str, Action]):
-    """The actions by name; the types of the tree, which all models share; and those of them that are kinds of pipelines."""
+    """The actions by name; the types of the tree, which all models share; and the types that are kinds of pipelines."""
 
     def __init__(self, actions: Mapping[str, Action], types: tuple[str, ...], pipeline_kinds: tuple[str, ...]) -> None:
         self._actions = actions
@@ -58,7 +58,7 @@ class Vocabulary(Mapping[str, Action]):
 def load_actions(text: str, file: str = "actions.yaml") -> Vocabulary:
     """Return the vocabulary.
 
-    Raises `ModelError` for what is no action, for an empty, missing or unknown cell, and for a mark of an unknown type.
+    Raises `ModelError` for an invalid action, for an empty, missing or unknown cell, and for an unknown type in a list.
     """
     report = DiagnosticReport(file)
     read = Reader(report)

@@ -1,4 +1,4 @@
-"""YAML with positions: plain values that remember the line and column they came from."""
+"""YAML parser with positions: plain values, each with its line and column in the file."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from headgate.model.diagnostics import DiagnosticReport
 
 @dataclass(frozen=True, slots=True)
 class ScalarNode:
-    """A scalar, as written. `lead` counts the characters before its value: 1 for a quoted one."""
+    """A scalar, as written. `lead` is the number of characters before its value: 1 for a quoted one."""
 
     value: str
     line: int
@@ -20,11 +20,11 @@ class ScalarNode:
     lead: int = 0
 
     def part(self, start: int, end: int) -> "ScalarNode":
-        """Return a piece of the value, at its own place where that can be told: a scalar of one line without escapes."""
+        """Return a piece of the value with its own place, which is exact for a scalar of one line without escapes."""
         return replace(self, value=self.value[start:end], column=self.column + self.lead + start, lead=0)
 
     def split(self, separator: str) -> "tuple[ScalarNode, ...]":
-        """Return the pieces between separators, without the blanks around them."""
+        """Return the pieces between separators, without the spaces around them."""
         pieces: list[ScalarNode] = []
         start = 0
         for word in self.value.split(separator):
@@ -45,7 +45,7 @@ class ListNode:
 
 @dataclass(frozen=True, slots=True)
 class MapNode:
-    """A mapping in the order of the file; a key stands once."""
+    """A mapping in the order of the file; each key occurs once."""
 
     entries: "tuple[tuple[ScalarNode, Node], ...]"
     line: int
@@ -55,13 +55,13 @@ class MapNode:
 Node = ScalarNode | ListNode | MapNode
 
 START = ScalarNode("", 1, 1)
-"""Where a file begins."""
+"""The first position of a file."""
 
 
 def find(document: Node, *path: str | int) -> Node:
-    """Return what stands at a path of keys, places in lists and words in lists, or the last of it that is there.
+    """Return the node at a path of keys, list indexes and words in lists, or the last node of the path that exists.
 
-    For a key at the end of the path that is the key itself; of a key with several names, the one that is asked for.
+    If the path ends with a key, that is the key itself; of a key with several names, the requested name.
     """
     at = document
     for index, step in enumerate(path):
@@ -83,9 +83,9 @@ def _words(items: ListNode, word: str) -> list[Node]:
 
 
 def parse_yaml(text: str, report: DiagnosticReport) -> Node | None:
-    """Return the document with positions; None, and why in the report, if it is no plain YAML."""
+    """Return the document with positions; None, with the reason in the report, if it is not plain YAML."""
     try:
-        # The package's own types leave this function's result open.
+        # The type stubs of `yaml` do not state the result of this function.
         events = cast("Iterator[yaml.Event]", yaml.parse(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
         documents = [_value(events, event, report) for event in events if isinstance(event, yaml.NodeEvent)]
     except yaml.MarkedYAMLError as error:
@@ -93,15 +93,15 @@ def parse_yaml(text: str, report: DiagnosticReport) -> Node | None:
         report.add(DiagnosticCode.NOT_YAML, _at(mark) if mark else START, problem=_problem(error))
         return None
     except yaml.YAMLError:
-        report.add(DiagnosticCode.NOT_YAML, START, problem="a character that cannot stand in a text file")
+        report.add(DiagnosticCode.NOT_YAML, START, problem="the file contains a control character; remove it")
         return None
     except RecursionError:
-        report.add(DiagnosticCode.NOT_YAML, START, problem="it is nested too deeply")
+        report.add(DiagnosticCode.NOT_YAML, START, problem="lists and mappings are nested too deeply")
         return None
     if not documents or (isinstance(documents[0], ScalarNode) and not documents[0].value):
         report.add(DiagnosticCode.EMPTY_FILE, START)
     for second in documents[1:]:
-        report.add(DiagnosticCode.NOT_YAML, second, problem="a file has one document, and this begins another")
+        report.add(DiagnosticCode.NOT_YAML, second, problem="a second document begins; the file must have only one")
     return documents[0] if documents else None
 
 
@@ -110,14 +110,14 @@ def _at(mark: yaml.Mark) -> ScalarNode:
 
 
 def _problem(error: yaml.MarkedYAMLError) -> str:
-    problem, context = error.problem or "it cannot be read", error.context or ""
-    return f"{problem} {context} of line {error.context_mark.line + 1}" if error.context_mark else problem
+    problem, context = error.problem or "the file cannot be parsed", error.context or ""
+    return f"{problem} {context} that begins on line {error.context_mark.line + 1}" if error.context_mark else problem
 
 
 def _value(events: Iterator[yaml.Event], event: yaml.Event, report: DiagnosticReport) -> Node:
-    """Return the value that begins with the event; the events behind it are taken."""
+    """Return the value that begins with the event; consume its further events."""
     at = _at(event.start_mark)
-    # An alias can name what it stands in, or double the text at every use; a tag can make a word something else.
+    # An alias can refer to a value that contains it, or double the text at every use; a tag can change the type of a word.
     if isinstance(event, yaml.AliasEvent):
         report.add(DiagnosticCode.NOT_READ, at, what="aliases")
     elif isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag is not None:
@@ -147,7 +147,7 @@ def _entries(
         if not isinstance(key, ScalarNode):
             report.add(DiagnosticCode.KEY_NO_WORD, key)
         elif key.value in entries:
-            # Several in one mapping are one slip: the line between two mappings is lost.
+            # Several in one mapping are one slip: the line between two mappings is missing.
             report.add(DiagnosticCode.KEY_TWICE, key, "", f"{start.line}:{start.column}", key=key.value)
         else:
             entries[key.value] = (key, value)

@@ -54,7 +54,7 @@ def test_an_egress_file_lists_the_rules_of_each_organization(write: Write) -> No
         ("organizations:\n  acme:\n    folders: [/srv/../etc]\n", "3:15", "is not an absolute path"),
         ("organizations:\n  acme:\n    hosts: [a.org:1, b.org]\n", "3:22", "`b.org` has no port"),
         ("organizations:\n  acme:\n    hosts: [[fd00::/8]:1]\n", "3:", "error"),
-        ("organizations:\n  acme: {}\n  acme: {}\n", "3:3", "stands twice"),
+        ("organizations:\n  acme: {}\n  acme: {}\n", "3:3", "occurs twice"),
         ("organizations: *a\n", "1:", "error"),
         ("", "1:1", "empty"),
     ],

@@ -1,1 +1,1 @@
-"""Checks of a model: each fault is found with its line and column."""
+"""Checks of a model: each finds a kind of mistake, with its line and column."""

@@ -1,4 +1,4 @@
-"""Whether the rules of a model make sense together. Larger than the evaluator: checking happens before, not during."""
+"""Checks whether the rules of a model are consistent. Larger than the evaluator, they run before a model is used."""
 
 from collections.abc import Callable
 
@@ -31,11 +31,11 @@ _STAGES: tuple[tuple[Callable[[CheckContext], None], ...], ...] = (
     (check_role_count, check_assignable, check_discover),
     (check_actions, check_raising),
 )
-"""What a stage finds would make the next ones find the same again, in other words and at other places."""
+"""Checks by stage. A mistake of one stage would be found again by later stages, with other messages and places."""
 
 
 def check(model: Model, document: Node, vocabulary: Vocabulary, report: DiagnosticReport) -> None:
-    """Note what is wrong with a model that was read from the document; a stage looks if those before found no error."""
+    """Report the mistakes of a model parsed from the document; a stage runs only if those before found no error."""
     checking = CheckContext(model, document, vocabulary, report, compute_role_reach(model))
     for stage in _STAGES:
         for each in stage:

@@ -1,4 +1,4 @@
-"""A model in hand while it is checked: the model, the document it came from, and where mistakes are noted."""
+"""Context of the checks: the model, the document it was parsed from, and the report of mistakes."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from headgate.model.vocabulary import Vocabulary
 from headgate.model.yaml_parser import Node, ScalarNode, find
 
 Path = tuple[str | int, ...]
-"""Where something stands in the document: keys, places in lists, words in lists."""
+"""A path in the document: keys, list indexes, words in lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckContext:
-    """What a check looks at, and notes what it finds in."""
+    """The input of a check, and the report for its findings."""
 
     model: Model
     document: Node
@@ -25,16 +25,16 @@ class CheckContext:
     reach: RoleReach
 
     def note(self, mistake: DiagnosticCode, path: Path, suggestion: str = "", about: str = "", /, **words: str) -> None:
-        """Note a mistake at a path of the document."""
+        """Report a mistake at a path of the document; for the arguments see `DiagnosticReport.add`."""
         self.report.add(mistake, find(self.document, *path), suggestion, about, **words)
 
     def is_written(self, *path: str | int) -> bool:
-        """Say whether the word at the end of a path stands there."""
+        """Whether the document has the word at the end of the path."""
         found = find(self.document, *path)
         return isinstance(found, ScalarNode) and found.value == path[-1]
 
     def conditions(self) -> Iterator[tuple[Path, When, Types]]:
-        """Yield every `when` of the model, where it stands, and the types of the resources that it is asked about."""
+        """Yield the path of every `when`, its conditions, and the types of the resources for which it is evaluated."""
         model = self.model
         for name, role in model.roles.items():
             yield ("roles", name, "when"), role.when, role.on
@@ -51,6 +51,6 @@ class CheckContext:
 
 
 def either_of(names: Iterable[str]) -> str:
-    """Return names as they stand in a message: `a`, `b` or `c`."""
+    """Return names as written in a message: `a`, `b` or `c`."""
     quoted = [f"`{name}`" for name in sorted(names)]
     return " or ".join([", ".join(quoted[:-1]), quoted[-1]]) if len(quoted) > 1 else "".join(quoted)

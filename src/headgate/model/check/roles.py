@@ -1,4 +1,4 @@
-"""Checks of the roles: what they include, whether they can be held, and what they are worth where they are held."""
+"""Checks of the roles: what they include, whether they can be held, and whether a stronger one lacks anything."""
 
 from headgate.model.check.context import CheckContext, Path, either_of
 from headgate.model.diagnostic_codes import DiagnosticCode
@@ -6,11 +6,11 @@ from headgate.model.model import MembershipRequirement, PropagationRule, Role
 from headgate.model.role_reach import Types
 
 _ONE = "one"
-"""All are noted as one mistake, as they have one cause: a rule that is missing."""
+"""All are reported as one mistake, because they have one cause: a missing rule."""
 
 
 def check_includes(checking: CheckContext) -> None:
-    """Note roles that include themselves."""
+    """Report roles that include themselves."""
     roles = checking.model.roles
     ring: set[str] = set()
     for name, role in roles.items():
@@ -22,7 +22,7 @@ def check_includes(checking: CheckContext) -> None:
 
 
 def check_held(checking: CheckContext) -> None:
-    """Note roles that nobody can ever hold, and actions that a role gives where nobody can hold it."""
+    """Report roles that no subject can hold, and actions that a role gives on types where it can never be held."""
     for name in _unreachable(checking):
         checking.note(DiagnosticCode.UNREACHABLE, ("roles", name), role=name)
     roles, held = checking.model.roles, checking.reach.held
@@ -31,7 +31,7 @@ def check_held(checking: CheckContext) -> None:
         for name, role in roles.items()
     }
     for name, role in roles.items():
-        # Where an included role is not held, this one is not either: that one is the cause.
+        # Where an included role is not held, neither is this role: the included one is the cause.
         for type in sorted(vain[name].difference(*(vain[each] for each in role.closure - {name}))):
             checking.note(
                 DiagnosticCode.GIVEN_IN_VAIN, ("roles", name, "actions", type), "", _ONE, role=name, type=type
@@ -39,7 +39,7 @@ def check_held(checking: CheckContext) -> None:
 
 
 def check_role_count(checking: CheckContext) -> None:
-    """Note roles that lose something although they include the role that has it."""
+    """Report roles that lack something although they include a role that has it."""
     roles, assigned = checking.model.roles, checking.reach.assigned
     for role in roles.values():
         for name in sorted(role.closure - {role.name}):
@@ -49,7 +49,7 @@ def check_role_count(checking: CheckContext) -> None:
 
 
 def _unreachable(checking: CheckContext) -> list[str]:
-    """Return the roles that nobody can hold, but for those that only other ones of them would give."""
+    """Return the roles that no subject can hold, except those that only others of these roles would give."""
     model = checking.model
     lost = {name for name, types in checking.reach.held.items() if not types}
     given = {name: {other.name for other in model.roles.values() if name in other.closure} - {name} for name in lost}
@@ -64,7 +64,7 @@ def _check_pair(checking: CheckContext, stronger: Role, weaker: Role, common: Ty
         checking.note(DiagnosticCode.LOSES, path, "", about.name, role=stronger.name, other=weaker.name, what=what)
 
     if not set(stronger.when) <= set(weaker.when) and stronger.on & weaker.on:
-        note(("roles", stronger.name, "when"), weaker, "counts while conditions hold that the other does not need")
+        note(("roles", stronger.name, "when"), weaker, f"its `when` has a condition that `{weaker.name}` does not have")
     for index, rule in enumerate(checking.model.spread):
         for origin in sorted(common & rule.origin if weaker.name in rule.roles else ()):
             lost = _not_reached(checking, stronger.name, rule, rule.role or weaker.name, origin)
@@ -72,11 +72,15 @@ def _check_pair(checking: CheckContext, stronger: Role, weaker: Role, common: Ty
                 note(
                     ("spread", index, "roles"),
                     stronger,
-                    f"does not spread from `{origin}` to {either_of(lost)} as the other does",
+                    f"does not spread from `{origin}` to {either_of(lost)} as `{weaker.name}` does",
                 )
     for index, standing in enumerate(checking.model.standing):
-        if _stands_less(standing, stronger, weaker):
-            note(("standing", index, "roles"), stronger, "does not stand where the other does")
+        if key := _standing_list_without(standing, stronger, weaker):
+            note(
+                ("standing", index, key),
+                stronger,
+                f"is missing from the `{key}` of a `standing` rule that has `{weaker.name}`",
+            )
 
 
 def _not_reached(checking: CheckContext, role: str, rule: PropagationRule, spread_as: str, origin: str) -> Types:
@@ -91,6 +95,8 @@ def _not_reached(checking: CheckContext, role: str, rule: PropagationRule, sprea
     return reach.targets(rule, (origin,)) - covered
 
 
-def _stands_less(standing: MembershipRequirement, stronger: Role, weaker: Role) -> bool:
-    counts = weaker.name in standing.roles and stronger.name not in standing.roles and standing.on in stronger.on
-    return counts or (weaker.name in standing.exempt and stronger.name not in standing.exempt)
+def _standing_list_without(standing: MembershipRequirement, stronger: Role, weaker: Role) -> str:
+    """Return the key of the rule whose list has the weaker role and not the stronger one; empty if there is none."""
+    if weaker.name in standing.roles and stronger.name not in standing.roles and standing.on in stronger.on:
+        return "roles"
+    return "exempt" if weaker.name in standing.exempt and stronger.name not in standing.exempt else ""

@@ -1,4 +1,4 @@
-"""Checks of the rules: what they speak of has to be able to happen where they say."""
+"""Checks of the rules: roles, types and kinds of subject that a rule combines must be possible together."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ _SECTIONS_OF_RULES = ("spread", "named_in", "assign", "standing", "creators", "b
 
 
 def check_repeated(checking: CheckContext) -> None:
-    """Note rules that stand twice in a section."""
+    """Report rules that occur twice in a section."""
     for section in _SECTIONS_OF_RULES:
         rules: Sequence[object] = getattr(checking.model, section)
         for index, rule in enumerate(rules):
@@ -26,7 +26,7 @@ def check_repeated(checking: CheckContext) -> None:
 
 
 def check_places(checking: CheckContext) -> None:
-    """Note roles and types that rules about assignments put together although the roles are not assignable there."""
+    """Report rules about assignments whose roles cannot be assigned on the types of the rule."""
     model = checking.model
     for index, rule in enumerate(model.spread):
         _check_product(checking, ("spread", index), "from", rule.roles, rule.origin)
@@ -41,14 +41,14 @@ def check_places(checking: CheckContext) -> None:
 
 
 def check_members(checking: CheckContext) -> None:
-    """Note types whose members would be those who have a role there, and that take no roles."""
+    """Report types in `members` on which no role can be assigned, so that they would have no members."""
     for type in checking.model.members:
         if not any(type in types for types in checking.reach.assigned.values()):
-            checking.note(DiagnosticCode.TYPE_WITHOUT_ROLE, ("members", type), type=type)
+            checking.note(DiagnosticCode.TYPE_WITHOUT_ROLE, ("members", type), what="role", type=type)
 
 
 def _single(model: Model) -> Iterator[tuple[Path, str, Types]]:
-    """Yield where a rule speaks of assignments of one role, the role, and the types that it has to be assignable on."""
+    """Yield each mention of a single role: its path, the role, and the types on which it must be assignable."""
     for index, standing in enumerate(model.standing):
         yield from ((("standing", index, "roles", role), role, Types((standing.on,))) for role in standing.roles)
     for index, creator in enumerate(model.creators):
@@ -62,7 +62,7 @@ def _single(model: Model) -> Iterator[tuple[Path, str, Types]]:
 
 
 def check_kinds(checking: CheckContext) -> None:
-    """Note kinds of subject to whom the roles of a rule are not assigned."""
+    """Report roles and kinds of subject of a rule that do not fit: the roles cannot be assigned to these kinds."""
     model, custom = checking.model, checking.model.custom_roles
     for index, rule in enumerate(model.assign):
         taken = [model.roles[role].to for role in rule.roles]
@@ -79,7 +79,7 @@ def check_kinds(checking: CheckContext) -> None:
 
 
 def check_spread(checking: CheckContext) -> None:
-    """Note rules that take roles nowhere, or not to where they say."""
+    """Report rules of `spread` that reach no type, or not the types in their `to`."""
     reach = checking.reach
     for index, rule in enumerate(checking.model.spread):
         everywhere = reach.targets(replace(rule, to=None), rule.origin)
@@ -94,14 +94,14 @@ def check_spread(checking: CheckContext) -> None:
 
 
 def check_derived(checking: CheckContext) -> None:
-    """Note derived types that take assignments too, by which they would be open past their weakest."""
+    """Report derived types on which roles can be assigned: an assignment would exceed the weakest resource."""
     for name, types in checking.reach.assigned.items():
         for type in types & checking.model.derived.keys():
             checking.note(DiagnosticCode.DERIVED_ASSIGNED, ("roles", name, "on", type), "", type, role=name, type=type)
 
 
 def check_needs(checking: CheckContext) -> None:
-    """Note roles needed where they are never held, and alternatives that are empty as long as nothing is named."""
+    """Report roles required where they can never be held, and alternatives that require nothing if no resource is named."""
     for action, alternatives in checking.model.needs.items():
         for index, alternative in enumerate(alternatives):
             for needed in alternative.roles:
@@ -114,7 +114,7 @@ def check_needs(checking: CheckContext) -> None:
 
 
 def check_holders(checking: CheckContext) -> None:
-    """Note rules of assigning whose holders are never held there, or on the subject."""
+    """Report assign rules whose holder roles can never be held on their types, or on the subject."""
     model, held = checking.model, checking.reach.held
     for index, rule in enumerate(model.assign):
         never = [role for role in rule.holder if not held[role] & rule.on]
@@ -133,15 +133,15 @@ def check_holders(checking: CheckContext) -> None:
 def _check_product(
     checking: CheckContext, path: Path, key: str, roles: Types, types: Types, custom: Types = frozenset()
 ) -> None:
-    """Check a rule for roles on types, of which each has to fit one of the others; not every pair has to."""
+    """Check a rule with roles and types: each role must fit one of the types and each type one role, not every pair."""
     lost = [role for role in roles if not checking.reach.assigned[role] & types]
     if len(lost) == len(roles) > 1:
-        lost = []  # then it is the types that are wrong
+        lost = []  # several roles and none fits: the types are wrong
     for role in lost:
         _check_there(checking, (*path, "roles", role), role, types)
     for type in () if lost else types - custom:
         if not any(type in checking.reach.assigned[role] for role in roles):
-            checking.note(DiagnosticCode.TYPE_WITHOUT_ROLE, (*path, key, type), type=type)
+            checking.note(DiagnosticCode.TYPE_WITHOUT_ROLE, (*path, key, type), what="role of the rule", type=type)
 
 
 def _check_there(checking: CheckContext, path: Path, role: str, types: Iterable[str]) -> None:
@@ -156,12 +156,12 @@ def _check_to(checking: CheckContext, path: Path, role: str, kinds: Iterable[str
 
 def _check_needed(checking: CheckContext, path: Path, types: Iterable[str], needed: RequiredRole) -> None:
     if needed.relation is not None:
-        return  # it may lead to anything
+        return  # a relation may name resources of any type
     above = {parent for type in types for parent in checking.model.types[type].parents}
     places = set(types) if needed.root == "self" else above
     if not checking.reach.held[needed.role] & places:
         place = f"{'each ' if needed.optional else ''}{needed.root}"
-        where = either_of(places) or "anything above"
+        where = either_of(places) or "any parent"
         checking.note(DiagnosticCode.PLACE_WITHOUT_ROLE, (*path, place, needed.role), role=needed.role, places=where)
 
 

@@ -1,4 +1,4 @@
-"""Checks of the types, the switches, and the conditions on switches."""
+"""Checks of the types, the settings, and the conditions on settings."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from headgate.model.role_reach import Types
 
 
 def check_types(checking: CheckContext) -> None:
-    """Note types that hang in the air, are made without end, or cannot be told apart by their word."""
+    """Report types without a path to a root, implicit types that would be created without end, and shared words."""
     types, above = checking.model.types, checking.reach.above
     ring = Types()
     for name, type in types.items():
@@ -27,7 +27,7 @@ def check_types(checking: CheckContext) -> None:
 
 
 def check_settings(checking: CheckContext) -> None:
-    """Note switches that switch nothing."""
+    """Report settings with one value only, and settings that no condition uses."""
     asked = {term.name for _, when, _ in checking.conditions() for term in when if term.root == "setting"}
     for name, setting in checking.model.settings.items():
         if len(setting.values) == 1:
@@ -37,7 +37,7 @@ def check_settings(checking: CheckContext) -> None:
 
 
 def check_whens(checking: CheckContext) -> None:
-    """Note conditions that hold always, never, or are asked where their switch is not set."""
+    """Report conditions that always or never hold, or whose setting is not set above the types they concern."""
     for path, when, types in checking.conditions():
         _check_named(checking, path, when)
         for name in dict.fromkeys(term.name for term in when if term.root == "setting"):
@@ -72,7 +72,7 @@ def _check_setting(checking: CheckContext, path: Path, name: str, terms: Iterabl
     for term in terms:
         left = left - set(term.values) if term.negated else left & set(term.values)
     if not left:
-        checking.note(DiagnosticCode.NEVER_HOLDS, path, what=f"what is said of `setting.{name}`")
+        checking.note(DiagnosticCode.NEVER_HOLDS, path, what=f"the conditions on `setting.{name}`")
     if left == set(setting.values):
         checking.note(DiagnosticCode.ALWAYS_HOLDS, path, setting=name)
     if types and not types & (checking.reach.below[setting.on] | {setting.on}):

@@ -1,4 +1,4 @@
-"""Checks of the whole: what nobody can do, and what makes somebody stronger than they are."""
+"""Checks of the whole model: actions that no caller can perform, and privilege escalation."""
 
 from headgate.model.check.context import CheckContext, either_of
 from headgate.model.diagnostic_codes import DiagnosticCode
@@ -6,11 +6,11 @@ from headgate.model.role_reach import Types
 from headgate.model.vocabulary import ASSIGNMENT, MODELS
 
 _SHOWN = 5
-"""How many actions a message names."""
+"""The largest number of actions that a message lists."""
 
 
 def check_assignable(checking: CheckContext) -> None:
-    """Note roles that can be assigned, but by nobody."""
+    """Report roles that may be assigned on a type, but that no rule lets a caller assign there."""
     model = checking.model
     lost = {name: role.on - _list_types_given_on(checking, name) for name, role in model.roles.items()}
     for types in dict.fromkeys(types for types in lost.values() if types):
@@ -23,7 +23,7 @@ def check_assignable(checking: CheckContext) -> None:
 
 
 def check_actions(checking: CheckContext) -> None:
-    """Note actions for which a shipped model has a name, but no row."""
+    """Report actions for which a shipped model has a name, but no role and no requirement."""
     model, known = checking.model, checking.vocabulary
     if model.name not in MODELS:
         return
@@ -36,7 +36,7 @@ def check_actions(checking: CheckContext) -> None:
 
 
 def check_discover(checking: CheckContext) -> None:
-    """Note types of which nothing could be known, as nobody can do what decides on that."""
+    """Report types that would be hidden from every caller, as no caller can perform the `discover` action."""
     model = checking.model
     for type in model.types if model.discover else ():
         if f"{type}.{model.discover}" not in model.actions_on(type):
@@ -46,7 +46,7 @@ def check_discover(checking: CheckContext) -> None:
 
 
 def check_raising(checking: CheckContext) -> None:
-    """Note, as warnings, where a role makes its holder, or who is assigned it, stronger than it is."""
+    """Report, as warnings, privilege escalation: rules by which a role leads its holder or subject to a stronger one."""
     roles = checking.model.roles
     for index, rule in enumerate(checking.model.spread):
         for role in rule.roles if rule.role else ():
@@ -63,7 +63,7 @@ def check_raising(checking: CheckContext) -> None:
 
 
 def _list_types_given_on(checking: CheckContext, role: str) -> Types:
-    """Return the types on which a rule lets somebody add the role, or on which it comes by itself."""
+    """Return the types on which a rule lets a caller add the role, or on which it is assigned automatically."""
     model = checking.model
     rules = [rule.on for rule in model.assign if role in rule.roles and rule.verbs & {"add", "change"}]
     created = [creator.types for creator in model.creators if creator.role == role]
