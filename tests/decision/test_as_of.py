@@ -67,7 +67,9 @@ class TestARevision:
             then(4, {NEKT.hash: NEKT})
 
     def test_a_revision_that_cannot_be_separated_from_later_ones_is_refused(self) -> None:
-        with pytest.raises(PastError, match="revision 2 is not told apart from what came after it, up to revision 3"):
+        with pytest.raises(
+            PastError, match="revision 2 is not stored separately from later revisions; the next available one is 3"
+        ):
             as_of(replay_history((replace(LOG[0], changes=PEOPLE + THINGS), LOG[2])), 2, KNOWN)
 
 

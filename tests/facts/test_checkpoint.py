@@ -135,12 +135,15 @@ class TestRefusal:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (b"", "this is no checkpoint of Headgate"),
-            (b"HEADGATE", "this is no checkpoint of Headgate"),
-            (b'{"format": "headgate facts"}', "this is no checkpoint of Headgate"),
-            (CONTENT[:8] + b"\x07" + CONTENT[9:], "another version of Headgate; make it anew from the log"),
-            (CONTENT[:10] + b"else" + CONTENT[14:], "another version of Headgate; make it anew from the log"),
-            (CONTENT + b"\0", "damaged; make it anew from the log"),
+            (b"", "the bytes are not a checkpoint of Headgate; rebuild the checkpoint from the log"),
+            (b"HEADGATE", "the bytes are not a checkpoint of Headgate; rebuild the checkpoint from the log"),
+            (
+                b'{"format": "headgate facts"}',
+                "the bytes are not a checkpoint of Headgate; rebuild the checkpoint from the log",
+            ),
+            (CONTENT[:8] + b"\x07" + CONTENT[9:], "another version of Headgate; rebuild it from the log"),
+            (CONTENT[:10] + b"else" + CONTENT[14:], "another version of Headgate; rebuild it from the log"),
+            (CONTENT + b"\0", "damaged; rebuild it from the log"),
         ],
         ids=[
             "nothing",

@@ -119,8 +119,18 @@ def test_a_value_that_is_no_change_is_refused(value: Any) -> None:
 
 
 def test_the_refusal_names_the_field() -> None:
-    with pytest.raises(FactsError, match=r"`ResourceCreated\.parent`"):
+    with pytest.raises(FactsError, match=r"`ResourceCreated\.parent` has a value of a type"):
         decode({"change": "ResourceCreated", "resource": "r", "type": "table", "parent": 1, "name": "n"})
+
+
+def test_the_refusal_of_a_change_with_a_missing_field_names_the_field() -> None:
+    with pytest.raises(FactsError, match="`MemberAdded` lacks the required field `principal`"):
+        decode({"change": "MemberAdded", "group": "g"})
+
+
+def test_the_refusal_of_a_change_with_an_unknown_field_does_not_repeat_the_field() -> None:
+    with pytest.raises(FactsError, match=r"`TokenRevoked` has a field that this version of Headgate does not support$"):
+        decode({"change": "TokenRevoked", "token": "t", "more": 1})
 
 
 class TestFactsFile:
@@ -153,23 +163,26 @@ class TestFactsFile:
     @pytest.mark.parametrize(
         ("lines", "message"),
         [
-            ([], "line 1: this is not JSON"),
-            (["facts"], "line 1: this is not JSON"),
-            (["[]"], 'line 1: this is no facts file; its first line says `"format": "headgate facts"`'),
-            (['{"format": "other", "version": 1, "revision": 1}'], "line 1: this is no facts file"),
-            ([_HEADER.replace("1,", "2,")], "line 1: the facts have version 2, this Headgate reads 1"),
-            ([_HEADER.replace("3", "-1")], "line 1: the revision is a number that is not negative"),
-            ([_HEADER.replace("3", "true")], "line 1: the revision is a number that is not negative"),
-            ([_HEADER, "", "{"], "line 3: this is not JSON"),
-            ([_HEADER, "[" * 100_000], "line 2: this is not JSON"),
-            ([_HEADER, "{}"], "line 2: there is no change of type `None`"),
+            ([], "line 1: the line is not valid JSON"),
+            (["facts"], "line 1: the line is not valid JSON"),
+            (["[]"], 'line 1: the file is not a facts file, whose first line contains `"format": "headgate facts"`'),
+            (['{"format": "other", "version": 1, "revision": 1}'], "line 1: the file is not a facts file"),
+            (
+                [_HEADER.replace("1,", "2,")],
+                "line 1: the facts file has version 2, this version of Headgate reads version 1",
+            ),
+            ([_HEADER.replace("3", "-1")], "line 1: `revision` must be a whole number of 0 or more"),
+            ([_HEADER.replace("3", "true")], "line 1: `revision` must be a whole number of 0 or more"),
+            ([_HEADER, "", "{"], "line 3: the line is not valid JSON"),
+            ([_HEADER, "[" * 100_000], "line 2: the line is not valid JSON"),
+            ([_HEADER, "{}"], "line 2: `None` is not a type of change in this version of Headgate"),
             (
                 [_HEADER, json.dumps(encode(SAMPLES[1]))],
-                "line 2: the change is about `organization`, which is not there",
+                "line 2: the change refers to `organization`, which does not exist",
             ),
             (
                 [_HEADER, json.dumps(encode(SAMPLES[0])), '{"change": "MemberAdded", "group": "g", "principal": "u"}'],
-                "line 3: the change is about `g`, which is not there",
+                "line 3: the change refers to `g`, which does not exist",
             ),
         ],
     )
@@ -210,12 +223,24 @@ class TestFactsFileWithEntries:
     @pytest.mark.parametrize(
         ("lines", "message"),
         [
-            (_MARKED[:1], "the entries end at revision 1, and the first line says 3"),
-            ([_MARKED[1], _MARKED[1]], "line 3: the revision of an entry is a number above that of the one before, 3"),
-            (['{"entry": true, "at": 1}'], "line 2: the revision of an entry is a number above"),
-            (['{"entry": 3}'], "line 2: an entry says its revision and when it was written"),
-            (['{"entry": 3, "at": "now"}'], "line 2: `at` has another shape"),
-            ([json.dumps(encode(SAMPLES[0])), *_MARKED], "line 3: the revision of an entry is a number above"),
+            (
+                _MARKED[:1],
+                "the last entry has revision 1, but the first line states revision 3; export the facts again",
+            ),
+            (
+                [_MARKED[1], _MARKED[1]],
+                "line 3: the revision in `entry` must be a whole number greater than the previous revision, 3",
+            ),
+            (['{"entry": true, "at": 1}'], "line 2: the revision in `entry` must be a whole number greater than"),
+            (['{"entry": 3}'], "line 2: an entry must have exactly the keys `entry` (its revision) and `at`"),
+            (
+                ['{"entry": 3, "at": "now"}'],
+                "line 2: `at` has a value of a type that this version of Headgate does not accept",
+            ),
+            (
+                [json.dumps(encode(SAMPLES[0])), *_MARKED],
+                "line 3: the revision in `entry` must be a whole number greater than",
+            ),
         ],
     )
     def test_a_facts_file_with_broken_entries_is_refused_with_the_number_of_the_line(

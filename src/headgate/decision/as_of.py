@@ -1,4 +1,4 @@
-"""Answering as of a revision: its facts, the models that were in force then, and the time at which it was written."""
+"""Decisions as of a past revision: its facts, the models in force then, and the time when it was written."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from headgate.model.model import Model
 
 
 class PastError(Exception):
-    """The past that is asked about cannot be had; the message says what is missing."""
+    """The requested revision cannot be evaluated; the message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What every question of a revision is answered with. `now` is None where nobody says when it was written."""
+    """The models, facts and time with which questions about a revision are answered; `now` is None if the time is unknown."""
 
     models: Models
     facts: Snapshot
@@ -23,9 +23,9 @@ class Past:
 
 
 def as_of(states: Iterable[State], revision: int, known: Mapping[str, Model]) -> Past:
-    """Return what a revision is answered with; `known` are models by the hash of their source.
+    """Return the input of decisions as of a revision; `known` are models by the hash of their source.
 
-    Raises `PastError` for a revision that the states do not hold, or whose model is not known.
+    Raises `PastError` for a revision that is not among the states, or whose model is not known.
     """
     state = state_at(states, revision)
     return Past(in_force(state, known), state.facts, state.at)
@@ -39,12 +39,14 @@ def state_at(states: Iterable[State], revision: int) -> State:
         if last == revision:
             return state
         if last > revision:
-            raise PastError(f"revision {revision} is not told apart from what came after it, up to revision {last}")
+            raise PastError(
+                f"revision {revision} is not stored separately from later revisions; the next available one is {last}"
+            )
     raise PastError(f"there is no revision {revision} yet; the newest is {last}")
 
 
 def in_force(state: State, known: Mapping[str, Model]) -> Models:
-    """Return the models that governed in this state, by name. Raises `PastError` for one that is not known."""
+    """Return the models in force in this state, by name. Raises `PastError` for a model that is not known."""
     names = {state.facts.model, *state.facts.governs.values()}
     return {name: _require_model(state, name, known) for name in sorted(names) if name}
 
@@ -53,6 +55,6 @@ def _require_model(state: State, name: str, known: Mapping[str, Model]) -> Model
     found = known.get(state.sources.get(name, ""))
     if found is None:
         raise PastError(
-            f"the source of the model `{name}` that was in force at revision {state.facts.revision} is not here"
+            f"the source of the model `{name}` that was in force at revision {state.facts.revision} is not available"
         )
     return found

@@ -1,1 +1,1 @@
-"""The facts of one organization: typed changes, the fold over them, and the snapshot they give."""
+"""The facts of one organization: typed changes, the fold over them, and the resulting snapshot."""

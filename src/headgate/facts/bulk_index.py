@@ -1,6 +1,6 @@
-"""A whole snapshot from its facts: every index in bulk, for when there is no snapshot before to change.
+"""Bulk index build: a whole snapshot from its facts, for use where no earlier snapshot exists.
 
-`upkeep` keeps the same indexes one change at a time.
+`index_updates` maintains the same indexes one change at a time.
 """
 
 from collections import defaultdict
@@ -38,7 +38,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the rest of a snapshot can be made of, under the same names."""
+    """The fields of a snapshot, under the same names, from which, with the assignments, its indexes can be built."""
 
     revision: int
     organization: ResourceId | None
@@ -59,12 +59,12 @@ class Facts:
 
 
 def facts_of(snapshot: Snapshot) -> Facts:
-    """Return the facts of a snapshot that are not assignments."""
+    """Return the facts of a snapshot except its assignments."""
     return Facts(**{each.name: getattr(snapshot, each.name) for each in fields(Facts)})
 
 
 def build_snapshot(facts: Facts, assignments: Sequence[Assignment]) -> Snapshot:
-    """Return the snapshot of these facts. Those assigned on one resource must stand together, in order of their keys."""
+    """Return the snapshot of these facts. Assignments on one resource must be adjacent, in order of their keys."""
     held, subjects = _index_assignments(assignments)
     return Snapshot(
         **{each.name: getattr(facts, each.name) for each in fields(Facts)},
@@ -83,7 +83,7 @@ def _index_assignments(
     held = defaultdict[SubjectId, list[tuple[Key, Assignment]]](list)
     subjects: dict[ResourceId, Map[SubjectId, Keys]] = {}
     for place, here in groupby(given, attrgetter("resource")):
-        # Most share the role, and so the key, with others on the same resource.
+        # Most assignments share the role, and so the key, with others on the same resource.
         alone: dict[Key, Keys] = {}
         there: dict[SubjectId, Keys] = {}
         for each in here:
@@ -92,7 +92,7 @@ def _index_assignments(
             held[each.subject].append((keys[0], each))
             there[each.subject] = (*there[each.subject], *keys) if each.subject in there else keys
         subjects[place] = Map(there)
-    # One subject after the other, so that each map is made while it is in the processor's cache.
+    # One subject after the other, so that each map is built while its data is in the processor's cache.
     return Map((subject, Map(pairs)) for subject, pairs in held.items()), Map(subjects)
 
 

@@ -1,4 +1,4 @@
-"""Who is asking: a principal, and what narrows it for this call."""
+"""The caller: a principal, and the token or run that restricts it for one call."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from headgate.facts.ids import PrincipalId, RunId, TokenId
 class Caller:
     """A principal that acts through a token, as a run, or by itself.
 
-    A token never does what its principal could not do now; a run does what its pipeline declares and
-    its principal (the run-as) may do, and nothing else.
+    A token never allows anything that its principal may not do now. A run may do only what its pipeline declares and
+    its principal (the run-as) may do.
     """
 
     principal: PrincipalId

@@ -1,7 +1,7 @@
-"""Changes: the typed steps an organization's history consists of.
+"""Changes: the typed events that make up an organization's history (event sourcing).
 
-A change states what happened, with opaque ids only; it is never refused. Whether it may happen was
-decided on the snapshot before it (`headgate.control`).
+A change states what happened, with opaque ids only; it is never refused. `headgate.control` decided, on the snapshot
+before it, whether it was allowed.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, RunI
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One end of a relation: the target, whether it counts, and the stream's name if it has one."""
+    """One edge of a relation: the target, whether it is enabled, and the name of its stream, if any."""
 
     target: ResourceId
     enabled: bool = True
@@ -22,14 +22,14 @@ class Edge:
 Relations = Mapping[str, tuple[Edge, ...]]
 
 Attributes = Mapping[str, tuple[str, ...]]
-"""What decides about a resource or principal besides its place: `kind`, `published_branches`, `domain` ...; words only."""
+"""Attributes of a resource or principal that decisions use: `kind`, `published_branches`, `domain` ...; words only."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrganizationCreated:
-    """The root resource exists, governed by the home model whose source has this hash.
+    """The root resource was created; its home model is the one whose source has this hash.
 
-    The log of the deployment itself begins with one of type `deployment`; organizations are resources below that.
+    The log of the deployment itself begins with a root of type `deployment`; organizations are resources below it.
     """
 
     organization: ResourceId
@@ -40,7 +40,7 @@ class OrganizationCreated:
 
 @dataclass(frozen=True, slots=True)
 class PrincipalAdded:
-    """A user or service principal belongs to the organization from now on. The latter is a resource below it too."""
+    """A user or service principal joined the organization. A service principal is also a resource below it."""
 
     principal: PrincipalId
     kind: str
@@ -49,7 +49,7 @@ class PrincipalAdded:
 
 @dataclass(frozen=True, slots=True)
 class PrincipalExpires:
-    """The principal has no rights from `ends` on (seconds since the epoch; None = no end)."""
+    """The principal expires at `ends` (seconds since the epoch; None = never) and has no privileges from then on."""
 
     principal: PrincipalId
     ends: float | None
@@ -57,16 +57,16 @@ class PrincipalExpires:
 
 @dataclass(frozen=True, slots=True)
 class PrincipalRemoved:
-    """The principal left: memberships, assignments, tokens and what was assigned on it end with it."""
+    """The principal was removed, with its memberships, assignments, tokens, and all assignments on it."""
 
     principal: PrincipalId
 
 
 @dataclass(frozen=True, slots=True)
 class GroupCreated:
-    """A set of principals that can be granted to, and a resource below the organization.
+    """A group was created: a set of principals to which roles can be assigned, and a resource below the organization.
 
-    `built_in` marks the one that holds every user.
+    `built_in` marks the group that holds every user.
     """
 
     group: GroupId
@@ -76,14 +76,14 @@ class GroupCreated:
 
 @dataclass(frozen=True, slots=True)
 class GroupDeleted:
-    """The group is gone, with everything that was assigned to it or on it."""
+    """The group was deleted, with all assignments to it and on it."""
 
     group: GroupId
 
 
 @dataclass(frozen=True, slots=True)
 class MemberAdded:
-    """A principal is in the group."""
+    """A principal was added to the group."""
 
     group: GroupId
     principal: PrincipalId
@@ -91,7 +91,7 @@ class MemberAdded:
 
 @dataclass(frozen=True, slots=True)
 class MemberRemoved:
-    """A principal is no longer in the group."""
+    """A principal was removed from the group."""
 
     group: GroupId
     principal: PrincipalId
@@ -99,10 +99,10 @@ class MemberRemoved:
 
 @dataclass(frozen=True, slots=True)
 class TokenIssued:
-    """A token acts as its principal until it ends (seconds since the epoch; None = no end).
+    """A token was issued that acts as its principal until `ends` (seconds since the epoch; None = no end).
 
-    `only` narrows it to what can be done by way of these resources, `actions` to these actions; None does not narrow.
-    With a `parent` it is a resource there too, on which access can be decided.
+    `only` narrows it to what a holder of every role on these resources could do, `actions` to these actions; None does
+    not narrow. With a `parent` it is also a resource below that, on which access can be decided.
     """
 
     token: TokenId
@@ -115,14 +115,14 @@ class TokenIssued:
 
 @dataclass(frozen=True, slots=True)
 class TokenRevoked:
-    """The token is dead."""
+    """The token was revoked."""
 
     token: TokenId
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceCreated:
-    """A resource exists under its parent, with its relations."""
+    """A resource was created under its parent, with its relations."""
 
     resource: ResourceId
     type: str
@@ -135,7 +135,7 @@ class ResourceCreated:
 
 @dataclass(frozen=True, slots=True)
 class ResourceRenamed:
-    """The resource has another name, and perhaps another parent. Assignments stay with its id."""
+    """The resource was renamed, and perhaps moved to another parent. Assignments remain, as they refer to its id."""
 
     resource: ResourceId
     parent: ResourceId
@@ -144,14 +144,14 @@ class ResourceRenamed:
 
 @dataclass(frozen=True, slots=True)
 class ResourceDeleted:
-    """The resource and everything below it is gone, and every assignment on them."""
+    """The resource and everything below it were deleted, with every assignment on them."""
 
     resource: ResourceId
 
 
 @dataclass(frozen=True, slots=True)
 class RelationsSet:
-    """The resource's relations are these and no others."""
+    """The resource's relations were replaced by these."""
 
     resource: ResourceId
     relations: Relations
@@ -159,7 +159,7 @@ class RelationsSet:
 
 @dataclass(frozen=True, slots=True)
 class AttributesSet:
-    """The resource's attributes are these and no others."""
+    """The resource's attributes were replaced by these."""
 
     resource: ResourceId
     attributes: Attributes
@@ -167,7 +167,7 @@ class AttributesSet:
 
 @dataclass(frozen=True, slots=True)
 class SettingChanged:
-    """A switch of the model has this value on this resource and below, until a nearer one says otherwise."""
+    """A setting of the model was set on this resource; the value applies below it, except where a nearer one is set."""
 
     resource: ResourceId
     setting: str
@@ -176,9 +176,9 @@ class SettingChanged:
 
 @dataclass(frozen=True, slots=True)
 class GovernedBy:
-    """The model whose source has this hash governs the project and what lies in it.
+    """The model whose source has this hash governs the project and everything in it from now on.
 
-    On the organization itself: it governs the types of the tree that the home model does not know (DESIGN 2: the
+    On the organization itself, the model governs the types of the tree that the home model does not have (DESIGN 2: the
     ownership tree under `datamesh`, next to any other model).
     """
 
@@ -189,7 +189,7 @@ class GovernedBy:
 
 @dataclass(frozen=True, slots=True)
 class CustomRoleDefined:
-    """The organization has a role of its own under this name, which is the union of these roles of the model."""
+    """The organization defined a custom role of this name: the union of these roles of the model."""
 
     name: str
     roles: tuple[str, ...]
@@ -197,14 +197,14 @@ class CustomRoleDefined:
 
 @dataclass(frozen=True, slots=True)
 class CustomRoleDeleted:
-    """There is no custom role of this name any more."""
+    """The custom role of this name was deleted."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class AccessRequested:
-    """Somebody asks for a consumer (a team or a user) to read what an output port serves."""
+    """A user requested that a consumer (a team or a user) may read what an output port serves."""
 
     access: ResourceId
     port: ResourceId
@@ -214,7 +214,7 @@ class AccessRequested:
 
 @dataclass(frozen=True, slots=True)
 class AccessApproved:
-    """The agreement holds: the consumer is served while starts <= now < ends (seconds; None = no end)."""
+    """The agreement was approved: the consumer has access while starts <= now < ends (seconds; None = no end)."""
 
     access: ResourceId
     starts: float
@@ -223,7 +223,7 @@ class AccessApproved:
 
 @dataclass(frozen=True, slots=True)
 class AccessEnded:
-    """A request was `rejected` or an agreement `terminated`: nobody is served by it any more."""
+    """A request was `rejected` or an agreement `terminated`: it no longer gives access to any consumer."""
 
     access: ResourceId
     state: str
@@ -231,14 +231,14 @@ class AccessEnded:
 
 @dataclass(frozen=True, slots=True)
 class AccessDeleted:
-    """The request or agreement is gone."""
+    """The request or agreement was deleted."""
 
     access: ResourceId
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeRequested:
-    """Somebody files a change of a resource for approval."""
+    """A user filed a change of a resource for approval."""
 
     request: ResourceId
     resource: ResourceId
@@ -255,7 +255,7 @@ class ChangeDecided:
 
 @dataclass(frozen=True, slots=True)
 class RequestFiled:
-    """Somebody asks to be allowed an action on a resource; None for a name under which there is nothing."""
+    """A user requested access: an action on a resource; None if no resource has the requested name."""
 
     request: RequestId
     author: PrincipalId
@@ -265,7 +265,7 @@ class RequestFiled:
 
 @dataclass(frozen=True, slots=True)
 class RequestDecided:
-    """The request was `approved`, by assignments that have it as their reason, or `rejected`."""
+    """The request was `approved`, with assignments that have it as their reason, or `rejected`."""
 
     request: RequestId
     state: str
@@ -273,7 +273,7 @@ class RequestDecided:
 
 @dataclass(frozen=True, slots=True)
 class RunAsSet:
-    """The pipeline's runs use the rights of this principal."""
+    """The pipeline's runs use the privileges of this principal from now on."""
 
     resource: ResourceId
     principal: PrincipalId
@@ -281,10 +281,10 @@ class RunAsSet:
 
 @dataclass(frozen=True, slots=True)
 class RoleAssigned:
-    """A subject holds a role on a resource while starts <= now < ends (seconds since the epoch; None = open).
+    """A role on a resource was assigned to a subject while starts <= now < ends (seconds since the epoch; None = open).
 
-    `reason` is the id of what it was made for: an access agreement, a request, a policy file; empty for none. The
-    same role on the same resource for two reasons is two assignments.
+    `reason` is the id of the access agreement, request or policy file for which it was made; empty if there is none.
+    The same role on the same resource for two reasons is two assignments.
     """
 
     subject: SubjectId
@@ -299,7 +299,7 @@ class RoleAssigned:
 
 @dataclass(frozen=True, slots=True)
 class RoleRevoked:
-    """Exactly this assignment is gone."""
+    """Exactly this assignment was revoked."""
 
     subject: SubjectId
     role: str
@@ -309,7 +309,7 @@ class RoleRevoked:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run of the pipeline exists; its identity has the run-as principal's rights on what is declared."""
+    """A run of the pipeline started; its identity has the run-as principal's privileges on what the pipeline declares."""
 
     run: RunId
     pipeline: ResourceId
@@ -318,9 +318,9 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """An attempt of the run is over, and the run's identity with it.
+    """An attempt of the run finished, and with it the run's identity.
 
-    State is `succeeded`, `failed`, `cancelled`, `refused` or `lost`: nothing was heard of it any more.
+    The state is `succeeded`, `failed`, `cancelled`, `refused` or `lost` (its worker no longer reports).
     """
 
     run: RunId

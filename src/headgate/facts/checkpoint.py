@@ -1,7 +1,7 @@
-"""The checkpoint: a snapshot as bytes that load fast, for organizations whose history is long.
+"""Checkpoints: a snapshot as bytes that load fast, for organizations with a long history.
 
-It holds each fact once, in columns; the indexes are made anew when it is read. It is a copy that can be made again from
-the log, so that one of another version is refused and never converted.
+A checkpoint holds each fact once, in columns; the indexes are rebuilt when it is loaded. It is a copy that can be
+rebuilt from the log, so a checkpoint of another version is refused, never converted.
 """
 
 import gc
@@ -21,16 +21,16 @@ VERSION = 1
 
 _MAGIC = b"HEADGATE"
 _HEAD = Struct("<8sHII")
-"""What it is, its version, the shape of its facts, and the checksum of what follows."""
+"""The magic bytes, the version, the checksum of the facts' shape, and the checksum of the content."""
 
 
 class CheckpointError(Exception):
-    """These bytes are no checkpoint that can be read; the message says what to do."""
+    """The bytes are not a checkpoint that this version can load; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Image:
-    """What a checkpoint holds. Those assigned on one resource stand together."""
+    """The content of a checkpoint. Assignments on one resource are adjacent."""
 
     facts: Facts
     assignments: tuple[Assignment, ...]
@@ -38,7 +38,7 @@ class _Image:
 
 _SHAPE = shape_of(_Image)
 _SHAPE_SUM: Final = 0x62C61F98
-"""Stands for the shape of the facts. Facts of another shape need another number, so that older checkpoints are refused."""
+"""The number of the facts' shape. Facts of another shape need another number, so that older checkpoints are refused."""
 
 
 def dump_checkpoint(snapshot: Snapshot) -> bytes:
@@ -48,7 +48,7 @@ def dump_checkpoint(snapshot: Snapshot) -> bytes:
 
 
 def load_checkpoint(content: bytes) -> Snapshot:
-    """Return the snapshot that was dumped. Raises `CheckpointError` for anything else than what this version dumps."""
+    """Return the snapshot of a checkpoint. Raises `CheckpointError` for bytes that this version did not dump."""
     inside = _checked(content)
     with _gc_paused():
         image = cast("_Image", from_columns(_SHAPE, inside))
@@ -56,13 +56,13 @@ def load_checkpoint(content: bytes) -> Snapshot:
 
 
 def is_of_this_version(content: bytes) -> bool:
-    """Return whether these bytes begin as what this version dumps; they can be damaged."""
+    """Whether the bytes begin with this version's header; they may still be damaged."""
     return len(content) >= _HEAD.size and _HEAD.unpack_from(content)[:3] == (_MAGIC, VERSION, _SHAPE_SUM)
 
 
 @contextmanager
 def _gc_paused() -> Generator[None]:
-    """Keep the garbage collector from what is loaded meanwhile, now and later: it would look through millions of records each time."""
+    """Exclude objects created meanwhile from garbage collection, now and later: it would scan millions of records each time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -83,11 +83,11 @@ def _by_resource(snapshot: Snapshot) -> Iterator[Assignment]:
 
 def _checked(content: bytes) -> memoryview:
     if not content.startswith(_MAGIC) or len(content) < _HEAD.size:
-        raise CheckpointError("this is no checkpoint of Headgate")
+        raise CheckpointError("the bytes are not a checkpoint of Headgate; rebuild the checkpoint from the log")
     _, version, shape, checksum = _HEAD.unpack_from(content)
     if (version, shape) != (VERSION, _SHAPE_SUM):
-        raise CheckpointError("the checkpoint is of another version of Headgate; make it anew from the log")
+        raise CheckpointError("the checkpoint was written by another version of Headgate; rebuild it from the log")
     inside = memoryview(content)[_HEAD.size :]
     if zlib.crc32(inside) != checksum:
-        raise CheckpointError("the checkpoint is damaged; make it anew from the log")
+        raise CheckpointError("the checkpoint is damaged; rebuild it from the log")
     return inside

@@ -1,6 +1,6 @@
-"""Facts as columns: every field of every record in an array of its own, every text once.
+"""Columnar encoding of facts: every field of every record in an array of its own, every text once.
 
-What belongs to a column follows from the shape alone, so that both ways walk over it in the same order.
+The order of the columns follows from the shape alone, so that writing and reading use the same order.
 """
 
 import json
@@ -21,7 +21,7 @@ _BIG_ENDIAN = array("H", (1,)).tobytes() == b"\0\1"
 
 
 class _Texts(dict[str, int]):
-    """Numbers each text when it is first asked for."""
+    """Numbers each text at its first use."""
 
     def __missing__(self, text: str) -> int:
         self[text] = number = len(self)
@@ -29,14 +29,14 @@ class _Texts(dict[str, int]):
 
 
 def columns_of(shape: Shape, value: object) -> bytes:
-    """Return the value as its texts and columns."""
+    """Return the value encoded as its texts and columns."""
     texts = _Texts()
     columns = [_pack(each) for each in _write(shape, [value], texts)]
     return b"".join((_frame(json.dumps(list(texts)).encode()), *columns))
 
 
 def from_columns(shape: Shape, content: bytes | memoryview) -> Any:  # noqa: ANN401 (its shape says what it is)
-    """Return the value of a shape that `columns_of` wrote. What was not written by it gives any error."""
+    """Return the value of a shape from the bytes of `columns_of`. Other bytes can raise any exception."""
     blocks = _blocks(content)
     texts: list[str] = json.loads(next(blocks))
     return _read(shape, 1, blocks, texts)[0]
@@ -62,7 +62,7 @@ def _write(shape: Shape, values: Sequence[Any], texts: _Texts) -> Iterator["arra
 
 
 def _ordered(value: Any, build: Any) -> Iterable[Any]:  # noqa: ANN401 (a collection, and its constructor)
-    """Return what has no order of its own sorted, so that equal facts are equal bytes in every process."""
+    """Return the values, sorted if the collection has no order, so that equal facts give equal bytes in every process."""
     return value if build in (tuple, dict) else sorted(value)
 
 
@@ -98,7 +98,7 @@ def _spread(there: bytes, present: list[Any]) -> list[Any]:
 
 
 def _group(counts: Sequence[int], flat: Iterator[Any], build: Any) -> list[Any]:  # noqa: ANN401 (a constructor)
-    # Most have none of it; these share one, for nobody changes it.
+    # Most are empty; these share one collection, which is never modified.
     nothing = build(())
     return [build(islice(flat, count)) if count else nothing for count in counts]
 

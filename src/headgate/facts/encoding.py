@@ -1,7 +1,7 @@
-"""Changes as JSON, and the facts file: the changes that made an organization, one on each line, by entries or not.
+"""JSON encoding of changes, and the facts file: an organization's changes, one per line, with or without entry lines.
 
-A field that a later version adds with a default can be missing in an older text. Everything else that does not fit is
-refused: facts that are half understood decide wrongly.
+A field that a later version adds with a default may be missing in an older text. Everything else that does not match is
+refused: facts that are only partly understood would lead to wrong decisions.
 """
 
 import json
@@ -15,10 +15,10 @@ from headgate.facts.history import HistoryEntry, State
 from headgate.facts.record_schema import ListShape, MapShape, OptionalShape, RecordShape, ScalarShape, Shape, shape_of
 
 TAG = "change"
-"""Where a change's type stands. Not `type`: a resource's own type is a field of that name."""
+"""The key of a change's type. Not `type`: a resource's own type is a field of that name."""
 
 ENTRY = "entry"
-"""Where the revision of an entry stands, in the line before its changes."""
+"""The key of an entry's revision, in the line before its changes."""
 
 FORMAT, VERSION = "headgate facts", 1
 
@@ -58,13 +58,13 @@ _TYPES: Mapping[str, type[Change]] = {
     "RunStarted": change_types.RunStarted,
     "RunEnded": change_types.RunEnded,
 }
-"""The spelling of each type in logs and files. It is fixed: a class may get another name, its spelling may not."""
+"""The spelling of each type in logs and files. It is fixed: a class may be renamed, its spelling may not change."""
 
 _SPELLINGS = {kind: spelling for spelling, kind in _TYPES.items()}
 
 
 class FactsError(Exception):
-    """A text does not say facts; the message says what does not fit, and in a file, on which line."""
+    """A text is not valid facts; the message says what does not match and, for a file, on which line."""
 
 
 def encode(change: Change) -> dict[str, Json]:
@@ -73,16 +73,16 @@ def encode(change: Change) -> dict[str, Json]:
 
 
 def decode(value: object) -> Change:
-    """Return the change that a JSON object says. Raises `FactsError` for anything that is not one."""
+    """Return the change of a JSON object. Raises `FactsError` for any other value."""
     fields = dict(cast("dict[object, object]", value)) if isinstance(value, dict) else {}
     name = fields.pop(TAG, None)
     if not isinstance(name, str) or name not in _TYPES:
-        raise FactsError(f"there is no change of type `{name}` in this version of Headgate")
+        raise FactsError(f"`{name}` is not a type of change in this version of Headgate")
     return cast("Change", _read(shape_of(_TYPES[name]), fields, name))
 
 
 def write_history(entries: Iterable[HistoryEntry], revision: int) -> Iterator[str]:
-    """Yield the lines of the facts file for the entries of a log up to this revision, so that each can be asked about."""
+    """Yield the lines of the facts file for a log's entries up to this revision; each entry's revision can be evaluated later."""
     yield _line({"format": FORMAT, "version": VERSION, "revision": revision})
     for entry in entries:
         yield _line({ENTRY: entry.revision, "at": entry.at})
@@ -90,9 +90,9 @@ def write_history(entries: Iterable[HistoryEntry], revision: int) -> Iterator[st
 
 
 def read_history(lines: Iterable[str]) -> Iterator[State]:
-    """Yield the state after each entry that a facts file tells apart, at least that at its end.
+    """Yield the state after each entry line of a facts file, and at least the state at its end.
 
-    Raises `FactsError` with the line for what does not fit.
+    Raises `FactsError`, with the number of the line, if the file is invalid.
     """
     numbered = enumerate(lines, start=1)
     end = _revision(*next(numbered, (1, "")))
@@ -108,12 +108,14 @@ def read_history(lines: Iterable[str]) -> Iterator[State]:
                 state = _apply(state, number, value)
             begun = True
     if state.facts.revision != end:
-        raise FactsError(f"the entries end at revision {state.facts.revision}, and the first line says {end}")
+        raise FactsError(
+            f"the last entry has revision {state.facts.revision}, but the first line states revision {end}; export the facts again"
+        )
     yield state
 
 
 def read_changes(lines: Iterable[str]) -> Iterator[Change]:
-    """Yield the changes that lines say, one on each. Raises `FactsError` with the line for what is none."""
+    """Yield the changes of lines with one change each. Raises `FactsError`, with the number of the line, for any other."""
     for number, line in enumerate(lines, start=1):
         if line.strip():
             yield _change(number, _value(number, line))
@@ -123,24 +125,28 @@ def _revision(number: int, line: str) -> int:
     header = _value(number, line)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise FactsError(
-            f"line {number}: this is no facts file; its first line says `{_line({'format': FORMAT})[1:-1]}`"
+            f"line {number}: the file is not a facts file, whose first line contains `{_line({'format': FORMAT})[1:-1]}`"
         )
     if header.get("version") != VERSION:
         raise FactsError(
-            f"line {number}: the facts have version {header.get('version')}, this Headgate reads {VERSION}"
+            f"line {number}: the facts file has version {header.get('version')}, this version of Headgate reads version {VERSION}"
         )
     revision = header.get("revision")
     if type(revision) is not int or revision < 0:
-        raise FactsError(f"line {number}: the revision is a number that is not negative")
+        raise FactsError(f"line {number}: `revision` must be a whole number of 0 or more")
     return revision
 
 
 def _entry(number: int, fields: dict[str, Json], before: int) -> tuple[int, float]:
     if fields.keys() != {ENTRY, "at"}:
-        raise FactsError(f"line {number}: an entry says its revision and when it was written (`at`), and nothing else")
+        raise FactsError(
+            f"line {number}: an entry must have exactly the keys `entry` (its revision) and `at` (when it was written)"
+        )
     revision, at = fields[ENTRY], fields["at"]
     if type(revision) is not int or revision <= before:
-        raise FactsError(f"line {number}: the revision of an entry is a number above that of the one before, {before}")
+        raise FactsError(
+            f"line {number}: the revision in `entry` must be a whole number greater than the previous revision, {before}"
+        )
     try:
         return revision, cast("float", _scalar(float, at, "at"))
     except FactsError as error:
@@ -152,7 +158,9 @@ def _apply(state: State, number: int, value: Json) -> State:
     try:
         return state.apply_change(change)
     except KeyError as error:
-        raise FactsError(f"line {number}: the change is about `{error.args[0]}`, which is not there") from error
+        raise FactsError(
+            f"line {number}: the change refers to `{error.args[0]}`, which does not exist before this line"
+        ) from error
 
 
 def _change(number: int, value: Json) -> Change:
@@ -166,7 +174,7 @@ def _value(number: int, line: str) -> Json:
     try:
         return cast("Json", json.loads(line))
     except (ValueError, RecursionError) as error:
-        raise FactsError(f"line {number}: this is not JSON") from error
+        raise FactsError(f"line {number}: the line is not valid JSON") from error
 
 
 def _line(value: Json) -> str:
@@ -207,8 +215,12 @@ def _read(shape: Shape, value: object, where: str) -> object:
 def _record(shape: RecordShape, value: object, where: str) -> object:
     fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     required = {each.name for each in shape.members if each.required}
-    if not isinstance(value, dict) or not required <= fields.keys() <= {each.name for each in shape.members}:
+    if not isinstance(value, dict):
         raise _misfit(where)
+    if missing := sorted(required - fields.keys()):
+        raise FactsError(f"`{where}` lacks the required field `{missing[0]}`")
+    if not fields.keys() <= {each.name for each in shape.members}:
+        raise FactsError(f"`{where}` has a field that this version of Headgate does not support")
     named = ((each.name, each.shape) for each in shape.members if each.name in fields)
     return shape.kind(**{name: _read(inner, fields[name], f"{where}.{name}") for name, inner in named})
 
@@ -232,4 +244,4 @@ def _number(value: float, where: str) -> float:
 
 
 def _misfit(where: str) -> FactsError:
-    return FactsError(f"`{where}` has another shape in this version of Headgate")
+    return FactsError(f"`{where}` has a value of a type that this version of Headgate does not accept there")

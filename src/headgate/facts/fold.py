@@ -1,6 +1,6 @@
-"""The fold: applying changes to a snapshot. There is no other way to a snapshot, but reading one that was written.
+"""The fold: applies changes to a snapshot. A snapshot is created only by the fold, or loaded from a checkpoint.
 
-Each change has one small function. A change about something that is not there raises `KeyError`.
+Each type of change has one small function. A change that refers to something that does not exist raises `KeyError`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +37,7 @@ from headgate.facts.snapshot import (
 )
 
 BUILT_IN = "built_in"
-"""The attribute, of value `true`, of a group that is kept by the system."""
+"""The attribute, with the value `true`, of a group that the system maintains."""
 
 
 def fold(snapshot: Snapshot, changes: Iterable[c.Change], revision: int) -> Snapshot:

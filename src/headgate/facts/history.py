@@ -1,4 +1,4 @@
-"""A log folded step by step: the state of an organization after each entry."""
+"""Replay of a log: the state of an organization after each entry."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,27 +10,27 @@ from headgate.facts.snapshot import Snapshot
 
 
 class HistoryEntry(Protocol):
-    """One accepted command: its revision, when it was written (seconds since the epoch), its changes."""
+    """One accepted command: its revision, the time when it was written (seconds since the epoch), and its changes."""
 
     @property
     def revision(self) -> int:
-        """The revision that it led to."""
+        """The revision after the entry."""
         ...
 
     @property
     def at(self) -> float:
-        """When it was written."""
+        """The time when the entry was written."""
         ...
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What it changed."""
+        """The changes of the entry."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The facts at a revision, when it was written (None: nobody says), and the models by the hashes of their sources."""
+    """The facts at a revision, the time when it was written (None: unknown), and the hash of each model's source by its name."""
 
     facts: Snapshot = field(default_factory=Snapshot)
     at: float | None = None
@@ -41,7 +41,7 @@ class State:
         return replace(self, facts=fold(self.facts, (), revision), at=at)
 
     def apply_change(self, change: Change) -> "State":
-        """Return the state after a change. Raises `KeyError` for one about something that is not there."""
+        """Return the state after a change. Raises `KeyError` if it refers to something that does not exist."""
         sources = self.sources
         if isinstance(change, OrganizationCreated | GovernedBy):
             sources = {**sources, change.model: change.model_hash}

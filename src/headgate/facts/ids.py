@@ -1,4 +1,4 @@
-"""Opaque identifiers. Each kind is a type of its own, so that a checker catches a mix-up."""
+"""Opaque identifiers. Each kind has its own type, so that a type checker finds a confusion of two kinds."""
 
 import re
 from typing import NewType
@@ -11,12 +11,12 @@ RunId = NewType("RunId", str)
 RequestId = NewType("RequestId", str)
 
 SubjectId = PrincipalId | GroupId | ResourceId
-"""Whoever an assignment can name: a principal, a group, or a team or domain, which is a resource."""
+"""The subject of an assignment: a principal, a group, or a team or domain, which is a resource."""
 
 
 _FOLDER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def is_folder_name(id: str) -> bool:
-    """Return whether an id can be the name of a folder. One that was imported may be anything."""
+    """Whether an id is safe as the name of a folder. An imported id can be any text."""
     return _FOLDER_NAME.fullmatch(id) is not None

@@ -1,7 +1,7 @@
-"""How facts get into a snapshot and out of it, with every index kept right.
+"""Incremental index updates: adds facts to a snapshot and removes them, and keeps every index consistent.
 
-An id names one thing only, whatever its kind. So there is one way for all of them to go, and what a change costs
-depends on what it touches, not on how much there is.
+An id names one entity only, of whatever kind, so one function deletes all kinds. The cost of a change depends on the
+facts that it touches, not on the size of the snapshot.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ _NOTHING: frozenset[Any] = frozenset()
 
 
 def add_resource(s: Snapshot, resource: Resource) -> Snapshot:
-    """Return the snapshot with a new resource. Raises `KeyError` if its parent is not there."""
+    """Return the snapshot with a new resource. Raises `KeyError` if its parent does not exist."""
     siblings = s.children[resource.parent].set(resource.name, resource.id)
     return s._replace(
         resources=s.resources.set(resource.id, resource),
@@ -41,7 +41,7 @@ def add_resource(s: Snapshot, resource: Resource) -> Snapshot:
 
 
 def set_relations(s: Snapshot, resource: ResourceId, relations: Relations) -> Snapshot:
-    """Return the snapshot in which the resource has these relations and no others."""
+    """Return the snapshot with the resource's relations replaced by these."""
     old = s.resources[resource]
     before, after = targets(old.relations), targets(relations)
     return s._replace(
@@ -51,7 +51,7 @@ def set_relations(s: Snapshot, resource: ResourceId, relations: Relations) -> Sn
 
 
 def targets(relations: Relations) -> set[ResourceId]:
-    """Return what the relations name, enabled or not."""
+    """Return the targets of all edges of the relations, enabled or not."""
     return {edge.target for edges in relations.values() for edge in edges}
 
 
@@ -70,7 +70,7 @@ def add_assignments(s: Snapshot, assignment: Assignment) -> Snapshot:
 
 
 def remove_assignments(s: Snapshot, assignments: Iterable[tuple[SubjectId, Key]]) -> Snapshot:
-    """Return the snapshot without these assignments, as far as they are there."""
+    """Return the snapshot without these assignments; those that do not exist are ignored."""
     held, subjects = s.assignments, s.assignments_on
     for subject, key in assignments:
         if key in held.get(subject, NOTHING_HELD):
@@ -89,7 +89,7 @@ def add_members(s: Snapshot, group: GroupId, principals: Iterable[PrincipalId]) 
 
 
 def remove_members(s: Snapshot, group: GroupId, principals: Iterable[PrincipalId]) -> Snapshot:
-    """Return the snapshot with these principals out of the group. Raises `KeyError` if there is no such group."""
+    """Return the snapshot without these principals in the group. Raises `KeyError` if there is no such group."""
     found, gone = s.groups[group], frozenset(principals)
     groups = s.groups.set(group, replace(found, members=found.members - gone))
     return s._replace(groups=groups, memberships=_unlinked(s.memberships, gone, group))
@@ -101,7 +101,7 @@ def add_token(s: Snapshot, id: TokenId, token: Token) -> Snapshot:
 
 
 def runs_as(s: Snapshot, pipeline: ResourceId, principal: PrincipalId) -> Snapshot:
-    """Return the snapshot in which the pipeline runs as this principal."""
+    """Return the snapshot with this principal as the pipeline's run-as."""
     before = {s.run_as[pipeline]} if pipeline in s.run_as else set[PrincipalId]()
     acting = _link(_unlinked(s.actors_of, before, pipeline), (principal,), pipeline)
     return s._replace(run_as=s.run_as.set(pipeline, principal), actors_of=acting)
@@ -114,10 +114,10 @@ def assignments_of_agreement(s: Snapshot, access: ResourceId) -> Iterator[tuple[
 
 
 def delete_entity(s: Snapshot, id: str) -> Snapshot:
-    """Return the snapshot without what the id names: a resource, principal, group or token, in whichever ways it is one.
+    """Return the snapshot without the entity of this id: a resource, principal, group or token, or several of these.
 
-    With it go the resources below, a principal's tokens, and every assignment to or on any of them or made for them.
-    Edges that other resources have to it stay: what is gone stays named.
+    The resources below it, a principal's tokens, and every assignment to, on or for any of them are deleted with it.
+    Edges of other resources to it remain, so that they still name the deleted entity.
     """
     gone = _with_belongings(s, id)
     s = remove_assignments(s, _assignments_of(s, gone))
@@ -165,7 +165,7 @@ def _assignments_of(s: Snapshot, gone: Iterable[str]) -> Iterator[tuple[SubjectI
 
 
 def _without_references(s: Snapshot, id: str) -> Snapshot:
-    """Return the snapshot in which nothing else is tied to it any more; most of what goes was tied to little."""
+    """Return the snapshot without references to the id in groups, tokens, run-as and relations; most ids have few."""
     principal, group, resource, token = PrincipalId(id), GroupId(id), ResourceId(id), TokenId(id)
     for each in s.groups_of(principal):
         s = remove_members(s, each, (principal,))
@@ -183,7 +183,7 @@ def _without_references(s: Snapshot, id: str) -> Snapshot:
 
 
 def _without_children(s: Snapshot, gone: Mapping[str, None]) -> Map[ResourceId, NameIndex]:
-    """Return the children of everything, without those that are gone from under what stays."""
+    """Return the children of all resources, without deleted resources below remaining ones."""
     going = (s.resources[ResourceId(id)] for id in gone if id in s.resources)
     children = s.children
     for each in going:
@@ -205,7 +205,7 @@ def _unlinked(index: Map[K, frozenset[V]], keys: Iterable[K], value: V) -> Map[K
 
 
 def _set_or_remove(index: Map[K, V], key: K, rest: V) -> Map[K, V]:
-    """Return the index with what is left under the key: nothing left has no entry."""
+    """Return the index with the rest under the key; an empty rest has no entry."""
     return index.set(key, rest) if rest else _without(index, (key,))
 
 

@@ -1,4 +1,4 @@
-"""What a fact is made of, read off its type: the one description that both encodings of facts follow."""
+"""Schema of facts, derived from their types; both encodings of facts (JSON and columns) use it."""
 
 import types
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ class MapShape:
 
 @dataclass(frozen=True, slots=True)
 class FieldShape:
-    """A field of a record. One that is not required has a default."""
+    """A field of a record. A field that is not required has a default."""
 
     name: str
     shape: "Shape"
@@ -62,7 +62,7 @@ Shape = ScalarShape | OptionalShape | ListShape | MapShape | RecordShape
 
 @cache
 def shape_of(hint: object) -> Shape:
-    """Return the shape of a type. Raises `TypeError` for one that facts do not have."""
+    """Return the shape of a type. Raises `TypeError` for a type that facts cannot have."""
     if isinstance(hint, NewType):
         return shape_of(hint.__supertype__)
     origin, arguments = get_origin(hint), get_args(hint)
@@ -76,14 +76,14 @@ def shape_of(hint: object) -> Shape:
         return _record(hint)
     if hint is str or hint is bool or hint is int or hint is float:
         return ScalarShape(hint)
-    raise TypeError(f"facts have no `{hint}`")
+    raise TypeError(f"the type `{hint}` is not supported in facts")
 
 
 def _one_of(hints: tuple[object, ...]) -> Shape:
-    # Ids of several kinds are one shape: all are text.
+    # Ids of several kinds have one shape: all are text.
     shapes = {shape_of(hint) for hint in hints if hint is not types.NoneType}
     if len(shapes) != 1:
-        raise TypeError(f"facts have no value that is one of `{hints}`")
+        raise TypeError(f"a union of the types `{hints}` is not supported in facts")
     return OptionalShape(shapes.pop()) if types.NoneType in hints else shapes.pop()
 
 

@@ -1,6 +1,6 @@
-"""The snapshot: all facts of one organization at one revision, indexed for questions.
+"""The snapshot: all facts of one organization at one revision, indexed for decisions.
 
-Its maps are persistent: the next snapshot shares with this one whatever the change did not touch.
+Its maps are persistent data structures: the next snapshot shares all parts that the change did not touch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from headgate.facts.ids import GroupId, PrincipalId, RequestId, ResourceId, RunI
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """Anything access is decided on. The root is its own parent."""
+    """A resource: anything on which access is decided. The root is its own parent."""
 
     id: ResourceId
     type: str
@@ -26,13 +26,13 @@ class Resource:
     attributes: Attributes = field(default_factory=dict[str, tuple[str, ...]])
 
     def edges(self, relation: str) -> tuple[Edge, ...]:
-        """Return the enabled edges of a relation; none if there is no such relation."""
+        """Return the enabled edges of a relation; empty if there is no such relation."""
         return tuple(edge for edge in self.relations.get(relation, ()) if edge.enabled)
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A `user` or `service_principal`, with rights until `ends` (seconds since the epoch; None = no end)."""
+    """A `user` or `service_principal`, which expires at `ends` (seconds since the epoch; None = never)."""
 
     kind: str
     ends: float | None = None
@@ -41,7 +41,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token acts as its principal until `ends`, narrowed to `only` and `actions` where they are not None."""
+    """A token: acts as its principal until `ends`, narrowed to `only` and `actions` where these are not None."""
 
     principal: PrincipalId
     ends: float | None
@@ -51,7 +51,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run that has not ended."""
+    """A run that has not finished."""
 
     pipeline: ResourceId
     run_as: PrincipalId
@@ -59,7 +59,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A subject holds a role on a resource, under a model, while starts <= now < ends, for a reason or none."""
+    """A role of a model, assigned to a subject on a resource while starts <= now < ends, with or without a reason."""
 
     subject: SubjectId
     role: str
@@ -71,13 +71,13 @@ class Assignment:
     reason: str = ""
 
     def holds_at(self, now: float) -> bool:
-        """Say whether the time is within its dates."""
+        """Whether the time is within the assignment's dates."""
         return (self.starts is None or self.starts <= now) and (self.ends is None or now < self.ends)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A set of principals; a built-in one is kept by the system."""
+    """A set of principals; the system maintains a built-in one."""
 
     members: frozenset[PrincipalId]
     built_in: bool
@@ -97,7 +97,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRequest:
-    """A change that waits for approval. `state` is requested, approved or rejected."""
+    """A change filed for approval. `state` is requested, approved or rejected."""
 
     resource: ResourceId
     author: PrincipalId | None
@@ -106,7 +106,7 @@ class ChangeRequest:
 
 @dataclass(frozen=True, slots=True)
 class AccessRequest:
-    """Somebody asks to be allowed an action on a resource. `state` is requested, approved or rejected."""
+    """A user's request for an action on a resource. `state` is requested, approved or rejected."""
 
     author: PrincipalId
     action: str
@@ -115,35 +115,35 @@ class AccessRequest:
 
 
 Key = tuple[str, ResourceId, str]
-"""What tells one subject's assignments apart: role, resource and reason."""
+"""The key of an assignment among those of one subject: role, resource and reason."""
 
 Keys = tuple[Key, ...]
-"""Which of one subject's assignments are on one resource, sorted."""
+"""The keys of one subject's assignments on one resource, sorted."""
 
 AssignmentIndex = Map[Key, Assignment]
-"""What one subject was assigned."""
+"""The assignments of one subject."""
 
 NameIndex = Map[str, ResourceId]
-"""Children by their names."""
+"""Child resources by name."""
 
 SUSPENDED = "suspended"
-"""The attribute of an organization's own resource that says that it is suspended."""
+"""The attribute of an organization's own resource while the organization is suspended."""
 
 NO_NAMES: NameIndex = Map()
 NO_SUBJECTS: Map[SubjectId, Keys] = Map()
 NOTHING_HELD: AssignmentIndex = Map()
 NO_GROUPS: frozenset[GroupId] = frozenset()
 NO_SETTINGS: Map[str, str] = Map()
-"""What there is where there is none; made once, as some are asked for all the time."""
+"""Empty values for missing entries; created once, as some are used very often."""
 
 
 class Snapshot(NamedTuple):
     """Facts at one revision. Never changed in place: `fold.apply` returns the next one.
 
     `governs` names the model of each project and of the organization's ownership tree; `model` is the home model.
-    Four are other ways to read the rest: `subjects` says who was assigned anything on a resource, and what, `memberships`
-    which groups hold a principal, `referrers` which resources name a resource in a relation, `acting` which tokens and
-    pipelines act as a principal. In them, and in `assignments`, what is empty has no entry.
+    Four fields are indexes over the others: `assignments_on` has the subjects, and their assignments, by resource;
+    `memberships` the groups of a principal; `referrers` the resources with a relation to a resource; `actors_of` the
+    tokens and pipelines that act as a principal. In these, and in `assignments`, an empty value has no entry.
     """
 
     revision: int = 0
@@ -171,14 +171,14 @@ class Snapshot(NamedTuple):
 
     @property
     def is_suspended(self) -> bool:
-        """Whether the operator of the deployment has suspended the organization: no caller acts in it until it is resumed."""
+        """Whether the operator of the deployment has suspended the organization: no caller may act in it until it is resumed."""
         root = self.resources.get(self.organization) if self.organization is not None else None
         return root is not None and SUSPENDED in root.attributes
 
     def find(self, names: Sequence[str]) -> Resource | None:
         """Return the resource with this full name, lake first (`("lake", "raw", "flights")`), or None.
 
-        Lakes lie in projects and their names are unique in the organization.
+        Lakes are in projects, and their names are unique in the organization.
         """
         if not names or self.organization is None:
             return None
@@ -196,13 +196,13 @@ class Snapshot(NamedTuple):
         return None
 
     def full_name(self, resource: ResourceId) -> tuple[str, ...]:
-        """Return the name parts below the project, lake first; the plain name for anything above."""
+        """Return the parts of the name below the project, lake first; for a resource above that, its own name."""
         line = [self.resources[resource], *self.ancestors(resource)]
         names = tuple(each.name for each in reversed(line) if each.type not in ("organization", "project"))
         return names or (self.resources[resource].name,)
 
     def ancestors(self, resource: ResourceId) -> Iterator[Resource]:
-        """Yield the parent, its parent, up to the root."""
+        """Yield the parent, its parent, and so on up to the root."""
         current = self.resources[resource]
         while current.parent != current.id:
             current = self.resources[current.parent]
@@ -220,17 +220,17 @@ class Snapshot(NamedTuple):
             yield from (self.assignments[subject][key] for key in keys)
 
     def groups_of(self, principal: PrincipalId) -> frozenset[GroupId]:
-        """Return the groups that hold the principal."""
+        """Return the groups of which the principal is a member."""
         return self.memberships.get(principal, NO_GROUPS)
 
     def find_governing_models(self, resource: ResourceId) -> tuple[str, str | None]:
-        """Return the model of the project that the resource lies in (else the home model), and the ownership tree's."""
+        """Return the model of the resource's project (the home model if it has none), and that of the ownership tree."""
         root = self.organization
         line = (resource, *(each.id for each in self.ancestors(resource)))
         own = next((self.governs[id] for id in line if id != root and id in self.governs), self.model)
         return own, self.governs.get(root) if root else None
 
     def setting(self, resource: ResourceId, name: str) -> str | None:
-        """Return the value of a switch nearest to the resource, upwards; None if nobody set it."""
+        """Return a setting's value on the resource or its nearest ancestor that has one; None if none has."""
         line = (resource, *(each.id for each in self.ancestors(resource)))
         return next((self.settings[id][name] for id in line if name in self.settings.get(id, NO_SETTINGS)), None)

@@ -128,7 +128,7 @@ class TestWhatCannotBeAsked:
         result = asked("list-resources", file, "table.select", "--principal", MEMBER)
 
         assert result.exit_code == 2
-        assert "line 1: this is no facts file" in result.stderr
+        assert "line 1: the file is not a facts file" in result.stderr
 
     def test_a_past_revision_with_an_unknown_model_source_is_refused(self, file: Path) -> None:
         text = file.read_text()
@@ -139,7 +139,7 @@ class TestWhatCannotBeAsked:
         past, now = asked("check", file, *words, "--revision", "3"), asked("check", file, *words)
 
         assert past.exit_code == 2
-        assert "the source of the model `nekt` that was in force at revision 3 is not here" in past.stderr
+        assert "the source of the model `nekt` that was in force at revision 3 is not available" in past.stderr
         assert now.exit_code == 0
         assert "another source of the model `nekt`" in now.stderr
 
@@ -149,7 +149,7 @@ class TestWhatCannotBeAsked:
         words = ("table.select", FLIGHTS, "--principal", MEMBER)
 
         assert asked("check", file, *words).exit_code == 0
-        assert "revision 3 is not told apart" in asked("check", file, *words, "--revision", "3").stderr
+        assert "revision 3 is not stored separately" in asked("check", file, *words, "--revision", "3").stderr
         assert "nobody says when revision 4 was written" in asked("check", file, *words, "--revision", "4").stderr
 
 
@@ -275,7 +275,7 @@ class TestWhatIf:
     def test_facts_what_if_refuses_a_line_that_is_no_change(self, ask: Ask, tmp_path: Path) -> None:
         changes = tmp_path / "changes.jsonl"
         changes.write_text('{"change": "Unheard"}\n')
-        assert "line 1: there is no change of type `Unheard`" in ask("what-if", changes).stderr
+        assert "line 1: `Unheard` is not a type of change" in ask("what-if", changes).stderr
 
         changes.write_text('{"change": "ResourceDeleted", "resource": "t"}\n{"change": "RoleRevoked"}')
         assert ask("what-if", changes).exit_code == 2
