@@ -1,4 +1,4 @@
-"""Whether a caller may act at all: its principal is there, its token is valid and has not outlived its user, its run goes on."""
+"""Validity of callers: the principal exists and has not expired, its token is valid, and its run has not finished."""
 
 from headgate.decision.types import DenyReason
 from headgate.facts.caller import Caller
@@ -7,9 +7,9 @@ from headgate.facts.snapshot import SUSPENDED, Snapshot
 
 
 def caller_invalid(facts: Snapshot, caller: Caller, now: float) -> DenyReason | None:
-    """Return why the caller cannot act in the organization, or None if it can. A team can be the caller: it can be a consumer.
+    """Return why the caller is invalid in the organization, or None. A team may be the caller, as it can be a consumer.
 
-    The suspension of the organization comes last: only callers that could act in it otherwise learn of it.
+    The suspension of the organization is checked last, so that only otherwise valid callers learn of it.
     """
     principal, team = facts.principals.get(caller.principal), facts.resources.get(ResourceId(caller.principal))
     if principal is None and (team is None or team.type not in ("team", "domain")):

@@ -1,6 +1,6 @@
-"""Where a role on a resource can come from, and who may hold it: walks that find too much rather than too little.
+"""Candidates: an over-approximation of the sources of a role on a resource, and of the principals that may hold it.
 
-What they find is asked about by `decide`; they only save asking about everything and everybody.
+`decide` then decides about each candidate; these walks only avoid decisions about all resources and principals.
 """
 
 from collections.abc import Collection, Iterator
@@ -13,11 +13,11 @@ from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Model, PropagationRule
 
 _OF_NO_QUESTION = frozenset(("setting", "self", "parent"))
-"""What a condition can look at that is the same whoever asks."""
+"""The operands of conditions whose value is the same for every caller."""
 
 
 def list_role_sources(facts: Snapshot, model: Model, resource: Resource) -> tuple[ResourceId, ...]:
-    """Return the resource and everything above from which a role can come down to it, along relations too."""
+    """Return the resource and all resources above it from which a role can come down to it, also along relations."""
     along = {rule.along for rule in model.spread if rule.along and (rule.to is None or resource.type in rule.to)}
     starts = (resource.id, *(edge.target for relation in sorted(along) for edge in resource.edges(relation)))
     found = (each for start in starts for each in (start, *sorted(inheritance_sources(facts, model, start))))
@@ -25,7 +25,7 @@ def list_role_sources(facts: Snapshot, model: Model, resource: Resource) -> tupl
 
 
 def may_grant(asked: EvaluationContext, model: Model, resource: Resource, name: str, wanted: Collection[str]) -> bool:
-    """Say whether an assignment of this role or custom role, somewhere, can give one of the wanted roles there."""
+    """Whether an assignment of this role or custom role on some resource can give one of the wanted roles on `resource`."""
     case = asked.condition_input(model, resource)
     roles = asked.facts.custom_roles.get(name, frozenset[str]()) | {name}
     spread = {
@@ -38,7 +38,7 @@ def may_grant(asked: EvaluationContext, model: Model, resource: Resource, name: 
 
 
 def candidate_principals(asked: EvaluationContext, resource: Resource, wanted: Collection[str]) -> set[PrincipalId]:
-    """Return everybody who may hold one of the roles on the resource, now or at another time."""
+    """Return all principals that may hold one of the roles on the resource, now or at another time."""
     model, facts = asked.model(resource), asked.facts
     if model is None or not wanted:
         return set()
@@ -53,7 +53,7 @@ def candidate_principals(asked: EvaluationContext, resource: Resource, wanted: C
 
 
 def members_of(facts: Snapshot, subject: SubjectId) -> set[PrincipalId]:
-    """Return the principals that an assignment to the subject can reach: itself, a group's members, a team's people."""
+    """Return the principals that an assignment to the subject can reach: itself, a group's members, or a team's members."""
     if subject in facts.principals:
         return {PrincipalId(subject)}
     if subject in facts.groups:
@@ -82,7 +82,7 @@ def _find_assigned(
 def _find_propagating(
     asked: EvaluationContext, model: Model, resource: Resource, wanted: Collection[str]
 ) -> Iterator[ResourceId]:
-    """Yield everything below from which a wanted role can come up to the resource."""
+    """Yield the resources from which a wanted role can come up to the resource."""
     facts = asked.facts
     for rule in model.spread:
         if any(model.roles[rule.role or role].closure & set(wanted) for role in rule.roles):

@@ -1,7 +1,7 @@
-"""Conditions that no model can say, by the names that models use: identity (own, four eyes), time, state.
+"""Named conditions, which the language of models cannot express: identity (own domain, four eyes), time, and state.
 
-Each is a pure function of the case in hand. A model refers to one by its name in a `when`; an unknown name is a
-mistake that the model's checker reports.
+Each is a pure function of its `ConditionInput`. A model refers to a condition by its name in a `when`; the model's
+checker reports an unknown name.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from headgate.facts.snapshot import Resource, Snapshot
 from headgate.model.model import Condition, Model, When
 
 _MOST_KEYS = 100
-"""Keys (service principals) that one organization may have (MODELS 4.6)."""
+"""The largest number of keys (service principals) in one organization (MODELS 4.6)."""
 
 _MAIN = "main"
 """The branch that is always published (MODELS 2.6)."""
@@ -22,7 +22,7 @@ _MAIN = "main"
 
 @dataclass(frozen=True, slots=True)
 class ConditionInput:
-    """What conditions look at: the facts, the question, the resource it is decided on, its model, and the time."""
+    """The input of conditions: the facts, the question, the resource that is decided on, its model, and the time."""
 
     facts: Snapshot
     question: Question
@@ -32,7 +32,7 @@ class ConditionInput:
 
 
 def holds(when: When, case: ConditionInput) -> bool:
-    """Say whether every condition holds."""
+    """Whether every condition holds."""
     return all(_holds(term, case) for term in when)
 
 

@@ -1,4 +1,4 @@
-"""Which assignments count for whoever asks, and which roles of the model each stands for at the moment."""
+"""Effective assignments: those that count for the caller, and the roles of the model that each gives now."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from headgate.model.model import MembershipRequirement, Model
 
 
 def expand_assignment(asked: EvaluationContext, model: Model, given: Assignment, origin: Resource) -> frozenset[str]:
-    """Return the roles of the model that an assignment stands for now: its own, or those of a custom role."""
+    """Return the roles of the model that an assignment gives now: its own, or those of a custom role."""
     if asked.listed is not None:
         return frozenset((given.role,))
     case, role, custom = asked.condition_input(model, origin), model.roles.get(given.role), model.custom_roles
@@ -23,7 +23,7 @@ def expand_assignment(asked: EvaluationContext, model: Model, given: Assignment,
 
 
 def effective_assignments(asked: EvaluationContext, model: Model) -> Iterator[Assignment]:
-    """Yield the assignments to whoever asks, and to the groups of it, that count now under the model."""
+    """Yield the assignments to the caller, its groups and its teams that count now under the model."""
     facts, principal = asked.facts, asked.question.caller.principal
     if asked.listed is not None:
         there = [id for id in asked.listed if id in facts.resources]
@@ -63,7 +63,7 @@ def meets_membership(
     role: str,
     place: ResourceId,
 ) -> bool:
-    """Say whether a subject meets a standing rule for a role on a place."""
+    """Whether a subject meets a membership requirement (`standing`) for a role on a place."""
     if role in rule.exempt or kind not in rule.kinds:
         return True
     anchor = next((each.id for each in asked.facts.ancestors(place) if each.type == rule.on), None)

@@ -1,4 +1,4 @@
-"""What answers every question on one snapshot: the engine, or the reference behind the same calls."""
+"""The interface for decisions on one snapshot; the engine implements it, and so does the reference."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from headgate.facts.snapshot import Snapshot
 
 
 class Answers(Protocol):
-    """Answers on one snapshot, under the models in force. Times are seconds since the epoch."""
+    """Decisions on one snapshot, under the models in force. Times are seconds since the epoch."""
 
     @property
     def models(self) -> Models:
@@ -27,11 +27,11 @@ class Answers(Protocol):
         ...
 
     def check(self, question: Question, now: float) -> Decision:
-        """Answer a question; `explain` says why."""
+        """Decide a question; `explain` returns the reasons."""
         ...
 
     def check_many(self, questions: Sequence[Question], now: float) -> tuple[Decision, ...]:
-        """Answer several questions, in their order."""
+        """Decide several questions, in their order."""
         ...
 
     def list_resources(self, caller: Caller, action: str, now: float) -> tuple[ResourceId, ...]:
@@ -39,46 +39,46 @@ class Answers(Protocol):
         ...
 
     def list_principals(self, action: str, resource: ResourceId, now: float) -> frozenset[PrincipalId]:
-        """Return every principal that may do the action there, by itself and without parameters."""
+        """Return every principal that may perform the action there, without a token or run, and without parameters."""
         ...
 
     def is_discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
-        """Say whether the caller may know that the resource is there."""
+        """Whether the caller may know that the resource exists."""
         ...
 
     def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Answers":
-        """Return what answers on the snapshot that these changes led to."""
+        """Return the evaluator for the snapshot after these changes."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Answers as `decision/reference.py` does: slow, and right by definition."""
+    """Decides with `decision/reference.py`: slow, and correct by definition."""
 
     models: Models
     facts: Snapshot
 
     def check(self, question: Question, now: float) -> Decision:
-        """Answer a question, with its reasons."""
+        """Decide a question, with its reasons."""
         return decide(self.models, self.facts, question, now)
 
     def check_many(self, questions: Sequence[Question], now: float) -> tuple[Decision, ...]:
-        """Answer several questions, in their order."""
+        """Decide several questions, in their order."""
         return tuple(self.check(question, now) for question in questions)
 
     def list_resources(self, caller: Caller, action: str, now: float) -> tuple[ResourceId, ...]:
-        """Return every resource on which the action is allowed: each is asked about."""
+        """Return every resource on which the action is allowed, by one decision for each resource."""
         return tuple(id for id in self.facts.resources if self.check(Question(caller, action, id), now).allowed)
 
     def list_principals(self, action: str, resource: ResourceId, now: float) -> frozenset[PrincipalId]:
-        """Return every principal that may do the action there: each is asked about."""
+        """Return every principal that may perform the action there, by one decision for each principal."""
         asked = ((id, Question(Caller(id), action, resource)) for id in self.facts.principals)
         return frozenset(id for id, question in asked if self.check(question, now).allowed)
 
     def is_discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
-        """Say whether the caller may know that the resource is there."""
+        """Whether the caller may know that the resource exists."""
         return is_discoverable(self.models, self.facts, caller, resource, now)
 
-    def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Reference":  # noqa: ARG002 (an engine's calls)
-        """Return the reference on other facts."""
+    def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Reference":  # noqa: ARG002 (the engine needs it)
+        """Return the reference for other facts."""
         return Reference(self.models, facts)

@@ -6,6 +6,6 @@ from headgate.facts.snapshot import Snapshot
 
 
 def is_author(facts: Snapshot, caller: Caller, filed: ResourceId) -> bool:
-    """Return whether the caller filed this change request or agreement."""
+    """Whether the caller filed this change request or agreement."""
     found = facts.change_requests.get(filed) or facts.agreements.get(filed)
     return found is not None and found.author == caller.principal

@@ -1,20 +1,20 @@
-"""What a decision means, readable in ten minutes.
+"""The normative definition of a decision, readable in ten minutes.
 
-1. The caller has to be somebody: a principal of the organization that has not expired; a token or run of it that
-   has not ended. In an organization that is suspended nothing is allowed to any caller.
+1. The caller must be valid: a principal of the organization that has not expired; its token, if any, must not have
+   expired, and its run not have finished. In a suspended organization nothing is allowed to any caller.
 2. The model that governs the resource decides: its project's, else the home model, else the ownership tree's.
-3. An assignment counts while its dates, its role's conditions and the model's standing rules hold. A role is held
-   on a resource by an assignment there, to the principal or a group it is in; by one that the model spreads here;
-   by a relation that names the principal; or, for a derived type, by holding it on everything that the resource
-   touches: the weakest decides, and nothing touched is not "allowed".
-4. An action is allowed if a role that is held gives it (where any role does) and one of the alternatives that the
-   model needs for it holds (where it states any), on whatever resources those name.
-5. Adding, removing or changing an assignment is allowed by a rule of the model for that role, place and subject.
-6. A run may touch what its pipeline declares, and nothing else. A narrowed token may only do what somebody could
-   who held everything on the resources that it lists, and nothing else.
-7. An active agreement also gives what its bridge says on what the port serves.
+3. An assignment counts while its dates, its role's conditions and the model's membership rules (`standing`) hold. A
+   role is held on a resource by an assignment on it, to the principal or to a group or team it is in; by one that the
+   model spreads to it; by a relation that names the principal; or, for a derived type, by holding it on everything
+   that the resource touches: the weakest decides, and a resource that touches nothing gives no role.
+4. An action is allowed if a role that gives it is held (where any role gives it) and one of the alternatives that the
+   model requires for it is met (where it states any), on all resources that the alternative names.
+5. Adding, removing or changing an assignment is allowed by an assign rule for that role, resource and subject.
+6. A run may touch only what its pipeline declares. A narrowed token allows only what a caller could do that held every
+   role on the resources that the token lists, and no other role.
+7. An active agreement also gives the actions of its bridge on what its port serves.
 
-Nothing else allows. No cache, no clock, no options.
+Nothing else allows an action. The decision uses no cache, no clock and no options.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,13 +35,13 @@ from headgate.model.describe import describe_condition
 from headgate.model.model import AssignRule, Model, Requirement
 
 ASSIGNING = {"assignment.add": "add", "assignment.remove": "remove", "assignment.change": "change"}
-"""The actions that the model's assign rules decide, and what those call them."""
+"""The actions that the model's assign rules decide, with the verbs of these rules."""
 
 Answer = tuple[GrantPath, ...] | DenyReason
 
 
 def decide(models: Models, facts: Snapshot, question: Question, now: float) -> Decision:
-    """Answer a question on a snapshot at a time (seconds since the epoch)."""
+    """Decide a question on a snapshot at a time (seconds since the epoch)."""
     answer = caller_invalid(facts, question.caller, now) or _answer(EvaluationContext(models, facts, question, now))
     home = models.get(facts.model)
     missing = answer if isinstance(answer, DenyReason) else None
@@ -52,7 +52,7 @@ def decide(models: Models, facts: Snapshot, question: Question, now: float) -> D
 
 
 def is_discoverable(models: Models, facts: Snapshot, caller: Caller, resource: ResourceId, now: float) -> bool:
-    """Say whether the caller may know that the resource is there: by the model's own action for it, or else any."""
+    """Whether the caller may know that the resource exists: by the model's `discover` action, or else by any action."""
     found = facts.resources.get(resource)
     model = EvaluationContext(models, facts, Question(caller, "", resource), now).model(found) if found else None
     if found is None or model is None:
@@ -141,7 +141,7 @@ def _find_bridged(asked: EvaluationContext, resource: Resource) -> tuple[GrantPa
 
 
 def find_paths(asked: EvaluationContext, resource: Resource) -> Sequence[GrantPath]:
-    """Return every role that whoever asks holds on the resource, included roles too, with the way it came."""
+    """Return every role that the caller holds on the resource, included roles too, with the path that gives it."""
     model = asked.model(resource)
     if model is None:
         return ()
@@ -188,7 +188,7 @@ def _derived(asked: EvaluationContext, model: Model, resource: Resource) -> Iter
 
 def _find_held_there(asked: EvaluationContext, model: Model, id: ResourceId) -> Sequence[GrantPath]:
     resource = asked.facts.resources.get(id)
-    # What is derived rests on what is assigned, in one step; and on nothing that another model governs.
+    # Derived roles depend directly on assigned ones, not on derived ones, and not on resources of another model.
     return (
         find_paths(asked, resource)
         if resource and resource.type not in model.derived and asked.model(resource) is model
@@ -211,10 +211,10 @@ def _answer_assigning(asked: EvaluationContext, model: Model, resource: Resource
 
 def _may_assign(asked: EvaluationContext, model: Model, resource: Resource, verb: str, name: str) -> Answer:
     subject, custom = asked.question.subject, model.custom_roles
-    # Without a subject the question is about a user who is to join, and of whom nothing is known yet.
+    # Without a subject, the question is about a user who is to join and is not known yet.
     kind = subject_kind(asked.facts, subject) if subject else "user"
     case = asked.condition_input(model, resource)
-    is_removal = verb == "remove"  # what was assigned can be taken back, whatever holds now
+    is_removal = verb == "remove"  # an assignment can be revoked, whatever conditions hold now
     may_define = custom and resource.type in custom.on and holds(custom.when, case)
     is_custom = custom and name in asked.facts.custom_roles and resource.type in custom.on and kind in custom.to
     role = model.roles.get(name)
@@ -239,7 +239,7 @@ def _may_assign(asked: EvaluationContext, model: Model, resource: Resource, verb
 
 
 def _by_rule(asked: EvaluationContext, model: Model, resource: Resource, rule: AssignRule) -> tuple[GrantPath, ...]:
-    """Return the paths by which the rule's roles are held, on the subject too, and its needs; none if it fails."""
+    """Return the paths that satisfy the rule, of its holder and subject roles and its `needs`; empty if one is missing."""
     on_resource = [way for way in find_paths(asked, resource) if way.role in rule.holder]
     subject = asked.facts.resources.get(ResourceId(asked.question.subject or ""))
     ours = subject is not None and asked.model(subject) is model

@@ -1,4 +1,4 @@
-"""What a run may touch: what its pipeline declares, by relation."""
+"""Scope of a run: the actions on the resources that its pipeline declares, by relation."""
 
 from headgate.facts.changes import Edge
 from headgate.facts.ids import RunId
@@ -6,7 +6,7 @@ from headgate.facts.snapshot import Resource, Snapshot
 
 _READ = frozenset(("table.describe", "table.select", "volume.describe", "volume.read"))
 _WRITE = frozenset(
-    # Rows come with columns that the table does not have yet: the run adds them, as far as its run-as may.
+    # New rows may have columns that the table does not have yet; the run adds them if its run-as may alter the table.
     ("table.describe", "table.select", "table.insert", "table.update", "table.delete_rows", "table.alter")
 )
 
@@ -16,18 +16,18 @@ DECLARED = {
     "output_layers": frozenset(("database.describe", "database.create_table")),
     "connections": frozenset(("connection.describe", "connection.use")),
 }
-"""What a pipeline declares by each relation: these actions on what an enabled edge names."""
+"""The actions that a pipeline declares by each relation, on the targets of its enabled edges."""
 
 TABLE_SERVICE = "table_service"
 MAKING = "table.create_table_service"
-"""What the run of a table service does to the table that it is of is all one action: that of making such a service."""
+"""A run of a table service needs one action on the service's table: the one that creating such a service needs."""
 
 THROUGH = {"connections": "source"}
-"""A relation that also has the edges of what another relation names: who reads through a source, reads what that does."""
+"""Relations that also have the edges of the resources that another relation names: reading through a source uses its connections."""
 
 
 def is_declared(facts: Snapshot, run: RunId, action: str, resource: Resource) -> bool:
-    """Say whether the pipeline of a run that has not ended declares this action on this resource."""
+    """Whether the pipeline of an unfinished run declares this action on this resource."""
     current = facts.runs.get(run)
     pipeline = facts.resources.get(current.pipeline) if current else None
     if pipeline is None:
@@ -41,7 +41,7 @@ def is_declared(facts: Snapshot, run: RunId, action: str, resource: Resource) ->
 
 
 def pipeline_edges(facts: Snapshot, pipeline: Resource, relation: str) -> tuple[Edge, ...]:
-    """Return what counts of a relation of a pipeline: its own enabled edges, and those that it has through another."""
+    """Return the enabled edges of a pipeline's relation: its own, and those of resources in `THROUGH`."""
     through = pipeline.edges(THROUGH[relation]) if relation in THROUGH else ()
     others = (facts.resources.get(edge.target) for edge in through)
     return (*pipeline.edges(relation), *(edge for each in others if each for edge in each.edges(relation)))

@@ -1,4 +1,4 @@
-"""Where roles come from and where they are needed: walks over the facts that a model's rules speak of."""
+"""Walks over the resource tree and its relations: where roles come from, and where they are required."""
 
 from headgate.decision.types import Question
 from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
@@ -7,13 +7,13 @@ from headgate.model.model import Model, PropagationRule, RequiredRole, WeakestOf
 
 
 def subject_kind(facts: Snapshot, subject: SubjectId) -> str:
-    """Return what kind of subject it is: the principal's kind, `group`, or the type of a resource; empty for none."""
+    """Return the kind of a subject: the principal's kind, `group`, or the type of a resource; empty if it is unknown."""
     principal, resource = facts.principals.get(PrincipalId(subject)), facts.resources.get(ResourceId(subject))
     return principal.kind if principal else resource.type if resource else ""
 
 
 def rule_applies(facts: Snapshot, model: Model, rule: PropagationRule, origin: Resource, target: Resource) -> bool:
-    """Say whether an assignment on `origin` acts on `target` by this rule."""
+    """Whether an assignment on `origin` acts on `target` by this rule."""
     if rule.to is not None and target.type not in rule.to:
         return False
     if rule.up is not None:
@@ -27,7 +27,7 @@ def rule_applies(facts: Snapshot, model: Model, rule: PropagationRule, origin: R
 
 
 def inheritance_sources(facts: Snapshot, model: Model, id: ResourceId) -> set[ResourceId]:
-    """Return everything from which a role can come down to the resource: parents, and what the lineage names."""
+    """Return all resources from which a role can come down to the resource: its ancestors, also along `lineage` relations."""
     found: set[ResourceId] = set()
     todo = [id]
     while todo:
@@ -42,7 +42,7 @@ def inheritance_sources(facts: Snapshot, model: Model, id: ResourceId) -> set[Re
 def requirement_places(
     facts: Snapshot, question: Question, resource: Resource, needed: RequiredRole
 ) -> tuple[ResourceId, ...]:
-    """Return the resources on which an alternative needs its role."""
+    """Return the resources on which a requirement needs its role."""
     if needed.root == "with":
         return question.on.get(needed.relation or "", ())
     start = facts.resources[resource.parent] if needed.root == "parent" else resource
@@ -50,9 +50,9 @@ def requirement_places(
 
 
 def derived_inputs(resource: Resource, rule: WeakestOfRule) -> list[ResourceId]:
-    """Return what decides on a derived type: what the enabled edges name, or, for none, where it would write.
+    """Return the resources that decide on a derived type: the targets of enabled edges, or those of `when_empty`.
 
-    What is gone stays named, so that a drop never opens a pipeline.
+    Deleted resources stay among them, so that dropping a table never gives access to a pipeline.
     """
     enabled = {edge.target for relation in rule.weakest_over for edge in resource.edges(relation)}
     written = {edge.target for relation in rule.when_empty for edge in resource.relations.get(relation, ())}

@@ -1,4 +1,4 @@
-"""Questions and their answers. A decision is a record, never a bare bool."""
+"""Questions and decisions. A decision is a record, never a bare bool."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ from headgate.facts.ids import PrincipalId, ResourceId, SubjectId
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """May the caller do this action on this resource?
+    """A question: may the caller perform this action on this resource?
 
-    `on` names the resources that an action on several resources also concerns (`inputs`, `cluster`);
-    `given` holds its other parameters as words (`kind`, `purpose`, `scope`). `role` is the role that an
-    assignment is about, `subject` whom it is for; with `new_role` the role is to be replaced by that one.
+    `on` names further resources that the action concerns (`inputs`, `cluster`); `given` has its other parameters as
+    words (`kind`, `purpose`, `scope`). For a question about an assignment, `role` is its role and `subject` its
+    subject; with `new_role`, the role is to be replaced by that role.
     """
 
     caller: Caller
@@ -29,10 +29,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class GrantPath:
-    """One way in which a role reaches a resource: an assignment, and where it acts from.
+    """One path by which a role reaches a resource: an assignment, and the resource on which it was made.
 
-    `weakest` is the resource that decided where the role is derived from several. `reason` is what the assignment was made
-    for. A path by a relation that names the principal has that resource as `assigned_on`.
+    If the role is derived from several resources, `weakest` is the one that decided. `reason` is the id of the
+    agreement, request or policy file for which the assignment was made. For a path by a relation that names the
+    principal, `assigned_on` is the resource with the relation.
     """
 
     role: str
@@ -45,10 +46,10 @@ class GrantPath:
 
 @dataclass(frozen=True, slots=True)
 class DenyReason:
-    """What a refused question lacked: a stable code and, where it is about a role, the roles that would do, and where.
+    """The reason of a denial: a stable code and, if a role is missing, the roles of which one suffices, and the resource.
 
     Codes: `no-principal`, `no-token`, `no-run`, `suspended`, `not-declared`, `no-resource`, `unknown-action`, `no-role`,
-    `condition` (`what` is it, as a model writes it: `requested`, `setting.plan is not starter`),
+    `condition` (`what` is the condition as a model states it: `requested`, `setting.plan is not starter`),
     `no-subject`, `not-assignable`, `not-grantor`, `narrowed`.
     """
 
@@ -59,10 +60,10 @@ class DenyReason:
 
 
 class Decision(NamedTuple):
-    """Allow or deny, with the model in force and the revision it was taken at, and what determined it.
+    """A decision, allow or deny, with the home model, the revision and the question, and its reasons.
 
-    `paths` are all the ways that allow, `missing` what a deny lacks. The engine leaves both empty, so that a
-    check stays cheap; the decision names its question, and `explain` fills them in.
+    `paths` are all paths that allow it, `missing` is the reason of a denial. The engine leaves both empty to keep a
+    check cheap; `explain` adds them for the same question.
     """
 
     allowed: bool
@@ -75,7 +76,7 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RequiredAssignment:
-    """One assignment to make, and who could make it."""
+    """One assignment that a fix requires, and the users who may make it."""
 
     role: str
     resource: ResourceId
@@ -84,7 +85,7 @@ class RequiredAssignment:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Assignments for the subject that together, and none of them without the others, turn a deny into an allow."""
+    """A fix: assignments to the subject that turn a denial into an allow, all together and none without the others."""
 
     subject: SubjectId
     assignments: tuple[RequiredAssignment, ...]
@@ -92,7 +93,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A decision, whether the caller may know the resource, and the smallest assignments that would fix a deny."""
+    """A decision, whether the caller may know that the resource exists, and the smallest fixes of a denial."""
 
     decision: Decision
     discoverable: bool

@@ -1,13 +1,13 @@
-"""Whether a model tells resources of a type at one place apart, other than by what is assigned on them."""
+"""Uniform visibility: whether a model treats resources of a type at one place alike, except for assignments on them."""
 
 from headgate.model.model import Condition, Model, Requirement
 
 _TREE = ("lake", "database", "table")
-"""What can lie between two such resources and what is above both."""
+"""The types that can be between two such resources and their common ancestor."""
 
 
 def is_visibility_uniform(model: Model, type: str) -> bool:
-    """Say whether who may discover a resource without assignments of its own may discover every other one beside it."""
+    """Whether a caller that may discover a resource without own assignments may discover every such resource beside it."""
     actions = (f"{type}.{model.discover}",) if model.discover else model.actions_on(type)
     alternatives = [each for action in actions for each in model.needs.get(action, ())]
     terms = [term for rule in model.spread for term in rule.when] + [
@@ -23,5 +23,5 @@ def _says_the_same(model: Model, term: Condition) -> bool:
 
 
 def _asks_more_of_some(alternative: Requirement) -> bool:
-    """Say whether it asks for a role only where a relation leads somewhere."""
+    """Whether the alternative requires a role only if a relation of the resource or its parent names a resource."""
     return any(each.optional and each.root != "with" for each in alternative.roles)

@@ -1,1 +1,1 @@
-"""Differences: which decisions a change alters, and for whom."""
+"""Differences: which decisions a change alters, and for which principals."""

@@ -1,4 +1,4 @@
-"""Comparing what is answered on two snapshots, decision by decision, where they may differ."""
+"""Comparison of the decisions on two snapshots, within the scopes where they may differ."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ from headgate.facts.snapshot import Resource
 from headgate.model.model import Model
 
 EXACT_LIMIT = 50
-"""Up to so many principals are asked about one by one; beyond, it is quicker to ask who may."""
+"""The largest number of principals that are checked one by one; for more, `list_principals` is faster."""
 
 Abilities = Mapping[Ability, frozenset[PrincipalId]]
-"""Who may do what on one resource."""
+"""The principals that have each ability on one resource."""
 
 
 _Allowed = tuple[str, str, frozenset[Ability]]
-"""What is allowed on something: by which model, on which type, which abilities."""
+"""The allowed abilities on a resource, with its model and type."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedSide:
-    """What answers at a time (seconds since the epoch). What `acting` and `words` keep is worked out once."""
+    """One side of a comparison: an evaluator and a time (seconds since the epoch). `acting` and `words` are caches."""
 
     answers: Answers
     now: float
@@ -35,7 +35,7 @@ class EvaluatedSide:
     words: dict[_Allowed, str | None] = field(default_factory=dict[_Allowed, str | None])
 
     def is_allowed(self, question: Question) -> bool:
-        """Say whether a question is answered with allow."""
+        """Whether the decision is allow."""
         return self.answers.check(question, self.now).allowed
 
     def model(self, resource: Resource) -> Model | None:
@@ -43,14 +43,14 @@ class EvaluatedSide:
         return self._build_context(resource).model(resource)
 
     def abilities(self, type: str) -> tuple[Ability, ...]:
-        """Return every ability on a type that is no assigning, under any model: a bridge leads from one to another."""
+        """Return every ability on a type except assigning, under any model, as a bridge gives actions under another model."""
         if type not in self.acting:
             actions = {action for model in self.answers.models.values() for action in model.actions_on(type)}
             self.acting[type] = tuple(Ability(action) for action in sorted(actions))
         return self.acting[type]
 
     def candidates(self, resource: Resource, roles: Collection[str]) -> set[PrincipalId]:
-        """Return everybody who may hold one of the roles there."""
+        """Return all principals that may hold one of the roles on the resource."""
         return candidate_principals(self._build_context(resource), resource, roles)
 
     def _build_context(self, resource: Resource) -> EvaluationContext:
@@ -60,7 +60,7 @@ class EvaluatedSide:
 
 @dataclass(frozen=True, slots=True)
 class _ResourceSide:
-    """A resource as it is at a moment, and the model that decides on it."""
+    """A resource on one side of the comparison, and the model that decides on it."""
 
     moment: EvaluatedSide
     resource: Resource
@@ -69,7 +69,7 @@ class _ResourceSide:
 
 @dataclass(frozen=True, slots=True)
 class _Affected:
-    """Who is to be asked about on a resource, and who of them about what they may assign there."""
+    """A resource with the principals to compare on it, and those of them whose assigning is compared, too."""
 
     id: ResourceId
     acting: frozenset[PrincipalId]
@@ -79,14 +79,14 @@ class _Affected:
 def compare(
     before: EvaluatedSide, after: EvaluatedSide, scopes: Sequence[Scope], few: int = EXACT_LIMIT
 ) -> tuple[SubjectImpact, ...]:
-    """Return what anybody within the scopes loses and gains, by principal and resource."""
+    """Return the abilities that principals within the scopes lose and gain, sorted by principal and resource."""
     concerned = _list_affected(before, after, scopes)
     found = (effect for each in concerned for effect in _on(_place(before, each), _place(after, each), each, few))
     return tuple(sorted(found, key=lambda effect: (effect.principal, effect.resource)))
 
 
 def _list_affected(before: EvaluatedSide, after: EvaluatedSide, scopes: Sequence[Scope]) -> Iterator[_Affected]:
-    """Yield the resources that are within a scope and there on one side at least; one at a time, for there may be many."""
+    """Yield the resources in a scope that exist on at least one side; one at a time, as there may be many."""
     sides = before.answers.facts, after.answers.facts
     everybody = frozenset(id for facts in sides for id in facts.principals)
     everywhere = [scope for scope in scopes if scope.resources is None]
@@ -127,7 +127,7 @@ def _on(
 
 
 def _able(place: _ResourceSide | None, concerned: _Affected, few: int) -> Abilities:
-    """Return which of those concerned may do what there; nothing where nothing is."""
+    """Return the principals concerned that have each ability on the resource; empty if it does not exist."""
     if place is None:
         return {}
     known = place.moment.answers.facts.principals
@@ -163,7 +163,7 @@ def _assignable(place: _ResourceSide) -> tuple[Ability, ...]:
 
 
 def _possible_assigners(place: _ResourceSide) -> frozenset[PrincipalId]:
-    """Return everybody who may be able to assign something there."""
+    """Return all principals that may be able to assign a role on the resource."""
     rules = [rule for rule in place.model.assign if place.resource.type in rule.on]
     if any(not rule.holder for rule in rules):
         return frozenset(place.moment.answers.facts.principals)
@@ -171,7 +171,7 @@ def _possible_assigners(place: _ResourceSide) -> frozenset[PrincipalId]:
 
 
 def _word(place: _ResourceSide | None, able: frozenset[Ability]) -> str | None:
-    """Return the role that is as much as what is allowed."""
+    """Return the role that corresponds to the allowed abilities."""
     if place is None:
         return None
     words, allowed = place.moment.words, (place.model.name, place.resource.type, able)
@@ -181,7 +181,7 @@ def _word(place: _ResourceSide | None, able: frozenset[Ability]) -> str | None:
 
 
 def _role_that_gives(model: Model, type: str, actions: frozenset[str]) -> str | None:
-    """Return the role that gives the most of these actions without condition, and no other; the narrower one."""
+    """Return the role that gives most of these actions unconditionally and no other; of equal ones, the narrowest."""
     plain = frozenset(model.actions_on(type)) - model.needs.keys()
     fitting = [
         (-len(given), len(role.actions), role.name)

@@ -1,4 +1,4 @@
-"""Whom and what a change can concern: rather too much than too little, so that nothing else has to be asked about."""
+"""Impact of changes: an over-approximation of the principals and resources whose decisions a change can alter."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from headgate.model.model import AssignRule, Model, Requirement
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Some principals on some resources; None is all of them. Without `giving`, what they may assign there stays."""
+    """Some principals on some resources; None is all of them. Without `giving`, what they may assign is unchanged."""
 
     principals: frozenset[PrincipalId] | None
     resources: frozenset[ResourceId] | None
@@ -36,30 +36,30 @@ class _Step:
 
     @property
     def sides(self) -> tuple[Snapshot, Snapshot]:
-        """Both of them."""
+        """Both snapshots."""
         return self.before, self.after
 
     def find_reachable(
         self, origins: Iterable[ResourceId], roles: Collection[str] | None = None
     ) -> frozenset[ResourceId]:
-        """Return everything that an assignment of the roles (None: any) on one of these may decide about, on a side."""
+        """Return the resources whose decisions, before or after, may depend on an assignment of the roles (None: any) on an origin."""
         known = frozenset(origins)
         return frozenset(
             chain.from_iterable(find_reachable_resources(self.models, facts, known, roles) for facts in self.sides)
         )
 
     def expand_roles(self, names: Iterable[str]) -> frozenset[str]:
-        """Return the roles, and what they mean as custom roles on either side."""
+        """Return the roles, and those that they contain as custom roles before or after."""
         known = frozenset(names)
         return known.union(*(facts.custom_roles.get(name, ()) for facts in self.sides for name in known))
 
     def gives(self, names: Iterable[str]) -> bool:
-        """Say whether what somebody may assign can rest on an assignment of one of these roles."""
+        """Whether the right to assign can depend on an assignment of one of these roles."""
         roles = self.expand_roles(names)
         return any(_gives(model, facts, roles) for model in self.models.values() for facts in self.sides)
 
     def opens_others(self, role: str, place: ResourceId) -> bool:
-        """Say whether other assignments may count by one of the role there: by standing, or as one of a team's people."""
+        """Whether an assignment of the role there can make others count: as a required membership, or as team membership."""
         found = (facts.resources[place].type for facts in self.sides if place in facts.resources)
         models = self.models.values()
         return any(
@@ -70,7 +70,7 @@ class _Step:
 
 
 def find_scopes(models: Models, before: Snapshot, after: Snapshot, change: c.Change) -> tuple[Scope, ...]:
-    """Return scopes outside of which the change leaves every decision as it was."""
+    """Return scopes outside of which the change alters no decision."""
     return tuple(_SCOPES[type(change)](_Step(models, before, after), change))
 
 
@@ -103,7 +103,7 @@ def _resource(step: _Step, change: Any) -> Iterator[Scope]:  # noqa: ANN401 (any
 
 
 def _attributes(step: _Step, change: c.AttributesSet) -> Iterator[Scope]:
-    # The organization's own attributes say whether it is suspended.
+    # The organization's own attributes state whether it is suspended.
     if change.resource == step.after.organization:
         yield WHOLE_SCOPE
     else:
@@ -124,19 +124,21 @@ def _of_assignment(step: _Step, who: Collection[PrincipalId], role: str, place: 
     if step.opens_others(role, place):
         yield _of_people(step, who)
         return
-    yield Scope(frozenset(who), frozenset((place,)))  # that somebody was assigned something there can count by itself
+    yield Scope(
+        frozenset(who), frozenset((place,))
+    )  # the existence of an assignment can count by itself (`subject_is_member`)
     yield Scope(frozenset(who), step.find_reachable((place,), step.expand_roles((role,))), step.gives((role,)))
 
 
 def _of_people(step: _Step, who: Collection[PrincipalId]) -> Scope:
-    """Return these principals on all that anything may decide about that they, their groups or teams were assigned."""
+    """Return the scope of these principals on all resources that any of their own, group or team assignments may affect."""
     held = {each for facts in step.sides for principal in who for each in _list_held(step.models, facts, principal)}
     found = (step.find_reachable((place,), step.expand_roles((role,))) for role, place in held)
     return Scope(frozenset(who), frozenset(place for _, place in held).union(*found))
 
 
 def _list_held(models: Models, facts: Snapshot, principal: PrincipalId) -> set[tuple[str, ResourceId]]:
-    """Return every role, and where, that the principal, its groups and its teams were assigned."""
+    """Return every role, with its resource, that the principal, its groups and its teams were assigned."""
     own = {each for subject in (principal, *facts.groups_of(principal)) for each in _list_assigned(facts, subject)}
     members = frozenset[str]().union(*(model.members for model in models.values()))
     teams = {place for _, place in own if place in facts.resources and facts.resources[place].type in members}
@@ -148,7 +150,7 @@ def _list_assigned(facts: Snapshot, subject: SubjectId) -> Iterator[tuple[str, R
 
 
 def _place(step: _Step, id: ResourceId) -> Iterator[Scope]:
-    """Yield the scopes of a resource that comes, goes or changes, with everything below it."""
+    """Yield the scopes of a resource that is created, deleted or changed, with everything below it."""
     inside = {each for facts in step.sides if id in facts.resources for each in (id, *facts.list_below(id))}
     here = step.find_reachable(inside)
     yield Scope(None, here)
@@ -178,7 +180,7 @@ def _build_members(facts: Snapshot, id: ResourceId) -> bool:
 
 
 def _find_counting_resources(models: Models, facts: Snapshot) -> Iterator[ResourceId]:
-    """Yield the resources on which a decision rests on how many of something there are."""
+    """Yield the resources on which a decision depends on all principals or organizations."""
     types = set[str]()
     for model in models.values():
         types |= {action.partition(".")[0] for action, needs in model.needs.items() if any(map(_counts, needs))}
@@ -191,7 +193,7 @@ def _counts(rule: Requirement | AssignRule) -> bool:
 
 
 _COUNTING = frozenset(("free_domain", "keys_left"))
-"""The conditions that look at all principals or organizations; every other one looks at what it is asked on."""
+"""The conditions that depend on all principals or organizations; every other depends on its own resource."""
 
 _SCOPES: Mapping[type, Callable[[_Step, Any], Iterator[Scope]]] = {
     c.OrganizationCreated: _scope_everything,

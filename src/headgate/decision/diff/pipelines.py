@@ -1,4 +1,4 @@
-"""Which pipelines break and which open: what one needs is what it declares, on each thing that it touches."""
+"""Impact on pipelines: those that break, as an action that they declare is lost, and those that open."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,7 +15,7 @@ from headgate.facts.snapshot import Resource, Snapshot
 def pipeline_effects(
     before: EvaluatedSide, after: EvaluatedSide, effects: Iterable[SubjectImpact], pipelines: Iterable[ResourceId]
 ) -> tuple[PipelineImpact, ...]:
-    """Return what happens to these pipelines, as far as they are there afterwards and anything does."""
+    """Return the impact on these pipelines; those that are deleted or unaffected are left out."""
     on: dict[ResourceId, list[SubjectImpact]] = {}
     for effect in effects:
         on.setdefault(effect.resource, []).append(effect)
@@ -27,18 +27,18 @@ def pipeline_effects(
 def find_touching_pipelines(
     before: EvaluatedSide, after: EvaluatedSide, effects: Iterable[SubjectImpact]
 ) -> set[ResourceId]:
-    """Return the pipelines that somebody loses or gains something on, or on something that they touch."""
+    """Return the pipelines with an effect on themselves or on a resource that they touch."""
     sides, concerned = (before.answers.facts, after.answers.facts), {effect.resource for effect in effects}
     return {id for facts in sides for each in concerned for id in _find_touching(facts, each)}
 
 
 def find_rewritten_pipelines(changes: Iterable[Change]) -> set[ResourceId]:
-    """Return what becomes a pipeline by these changes, or another one, or gets another run-as principal."""
+    """Return the resources that these changes create, or whose relations or run-as principal they set."""
     return {each.resource for each in changes if isinstance(each, RelationsSet | ResourceCreated | RunAsSet)}
 
 
 def find_all_pipelines(facts: Snapshot) -> set[ResourceId]:
-    """Return all pipelines: whatever declares something."""
+    """Return all pipelines: the resources that declare something."""
     return {id for id, resource in facts.resources.items() if _declares(resource)}
 
 
@@ -54,7 +54,7 @@ def _find_touching(facts: Snapshot, id: ResourceId) -> Iterator[ResourceId]:
 
 
 def _find_indirectly_touching(facts: Snapshot, id: ResourceId) -> Iterator[ResourceId]:
-    """Yield the pipelines that touch by way of this one what it declares."""
+    """Yield the pipelines that, through this resource, touch what it declares."""
     for other in facts.referrers.get(id, ()):
         resource = facts.resources.get(other)
         if resource and any(edge.target == id for name in THROUGH.values() for edge in resource.edges(name)):
@@ -78,7 +78,7 @@ def _effect(
 def _find_missing(
     moment: EvaluatedSide, id: ResourceId, other: EvaluatedSide
 ) -> dict[tuple[Ability, ResourceId], None]:
-    """Return what the pipeline declares and its run-as principal may not do; `other` knows what is gone on this side."""
+    """Return the declared actions that the run-as principal may not perform; `other` has targets deleted on this side."""
     facts = moment.answers.facts
     pipeline, run_as = facts.resources.get(id), facts.run_as.get(id)
     if pipeline is None or run_as is None:

@@ -1,4 +1,4 @@
-"""What an assignment on a resource may decide about, under any model: the reference's walks, from the other end."""
+"""Reach of assignments: the resources whose decisions may depend on them; inverts the walks of the reference."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -11,7 +11,7 @@ from headgate.model.model import Condition, Model, PropagationRule, When
 def find_reachable_resources(
     models: Models, facts: Snapshot, origins: Iterable[ResourceId], roles: Collection[str] | None = None
 ) -> set[ResourceId]:
-    """Return every resource on which a decision may rest on an assignment of the roles (None: any) on an origin."""
+    """Return every resource on which a decision may depend on an assignment of the roles (None: any) on an origin."""
     known = {id for id in origins if id in facts.resources}
     held = set(known)
     for model in models.values():
@@ -23,7 +23,7 @@ def find_reachable_resources(
 
 
 def is_satisfiable(facts: Snapshot, model: Model, when: When) -> bool:
-    """Say whether the conditions can hold anywhere, by the values that the switches have."""
+    """Whether the conditions can hold on any resource, given the values of the settings."""
     return all(_can_hold(facts, model, term) for term in when if term.root == "setting")
 
 
@@ -36,7 +36,7 @@ def _can_hold(facts: Snapshot, model: Model, term: Condition) -> bool:
 def _spread(
     facts: Snapshot, model: Model, origins: Collection[ResourceId], roles: Collection[str] | None
 ) -> set[ResourceId]:
-    """Return where the model's spread rules take an assignment."""
+    """Return the resources to which the model's spread rules extend an assignment."""
     found = set[ResourceId]()
     for rule in model.spread:
         if (roles is None or not rule.roles.isdisjoint(roles)) and is_satisfiable(facts, model, rule.when):
@@ -63,7 +63,7 @@ def _down(facts: Snapshot, model: Model, rule: PropagationRule, starts: Iterable
 
 
 def _find_naming(facts: Snapshot, id: ResourceId, relations: Collection[str]) -> Iterator[ResourceId]:
-    """Yield the resources that name this one in one of the relations, by an enabled edge or not."""
+    """Yield the resources with an edge to this one in one of the relations, enabled or not."""
     for referrer in facts.referrers.get(id, ()) if relations else ():
         named = facts.resources[referrer].relations
         if any(edge.target == id for relation in relations for edge in named.get(relation, ())):
@@ -76,7 +76,7 @@ def _find_derived(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> 
 
 
 def _find_needing(facts: Snapshot, model: Model, held: Iterable[ResourceId]) -> Iterator[ResourceId]:
-    """Yield the resources on which an action needs a role at one of the places."""
+    """Yield the resources on which an action may require a role on one of these resources."""
     places = {each for needs in model.needs.values() for alternative in needs for each in alternative.roles}
     places |= {each for rule in model.assign for each in rule.needs}
     own = {place.relation for place in places if place.root == "self" and place.relation}

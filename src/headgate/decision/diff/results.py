@@ -1,4 +1,4 @@
-"""What differs between two states of an organization: who may do what, and which pipelines work."""
+"""Results of a comparison of two states of an organization: changed decisions, and affected pipelines."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from headgate.facts.ids import PrincipalId, ResourceId
 
 
 class Ability(NamedTuple):
-    """An action, and where it is about an assignment, the role that it assigns (to oneself); empty for any other."""
+    """An action and, for the action of assigning, the role that is assigned (to oneself); empty for any other action."""
 
     action: str
     role: str = ""
@@ -16,7 +16,7 @@ class Ability(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DecisionChange:
-    """A decision that is another afterwards: `allowed` says what it is then."""
+    """A decision that a change reverses; `allowed` is the decision afterwards."""
 
     principal: PrincipalId
     ability: Ability
@@ -26,9 +26,9 @@ class DecisionChange:
 
 @dataclass(frozen=True, slots=True)
 class SubjectImpact:
-    """What one principal loses and gains on one resource.
+    """The abilities that one principal loses and gains on one resource.
 
-    `before` and `after` are the role of the model that gives as much there as the principal may do; None for none.
+    `before` and `after` are the model's role that corresponds to the principal's abilities there; None if there is none.
     """
 
     principal: PrincipalId
@@ -39,18 +39,18 @@ class SubjectImpact:
     gained: tuple[Ability, ...]
 
     def flips(self) -> Iterator[DecisionChange]:
-        """Yield the decisions that are another afterwards."""
+        """Yield the decisions that are reversed."""
         yield from (DecisionChange(self.principal, each, self.resource, allowed=False) for each in self.lost)
         yield from (DecisionChange(self.principal, each, self.resource, allowed=True) for each in self.gained)
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineImpact:
-    """A pipeline that `breaks`, by what is lost, or `opens`, by what is gained.
+    """A pipeline that `breaks`, as actions are lost, or `opens`, as actions are gained.
 
-    Lost is what its run-as principal may not do any more though the pipeline declares it; without a run-as
-    principal, what people may not do any more with the pipeline. Gained is the reverse, and what people may now do
-    with the pipeline.
+    `lost` are declared actions that its run-as principal may no longer perform; without a run-as principal, actions on
+    the pipeline that principals may no longer perform. `gained` is the reverse, and also the actions on the pipeline
+    that principals may now perform.
     """
 
     pipeline: ResourceId
@@ -60,23 +60,23 @@ class PipelineImpact:
 
     @property
     def breaks(self) -> bool:
-        """Say whether something that it needs is lost."""
+        """Whether the pipeline loses an action that it needs."""
         return bool(self.lost)
 
     @property
     def opens(self) -> bool:
-        """Say whether somebody gains."""
+        """Whether any action is gained."""
         return bool(self.gained)
 
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """All that differs: by principal and resource, sorted, and by pipeline. Nothing is left out."""
+    """All differences: by principal and resource, sorted, and by pipeline. The lists are complete."""
 
     effects: tuple[SubjectImpact, ...]
     pipelines: tuple[PipelineImpact, ...]
 
     def flips(self) -> Iterator[DecisionChange]:
-        """Yield every decision that is another afterwards."""
+        """Yield every decision that is reversed."""
         for effect in self.effects:
             yield from effect.flips()

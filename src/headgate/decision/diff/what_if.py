@@ -1,4 +1,4 @@
-"""What-if analysis: the decisions that changes would alter, for which principals, and the pipelines that would break or open."""
+"""Preview of changes (what-if analysis): the decisions that changes would alter, for which principals, and the pipelines that would break or open."""
 
 from collections.abc import Sequence
 
@@ -17,16 +17,17 @@ from headgate.facts.fold import apply
 
 
 def compute_difference(before: EvaluatedSide, after: EvaluatedSide) -> Impact:
-    """Return every decision that the two answer differently, of whoever and about whatever is there in either."""
+    """Return every decision that differs between the two, for all principals and resources of either."""
     found = compare(before, after, (WHOLE_SCOPE,))
     pipelines = find_all_pipelines(before.answers.facts) | find_all_pipelines(after.answers.facts)
     return Impact(found, pipeline_effects(before, after, found, pipelines))
 
 
 def analyze_changes(answers: Answers, changes: Sequence[Change], now: float) -> Impact:
-    """Return what would differ if these changes were written now (seconds since the epoch).
+    """Return the differences if these changes were written now (seconds since the epoch).
 
-    Only what they can concern is asked about. Raises `KeyError` for a change about something that is not there.
+    Only decisions that the changes can alter are compared. Raises `KeyError` for a change that refers to something
+    that does not exist.
     """
     scopes, facts = list[Scope](), answers.facts
     for change in changes:

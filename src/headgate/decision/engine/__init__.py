@@ -1,1 +1,1 @@
-"""The engine: the decision compiled to masks and indexes, for answers in microseconds."""
+"""The engine: the decision compiled to bit masks and indexes, for decisions in microseconds."""

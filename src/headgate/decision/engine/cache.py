@@ -1,4 +1,4 @@
-"""What is kept of what was worked out: bounded, and cheap to take over without what no longer holds."""
+"""Bounded cache of computed values; a copy without invalid keys is cheap."""
 
 from collections.abc import Iterable
 from typing import Generic, TypeVar
@@ -10,10 +10,11 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """Values by key; when there are too many it starts anew.
+    """Values by key; when there are more than `most`, the cache is emptied.
 
-    Another memo can begin with what is kept here, at a cost that does not depend on how much that is: the kept map is
-    persistent. What is added to one of the two later is not in the other. `near` is the fast way to what is in use.
+    Another cache can begin with the values of this one, at a cost that does not depend on their number, because the map
+    is persistent. A value added to one of the two later is not in the other. `near` is a plain dict of the values in use,
+    for fast access.
     """
 
     __slots__ = ("_kept", "_most", "near")
@@ -24,7 +25,7 @@ class BoundedCache(Generic[K, V]):
         self.near: dict[K, V] = {}
 
     def get(self, key: K) -> V | None:
-        """Return what is kept under the key, if anything is."""
+        """Return the value of the key, or None."""
         found = self.near.get(key)
         if found is None:
             found = self._kept.get(key)
@@ -33,14 +34,14 @@ class BoundedCache(Generic[K, V]):
         return found
 
     def put(self, key: K, value: V) -> V:
-        """Keep the value, and return it."""
+        """Store the value, and return it."""
         kept = self._kept if len(self._kept) < self._most else Map[K, V]()
         self._kept = kept.set(key, value)
         self._hand(key, value)
         return value
 
     def without(self, gone: Iterable[K]) -> "BoundedCache[K, V]":
-        """Return another memo that begins with what is kept here, but for these keys."""
+        """Return another cache that begins with the values of this one, except those of the keys in `gone`."""
         rest = self._kept
         for key in gone:
             if key in rest:

@@ -1,4 +1,4 @@
-"""The decision on one resource for whoever holds these masks: the reference's rules once more, without their walks."""
+"""Decision on one resource from the caller's masks: the same rules as in the reference, without its walks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from headgate.model.model import AssignRule, RequiredRole
 
 
 def is_mask_satisfied(plan: MaskRequirement, id: ResourceId, at: dict[ResourceId, int]) -> bool:
-    """Say whether a wanted role comes to the resource from an assignment. Every check comes by here, so it is plain."""
+    """Whether an assignment gives a wanted role on the resource. Every check calls this function, so its code is simple."""
     if at.get(id, 0) & plan.own:
         return True
     for place, mask in plan.above:  # noqa: SIM110  `any` takes twice as long
@@ -29,7 +29,7 @@ def is_mask_satisfied(plan: MaskRequirement, id: ResourceId, at: dict[ResourceId
 
 
 def met(plan: MaskRequirement, id: ResourceId, at: dict[ResourceId, int]) -> bool:
-    """Say whether masks meet a bare plan for the resource."""
+    """Whether the masks `at` places satisfy a bare plan for the resource."""
     if is_mask_satisfied(plan, id, at):
         return True
     for plans in plan.least:
@@ -42,13 +42,13 @@ def met(plan: MaskRequirement, id: ResourceId, at: dict[ResourceId, int]) -> boo
 
 
 def list_named_subjects(resource: Resource, relation: str) -> set[str | None]:
-    """Return whom a relation of the resource names, by the word that models use for it."""
+    """Return the targets of a relation of the resource; `created_by` is the word of models for its creator."""
     return {resource.creator} if relation == "created_by" else {edge.target for edge in resource.edges(relation)}
 
 
 @dataclass(frozen=True, slots=True)
 class MaskChecker:
-    """What all decisions on one snapshot rest on."""
+    """Decides on one snapshot, from the compiled models and the positions of resources."""
 
     models: Models
     compiled: CompiledModels
@@ -56,7 +56,7 @@ class MaskChecker:
     grounds: PositionIndex
 
     def allows(self, held: Holdings, question: Question, resource: Resource, now: float) -> bool:
-        """Say whether what is held allows what is asked."""
+        """Whether the holdings allow the question."""
         rules = self.grounds.of(resource).rules
         if rules is None:
             return False
@@ -67,11 +67,11 @@ class MaskChecker:
         )
 
     def holds(self, held: Holdings, rules: CompiledModel, resource: Resource, wanted: RoleSet) -> bool:
-        """Say whether one of these roles, which are of the resource's model, is held on it."""
+        """Whether one of these roles, which belong to the resource's model, is held on it."""
         return self.meets(held, self.grounds.of(resource).plan(rules, wanted), resource)
 
     def meets(self, held: Holdings, plan: MaskRequirement, resource: Resource) -> bool:
-        """Say whether what is held, or the relations of the resource, meet a plan for it."""
+        """Whether the holdings, or the relations of the resource, satisfy a plan for it."""
         if plan.bare:
             return met(plan, resource.id, held.at)
         if is_mask_satisfied(plan, resource.id, held.at) or any(
@@ -102,7 +102,7 @@ class MaskChecker:
         resource: Resource,
         roles: tuple[RequiredRole, ...],
     ) -> bool:
-        """Say whether each role is held on all of its places."""
+        """Whether each role is held on all of its places."""
         for needed in roles:
             places, wanted = (
                 requirement_places(self.facts, question, resource, needed),
@@ -121,7 +121,7 @@ class MaskChecker:
         return self.holds(held, rules, resource, wanted)
 
     def bridges(self, action: str, resource: Resource) -> Iterator[tuple[Resource, CompiledModel, str]]:
-        """Yield the resources that lend the action here to who holds a role on them, with their model and the role."""
+        """Yield the resources on which a role gives the action here by a bridge, with their model and that role."""
         for id in self.facts.referrers.get(resource.id, ()):
             port = self.facts.resources[id]
             rules = self.grounds.of(port).rules
@@ -185,7 +185,7 @@ class MaskChecker:
             return False
         if rule.on_subject and not self._holds_there(held, rules, subject, rules.get_role_set(rule.on_subject)):
             return False
-        # A rule that asks for nothing lets nobody.
+        # A rule that requires no role allows no caller.
         asks = (
             rule.holder
             or rule.on_subject

@@ -1,7 +1,7 @@
-"""A model as numbers: a role is a bit, what somebody holds at a place is a mask, and what would do there is another.
+"""Compilation of models to bit masks: a role is a bit; a principal's holdings at a place, and a requirement, are masks.
 
-Two kinds of bits. That of a role says that it is assigned at a place. That of a rule that goes up and a role says that
-the place is where the rule takes an assignment of the role: there it acts, but spreads no further.
+There are two kinds of bits. The bit of a role states that the role is assigned at a place. The bit of a rule with `up`
+and a role states that the rule spreads an assignment of the role to the place: it acts there, but spreads no further.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,18 +11,18 @@ from itertools import count
 from headgate.model.model import Model, Requirement, When
 
 SELF, ABOVE, ANCESTOR = ".self", ".above", ".ancestor"
-"""How a place can be related to a resource, besides by a relation's name: the resource itself, what roles come down
-from, what the resource lies in. No relation has a dot in its name."""
+"""The relations of a place to a resource, besides named ones: the resource itself, a place from which roles come down
+to it, an ancestor of it. No named relation has a dot in its name."""
 
 _FORESEEN = frozenset(("setting", "self", "parent"))
-"""What a condition can look at that no question changes, and no time."""
+"""The operands of conditions whose value depends on neither the question nor the time."""
 
 
 class RoleSet:
-    """Some roles of a model, any of which would do.
+    """Roles of a model of which any one suffices.
 
-    `holding` are the roles that include one of them, `least` those of them that include no other: who holds one of the
-    roles holds one of these.
+    `holding` are the roles that include one of them. `least` are those of them that include no other: a holder of any
+    of the roles holds one of these.
     """
 
     __slots__ = ("holding", "least", "roles")
@@ -43,7 +43,7 @@ def _least(model: Model, roles: frozenset[str]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class ActionRequirement:
-    """What an action takes: one of the roles (where any role gives it), and one of the ways (where any is stated)."""
+    """Requirement of an action: one of the roles (if any role gives it), and one alternative (if any is stated)."""
 
     type: str
     wanted: RoleSet | None
@@ -51,7 +51,7 @@ class ActionRequirement:
 
 
 class CompiledModel:
-    """One model, compiled. Its answers depend on nothing but the model, so that all engines may share it."""
+    """One compiled model. Its results depend only on the model, so all engines may share it."""
 
     def __init__(self, model: Model, bits: Iterator[int]) -> None:
         self.model = model
@@ -71,7 +71,7 @@ class CompiledModel:
         self.discovering = {type: self._list_discovering_actions(type) for type in model.types}
 
     def get_role_set(self, roles: tuple[str, ...]) -> RoleSet:
-        """Return the one record for these roles; those that the model does not know are nobody's."""
+        """Return the shared record of these roles, without those that the model does not have."""
         found = self._wanted.get(roles)
         if found is None:
             known = frozenset(role for role in roles if role in self.model.roles)
@@ -79,10 +79,10 @@ class CompiledModel:
         return found
 
     def mask(self, wanted: RoleSet, rules: tuple[int, ...], related: frozenset[str], origin: str) -> int:
-        """Return the bits at a place each of which gives a wanted role to a resource.
+        """Return the bits at a place each of which gives a wanted role on a resource.
 
-        `rules` says which of the model's spread rules act on the resource, `related` how the place is related to it;
-        `origin` is the place's type.
+        `rules` are the indexes of the model's spread rules that act on the resource, `related` are the relations of
+        the place to it; `origin` is the place's type.
         """
         key = (wanted, rules, related, origin)
         found = self._masks.get(key)
@@ -91,11 +91,11 @@ class CompiledModel:
         return found
 
     def list_granting_relations(self, wanted: RoleSet, type: str) -> tuple[str, ...]:
-        """Return the relations of a resource of this type that give a wanted role to whom they name."""
+        """Return the relations of a resource of this type that give a wanted role to the principal they name."""
         return tuple(each.relation for each in self.model.named_in if type in each.to and each.role in wanted.holding)
 
     def list_types_with_role(self, wanted: RoleSet) -> frozenset[str]:
-        """Return the types on whose resources somebody can hold a wanted role at all."""
+        """Return the types on whose resources a wanted role can be held."""
         model = self.model
         on = [model.roles[role].on for role in wanted.holding]
         on += [model.custom_roles.on] if model.custom_roles else []
@@ -105,7 +105,7 @@ class CompiledModel:
         return frozenset(model.derived).union(*on) & model.types.keys()
 
     def is_position_shared(self, type: str) -> bool:
-        """Say whether the same rules reach all resources of this type in the same place from the same places."""
+        """Whether all resources of this type with the same parent are reached by the same rules from the same places."""
         model = self.model
         along = any(rule.along and (rule.to is None or type in rule.to) for rule in model.spread)
         own = any(term.root == "self" for when in _list_holding_conditions(model) for term in when)
@@ -143,7 +143,7 @@ def _union(masks: Iterator[int]) -> int:
 
 
 def _list_holding_conditions(model: Model) -> Iterator[When]:
-    """Yield the conditions on which it rests what somebody holds, whatever the question."""
+    """Yield the conditions on which the holdings of a principal depend, for every question."""
     yield from (role.when for role in model.roles.values())
     yield from (rule.when for rule in model.spread)
     if model.custom_roles:
@@ -152,11 +152,12 @@ def _list_holding_conditions(model: Model) -> Iterator[When]:
 
 @dataclass(frozen=True, slots=True)
 class CompiledModels:
-    """All models in force. No bit means two things.
+    """All models in force, compiled. Each bit has one meaning.
 
-    `foreseen` is whether all that somebody holds can be known before the question is. `attributed` says that it may rest on
-    attributes of resources, `lineage` by which relations it may come down, `raised` are the bits of rules that go up; `bridged` are the actions that a role elsewhere
-    can give, `teams` the types whose people have what they are assigned.
+    `foreseen` states whether holdings can be computed before the question is known, `attributed` whether they may depend
+    on attributes of resources. `lineage` are the relations along which roles come down, `raised` the bits of rules with
+    `up`, `bridged` the actions that a role on another resource can give, and `teams` the types whose members get the
+    assignments of the team.
     """
 
     rules: Mapping[str, CompiledModel]
@@ -170,7 +171,7 @@ class CompiledModels:
 
 
 def compile_models(models: Mapping[str, Model]) -> CompiledModels:
-    """Return the models in force, compiled."""
+    """Compile the models in force."""
     bits = count()
     rules = {name: CompiledModel(model, bits) for name, model in models.items()}
     return CompiledModels(

@@ -1,7 +1,7 @@
-"""The engine: decides exactly as the reference does, on a snapshot that it has compiled as far as it was asked.
+"""The engine: decides exactly as the reference does, on a snapshot of which it compiles the parts that questions need.
 
-It never changes as far as anybody can see. What it works out it keeps, and the engine of the next revision takes over
-what the changes in between cannot have touched.
+It has no visible state. It caches its results, and the engine of the next revision takes over all results that the
+changes in between do not invalidate.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ from headgate.facts.snapshot import Resource, Snapshot
 
 
 class EngineCaches(NamedTuple):
-    """What an engine works out as it is asked."""
+    """The caches of an engine, filled on demand."""
 
     compiled: CompiledModels
     grounds: PositionIndex
@@ -51,10 +51,10 @@ def _build_empty_caches(models: Models, facts: Snapshot, compiled: CompiledModel
 
 
 class Engine:
-    """Answers questions on one snapshot, under the models in force."""
+    """Decides questions on one snapshot, under the models in force."""
 
     def __init__(self, models: Models, facts: Snapshot, known: EngineCaches | None = None) -> None:
-        """`known` is what an earlier engine has worked out that holds for these facts, too; see `advance`."""
+        """`known` are results of an earlier engine that are also valid for these facts; see `advance`."""
         known = known or _build_empty_caches(models, facts, compile_models(models))
         self.models = models
         self.facts = facts
@@ -73,7 +73,7 @@ class Engine:
         return tuple(self.check(question, now) for question in questions)
 
     def list_resources(self, caller: Caller, action: str, now: float) -> tuple[ResourceId, ...]:
-        """Return every resource on which the action is allowed, in no order that means anything."""
+        """Return every resource on which the action is allowed, in arbitrary order."""
         if self._suspended:
             return ()
         asked = partial(Question, caller, action)
@@ -88,7 +88,7 @@ class Engine:
         return tuple(id for id in candidates if self._is_allowed(asked(id), now))
 
     def list_principals(self, action: str, resource: ResourceId, now: float) -> frozenset[PrincipalId]:
-        """Return every principal that the action is allowed to, by itself and without further parameters."""
+        """Return every principal that may perform the action, without a token or run, and without further parameters."""
         found = self.facts.resources.get(resource)
         if found is None or self._suspended:
             return frozenset()
@@ -98,14 +98,14 @@ class Engine:
         return frozenset(id for id in people if self._is_allowed(Question(Caller(id), action, resource), now))
 
     def is_discoverable(self, caller: Caller, resource: ResourceId, now: float) -> bool:
-        """Say whether the caller may know that the resource is there."""
+        """Whether the caller may know that the resource exists."""
         found = self.facts.resources.get(resource)
         rules = self._grounds.of(found).rules if found else None
         actions = rules.discovering[found.type] if rules and found else ()
         return any(self._is_allowed(Question(caller, action, resource), now) for action in actions)
 
     def advance(self, changes: Iterable[Change], facts: Snapshot) -> "Engine":
-        """Return the engine for the facts after these changes. It takes over what they do not touch."""
+        """Return the engine for the facts after these changes. It takes over all results that they do not invalidate."""
         touched = Invalidation(self._compiled, self.facts, facts, changes)
         if touched.everything:
             return self.with_facts(facts)
@@ -116,7 +116,7 @@ class Engine:
         return Engine(self.models, facts, EngineCaches(self._compiled, grounds, holders, contents, rolls))
 
     def with_facts(self, facts: Snapshot) -> "Engine":
-        """Return the engine for any other facts under the same models, which it takes over compiled."""
+        """Return the engine for any other facts under the same models; it takes over the compiled models."""
         return Engine(self.models, facts, _build_empty_caches(self.models, facts, self._compiled))
 
     def _is_allowed(self, question: Question, now: float) -> bool:
@@ -135,7 +135,7 @@ class Engine:
         )
 
     def _is_unrestricted(self, caller: Caller, now: float) -> bool:
-        """Say whether a token stands and gives all that its principal has."""
+        """Whether the token is valid and not narrowed."""
         token = self.facts.tokens.get(caller.token) if caller.token and caller.run is None else None
         return (
             token is not None
@@ -160,7 +160,7 @@ class Engine:
         )
 
     def _is_in_scope(self, question: Question, resource: Resource) -> bool:
-        """Say whether it is declared to a run, and within the actions of a token."""
+        """Whether the run, if any, declares the action, and the token, if any, includes it in its actions."""
         caller, action = question.caller, question.action
         token = self.facts.tokens[caller.token] if caller.token else None
         if token and token.actions is not None and action not in token.actions:
@@ -168,7 +168,7 @@ class Engine:
         return caller.run is None or is_declared(self.facts, caller.run, action, resource)
 
     def _allowed_by_restriction(self, question: Question, resource: Resource, now: float) -> bool:
-        """Say whether whoever holds everything on what a token lists, and nothing else, may do it too."""
+        """Whether a holder of every role on the resources that the token lists, and of no other role, may do it, too."""
         caller = question.caller
         token = self.facts.tokens[caller.token] if caller.token else None
         if token is None or token.only is None:

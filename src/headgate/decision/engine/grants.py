@@ -1,4 +1,4 @@
-"""What each subject itself was assigned, as masks at places: the material of what principals hold."""
+"""Grants: the assignments of each subject itself as masks at places, from which holdings are computed."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -13,17 +13,17 @@ from headgate.facts.ids import ResourceId, SubjectId
 from headgate.facts.snapshot import NOTHING_HELD, Snapshot
 
 _MOST = 1 << 15
-"""Of how many subjects it is kept; a hundred assignments take about ten kilobytes."""
+"""The number of subjects in the cache; a hundred assignments take about ten kilobytes."""
 
 Masks = dict[ResourceId, int]
 """Bits by place."""
 
 
 class Grants(NamedTuple):
-    """What one subject itself was assigned, within a span.
+    """The assignments of one subject itself, within a span of time.
 
-    `masks` are the bits, by what they rest on. `roles` are models, places and roles there, counting or not. `teams`
-    are models and teams: what these are assigned under the model is the subject's as well.
+    `masks` are the bits by membership condition. `roles` are the assigned (model, place, role), whether they count or
+    not. `teams` are (model, team) of which the subject is a member and so gets the assignments under the model.
     """
 
     masks: Mapping[MembershipCondition, Masks]
@@ -32,7 +32,7 @@ class Grants(NamedTuple):
     span: ValidityWindow
 
     def select_by_model(self, model: str) -> "Grants":
-        """Return what was assigned under one model."""
+        """Return the grants under one model."""
         masks = {condition: marks for condition, marks in self.masks.items() if condition.model == model}
         return Grants(masks, frozenset(each for each in self.roles if each[0] == model), self.teams, self.span)
 
@@ -57,7 +57,7 @@ class GrantIndex:
         return GrantIndex(self._compiled, facts, grounds, self._kept.without(touched.subjects))
 
     def of(self, subject: SubjectId, span: ValidityWindow) -> Grants:
-        """Return what the subject was assigned, and narrow the span to when that holds."""
+        """Return the grants of the subject, and narrow the span to the time when they are valid."""
         found = self._kept.get(subject)
         if found is None or not found.span.includes(span.now):
             found = self._kept.put(subject, self._read(subject, ValidityWindow(span.now)))

@@ -1,4 +1,4 @@
-"""Who holds what at a place: the same assignments as in the holdings, read from the place's side."""
+"""Holders: the principals with each role at a place; the assignments of the holdings, indexed by place."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NO_SUBJECTS, Snapshot
 
 _MOST = 1 << 13
-"""How many rolls are kept; one takes about sixty bytes for each principal on it."""
+"""The number of places in each cache; an entry takes about sixty bytes for each principal."""
 
 Principals = frozenset[PrincipalId]
 
@@ -21,7 +21,7 @@ _NOBODY: Principals = frozenset()
 
 
 class HolderRow(NamedTuple):
-    """Everybody who has the same role at a place under a model, counting or not, and what that stands for."""
+    """All principals with the same role at a place under a model, whether it counts or not, and the compiled role."""
 
     model: str
     role: str
@@ -30,7 +30,7 @@ class HolderRow(NamedTuple):
 
 
 class ResourceHolders:
-    """All rows of a place, within a span."""
+    """All rows of a place, within a span of time."""
 
     __slots__ = ("_having", "rows", "span")
 
@@ -40,7 +40,7 @@ class ResourceHolders:
         self._having: dict[tuple[str, frozenset[str]], Principals] = {}
 
     def find_holders(self, model: str, roles: frozenset[str]) -> Principals:
-        """Return who has one of these roles of the model there."""
+        """Return the principals with one of these roles of the model at the place."""
         found = self._having.get((model, roles))
         if found is None:
             having = (row.people for row in self.rows if row.model == model and row.role in roles)
@@ -49,14 +49,14 @@ class ResourceHolders:
 
 
 class SubjectMembers(NamedTuple):
-    """The principals behind a subject, within a span."""
+    """The principals that a subject consists of, within a span of time."""
 
     people: Principals
     span: ValidityWindow
 
 
 class HolderIndex:
-    """The rolls of a snapshot's places."""
+    """The holders at all places of a snapshot."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class HolderIndex:
         self._kept, self._lifted, self._crowds = kept or (BoundedCache(_MOST), BoundedCache(_MOST), BoundedCache(_MOST))
 
     def advance(self, facts: Snapshot, grounds: PositionIndex, touched: Invalidation) -> "HolderIndex":
-        """Return the rolls in the snapshot after these changes."""
+        """Return the holders in the snapshot after these changes."""
         crowds = self._crowds.without(touched.groups)
         if touched.everywhere:
             return HolderIndex(self._compiled, facts, grounds, (BoundedCache(_MOST), BoundedCache(_MOST), crowds))
@@ -84,7 +84,7 @@ class HolderIndex:
         return HolderIndex(self._compiled, facts, grounds, (kept, lifted, crowds))
 
     def holders_with(self, place: ResourceId, mask: int, now: float) -> Iterator[Principals]:
-        """Yield everybody who has one of these bits at the place."""
+        """Yield all principals with one of these bits at the place, in sets."""
         yield from self._list_counting(self._roll(place, now).rows, mask, now)
         if mask & self._compiled.raised:
             yield from self._list_counting(self._propagated(place, now).rows, mask, now)
@@ -93,7 +93,7 @@ class HolderIndex:
         for model, _, meaning, people in rows:
             if meaning.here & mask:
                 for anchor in meaning.condition.anchors:
-                    people -= self._find_without_membership(model, anchor, people, now)  # noqa: PLW2901  fewer at each anchor
+                    people -= self._find_without_membership(model, anchor, people, now)  # noqa: PLW2901  each anchor reduces the set
                 yield people
 
     def _find_without_membership(
@@ -110,7 +110,7 @@ class HolderIndex:
         return found
 
     def _build_row(self, place: ResourceId, now: float) -> ResourceHolders:
-        """Call everybody with an assignment at the place."""
+        """Build the rows of all principals with an assignment at the place."""
         facts, span, origin = self._facts, ValidityWindow(now), self._facts.resources[place]
         rows: dict[tuple[str, str], tuple[CompiledRole, set[PrincipalId]]] = {}
         for subject, keys in facts.assignments_on.get(place, NO_SUBJECTS).items():
@@ -125,7 +125,7 @@ class HolderIndex:
         )
 
     def _members(self, subject: SubjectId, span: ValidityWindow) -> Principals:
-        """Return the principals that the subject is, or that are in it."""
+        """Return the principals of the subject: itself, or a group's members."""
         found = self._crowds.get(subject)
         if found is None or not found.span.includes(span.now):
             found = self._crowds.put(subject, self._build_members(subject, ValidityWindow(span.now)))
@@ -139,7 +139,7 @@ class HolderIndex:
         return SubjectMembers(frozenset(each for each, found in members if found and span.exists(found)), span)
 
     def _team(self, subject: SubjectId, model: str, span: ValidityWindow) -> Iterator[Principals]:
-        """Yield who has any role in the subject, if it is a team whose people have what it is assigned."""
+        """Yield the members of the subject, if it is a team whose members get its assignments."""
         facts, rules, team = self._facts, self._compiled.rules.get(model), ResourceId(subject)
         if rules and team in facts.resources and facts.resources[team].type in rules.model.members:
             for each, keys in facts.assignments_on.get(team, NO_SUBJECTS).items():
@@ -148,7 +148,7 @@ class HolderIndex:
                         yield self._members(each, span) - {PrincipalId(subject)}
 
     def _propagated(self, place: ResourceId, now: float) -> ResourceHolders:
-        """Return who has an assignment below that a rule takes here, and acts here."""
+        """Return the principals with an assignment below that a rule with `up` spreads to the place."""
         found = self._lifted.get(place)
         if found is None or not found.span.includes(now):
             found = self._lifted.put(place, self._build_propagated(place, now))

@@ -1,4 +1,4 @@
-"""What a principal holds: the bits of every assignment that counts for it, its groups' and teams' too."""
+"""Holdings: the bits of all assignments that count for a principal, including those of its groups and teams."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Snapshot
 
 _MOST = 1 << 14
-"""How many principals' holdings are kept; a hundred assignments take about ten kilobytes, and as much for the groups'."""
+"""The number of principals in each cache; a hundred assignments take about ten kilobytes, and again for the groups'."""
 
 Shared = tuple[tuple[Grants, ...], Mapping[MembershipCondition, Masks]]
-"""The grants of some groups, and the masks of all of them together."""
+"""The grants of some groups, and their joint masks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What a principal holds while since <= now < until; `exists` is whether it is anybody then."""
+    """The holdings of a principal while since <= now < until; `exists` is whether it is a valid caller then."""
 
     principal: PrincipalId
     exists: bool
@@ -36,7 +36,7 @@ class Holdings:
 
 
 class HoldingsIndex:
-    """The holdings of all principals of a snapshot. Those in `near` are at hand."""
+    """The holdings of all principals of a snapshot. `near` has those in use, for fast access."""
 
     def __init__(
         self,
@@ -61,14 +61,14 @@ class HoldingsIndex:
         )
 
     def of(self, principal: PrincipalId, now: float) -> Holdings:
-        """Return what the principal holds at a time."""
+        """Return the holdings of the principal at a time."""
         found = self._kept.get(principal)
         if found is None or not found.since <= now < found.until:
             found = self._kept.put(principal, self._holdings(principal, now))
         return found
 
     def with_everything(self, principal: PrincipalId, places: Iterable[ResourceId]) -> Holdings:
-        """Return what it would be to have every role of every model on these places, and nothing else."""
+        """Return the holdings of a principal with every role of every model on these places, and no other role."""
         at: Masks = {}
         for id in places:
             if id in self._facts.resources:
@@ -99,7 +99,7 @@ class HoldingsIndex:
         return at
 
     def _together(self, principal: PrincipalId, groups: tuple[Grants, ...]) -> Mapping[MembershipCondition, Masks]:
-        """Return the masks of all groups of the principal: those of before, as long as the groups' grants are the same."""
+        """Return the joint masks of the principal's groups; they are reused while the groups' grants are the same."""
         found = self._shared.get(principal)
         if found is None or len(found[0]) != len(groups) or not all(map(is_, found[0], groups)):
             masks: dict[MembershipCondition, Masks] = {}

@@ -1,4 +1,4 @@
-"""What changes touch: which of what an engine has worked out may be otherwise after them."""
+"""Cache invalidation: the cached results of an engine that a set of changes may alter."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -9,26 +9,26 @@ from headgate.facts.ids import GroupId, PrincipalId, ResourceId, SubjectId
 from headgate.facts.snapshot import NOTHING_HELD, Snapshot
 
 _MANY = 1_000
-"""Who or what is tied to more than this is not followed: then everybody or every place counts as touched."""
+"""The largest number of principals or places that are followed; beyond it, all of them count as invalidated."""
 
 _COMING = (c.ResourceCreated, c.GroupCreated, c.TokenIssued, c.AccessRequested, c.ChangeRequested, c.RelationsSet)
-"""By these a resource, which they name first, comes or stands otherwise."""
+"""Changes that create the resource in their first field, or change its position."""
 
 _GOING = (c.ResourceDeleted, c.PrincipalRemoved, c.GroupDeleted, c.TokenRevoked, c.AccessDeleted)
-"""By these something, which they name first, goes with all that belongs to it."""
+"""Changes that delete the entity in their first field, with everything that belongs to it."""
 
 _LOOKED_AT = (c.AccessApproved, c.ChangeDecided, c.RunAsSet, c.RunStarted, c.RunEnded, c.RequestFiled, c.RequestDecided)
-"""What these change is looked at when a question is asked, if ever."""
+"""Changes that invalidate nothing: their facts are read at each question, if at all."""
 
 
 class Invalidation:
-    """What changes touch on the way from one snapshot to another; what they do not touch is as it was.
+    """The cached results that changes invalidate between two snapshots; all others remain valid.
 
-    `people` are principals that may hold something else, `places` those where others may hold something, `below` places
-    below which they may, `subjects` those that may have been assigned something else, `groups` those
-    behind which others may stand. In `shelves` other resources may
-    lie, and below the places in `contents`; `positions` may be other ones.
-    With `everybody`, `everywhere` or `everything` there is no telling.
+    `people` are principals whose holdings may differ, `places` those whose holders may differ, `below` places below which
+    holders may differ, `subjects` those whose own assignments may differ, and `groups` subjects whose members may differ.
+    `shelves` are places whose children may differ, `contents` places below which resources may differ, and `positions`
+    the positions that may differ. With `everybody`, `everywhere` or `everything`, all principals, places or results
+    count as invalidated.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Invalidation:
                 if id not in self._before.resources or self._before.resources[id].parent != parent:
                     self._note_deleted(id)
             case c.AttributesSet(id):
-                # Of the organization itself: it may be suspended or resumed, which every decision depends on.
+                # An attribute of the organization itself suspends or resumes it, and every decision depends on that.
                 everywhere = self._compiled.attributed or id == self._before.organization
                 self.everything = self.everything or everywhere
             case _:
@@ -76,7 +76,7 @@ class Invalidation:
         kind, id = type(change), getattr(change, change.__match_args__[0])
         if kind in _COMING:
             self._resource(id)
-            # An assignment that an imported log has on it counts from now on.
+            # An imported log may have an assignment on it already, which counts from now on.
             self._subjects_at(self._before, id)
         elif kind in _GOING:
             self._note_deleted(id)
@@ -98,7 +98,7 @@ class Invalidation:
                 self._group(group)
 
     def _group(self, subject: PrincipalId | GroupId) -> None:
-        """Touch who stands behind the subject, and where that counts."""
+        """Invalidate the members of the subject, and the places where it has assignments."""
         self.groups.add(subject)
         self._places_of(subject)
 
@@ -126,7 +126,7 @@ class Invalidation:
             self._people_of(subject)
 
     def _people_of(self, subject: SubjectId) -> None:
-        """Touch the principals that the subject is, that are in it, or that have what it is assigned."""
+        """Invalidate the principals of the subject: itself, a group's members, or a team's members."""
         for facts in self._both:
             team = facts.assignments_on.get(ResourceId(subject), ()) if self._is_team(ResourceId(subject)) else ()
             for each in (subject, *team):
@@ -137,7 +137,7 @@ class Invalidation:
                     self.people.update(people)
 
     def _places_of(self, subject: SubjectId) -> None:
-        """Touch the places where the subject is assigned anything; for a team, those where that is."""
+        """Invalidate the places where the subject has an assignment; for a place that is a team, also the team's places."""
         for facts in self._both:
             given = facts.assignments.get(subject, NOTHING_HELD)
             self.everywhere = self.everywhere or len(given) > _MANY
@@ -153,10 +153,10 @@ class Invalidation:
             self.below.update(self._line(place))
 
     def _resource(self, id: ResourceId) -> None:
-        """Touch a resource that comes, goes, or stands otherwise: it, what names it, and what it lies in."""
+        """Invalidate a resource that is created, deleted or moved: itself, the resources that name it, and its ancestors."""
         for facts in self._both:
             line = [each.id for each in facts.ancestors(id)] if id in facts.resources else []
-            # In what it lies in there may be something now, or nothing any more; so that may be an inner one or not.
+            # Its parent may have become empty or non-empty, so the parent's entry in its own parent's `inner` may change.
             self.shelves.update((id, *line[:2]))
             self.contents.update((id, *line))
         self.positions.update((id, type) for type in self._compiled.types)
@@ -164,14 +164,14 @@ class Invalidation:
         self.everything = self.everything or self._leads_down(id)
 
     def _find_naming(self, id: ResourceId) -> Iterator[ResourceId]:
-        """Yield what names the resource in a relation, and what names that: a pipeline rests on where its tables stand."""
+        """Yield the resources that name the resource in a relation, and those that name these: pipelines depend on their tables."""
         for facts in self._both:
             for each in facts.referrers.get(id, ()):
                 yield each
                 yield from facts.referrers.get(each, ())
 
     def _leads_down(self, id: ResourceId) -> bool:
-        """Say whether a relation of this resource, or one that names it, may change what comes down to others."""
+        """Whether a relation of this resource, or one that names it, may change the roles that come down to other resources."""
         lineage = self._compiled.lineage
         there = [facts.resources[id] for facts in self._both if id in facts.resources] if lineage else []
         naming = [facts.resources[each] for facts in self._both if lineage for each in facts.referrers.get(id, ())]
@@ -191,7 +191,7 @@ class Invalidation:
 
 
 def _with_belongings(facts: Snapshot, id: str) -> Iterator[str]:
-    """Yield what goes when this goes: it, what lies below it, and the tokens of all these."""
+    """Yield the ids that are deleted with an id: itself, all resources below it, and the tokens of all these."""
     for each in (*facts.list_below(ResourceId(id)), id):
         yield each
         for token in facts.actors_of.get(PrincipalId(each), ()):

@@ -1,4 +1,4 @@
-"""Who may: by sets of people at places instead of a check for each, as far as roles decide."""
+"""Search for principals: all that may perform an action, by sets of holders instead of one check for each."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _NOBODY: Principals = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class PrincipalSearch:
-    """What a search for people rests on; `allowed` decides where roles alone do not."""
+    """A search for principals; `allowed` decides about each one if roles alone do not suffice."""
 
     answering: MaskChecker
     rolls: HolderIndex
@@ -26,7 +26,7 @@ class PrincipalSearch:
     allowed: Callable[[Question, float], bool]
 
     def find_principals(self, action: str, resource: Resource) -> Principals:
-        """Return every principal that the action is allowed to."""
+        """Return every principal that may perform the action on the resource."""
         ground = self.answering.grounds.of(resource)
         if ground.rules is None:
             return _NOBODY
@@ -54,7 +54,7 @@ class PrincipalSearch:
         return found
 
     def _find_meeting(self, plan: MaskRequirement, resource: Resource) -> Principals:
-        """Return everybody who meets a plan for the resource."""
+        """Return all principals that satisfy a plan for the resource."""
         marks = ((resource.id, plan.own), *plan.above)
         found = _NOBODY.union(
             *(each for place, mask in marks for each in self.rolls.holders_with(place, mask, self.now))

@@ -1,4 +1,4 @@
-"""On which resources: by the positions that there are instead of the resources, as far as a position decides."""
+"""Search for resources: all on which an action is allowed, by their shared positions instead of one check for each."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Ids = tuple[ResourceId, ...]
 
 @dataclass(frozen=True, slots=True)
 class ResourceSearch:
-    """What a search for resources rests on: what is held, and what it is looked for in."""
+    """A search for resources: by the caller's holdings, in the index of resources by type."""
 
     answering: MaskChecker
     contents: TypeIndex
@@ -25,7 +25,7 @@ class ResourceSearch:
     now: float
 
     def find_resources(self, action: str) -> Iterable[ResourceId]:
-        """Return every resource, once, on which what is held allows the action."""
+        """Return every resource, once, on which the holdings allow the action."""
         found: list[ResourceId] = []
         type = action.partition(".")[0]
         own = self._own(type)
@@ -56,7 +56,7 @@ class ResourceSearch:
     def _select_meeting(
         self, plan: MaskRequirement, ids: Ids, own: Mapping[ResourceId, list[ResourceId]]
     ) -> Iterable[ResourceId]:
-        """Return those that meet a plan for all of them."""
+        """Return the resources on which the holdings satisfy a plan that is the same for all of them."""
         at, resources = self.held.at, self.answering.facts.resources
         if any(at.get(place, 0) & mask for place, mask in plan.above):
             return ids
@@ -66,7 +66,7 @@ class ResourceSearch:
         return [id for id in near if at.get(id, 0) & plan.own]
 
     def _own(self, type: str) -> Mapping[ResourceId, list[ResourceId]]:
-        """Return the resources of the type at which something is held, by their parents."""
+        """Return the resources of the type on which the caller holds a bit, by their parents."""
         found: dict[ResourceId, list[ResourceId]] = {}
         for id in self.held.at:
             resource = self.answering.facts.resources[id]
@@ -75,7 +75,7 @@ class ResourceSearch:
         return found
 
     def _positions(self, type: str) -> Iterator[tuple[Position, CompiledModel, Ids]]:
-        """Yield the resources of the type, those together that have a position in common."""
+        """Yield the resources of the type, grouped by shared positions."""
         grounds, resources = self.answering.grounds, self.answering.facts.resources
         special = {resources[id].parent for id in grounds.special if id in resources and resources[id].type == type}
         for parent, ids in self.contents.of_type(type):

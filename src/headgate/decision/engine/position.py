@@ -1,4 +1,4 @@
-"""Where a resource stands: from which places roles come to it, and what somebody must hold there for an action."""
+"""Positions of resources: the places from which roles reach a resource, and the masks that an action requires there."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,17 +8,17 @@ from headgate.decision.engine.compile import SELF, CompiledModel, RoleSet
 from headgate.facts.ids import ResourceId
 
 PositionKey = ResourceId | tuple[ResourceId, str]
-"""That of one resource, or of all of a type below a parent."""
+"""The key of a position: of one resource, or of all resources of a type below a parent."""
 
 ResourceMarks = tuple[tuple[ResourceId, int], ...]
 """Bits at places."""
 
 
 class MaskRequirement:
-    """What it takes to hold one of the wanted roles on a resource; any of this is enough.
+    """Requirement for holding one of the wanted roles on a resource; any one of the following suffices.
 
-    A bit of `own` on the resource; a bit at a place in `above`; to be named by a relation in `named`; or, for one of
-    `least`, to meet all plans there, on the resources that they are for. No plan is `bare` in which a relation counts.
+    A bit of `own` on the resource; a bit at a place in `above`; being named by a relation in `named`; or, for one entry
+    of `least`, satisfying all its plans on their resources. A plan is `bare` if no relation matters in it.
     """
 
     __slots__ = ("above", "bare", "least", "named", "own")
@@ -38,7 +38,7 @@ class MaskRequirement:
 
 
 class MembershipAnchor(NamedTuple):
-    """A place on which an assignment's subject, if it is of one of the kinds, needs one of the roles."""
+    """A place on which the subject of an assignment needs one of the roles, if it is of one of the kinds."""
 
     kinds: frozenset[str]
     roles: frozenset[str]
@@ -46,7 +46,7 @@ class MembershipAnchor(NamedTuple):
 
 
 class MembershipCondition:
-    """What assignments under a model rest on: all of these anchors. There is one object for each, so it is told by that."""
+    """The condition of assignments under a model: all these anchors. Equal ones are one object, compared by identity."""
 
     __slots__ = ("anchors", "model")
 
@@ -56,7 +56,7 @@ class MembershipCondition:
 
 
 class CompiledRole(NamedTuple):
-    """What an assignment stands for: bits where it is made, bits where rules take it, and what it rests on."""
+    """An assignment as bits: at its place, at the places to which rules with `up` spread it, and its condition."""
 
     here: int
     raised: ResourceMarks
@@ -65,11 +65,12 @@ class CompiledRole(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Position:
-    """What resources in the same position have in common.
+    """The properties that resources in the same position share.
 
-    It is `alone` if there is only one. `rules` is their model (None: none knows the type) and `acting` says which of its spread rules act on them. `own` is how
-    a resource is related to itself, `places` how others are to it, each with its type; `nearest` is the nearest place
-    of each type that they lie in, and `touched` what decides where access is derived.
+    `alone` is whether it is the position of one resource only. `rules` is the compiled model (None: no model has the
+    type), `acting` are the indexes of its spread rules that act on them. `own` are the relations of a resource to
+    itself, `places` the type and relations of other places. `nearest` is the nearest ancestor of each type, and
+    `touched` are the resources that decide if access is derived.
     """
 
     type: str
@@ -85,14 +86,14 @@ class Position:
     _plans: dict[RoleSet, MaskRequirement] = field(default_factory=dict[RoleSet, MaskRequirement])
 
     def plan(self, rules: CompiledModel, wanted: RoleSet) -> MaskRequirement:
-        """Return what it takes to hold one of these roles, which are of this ground's model."""
+        """Return the requirement for holding one of these roles, which belong to this position's model."""
         found = self._plans.get(wanted)
         if found is None:
             found = self._plans[wanted] = self._plan(rules, wanted)
         return found
 
     def bare_plan(self, action: str) -> MaskRequirement | None:
-        """Return what an action takes, if that is nothing but roles and no relation counts for them."""
+        """Return the requirement of an action if it consists of roles only and no relation matters for them; else None."""
         found = self.bare.get(action)
         act = self.rules.acts.get(action) if self.rules and not found else None
         if self.rules is None or act is None or act.wanted is None or act.ways is not None or act.type != self.type:

@@ -1,4 +1,4 @@
-"""Finding out where resources stand; each position is worked out once."""
+"""Index of positions: computes the position of each resource, once for all resources that share it."""
 
 from collections.abc import Iterable, Iterator
 
@@ -23,13 +23,13 @@ from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import Assignment, Resource, Snapshot
 
 _MOST = 1 << 17
-"""How many grounds are kept, and how many resources are known to be on one; about two kilobytes for each ground."""
+"""The number of positions in the cache, and of resources in `near`; a position takes about two kilobytes."""
 
 _NO_QUESTION = Question(Caller(PrincipalId("")), "", ResourceId(""))
-"""For conditions that look at no question."""
+"""For conditions that do not depend on the question."""
 
 Conditions = dict[tuple[str, tuple[MembershipAnchor, ...]], MembershipCondition]
-"""The one object for each."""
+"""The shared object of each membership condition, by model and anchors."""
 
 
 class PositionIndex:
@@ -56,7 +56,7 @@ class PositionIndex:
         )
 
     def of(self, resource: Resource) -> Position:
-        """Return where the resource stands."""
+        """Return the position of the resource."""
         found = self.near.get(resource.id)
         if found is None:
             found = self._find_kept(resource) or self._kept.put(*self._build(resource))
@@ -66,7 +66,7 @@ class PositionIndex:
         return found
 
     def get_compiled_role(self, given: Assignment, origin: Resource) -> CompiledRole:
-        """Return what an assignment on this resource, under a model that is in force, stands for."""
+        """Return the compiled role of an assignment on this resource, under a model in force."""
         ground = self.of(origin)
         key = (given.model, given.role)
         found = ground.meanings.get(key)
@@ -75,7 +75,7 @@ class PositionIndex:
         return found
 
     def build_all_marks(self, origin: Resource) -> ResourceMarks:
-        """Return the bits of whoever holds every role of every model on this resource, and no other."""
+        """Return the bits of a principal that holds every role of every model on this resource, and no other role."""
         ground = self.of(origin)
         every = ((rules, *self._marks(rules, ground, origin, rules.bit)) for rules in self._compiled.rules.values())
         return tuple(mark for _, here, raised in every for mark in ((origin.id, here), *raised))
@@ -92,7 +92,7 @@ class PositionIndex:
         position = resource.id if alone else (resource.parent, resource.type)
         return position, self._ground(resource, rules, alone)
 
-    def _ground(self, resource: Resource, rules: CompiledModel | None, alone: bool) -> Position:  # noqa: FBT001  as it was found out
+    def _ground(self, resource: Resource, rules: CompiledModel | None, alone: bool) -> Position:  # noqa: FBT001  computed by the only caller
         facts = self._facts
         nearest: dict[str, ResourceId] = {}
         for each in facts.ancestors(resource.id):
@@ -129,7 +129,7 @@ class PositionIndex:
         return related
 
     def _list_derived_inputs(self, rules: CompiledModel, resource: Resource) -> Iterator[tuple[ResourceId, Position]]:
-        """Yield what decides; nothing at all if some of it is gone, is derived itself, or another model governs it."""
+        """Yield the resources that decide on a derived one; none if one was deleted, is derived, or has another model."""
         rule = rules.model.derived.get(resource.type)
         found = [(id, self._facts.resources.get(id)) for id in derived_inputs(resource, rule)] if rule else []
         grounds = [

@@ -1,4 +1,4 @@
-"""What resources there are, by type: in blocks of those of a type that have the same parent."""
+"""Index of resources by type, in groups of resources with the same type and parent."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import NO_NAMES, Snapshot
 
 _MOST = 1 << 20
-"""Of how many places it is kept what lies there."""
+"""The number of places in each cache."""
 
 
 class SiblingGroup(NamedTuple):
@@ -20,18 +20,18 @@ class SiblingGroup(NamedTuple):
 
 
 class ChildGroups(NamedTuple):
-    """What lies directly in a place: a block for each type; and those of it in which something lies in turn."""
+    """The children of a place: a group for each type, and in `inner` the children that have children."""
 
     blocks: Mapping[str, SiblingGroup]
     inner: tuple[ResourceId, ...]
 
 
 Blocks = Mapping[str, tuple[SiblingGroup, ...]]
-"""Everything below a place, by type."""
+"""All resources below a place, by type."""
 
 
 class TypeIndex:
-    """What lies where in a snapshot."""
+    """The resources of a snapshot, by type and place."""
 
     def __init__(
         self,
@@ -44,11 +44,11 @@ class TypeIndex:
         self._below = below or BoundedCache[ResourceId, Blocks](_MOST)
 
     def advance(self, facts: Snapshot, touched: Invalidation) -> "TypeIndex":
-        """Return what lies where in the snapshot after these changes."""
+        """Return the index for the snapshot after these changes."""
         return TypeIndex(facts, self._shelves.without(touched.shelves), self._below.without(touched.contents))
 
     def of_type(self, type: str) -> Iterator[SiblingGroup]:
-        """Yield all resources of the type."""
+        """Yield all resources of the type, in groups."""
         root = self._facts.organization
         if root is not None:
             if self._facts.resources[root].type == type:

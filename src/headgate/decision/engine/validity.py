@@ -1,4 +1,4 @@
-"""How long what was worked out at a moment holds, as far as dates go."""
+"""Validity of cached results: the span of time in which no date that they depend on is passed."""
 
 from math import inf
 
@@ -6,7 +6,7 @@ from headgate.facts.snapshot import Assignment, Principal
 
 
 class ValidityWindow:
-    """The time around a moment in which nothing that was noticed begins or ends: since <= now < until."""
+    """The span of time around a moment in which no noticed date is passed: since <= now < until."""
 
     __slots__ = ("now", "since", "until")
 
@@ -16,11 +16,11 @@ class ValidityWindow:
         self.until = inf
 
     def includes(self, now: float) -> bool:
-        """Say whether the time is within."""
+        """Whether the time is within the span."""
         return self.since <= now < self.until
 
     def covers(self, given: Assignment) -> bool:
-        """Say whether the assignment is within its dates at the moment, and notice these."""
+        """Whether the moment is within the assignment's dates; narrow the span by these dates."""
         if given.starts is None and given.ends is None:
             return True
         self._notice(given.starts)
@@ -28,12 +28,12 @@ class ValidityWindow:
         return given.holds_at(self.now)
 
     def exists(self, principal: Principal) -> bool:
-        """Say whether the principal has not expired at the moment, and notice when it does."""
+        """Whether the principal has not expired at the moment; narrow the span by its end."""
         self._notice(principal.ends)
         return principal.ends is None or self.now < principal.ends
 
     def narrow(self, other: "ValidityWindow") -> None:
-        """Narrow it to what is in the other one too, which includes the moment."""
+        """Narrow the span to its intersection with another one, which includes the moment."""
         self.since, self.until = max(self.since, other.since), min(self.until, other.until)
 
     def _notice(self, date: float | None) -> None:

@@ -1,1 +1,1 @@
-"""Explanations: why a decision is as it is, and the smallest changes that would make it another."""
+"""Explanations: the reasons of a decision, and the smallest changes that would reverse it."""

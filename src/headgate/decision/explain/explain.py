@@ -1,4 +1,4 @@
-"""Why, or why not, and what would change it: to somebody who may know what the question is about."""
+"""Explanations of decisions: reasons and fixes, for callers that may know the resources of the question."""
 
 from headgate.decision.context import EvaluationContext, Models
 from headgate.decision.engine.engine import Engine
@@ -13,10 +13,10 @@ from headgate.facts.snapshot import Resource, Snapshot
 def explain(
     models: Models, facts: Snapshot, question: Question, now: float, answers: Answers | None = None
 ) -> Explanation:
-    """Answer a question in full: every way that allows it, or what is missing and the smallest fixes.
+    """Decide a question with its reasons: all paths that allow it, or what is missing and the smallest fixes.
 
-    Who may not discover what it is decided on is told what would be told of a name that does not exist. `answers`
-    answers on these facts and knows some answers already.
+    A caller that may not discover a resource of the question gets the same explanation as for a name that does not
+    exist. `answers` is an evaluator of these facts that may have cached decisions.
     """
     answers = answers or Engine(models, facts)
     decision = decide(models, facts, question, now)
@@ -32,12 +32,12 @@ def explain(
 def smallest_fixes(
     models: Models, facts: Snapshot, question: Question, now: float, answers: Answers | None = None
 ) -> tuple[Fix, ...]:
-    """Return the smallest assignments that would allow, for somebody who may see the answer whoever it is about."""
+    """Return the smallest fixes, without a check of visibility: the recipient must be allowed to see them."""
     return find_fixes(answers or Engine(models, facts), question, now)
 
 
 def _list_concerned(asked: EvaluationContext) -> tuple[ResourceId, ...]:
-    """Return the named resources too; and only these where no role on the resource itself is asked for."""
+    """Return the resources that must be visible: the question's own, unless no role on it is required, and all it names."""
     facts, question = asked.facts, asked.question
     concerned = (id for ids in question.on.values() for id in ids)
     named = tuple(id for id in concerned if id in facts.resources or id not in facts.principals)
@@ -48,7 +48,7 @@ def _list_concerned(asked: EvaluationContext) -> tuple[ResourceId, ...]:
 
 
 def _is_common_knowledge(asked: EvaluationContext) -> bool:
-    """Say whether it is about nothing but what everybody knows: where they are, and what a model always puts there."""
+    """Whether all members know the resource: it is the root, or an implicit one, and the question names no other."""
     resource = asked.facts.resources.get(asked.question.resource)
     return resource is not None and not asked.question.on and _always_there(asked, resource)
 

@@ -1,6 +1,6 @@
-"""The smallest assignments that would turn a deny into an allow, each verified by applying it.
+"""Fixes: the smallest assignments that would turn a denial into an allow, each verified by applying it.
 
-The smallest are those of the weakest roles, and among them those that reach the fewest resources.
+The smallest are those with the weakest roles and, among them, those that reach the fewest resources.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ Option = tuple[RoleAssigned, ...]
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """The question on some facts, and what answers others on them."""
+    """The question on some facts, and an evaluator for other questions on the same facts."""
 
     asked: EvaluationContext
     answers: Answers
@@ -41,21 +41,22 @@ class _At:
         return self.asked.facts
 
     def with_option(self, option: Option) -> "_At":
-        """Return the same with these assignments."""
+        """Return the question and evaluator on the facts with these assignments."""
         facts = fold(self.facts, option, self.facts.revision)
         return _At(replace(self.asked, facts=facts), self.answers.advance(option, facts))
 
     def is_allowed(self, question: Question) -> bool:
-        """Say whether a question is answered with allow."""
+        """Whether the decision is allow."""
         return self.answers.check(question, self.asked.now).allowed
 
 
 def find_fixes(answers: Answers, question: Question, now: float) -> tuple[Fix, ...]:
-    """Return the least that would allow, as far as assignments to the asker that somebody could make would.
+    """Return the smallest fixes that consist of assignments to the caller that some user may make.
 
-    Making them a member of a group or team is not looked for: it gives more than is asked for. The answer is for somebody
-    who may see it (the asker of an own question that is visible, an owner, an admin). Applying a fix to the snapshot makes
-    the decision an allow, and applying less does not. Its assignments are in the order in which they can be made.
+    Membership in a group or team is not proposed, because it gives more than the question needs. The result is only for
+    recipients that may see it (the caller, for their own question on visible resources; an owner; an admin). Applying a
+    fix to the snapshot makes the decision an allow, and applying a part of it does not. The assignments are in an order
+    in which they can be made.
     """
     facts = answers.facts
     at = _At(EvaluationContext(answers.models, facts, question, now), answers)
@@ -73,7 +74,7 @@ def find_fixes(answers: Answers, question: Question, now: float) -> tuple[Fix, .
 
 
 def _options(at: _At) -> Iterator[Option]:
-    """Yield the least that reaches each goal; and what the one stands on whom an assignment is for."""
+    """Yield the smallest options for each goal; and the memberships that the subject of an assignment lacks."""
     solved: dict[Need, tuple[Option, ...]] = {}
     for goal in list_goals(at.asked):
         yield from _list_options_for_goal(at, goal, solved)
@@ -88,13 +89,13 @@ def _list_options_for_goal(at: _At, goal: Goal, solved: dict[Need, tuple[Option,
     for need in lacking:
         if need not in solved:
             solved[need] = _list_options_for_need(at, need)
-    # Where a need can be met in several ways that are as small, so many fixes are as small.
+    # If a need can be met by several equally small options, there are as many equally small fixes.
     for each in zip(*(solved[need] for need in lacking), strict=False):
         yield tuple(dict.fromkeys(chain.from_iterable(each)))
 
 
 def _list_options_for_need(at: _At, need: Need) -> tuple[Option, ...]:
-    """Return the smallest options that make the asker hold the role there, and that can be made."""
+    """Return the smallest options that give the caller the role on the resource and that users may make."""
     resource = at.facts.resources.get(need.resource)
     model = at.asked.model(resource) if resource else None
     if resource is None or model is None:
@@ -110,7 +111,7 @@ def _list_options_for_need(at: _At, need: Need) -> tuple[Option, ...]:
 
 
 def _single(asked: EvaluationContext, model: Model, resource: Resource, role: str) -> Iterator[RoleAssigned]:
-    """Yield every single assignment to the asker that may give the role on the resource."""
+    """Yield every single assignment to the caller that may give the role on the resource."""
     facts, subject = asked.facts, asked.question.caller.principal
     for place in (facts.resources[id] for id in list_role_sources(facts, model, resource)):
         if asked.model(place) is model:
@@ -127,7 +128,7 @@ def _assignable(facts: Snapshot, model: Model, type: str, kind: str) -> Iterator
 
 
 def _add_memberships(at: _At, model: Model, given: RoleAssigned) -> Option:
-    """Return the assignment after the weakest ones on which it stands and that its subject lacks, if there are any."""
+    """Return the assignment, preceded by the weakest memberships that it requires (`standing`) and its subject lacks."""
     facts, subject = at.facts, given.subject
     kind = subject_kind(facts, subject)
     before: list[RoleAssigned] = []
@@ -147,7 +148,7 @@ def _can_be_made(at: _At, option: Option) -> bool:
 
 
 def _find_approvers(at: _At, given: RoleAssigned) -> Iterator[PrincipalId]:
-    """Yield the users who could make this assignment; looked for only as far as somebody asks."""
+    """Yield the users who may make this assignment; each is computed only when requested."""
     facts, place = at.facts, at.facts.resources[given.resource]
     model, subject = at.asked.model(place), facts.resources.get(ResourceId(given.subject))
     about = [rule for rule in model.assign if place.type in rule.on and "add" in rule.verbs] if model else []
@@ -164,7 +165,7 @@ def _find_approvers(at: _At, given: RoleAssigned) -> Iterator[PrincipalId]:
 
 
 def _steps(at: _At, option: Option) -> Iterator[tuple[_At, RoleAssigned]]:
-    """Yield each assignment with the facts that it will be made on."""
+    """Yield each assignment with the facts on which it will be made."""
     for each in option:
         yield at, each
         at = at.with_option((each,))
@@ -176,7 +177,7 @@ def _holds(at: _At, need: Need) -> bool:
 
 
 def _minimised(at: _At, option: Option) -> Option:
-    """Return the option without what is not needed; empty if it does not work, or cannot be made."""
+    """Return the option without needless assignments; empty if it does not work, or no user may make it."""
     if not _works(at, option):
         return ()
     for needless in option:
@@ -191,12 +192,12 @@ def _works(at: _At, option: Option) -> bool:
 
 
 def _strengths(asked: EvaluationContext, option: Option) -> tuple[int, ...]:
-    """Return how strong the roles are, the strongest first."""
+    """Return the strengths of the option's roles, the strongest first."""
     return tuple(sorted({_strength(asked, asked.models[given.model], given) for given in option}, reverse=True))
 
 
 def _strength(asked: EvaluationContext, model: Model, given: RoleAssigned) -> int:
-    """Return how many actions the role, or custom role, gives, there or where it spreads."""
+    """Return the number of actions that the role, or custom role, gives on its resource or where it spreads."""
     facts = asked.facts
     assignment = Assignment(given.subject, given.role, given.resource, given.model, None, None)
     roles = expand_assignment(asked, model, assignment, facts.resources[given.resource])
@@ -209,7 +210,7 @@ def _strength(asked: EvaluationContext, model: Model, given: RoleAssigned) -> in
 
 
 def _narrowest(facts: Snapshot, options: Sequence[Option]) -> tuple[Option, ...]:
-    """Return the options that reach the fewest resources: all walk down in step, so that a wide one costs no more."""
+    """Return the options that reach the fewest resources. All are walked in step, so that a wide one costs no more."""
     if len(options) < 2:  # noqa: PLR2004 (nothing to compare)
         return tuple(options)
     walks = {option: _list_reached(facts, option) for option in options}

@@ -1,6 +1,6 @@
-"""What somebody would have to hold for a deny to be an allow: the reference's rules, read backwards.
+"""Goals: the roles that a caller would have to hold for a denial to become an allow, by the reference's rules.
 
-Only conditions that hold already are counted on: no assignment brings about a state or a setting.
+Only alternatives whose conditions hold already are considered, because no assignment changes a state or a setting.
 """
 
 from collections.abc import Collection, Iterator
@@ -25,11 +25,11 @@ class Need:
 
 
 Goal = tuple[Need, ...]
-"""What would do, all of it together."""
+"""Needs that suffice all together."""
 
 
 def list_goals(asked: EvaluationContext) -> Iterator[Goal]:
-    """Yield every way in which the question could be allowed, as far as roles decide."""
+    """Yield every set of roles by which the question could be allowed."""
     resource = asked.facts.resources.get(asked.question.resource)
     model = asked.model(resource) if resource else None
     if resource is None or model is None:
@@ -43,7 +43,7 @@ def list_goals(asked: EvaluationContext) -> Iterator[Goal]:
 
 
 def minimal_roles(model: Model, roles: Collection[str]) -> tuple[str, ...]:
-    """Return those of the roles that include no other of them: who holds one of the roles holds one of these."""
+    """Return the roles that include no other of them: a holder of any of the roles holds one of these."""
     return tuple(role for role in roles if not (model.roles[role].closure & set(roles)) - {role})
 
 
@@ -109,7 +109,7 @@ def _list_holding_goals(asked: EvaluationContext, model: Model, rule: AssignRule
 
 
 def _ways(asked: EvaluationContext, need: Need) -> tuple[Goal, ...]:
-    """Return how a role can be held: by itself, or for a derived type on all that the resource touches."""
+    """Return the ways to hold a role: on the resource itself or, for a derived type, on all resources that it touches."""
     resource = asked.facts.resources.get(need.resource)
     model = asked.model(resource) if resource else None
     if resource is None or model is None:
