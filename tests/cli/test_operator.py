@@ -215,7 +215,7 @@ class TestOrganization:
         taken = run("organization", "import", file, "--data", tmp_path / "new", "--files", folder / "warehouse")
 
         assert (refused.exit_code, elsewhere.exit_code, taken.exit_code) == (1, 1, 0), taken.output
-        assert "is not the organization's folder in the warehouse" in refused.stderr
+        assert "is not in the organization's folder in the warehouse" in refused.stderr
 
     @pytest.mark.parametrize("place", ["organization/d1/t1", "d1/t1", "acme/../organization/d1/t1", "acme/d1/t2", "."])
     def test_an_import_with_a_table_of_another_organization_is_refused(
@@ -256,7 +256,7 @@ class TestOrganization:
         result = run("organization", "import", file, "--data", tmp_path / "new")
 
         assert result.exit_code == 1
-        assert "says nothing that is known" in result.stderr
+        assert "of the file is not a valid `document`" in result.stderr
         with deployment_in(tmp_path / "new") as deployment:
             assert ACME not in deployment.stores.logs()
 
@@ -272,7 +272,7 @@ class TestOrganization:
             result = run("organization", "import", file, "--data", tmp_path / "new")
 
             assert result.exit_code == 1
-            assert "says nothing that is known" in result.stderr
+            assert "of the file is not a valid `document`" in result.stderr
 
     @pytest.mark.parametrize("kind", ["session", "login", "user", "home", "email"])
     def test_an_import_adds_no_document_that_only_a_deployment_has(self, file: Path, tmp_path: Path, kind: str) -> None:
@@ -312,7 +312,7 @@ class TestOrganization:
         result = run("organization", "import", file, "--data", tmp_path / "new")
 
         assert result.exit_code == 1
-        assert "revision 1 in the file was altered or lost" in result.stderr
+        assert "revision 1 in the file was altered; export the organization again" in result.stderr
 
     def test_an_import_of_a_missing_file_is_refused(self, folder: Path, tmp_path: Path) -> None:
         result = run("organization", "import", tmp_path / "missing", "--data", folder)
@@ -359,7 +359,7 @@ class TestBackup:
         moved = run("warehouse", "move", "--data", again)
 
         assert (verified.exit_code, moved.exit_code) == (1, 1)
-        assert "if you restored a backup, put the folder `keys` of the deployment there" in verified.stderr
+        assert "if you restored a backup, restore the folder `keys` of its deployment too" in verified.stderr
         assert "which is not in" in moved.stderr
         assert not (again / "keys").exists()
 

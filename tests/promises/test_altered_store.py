@@ -68,7 +68,7 @@ def test_an_altered_entry_is_not_believed_after_a_restart(left: Left) -> None:
         left.organization,
     )
 
-    with pytest.raises(Exception, match="was altered or lost"):
+    with pytest.raises(Exception, match="was altered; restore a backup"):
         open_deployment(settings_in(left.folder))
 
 
@@ -82,4 +82,4 @@ def test_a_forged_history_is_not_sealed_by_a_restart(left: Left) -> None:
 
     result = left.verify()
     assert result.exit_code == 1
-    assert "the log `organization` is not the one that this deployment sealed" in result.stderr
+    assert "the log `organization` differs from the log that this deployment sealed" in result.stderr

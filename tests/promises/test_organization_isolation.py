@@ -175,7 +175,7 @@ class TestATableOfAnotherOrganization:
         database = lakes.beta.control.snapshot.find(("lake", "mine"))
         assert database is not None
 
-        with pytest.raises(Exception, match="belongs to another table; create it under new ones"):
+        with pytest.raises(Exception, match="belongs to another table; create the table with a new id"):
             lakes.beta.control.execute(RegisterTable(database.id, id, "stolen", Pointer(id, path)), None)
 
 

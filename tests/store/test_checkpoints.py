@@ -82,7 +82,7 @@ class TestACheckpoint:
 
         with caplog.at_level(logging.WARNING):
             assert store.checkpoint() == _kept(2)
-        assert "the checkpoint of revision 3 of the log `organization` is ignored" in caplog.text
+        assert "ignoring the checkpoint of revision 3 of the log `organization`" in caplog.text
 
     @pytest.mark.parametrize("change", ["revision = 3", "at = 9.0", f"log_id = '{OTHER}'"])
     def test_a_checkpoint_that_was_moved_in_the_database_is_ignored(

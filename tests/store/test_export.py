@@ -111,11 +111,11 @@ def test_a_file_from_before_there_were_runs_is_imported(sql_stores: SqlStores, l
 @pytest.mark.parametrize(
     ("id", "path", "problem"),
     [
-        ("t1", "file:///w/else", "belongs to another table here"),
-        ("t9", "/w/1", "where those of another table are"),
-        ("t9", "file:///w/metadata/0.json", "where those of another table are"),
-        ("t9", "file:///w/1/x/metadata/0.json", "where those of another table are"),
-        ("t9", "file:/w//1/metadata/metadata/0.json", "where those of another table are"),
+        ("t1", "file:///w/else", "belongs to another table of this deployment"),
+        ("t9", "/w/1", "is, contains or is inside the folder of another table"),
+        ("t9", "file:///w/metadata/0.json", "is, contains or is inside the folder of another table"),
+        ("t9", "file:///w/1/x/metadata/0.json", "is, contains or is inside the folder of another table"),
+        ("t9", "file:/w//1/metadata/metadata/0.json", "is, contains or is inside the folder of another table"),
     ],
     ids=["id", "files", "around", "in", "metadata"],
 )
@@ -138,7 +138,9 @@ def test_a_file_with_tables_that_lie_in_each_other_is_not_imported(
     pointer = {"table_id": "t9", "metadata_location": path, "previous_location": None}
     altered = [*lines[:-1], json.dumps({"pointer": pointer})]
 
-    with pytest.raises(StoreError, match="the table `t9` of the file has its files in"):
+    with pytest.raises(
+        StoreError, match="of the table `t9` in the file is, contains or is inside the folder of another table"
+    ):
         sql_stores.take(_ended(altered), anywhere, any_model)
 
     assert list(sql_stores.logs()) == []
@@ -181,7 +183,7 @@ def test_a_document_of_another_form_is_not_imported(
 ) -> None:
     document = json.dumps({"document": {"kind": kind, "id": "x", "body": body}})
 
-    with pytest.raises(StoreError, match="says nothing that is known"):
+    with pytest.raises(StoreError, match="is not a valid `document`"):
         sql_stores.take(_ended([*lines[:-1], document]), anywhere, any_model)
 
     assert ROOT not in sql_stores.logs()
@@ -192,7 +194,7 @@ def test_a_run_with_a_path_as_its_id_is_not_imported(sql_stores: SqlStores, line
     altered = [line.replace('"run":"r"', f'"run":{json.dumps(run)}') for line in lines[:-1]]
     assert altered != lines[:-1]
 
-    with pytest.raises(StoreError, match="says nothing that is known"):
+    with pytest.raises(StoreError, match="is not a valid `run`"):
         sql_stores.take(_ended(altered), anywhere, any_model)
 
 
@@ -208,7 +210,9 @@ def test_resources_that_lie_in_each_other_are_not_imported(sql_stores: SqlStores
         store.append(Head(), LogWrite(0.0, None, "create", (c.OrganizationCreated(ROOT, "nekt", HASH),)))
         store.put_document(DocumentPut(MODEL, HASH, {"name": "nekt", "source": SOURCE}))
         store.append(store.head(), LogWrite(0.0, None, "move", circle))
-        with pytest.raises(StoreError, match="revision 2 in the file puts `a` outside of the tree"):
+        with pytest.raises(
+            StoreError, match="revision 2 in the file puts `a` outside the resource tree of the organization"
+        ):
             sql_stores.take(elsewhere.export(ROOT), anywhere, any_model)
     finally:
         elsewhere.close()
@@ -242,45 +246,45 @@ def _first(**changes: Any) -> Callable[[list[str]], list[str]]:
 
 WIDE = f"[{'[],' * 1_000_000}1]"
 BROKEN: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
-    "empty": (lambda _: [], "was cut"),
+    "empty": (lambda _: [], "was truncated after line"),
     "not JSON": (lambda lines: [lines[0], "x"], "line 2 of the file is not JSON"),
-    "nested without end": (lambda lines: [lines[0], "[" * 100_000], "line 2 of the file cannot be taken in"),
-    "nested deeply": (lambda lines: [lines[0], "[" * 500 + "]" * 500], "line 2 of the file cannot be taken in"),
-    "too many values": (lambda lines: [lines[0], WIDE], "line 2 of the file cannot be taken in"),
+    "nested without end": (lambda lines: [lines[0], "[" * 100_000], "line 2 of the file cannot be imported"),
+    "nested deeply": (lambda lines: [lines[0], "[" * 500 + "]" * 500], "line 2 of the file cannot be imported"),
+    "too many values": (lambda lines: [lines[0], WIDE], "line 2 of the file cannot be imported"),
     "a line without end": (lambda lines: [lines[0], "x" * (MAX_LINE + 1)], "line 2 of the file is longer than"),
-    "of something else": (_first(format="headgate facts"), "no exported organization"),
-    "of nobody": (_first(organization=None), "no exported organization"),
-    "of a later version": (_first(version=3), "has version 3, and this Headgate reads up to 2"),
-    "of another organization": (_first(organization="other"), "revision 1 in the file was altered or lost"),
-    "cut at the end": (lambda lines: lines, "was cut"),
-    "cut in the middle": (lambda lines: lines[:300], "was cut"),
+    "of something else": (_first(format="headgate facts"), "the file is no exported organization"),
+    "of nobody": (_first(organization=None), "the file is no exported organization"),
+    "of a later version": (_first(version=3), "has format version 3, but this Headgate reads versions up to 2"),
+    "of another organization": (_first(organization="other"), "revision 1 in the file was altered"),
+    "cut at the end": (lambda lines: lines, "was truncated after line"),
+    "cut in the middle": (lambda lines: lines[:300], "was truncated after line"),
     "altered without care": (
         lambda lines: [*lines[:-1], lines[-1].replace(":", ": ", 1), _ended(lines)[-1]],
-        "was altered since it was written",
+        "was altered after it was exported",
     ),
-    "another actor": (_with(actor="u9"), "revision 1 in the file was altered or lost"),
-    "another hash": (_with(hash="0"), "revision 1 in the file was altered or lost"),
-    "another time": (_with(at=7.0), "revision 1 in the file was altered or lost"),
-    "a time that is none": (_with(at="7"), "line 2 of the file says nothing that is known"),
-    "a time of no calendar": (_with(at=1e300), "line 2 of the file says nothing that is known"),
-    "a time before all": (_with(at=-1e300), "line 2 of the file says nothing that is known"),
-    "an endless time": (_with(at=float("inf")), "line 2 of the file says nothing that is known"),
-    "a count that no column holds": (_with(revision=2**31), "line 2 of the file says nothing that is known"),
-    "a column that is none": (_with(more=1), "line 2 of the file says nothing that is known"),
-    "a log that is another": (_with(log_id="deployment"), "revision 1 in the file was altered or lost"),
-    "an entry less": (lambda lines: _ended([lines[0], *lines[2:]]), "revision 1 in the file was altered or lost"),
-    "no entries": (lambda lines: _ended([lines[0]]), "the file says nothing of the organization"),
+    "another actor": (_with(actor="u9"), "revision 1 in the file was altered"),
+    "another hash": (_with(hash="0"), "revision 1 in the file was altered"),
+    "another time": (_with(at=7.0), "revision 1 in the file was altered"),
+    "a time that is none": (_with(at="7"), "line 2 of the file is not a valid `entry`"),
+    "a time of no calendar": (_with(at=1e300), "line 2 of the file is not a valid `entry`"),
+    "a time before all": (_with(at=-1e300), "line 2 of the file is not a valid `entry`"),
+    "an endless time": (_with(at=float("inf")), "line 2 of the file is not a valid `entry`"),
+    "a count that no column holds": (_with(revision=2**31), "line 2 of the file is not a valid `entry`"),
+    "a column that is none": (_with(more=1), "line 2 of the file is not a valid `entry`"),
+    "a log that is another": (_with(log_id="deployment"), "revision 1 in the file was altered"),
+    "an entry less": (lambda lines: _ended([lines[0], *lines[2:]]), "revision 1 in the file is missing"),
+    "no entries": (lambda lines: _ended([lines[0]]), "the log in the file does not create the organization"),
     "something unknown": (
         lambda lines: _ended([lines[0], '{"more": {}}']),
-        "line 2 of the file says nothing that is known",
+        "line 2 of the file has none of the known kinds",
     ),
     "no model": (
         lambda lines: _ended([line for line in lines if '"kind":"model"' not in line]),
-        "lacks the source of a model",
+        "lacks the source of the model with the hash",
     ),
     "another model": (
         lambda lines: _ended([line.replace("model: nekt", "model: mine") for line in lines]),
-        "says nothing that is known",
+        "is not a valid `document`",
     ),
 }
 
@@ -315,7 +319,7 @@ def test_a_token_with_the_id_of_a_token_of_another_organization_is_not_imported(
     sql_stores.log(OTHER).put_document(DocumentPut("token", "k", {"hash": "mine"}))
     token = json.dumps({"document": {"kind": "token", "id": "k", "body": {"hash": "theirs"}}})
 
-    with pytest.raises(StoreError, match="has a token of the file"):
+    with pytest.raises(StoreError, match="has the id of a token of another organization"):
         sql_stores.take(_ended([*lines[:-1], token]), anywhere, any_model)
 
     assert sql_stores.find("token", "k") == (OTHER, {"hash": "mine"})
@@ -326,7 +330,7 @@ def test_the_log_of_a_deployment_is_not_imported_as_an_organization(sql_stores: 
     founded = (c.OrganizationCreated(ROOT, "nekt", HASH, "deployment"),)
     elsewhere.log(ROOT).append(Head(), LogWrite(1.5, None, "deployment.create", founded))
 
-    with pytest.raises(StoreError, match="says nothing of the organization"):
+    with pytest.raises(StoreError, match="the log in the file does not create the organization"):
         sql_stores.take(elsewhere.export(ROOT), anywhere, any_model)
 
     elsewhere.close()
@@ -337,7 +341,7 @@ def test_impossible_changes_are_not_imported(sql_stores: SqlStores) -> None:
     founded = (c.OrganizationCreated(ROOT, "nekt", HASH), c.MemberAdded(c.GroupId("nowhere"), ANNA))
     elsewhere.log(ROOT).append(Head(), LogWrite(1.5, None, "organization.create", founded))
 
-    with pytest.raises(StoreError, match="revision 1 in the file is about `nowhere`, which is not there"):
+    with pytest.raises(StoreError, match="revision 1 in the file changes `nowhere`, which does not exist"):
         sql_stores.take(elsewhere.export(ROOT), anywhere, any_model)
 
     elsewhere.close()

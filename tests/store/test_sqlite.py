@@ -63,5 +63,5 @@ def test_a_file_that_was_replaced_by_nonsense_is_an_error(stores: SqlStores, tmp
     stores.settle()
     (tmp_path / FILE).write_bytes(b"nonsense" * 5000)
 
-    with pytest.raises(StoreError, match="restore a copy"):
+    with pytest.raises(StoreError, match="restore a backup"):
         open_stores(tmp_path)

@@ -35,7 +35,7 @@ def test_a_store_without_a_version_is_refused(lasting: str | Path) -> None:
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"something else entirely" * 100)
 
-    with pytest.raises(StoreError, match="restore a copy"):
+    with pytest.raises(StoreError, match="restore a backup"):
         open_stores(tmp_path)
 
 
@@ -103,9 +103,9 @@ def test_a_database_path_that_is_a_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
-        ("mysql://root@localhost/x", "no store lies in `mysql`"),
-        ("postgresql://host:port/x", "cannot be read"),
-        ("nonsense://", "no store lies in `nonsense`"),
+        ("mysql://root@localhost/x", "a store in the database `mysql` is not supported"),
+        ("postgresql://host:port/x", "the URL of the store is malformed"),
+        ("nonsense://", "a store in the database `nonsense` is not supported"),
     ],
 )
 def test_a_url_of_something_else_is_refused(url: str, sentence: str) -> None:

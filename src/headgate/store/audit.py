@@ -1,4 +1,4 @@
-"""The records of the audit as rows, and the questions about them."""
+"""Audit records as rows: how they are stored, filtered and read."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,14 +14,14 @@ from headgate.store.tables import audit
 _COLUMNS = [column.name for column in audit.columns if not column.primary_key]
 
 _SAME = ("principal", "action", "allowed", "door", "request")
-"""The parts of a filter that are compared with the column of that name."""
+"""The fields of a filter that are compared with the column of the same name."""
 
 
 def store_records(connection: Connection, records: Sequence[tuple[ResourceId, AuditRecord]]) -> None:
-    """Write records, each with the root of its log."""
+    """Store records, each with the root of its log."""
     if not records:
         return
-    # The driver gets the rows as they are: to look at each value of each row takes longer than to write them.
+    # The rows go to the database driver unprocessed: SQLAlchemy's look at each value takes longer than the write.
     statement = insert(audit).compile(dialect=connection.dialect, column_keys=_COLUMNS)
     rows = [_row(root, record) for root, record in records]
     given = rows if statement.positional else [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
@@ -29,7 +29,7 @@ def store_records(connection: Connection, records: Sequence[tuple[ResourceId, Au
 
 
 def query(root: ResourceId, wanted: AuditFilter, before: int | None, limit: int) -> Select[Any]:
-    """Return the query for the newest records of a log that are wanted, below the number `before`."""
+    """Return the query for the newest records of a log that match `wanted`, those with a number below `before`."""
     conditions: list[ColumnElement[bool]] = [audit.c.log_id == root]
     given = {name: getattr(wanted, name) for name in _SAME}
     conditions += [audit.c[name] == escape_unstorable(value) for name, value in given.items() if value is not None]
@@ -46,7 +46,7 @@ def query(root: ResourceId, wanted: AuditFilter, before: int | None, limit: int)
 
 
 def record_of(row: Row[Any]) -> tuple[int, AuditRecord]:
-    """Return a record and its number."""
+    """Return the number and the audit record of a row."""
     return row.number, AuditRecord(
         at=row.at,
         principal=None if row.principal is None else PrincipalId(row.principal),

@@ -1,4 +1,4 @@
-"""What is said of one kind of database: an engine on it, and everything in which it differs from the other."""
+"""The backend of a store, SQLite or PostgreSQL: its engine, and everything in which the two differ."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -13,33 +13,33 @@ def _cannot_tell() -> bool:
 
 
 def _do_nothing(*_: Any) -> None:
-    """Neither is needed where there is one process only."""
+    """Do nothing: a backend that one process alone uses needs neither announcements nor a migration lock."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseBackend:
-    """One database, ready to be connected to."""
+    """One database, ready for connections."""
 
     engine: Engine
     shared: bool
-    """Whether other processes write here too."""
+    """Whether other processes write to the database too."""
     insert: Callable[..., Any]
-    """`INSERT` that can say what happens on a conflict."""
+    """The dialect's `INSERT`, which supports `ON CONFLICT`."""
     read: Mapping[str, Any]
     """The options of a connection that reads."""
     write: Mapping[str, Any]
     """The options of a connection that writes."""
     past: Mapping[str, Any]
-    """The options of a connection that reads one state for as long as it is open."""
+    """The options of a connection that sees one snapshot of the database until it is closed."""
     hooks: TextClause
-    """Selects the names of triggers, rules and views in the database's schema: what would change rows by itself."""
+    """Selects the names of triggers, rules and views in the database's schema, which could change rows by themselves."""
     turn: Callable[[], AbstractContextManager[Any]] = nullcontext
-    """Where all share one connection: whose turn it is."""
+    """The lock of the connection, for a backend whose threads all share one connection."""
     moved: Callable[[], bool] = _cannot_tell
-    """Say whether another process may have written since this was asked last."""
+    """Whether another process may have written since the last call."""
     announce: Callable[[Connection, str, int], None] = _do_nothing
-    """Tell other processes of a log's new revision, once it is written."""
+    """Notify other processes of a log's new revision when the transaction commits."""
     alone: Callable[[Connection], None] = _do_nothing
-    """Make this connection the only one that migrates, for as long as it takes."""
+    """Acquire the migration lock: no other connection migrates until this transaction ends."""
     settle: Callable[[Engine], None] = _do_nothing
-    """Take what was erased out of every file, as far as nobody reads it just now."""
+    """Remove erased rows from every file of the database, except pages that a reader still uses."""

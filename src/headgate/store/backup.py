@@ -1,4 +1,4 @@
-"""A copy of an embedded store, made while it is served, and putting it back."""
+"""Backup and restore of an embedded store (SQLite). A backup can be made while the server runs."""
 
 import os
 import shutil
@@ -17,9 +17,9 @@ from headgate.store.verification import VerificationResult
 
 
 def back_up(folder: Path, file: Path) -> None:
-    """Copy the store of a data folder, as it is now, to a new file. Raises `StoreError` if either cannot be used."""
+    """Copy the store of a data folder, as it is now, to a new file. Raises `StoreError` if the store or the file is unusable."""
     if file.exists():
-        raise StoreError(f"`{file}` is there already; name a new file")
+        raise StoreError(f"the file `{file}` exists already; name a new file for the backup")
     half = file.with_name(f"{file.name}.{os.getpid()}.half")
     try:
         half.touch(mode=0o600)
@@ -28,7 +28,10 @@ def back_up(folder: Path, file: Path) -> None:
             _check(copy)
         half.rename(file)
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"no copy can be made of `{folder / FILE}` ({error}); check the disk") from error
+        raise StoreError(
+            f"the store `{folder / FILE}` cannot be copied ({error}); check that it exists and is readable, and that the disk "
+            "of the backup has space"
+        ) from error
     finally:
         half.unlink(missing_ok=True)
 
@@ -36,17 +39,18 @@ def back_up(folder: Path, file: Path) -> None:
 def restore(
     file: Path, folder: Path, known: KnownKeys | None, marks: HighWaterMarks | None = None
 ) -> list[VerificationResult]:
-    """Make a copy the store of a data folder that has none, if every log in it proves to be whole.
+    """Restore a backup into a data folder without a store, if every log in the backup passes verification.
 
-    The copy is accepted as it is: its newest seals by known keys take the place of the marks. It has no checkpoints.
-    Raises `StoreError` if it does not, if the folder has a store, or if somebody serves from it; then nothing is changed.
+    The backup is accepted as the newest state: its newest seals by known keys replace the high-water marks. Its checkpoints
+    are deleted. Raises `StoreError` if a log fails verification, if the folder has a store, or if another process uses the
+    folder; then nothing is changed.
     """
     if not file.is_file():
-        raise StoreError(f"there is no file `{file}`")
+        raise StoreError(f"the backup `{file}` does not exist or is not a file; name the file of a backup")
     with FolderLock.take(folder):
         there = [each for each in (FILE, f"{FILE}-wal", f"{FILE}-shm") if (folder / each).exists()]
         if there:
-            raise StoreError(f"`{folder / there[0]}` is there already; move it away first")
+            raise StoreError(f"the data folder has a store already (`{folder / there[0]}`); move that file away first")
         with tempfile.TemporaryDirectory(prefix="restoring-", dir=folder) as beside:
             copy = Path(beside) / FILE
             shutil.copyfile(file, copy)

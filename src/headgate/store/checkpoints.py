@@ -1,4 +1,4 @@
-"""Checkpoints in the database: each names the hash of its newest entry and is signed, so that a forged one is not used."""
+"""Checkpoints of a log in the database: each is signed and names the hash of its newest entry; a forged one is ignored."""
 
 import hashlib
 import logging
@@ -22,18 +22,18 @@ from headgate.store.tables import checkpoints, log_table
 logger = logging.getLogger(__name__)
 
 KEEP_NEWEST = 3
-"""So many of the newest checkpoints are kept, for starts."""
+"""The number of newest checkpoints that are kept, for fast starts."""
 KEEP_ONE_IN = 10_000
-"""Of each so many revisions one checkpoint is kept, for questions about the past."""
+"""One checkpoint is kept for each block of this number of revisions, for questions about the past."""
 
 _MAGIC = b"HGSIGNED"
 _HEADER = Struct("<8s64s32s64s")
-"""What it is, the hash of the newest entry in hex, the SHA-256 of the facts that follow, and the signature."""
+"""The magic bytes, the hash of the newest entry in hex, the SHA-256 of the facts that follow, and the signature."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What stands before the facts of a checkpoint."""
+    """The header of a checkpoint, before its facts."""
 
     hash: str
     digest: bytes
@@ -45,7 +45,7 @@ class _Header:
 
 
 class StoredCheckpoints:
-    """The checkpoints of one log. Only those that this key signed, for the entries that are in the log, are used."""
+    """The checkpoints of one log. A checkpoint is used only if this key signed it and its hash is that of the log's entry."""
 
     def __init__(self, database: Database, root: ResourceId, key: SealKey) -> None:
         self._database = database
@@ -54,7 +54,7 @@ class StoredCheckpoints:
         self._mine = checkpoints.c.log_id == root
 
     def newest(self, at_most: int | None = None) -> Checkpoint | None:
-        """Return the newest checkpoint that holds, or the newest that holds and is not above the revision `at_most`."""
+        """Return the newest valid checkpoint, not above the revision `at_most` if that is given; None if there is none."""
         query = select(checkpoints.c.revision).where(self._mine).order_by(checkpoints.c.revision.desc())
         if at_most is not None:
             query = query.where(checkpoints.c.revision <= at_most)
@@ -63,14 +63,17 @@ class StoredCheckpoints:
             if found is not None:
                 return found
             logger.warning(
-                "the checkpoint of revision %d of the log `%s` is ignored: this server's key did not sign it for this log",
+                "ignoring the checkpoint of revision %d of the log `%s`: this server's key did not sign it for this log",
                 each.revision,
                 self._root,
             )
         return None
 
     def put(self, checkpoint: Checkpoint) -> None:
-        """Keep a signed checkpoint. Delete those of other keys and older ones, but `KEEP_NEWEST` and one of each `KEEP_ONE_IN`."""
+        """Sign and store a checkpoint, and delete expired ones and those of other keys.
+
+        The newest `KEEP_NEWEST` checkpoints and one per `KEEP_ONE_IN` revisions are kept.
+        """
         with self._database.transaction() as connection:
             self._delete(connection, self._list_unsigned(connection))
             self._database.insert_new(connection, checkpoints, self._sign(connection, checkpoint))
@@ -78,19 +81,18 @@ class StoredCheckpoints:
             self._delete(connection, _select_expired(kept))
 
     def compare(self, entries: Iterable[LogEntry]) -> None:
-        """Hold the newest checkpoint of this version, signed or not, to the entries. Raises `StoreError` if it differs."""
+        """Compare the newest checkpoint of this version, signed or not, with the entries. Raises `StoreError` if it differs."""
         query = select(checkpoints).where(self._mine).order_by(checkpoints.c.revision.desc()).limit(1)
         for row in self._database.rows(query):
             facts = _facts(row.content)
             if facts_checkpoint.is_of_this_version(facts) and facts != _dump(entries, row.revision):
                 raise StoreError(
-                    f"the checkpoint of revision {row.revision} of the log `{self._root}` is not what the log says: "
-                    "it was altered in the database; delete the rows of the table `checkpoints`, and the next start reads "
-                    "the log instead"
+                    f"the checkpoint of revision {row.revision} of the log `{self._root}` differs from the log: it was altered "
+                    "in the database; delete the rows of the table `checkpoints`: the next start then reads the whole log"
                 )
 
     def _read(self, revision: int) -> Checkpoint | None:
-        """Return the checkpoint of a revision if it holds."""
+        """Return the checkpoint of a revision if it is valid; None otherwise."""
         for row in self._database.rows(select(checkpoints).where(self._mine, checkpoints.c.revision == revision)):
             header, facts = _header(row.content), _facts(row.content)
             if header is None or hashlib.sha256(facts).digest() != header.digest or not self._is_signed(row, header):
@@ -120,7 +122,7 @@ class StoredCheckpoints:
         return self._key.is_signed(header.signature.hex(), text)
 
     def _text(self, revision: int, at: float, hash: str, digest: bytes) -> bytes:
-        """Return what is signed."""
+        """Return the bytes that are signed."""
         said = {"log": self._root, "revision": revision, "at": at, "hash": hash, "facts": digest.hex()}
         return hash_chain.canonical_json({"checkpoint": said}).encode()
 
@@ -132,7 +134,7 @@ class StoredCheckpoints:
 
 
 def _header(content: bytes) -> _Header | None:
-    """Return the header of a checkpoint; None for one without, of an earlier version or forged."""
+    """Return the header of a checkpoint; None if it has none: an earlier version wrote it, or it is forged."""
     if not content.startswith(_MAGIC) or len(content) < _HEADER.size:
         return None
     _, hash, digest, signature = _HEADER.unpack_from(content)
@@ -144,7 +146,7 @@ def _facts(content: bytes) -> bytes:
 
 
 def _dump(entries: Iterable[LogEntry], last: int) -> bytes | None:
-    """Return the checkpoint of a revision as the entries have it; None for a revision that they do not reach."""
+    """Return the checkpoint that the entries up to a revision yield; None if the log does not reach that revision."""
     snapshot = Snapshot()
     for entry in entries:
         if entry.revision > last:
@@ -154,7 +156,7 @@ def _dump(entries: Iterable[LogEntry], last: int) -> bytes | None:
 
 
 def _select_expired(revisions: Iterable[int]) -> list[int]:
-    """Return the revisions of the checkpoints that nothing is kept for any more."""
+    """Return the revisions of the checkpoints that neither `KEEP_NEWEST` nor `KEEP_ONE_IN` keeps."""
     ordered = sorted(revisions)
     first = {revision // KEEP_ONE_IN: revision for revision in reversed(ordered)}
     return [revision for revision in ordered[:-KEEP_NEWEST] if first[revision // KEEP_ONE_IN] != revision]

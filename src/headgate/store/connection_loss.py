@@ -1,4 +1,4 @@
-"""A lost connection to the database: a read is tried once more on a new one, and every failure is a `StoreError`."""
+"""A lost connection to the database: a read is retried once on a new connection, and every failure is a `StoreError`."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -9,15 +9,15 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from headgate.control.kernel.ports import StoreError
 
 FAILURES: Final = (DBAPIError, PoolTimeoutError)
-"""What the database and the pool of connections raise."""
+"""The exceptions that the database and the connection pool raise."""
 
 Found = TypeVar("Found")
 
 
 def retry_lost_read(read: Callable[[], Found]) -> Found:
-    """Return what `read` finds. If its connection was lost, it is tried once more, with a new one.
+    """Return the result of `read`. If its connection was lost, retry it once on a new connection.
 
-    A write is never tried again: it may have arrived.
+    A write is never retried: the first try may have had its effect.
     """
     try:
         return read()
@@ -28,7 +28,7 @@ def retry_lost_read(read: Callable[[], Found]) -> Found:
 
 
 def build_store_error(name: str, error: Exception, *, shared: bool) -> StoreError:
-    """Return the error about the store of this name: what the database said, and what the operator checks."""
+    """Return the error about the store of this name, with the database's message and the operator's next step."""
     said = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()[0]
-    help = "check the server and the network" if shared else "check the disk and the permissions"
-    return StoreError(f"the store `{name}` cannot be used ({said}); {help}, or restore a copy")
+    help = "check the database server and the network" if shared else "check the disk and the permissions of the file"
+    return StoreError(f"the store `{name}` cannot be used ({said}); {help}, or restore a backup")

@@ -1,4 +1,4 @@
-"""A store's database: opened with the schema that this code knows, read and written with one kind of error."""
+"""The database of a store: migrated to the newest schema when it is opened; every failure is a `StoreError`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from headgate.store.schema import migrate_to_newest
 
 
 def is_storable_text(text: str) -> bool:
-    """Say whether a row can hold this text at all; what nothing can be called need not be looked for."""
+    """Whether a row can hold this text: encodable as UTF-8 and without NUL. No id or name is any other text."""
     try:
         return b"\0" not in text.encode()
     except UnicodeEncodeError:
@@ -22,17 +22,17 @@ def is_storable_text(text: str) -> bool:
 
 
 def escape_unstorable(value: Any) -> Any:
-    """Return a value with what no row can hold written out: what people and programs say can be any text."""
+    """Return a value with the characters that no row can hold escaped: users and programs may send any text."""
     if not isinstance(value, str) or (value.isascii() and value.isprintable()):
         return value
     return value.encode(errors="backslashreplace").decode().replace("\0", r"\x00")
 
 
 class Database:
-    """Reads and writes, from several threads. Every failure is a `StoreError`; the next call tries anew."""
+    """Thread-safe reads and writes. Every failure is a `StoreError`; the next call connects again."""
 
     def __init__(self, backend: DatabaseBackend) -> None:
-        """Take the database, with its tables made or brought up to date. Raises `StoreError` if it cannot serve."""
+        """Open the database, and create or migrate its tables. Raises `StoreError` if it cannot be used."""
         self.backend = backend
         self.unwritten = False
         """Whether the last write failed."""
@@ -46,27 +46,27 @@ class Database:
 
     @property
     def name(self) -> str:
-        """What the operator knows it as: a file, or a URL without its password."""
+        """The name that the operator knows: the path of the file, or the URL without its password."""
         url = self._engine.url
         return url.render_as_string().replace("+psycopg", "", 1) if self.backend.shared else str(url.database)
 
     def changed_elsewhere(self) -> bool:
-        """Say whether another process may have written since this was asked last."""
+        """Whether another process may have written since the last call."""
         try:
             return self.backend.moved()
         except FAILURES as error:
             raise self._unusable(error) from error
 
     def vacuum(self) -> None:
-        """Take what was erased out of every file, as far as nobody reads it just now."""
+        """Remove erased rows from every file of the database, except pages that a reader still uses."""
         self.backend.settle(self._engine)
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         self._engine.dispose()
 
     def rows(self, query: Executable, **values: Any) -> Sequence[Row[Any]]:
-        """Return what a query finds, on a new connection if the one at hand was lost."""
+        """Return the rows of a query. If the connection is lost, the query is retried once on a new one."""
         try:
             return retry_lost_read(lambda: self._read(query, values))
         except FAILURES as error:
@@ -74,7 +74,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A transaction that is written when the block ends, and not at all if it raises."""
+        """Run the block in a transaction, which is committed when the block ends and rolled back if it raises."""
         try:
             with self._transaction(self.backend.write) as connection:
                 yield connection
@@ -85,16 +85,16 @@ class Database:
 
     @contextmanager
     def snapshot_transaction(self) -> Iterator[Connection]:
-        """A transaction that sees what there is now, whatever is written while the block lasts."""
+        """Run the block in a read transaction that sees the present state, whatever is written meanwhile."""
         with self._transaction(self.backend.past) as connection:
             yield connection
 
     def insert_new(self, connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-        """Insert a row, and say whether it was new: where there is one under this key, nothing is written."""
+        """Insert a row unless its key exists. Return whether it was inserted."""
         return connection.execute(_inserting(self.backend.insert, table), values).rowcount == 1
 
     def replace(self, connection: Connection, table: Table, values: Mapping[str, Any]) -> None:
-        """Insert a row, or put it in the place of the one under this key."""
+        """Insert a row, or replace the row with the same key."""
         connection.execute(_replacing(self.backend.insert, table), values)
 
     def _read(self, query: Executable, values: Mapping[str, Any]) -> Sequence[Row[Any]]:
@@ -110,7 +110,8 @@ class Database:
             raise self._unusable(error) from error
         except UnicodeEncodeError as error:
             raise StoreError(
-                f"a text that is not Unicode cannot be stored ({error.reason}); nothing was written"
+                f"a text contains characters that are not valid Unicode ({error.reason}); nothing was written; remove them "
+                "and retry"
             ) from error
 
     @contextmanager
@@ -126,7 +127,7 @@ class Database:
         return build_store_error(self.name, error, shared=self.backend.shared)
 
 
-# Statements are made once: to make one takes longer than to run it.
+# Statements are cached: SQLAlchemy takes longer to build one than to run it.
 
 
 @cache

@@ -1,7 +1,8 @@
-"""One organization as a file: its log with the hashes, its documents, its pointers, its runs and its models' sources.
+"""Export of one organization as a file: its log with the hashes, documents, pointers, runs and the sources of its models.
 
-Lines of JSON. The first says what it is, the last how many there are before it and their SHA-256, so that a file that was
-cut or altered is refused. The data files of the lake are not in it: a pointer says where a table's metadata lies.
+The file has one JSON object per line. The first line names the format; the last one has the number of lines before it and
+their SHA-256, so that a truncated or altered file is refused. The file contains no data files of the lake: a pointer names
+the location of a table's metadata.
 """
 
 import hashlib
@@ -22,22 +23,22 @@ from headgate.store.tables import documents, log_table, pointers, run_lines, run
 FORMAT, VERSION = "headgate organization", 2
 
 READS = (1, VERSION)
-"""The versions that can be taken in. The first knew no runs."""
+"""The versions of the format that can be imported. Version 1 had no runs."""
 
 MODEL = "model"
-"""The kind of the documents that keep models' sources, in whatever log; the id is the hash."""
+"""The kind of the documents that hold the source of a model, in any log; the id is the hash of the source."""
 
 PARSED = ("changes", "origin", "grounds", "body", "figures")
-"""Columns that hold JSON, which is JSON in the file too."""
+"""Columns whose text is JSON. The file has the parsed JSON instead of the text."""
 
 DERIVED = ("log_id", "place")
-"""Columns that follow from the file or from others."""
+"""Columns that the file omits: an import derives them from its first line and from other columns."""
 
 _PAGE = 500
 
 
 def export_log(database: Database, root: ResourceId) -> Iterator[str]:
-    """Yield the lines of a log as it is now. Raises `StoreError` if there is none."""
+    """Yield the lines of the export of a log, as it is now. Raises `StoreError` if the log does not exist."""
     digest, count = hashlib.sha256(), 0
     for line in _lines(database, root):
         digest.update(line.encode() + b"\n")
@@ -47,7 +48,7 @@ def export_log(database: Database, root: ResourceId) -> Iterator[str]:
 
 
 def model_hashes(change: Change) -> tuple[str, ...]:
-    """Return the hash of the model that a change brings into force."""
+    """Return the hash of the model that a change puts into force; empty for any other change."""
     return (change.model_hash,) if isinstance(change, OrganizationCreated | GovernedBy) else ()
 
 
@@ -60,7 +61,9 @@ def _lines(database: Database, root: ResourceId) -> Iterator[str]:
             hashes.update(hash for change in entry_of(row).changes for hash in model_hashes(change))
             yield _line("entry", row)
         if not hashes:
-            raise StoreError(f"there is no organization `{root}`; name one by its id")
+            raise StoreError(
+                f"there is no organization `{root}`; name an organization by its id (`headgate organization list` lists them)"
+            )
         for row in _rows(connection, documents, root, "kind", "id"):
             yield _line("document", row)
         for row in _rows(connection, pointers, root, "table_id"):
@@ -77,18 +80,18 @@ def _lines(database: Database, root: ResourceId) -> Iterator[str]:
 
 
 def _rows(connection: Connection, table: Table, root: ResourceId, *key: str) -> Iterator[Row[Any]]:
-    """Yield the rows of a log in the order of their key, page by page."""
+    """Yield the rows of a log in the order of their key, read in pages."""
     columns = [table.c[name] for name in key]
     query: Select[Any] = select(table).where(table.c.log_id == root).order_by(*columns).limit(_PAGE)
     page = connection.execute(query).all()
     while page:
         yield from page
-        last = [page[-1]._mapping[name] for name in key]  # noqa: SLF001 - that is its public name
+        last = [page[-1]._mapping[name] for name in key]  # noqa: SLF001 - `_mapping` is public API
         page = connection.execute(query.where(tuple_(*columns) > tuple_(*last))).all()
 
 
 def _line(name: str, row: Row[Any]) -> str:
     said = {column: value for column, value in row._mapping.items() if column not in DERIVED}  # noqa: SLF001
     parsed = {column: json.loads(said[column]) for column in PARSED if said.get(column) is not None}
-    # Only ASCII, so that any text that a document holds can be in a file.
+    # ASCII only, because a document may hold text that cannot be encoded as UTF-8.
     return json.dumps({name: said | parsed}, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -1,4 +1,4 @@
-"""A look at a store that changes nothing in it: its schema, and how the ends of its logs hold together."""
+"""Read-only inspection of a store: its schema, the hash chain at the end of each log, its seals and its run queue."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from headgate.control.kernel.run_queue import QUEUED, RUNNING
 from headgate.facts.changes import OrganizationCreated
 from headgate.facts.ids import ResourceId
 from headgate.store import sqlite
-from headgate.store.log_rows import entry_of, hash_of
+from headgate.store.log_rows import chain_fault, entry_of
 from headgate.store.rollback_protection import HighWaterMarks, require_not_rolled_back
 from headgate.store.schema import NEWEST_SCHEMA, version_table
 from headgate.store.seal_keys import KnownKeys
@@ -23,12 +23,12 @@ from headgate.store.tables import log_table, meta, runs
 from headgate.store.verification import require_known
 
 LAST = 200
-"""So many entries of each log are looked at."""
+"""The number of newest entries of each log that are checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogTail:
-    """The end of a log: its newest revision and when that was written, and the model that it began with, with its hash."""
+    """The end of a log: its newest revision and the time of that, and the name and hash of the model that it began with."""
 
     log: ResourceId
     head: int
@@ -39,25 +39,25 @@ class LogTail:
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """What was seen. `schema` is None for an empty store; logs of an older schema are not read."""
+    """The result of an inspection. `schema` is None for an empty store; logs of an older schema are not read."""
 
     schema: str | None
     newest: str = NEWEST_SCHEMA
     tails: Sequence[LogTail] = field(default_factory=tuple[LogTail, ...])
     due: float | None = None
-    """When the oldest run of the queue was due."""
+    """The earliest due time of a queued run."""
     lease: float | None = None
-    """Until when the worker of a run under way is believed to execute it: the earliest."""
+    """The earliest end of the lease of a run under way: until then its worker counts as alive."""
     sealed: int = 0
-    """How many seals there are."""
+    """The number of seals."""
     unproved: str | None = None
-    """Why the seals do not hold, or a log is behind its mark."""
+    """Why a seal is invalid, or which log was rolled back behind its high-water mark; None if neither."""
 
 
 def inspect_store(where: str | Path, key: Path | None = None) -> StoreStatus:
-    """Look at the store of a data folder or a `postgresql://` URL, and hold its seals to the keys and marks beside `key`.
+    """Inspect the store of a data folder or a `postgresql://` URL; compare its seals with the keys and marks beside `key`.
 
-    Raises `StoreError` if it cannot be read, or a log's end is broken.
+    Raises `StoreError` if the store cannot be read, or the hash chain at the end of a log is broken.
     """
     if isinstance(where, Path) and not (where / sqlite.FILE).exists():
         return StoreStatus(None)
@@ -71,7 +71,7 @@ def inspect_store(where: str | Path, key: Path | None = None) -> StoreStatus:
             found = StoreStatus(schema, tails=_tails(connection), due=due, lease=lease)
             return found if key is None else _check_seals(connection, found, key)
     except SQLAlchemyError as error:
-        raise StoreError(f"it cannot be read: {str(error).splitlines()[0]}") from error
+        raise StoreError(f"the store cannot be read: {str(error).splitlines()[0]}") from error
     finally:
         engine.dispose()
 
@@ -129,11 +129,10 @@ def _tail(connection: Connection, first: Row[Any]) -> LogTail:
     )
     rows = connection.execute(query).all()
     for newer, older in zip(rows, [*rows[1:], None], strict=True):
-        follows = older is None or (newer.revision, newer.previous_hash) == (older.revision + 1, older.hash)
-        if newer.hash != hash_of(newer) or not follows:
-            raise StoreError(
-                f"revision {newer.revision} of the log `{first.log_id}` was altered, or the one before it lost"
-            )
+        follows = (newer.revision, newer.previous_hash) if older is None else (older.revision + 1, older.hash)
+        fault = chain_fault(newer, *follows)
+        if fault is not None:
+            raise StoreError(f"revision {follows[0]} of the log `{first.log_id}` {fault}")
     made: Mapping[str, str] = {
         change.model: change.model_hash for change in entry_of(first).changes if isinstance(change, OrganizationCreated)
     }

@@ -1,17 +1,17 @@
-"""The folders of tables: none lies in another one, so that whatever is done to one table's files leaves the others alone."""
+"""Overlap of table folders: no folder is inside another one, so that work on one table's files leaves other tables alone."""
 
 from collections.abc import Iterable, Iterator
 
 
 class TableLocations:
-    """Places of tables (`Pointer.place`) that are taken."""
+    """The folders of tables (`Pointer.place`) that are in use."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = set(taken)
         self._around = {each for place in self._taken for each in _above(place)}
 
     def may_add(self, place: str) -> bool:
-        """Return whether a place is apart from all that are taken; it is taken from then on."""
+        """Return whether a folder overlaps none of those in use; if so, add it to them."""
         above = frozenset(_above(place))
         if place in self._taken or place in self._around or not above.isdisjoint(self._taken):
             return False
@@ -21,6 +21,6 @@ class TableLocations:
 
 
 def _above(place: str) -> Iterator[str]:
-    """Yield every folder that a place lies in."""
+    """Yield every folder above a folder."""
     parts = place.split("/")
     return ("/".join(parts[:length]) for length in range(1, len(parts)))

@@ -63,10 +63,10 @@ _POINTER = select(pointers.c.metadata_location).where(
 
 
 class SqlStore:
-    """The entries, the documents and the pointers. Every write is one transaction that survives a crash."""
+    """The entries, documents, pointers and runs of one log. Every write is one transaction that survives a crash."""
 
     def __init__(self, database: Database, root: ResourceId, signer: SealKey, sealer: Sealer | None = None) -> None:
-        """`signer` signs checkpoints, `sealer` the log; without it the log is not sealed."""
+        """`signer` signs checkpoints, `sealer` the log; without a sealer the log is not sealed."""
         self._database = database
         self._sealer = sealer
         self._checkpoints = StoredCheckpoints(database, root, signer)
@@ -78,9 +78,9 @@ class SqlStore:
         return _head_of(self._database.rows(_HEAD, root=self.root))
 
     def entries(self, after: int = 0) -> Iterator[LogEntry]:
-        """Yield the entries above revision `after`, oldest first, each proved to follow the one before it.
+        """Yield the entries above revision `after`, oldest first, each verified to follow the one before it.
 
-        Raises `StoreError` for one that cannot be read, or that was altered or lost.
+        Raises `StoreError` for an entry that cannot be read, was altered, or is missing.
         """
         previous: str | None = None
         for row in self.rows(after):
@@ -95,17 +95,18 @@ class SqlStore:
         return next(map(entry_of, self._database.rows(query)), None)
 
     def revision_at(self, at: float) -> int:
-        """Return the newest revision that was written at this time (seconds since the epoch) or before; 0 for none."""
+        """Return the newest revision written at or before a time (seconds since the epoch); 0 if there is none."""
         query = select(log_table.c.revision).where(log_table.c.log_id == self.root, log_table.c.at <= at)
         found = self._database.rows(query.order_by(log_table.c.revision.desc()).limit(1))
         return found[0].revision if found else 0
 
     def append(self, expected: Head, draft: LogWrite) -> Head:
-        """Write the draft behind the entry `expected` and return the new head.
+        """Append the draft after the entry `expected` and return the new head.
 
-        Raises `RevisionConflictError` if `expected` is not the newest entry, by its revision or its hash, `PointerConflictError` if the draft makes a
-        pointer of a table, or into the folder of a table, of any log, `DocumentConflictError` or `RunConflictError` if a
-        document or a run is not as expected, `StoreError` if it cannot be written; then nothing is.
+        Raises `RevisionConflictError` if `expected` is not the newest entry, by its revision or its hash;
+        `PointerConflictError` if the draft creates a pointer with the id or the folder of an existing table of any log;
+        `DocumentConflictError` or `RunConflictError` if a document or a run is not as expected; `StoreError` if the draft
+        cannot be written. Then nothing is written.
         """
         with self._database.transaction() as connection:
             head = self._add_entry(connection, expected, draft)
@@ -121,11 +122,11 @@ class SqlStore:
         return head
 
     def checkpoint(self, at_most: int | None = None) -> Checkpoint | None:
-        """Return the newest checkpoint that holds, or the newest that holds and is not above the revision `at_most`."""
+        """Return the newest valid checkpoint, not above the revision `at_most` if that is given; None if there is none."""
         return self._checkpoints.newest(at_most)
 
     def put_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Keep a checkpoint, signed, and delete those that are not needed; see `headgate.store.checkpoints`."""
+        """Sign and store a checkpoint, and delete expired ones; see `headgate.store.checkpoints`."""
         self._checkpoints.put(checkpoint)
 
     def pointer(self, table: ResourceId) -> Pointer | None:
@@ -136,18 +137,18 @@ class SqlStore:
         return Pointer(table, found[0].metadata_location) if found else None
 
     def pointers(self) -> Iterator[Pointer]:
-        """Yield every pointer, in no order that means anything."""
+        """Yield every pointer, in no particular order."""
         query = select(pointers.c.table_id, pointers.c.metadata_location).where(pointers.c.log_id == self.root)
         for row in self._database.rows(query):
             yield Pointer(ResourceId(row.table_id), row.metadata_location)
 
     def swap_pointers(self, moves: Sequence[PointerMove], documents: Sequence[DocumentPut] = ()) -> None:
-        """Move the pointers of a data commit, all or none, with what is kept of it (no log entry).
+        """Move the pointers of a data commit and write its documents, all or none (no log entry).
 
-        Raises `PointerConflictError` if one of them has moved.
+        Raises `PointerConflictError` if another commit has moved one of the pointers.
         """
         with self._database.transaction() as connection:
-            # In one order, so that two commits never wait for each other.
+            # Sorted, so that two commits lock the rows in the same order and cannot deadlock.
             for move in sorted(moves, key=lambda each: each.expected.table):
                 self._move_pointer(connection, move)
             for put in documents:
@@ -160,7 +161,7 @@ class SqlStore:
         return _bodies(self._database.rows(_DOCUMENT, root=self.root, kind=kind, id=id)).get(id)
 
     def documents(self, kind: str, ids: Sequence[str] | None = None) -> Mapping[str, Mapping[str, Any]]:
-        """Return documents of a kind by id, all or those named."""
+        """Return the documents of a kind by id: all, or those with the given ids."""
         named = {"root": self.root, "kind": kind}
         if ids is None:
             return _bodies(self._database.rows(_DOCUMENTS, **named))
@@ -169,7 +170,7 @@ class SqlStore:
         return _bodies(row for page in pages for row in self._database.rows(_SOME, **named, ids=page))
 
     def put_document(self, put: DocumentPut) -> None:
-        """Write a document outside a command. Raises `DocumentConflictError` if it is not as expected."""
+        """Write a document outside a command. Raises `DocumentConflictError` if the stored one is not as expected."""
         with self._database.transaction() as connection:
             self._put(connection, put)
 
@@ -178,22 +179,22 @@ class SqlStore:
         return self._queue.run(run)
 
     def runs(self, wanted: RunFilter, limit: int = 100) -> Sequence[RunRow]:
-        """Return so many runs at most: the newest first, or, of those that are due, what was due first."""
+        """Return at most `limit` matching runs: the newest first, or, for a filter of due runs, the earliest due first."""
         return self._queue.runs(wanted, limit)
 
     def count_runs(self, wanted: RunFilter) -> int:
-        """Return how many runs are wanted."""
+        """Return the number of matching runs."""
         return self._queue.count(wanted)
 
     def put_run(self, put: RunUpdate) -> None:
-        """Write a run outside a command. Raises `RunConflictError` if it is not as expected."""
+        """Write a run outside a command. Raises `RunConflictError` if the stored one is not as expected."""
         with self._database.transaction() as connection:
             self._queue.put(connection, put)
 
     def renew(
         self, run: RunId, worker: str, attempt: int, lease: float, figures: Mapping[str, Any] | None = None
     ) -> bool:
-        """Keep an attempt under way until `lease`, with new figures if there are; say whether it still is this worker's."""
+        """Extend the lease of an attempt, and update its figures if given. Return whether this worker still holds it."""
         return self._queue.renew(run, worker, attempt, lease, figures)
 
     def append_log_lines(self, run: RunId, at: float, texts: Sequence[str]) -> None:
@@ -201,7 +202,7 @@ class SqlStore:
         self._queue.append_log_lines(run, at, texts)
 
     def log_lines(self, run: RunId, after: int = 0, limit: int = 1000) -> Sequence[RunLogLine]:
-        """Return so many lines of a run's log at most, those above the number `after`, in order."""
+        """Return at most `limit` lines of a run's log, those with a number above `after`, in order."""
         return self._queue.log_lines(run, after, limit)
 
     def verify(
@@ -211,11 +212,11 @@ class SqlStore:
         known: KnownKeys | None = None,
         mark: Seal | None = None,
     ) -> VerificationResult:
-        """Walk the hash chain, and hold it to the seals beside it, to those given, which were kept elsewhere, and its mark.
+        """Verify the hash chain, the stored seals, the seals `given` (kept elsewhere), and the high-water mark.
 
-        The newest checkpoint is compared with the entries, too.
+        The newest checkpoint is compared with the entries too.
 
-        Raises `StoreError` that names the first revision that does not hold.
+        Raises `StoreError` that names the first invalid revision.
         """
         proof = verify_store(
             self.root, self.rows(), [*seals.list_seals(self._database, self.root), *given], known, seen
@@ -228,43 +229,43 @@ class SqlStore:
     def seal(self) -> Seal | None:
         """Sign the newest entry; None for an empty log.
 
-        Raises `StoreError` where the store was opened without a key, or the log does not prove.
+        Raises `StoreError` if the store was opened without a key, or the log fails verification.
         """
         if self._sealer is None:
-            raise StoreError("the store was opened without a key; name the file of one")
+            raise StoreError("the store was opened without a seal key; name the file of the key")
         sealed = self._sealer.seal({self.root: self.rows})
         if sealed.refused:
             raise sealed.refused[0]
         return next(iter(sealed.seals), None)
 
     def rows(self, after: int = 0) -> Iterator[Row[Any]]:
-        """Yield the rows of the entries above revision `after`, in pages: a slow reader holds no transaction open."""
+        """Yield the rows of the entries above revision `after`, read in pages: a slow reader keeps no transaction open."""
         query = _ENTRIES.limit(_PAGE)
         while page := self._database.rows(query, root=self.root, after=after):
             yield from page
             after = page[-1].revision
 
     def _hash(self, revision: int) -> str:
-        """Return the hash of an entry as it is written there; that before the first for none."""
+        """Return the stored hash of an entry; the genesis hash if there is no such entry."""
         found = self._database.rows(_HASH, root=self.root, revision=revision)
         return found[0].hash if found else hash_chain.GENESIS
 
     def _add_entry(self, connection: Connection, expected: Head, draft: LogWrite) -> Head:
         newest = _head_of(connection.execute(_HEAD, {"root": self.root}).all())
         row = row_of(self.root, expected.revision + 1, draft, expected.hash)
-        # Whoever is faster between the question and the insert has the key that this entry needs.
+        # A concurrent writer may insert the same revision between the read and this insert: then the insert is refused.
         if newest != expected or not self._database.insert_new(connection, log_table, row):
-            raise RevisionConflictError(f"the entry {expected.revision} that was expected is not the newest of the log")
+            raise RevisionConflictError(f"revision {expected.revision} is not the newest entry of the log any more")
         return Head(row["revision"], row["hash"])
 
     def _seal_now_and_then(self, revision: int) -> None:
-        """Sign an entry that was written if it is due. The entry stays written if it cannot be signed."""
+        """Seal a written entry if its revision is due for a seal. The entry stays written if sealing fails."""
         if self._sealer is None or revision % seals.ENTRIES_PER_SEAL:
             return
         try:
             self._sealer.seal({self.root: self.rows}, revision).report()
         except StoreError:
-            logger.exception("revision %d of the log `%s` is not sealed", revision, self.root)
+            logger.exception("cannot seal revision %d of the log `%s`; the entry stays written", revision, self.root)
 
     def _put(self, connection: Connection, put: DocumentPut) -> None:
         key = {"log_id": self.root, "kind": put.kind, "id": put.id}
@@ -287,7 +288,7 @@ class SqlStore:
         changed = delete(documents) if put.body is None else update(documents).values(body=_text(put.body))
         there = changed.filter_by(**key, body=_text(expected))
         if connection.execute(there).rowcount != 1:
-            raise DocumentConflictError(f"the {put.kind} `{put.id}` has changed meanwhile, or is gone")
+            raise DocumentConflictError(f"the {put.kind} `{put.id}` was changed or deleted since it was read")
 
     def _drop_pointers(self, connection: Connection, draft: LogWrite) -> None:
         gone = [change.resource for change in draft.changes if isinstance(change, ResourceDeleted)]
@@ -304,13 +305,16 @@ class SqlStore:
             .values(metadata_location=move.new_location, previous_location=location, place=place)
         )
         if connection.execute(statement).rowcount != 1:
-            raise PointerConflictError(f"the metadata of table `{table}` has changed meanwhile")
+            raise PointerConflictError(
+                f"another commit changed the metadata of the table `{table}`; nothing was written"
+            )
 
     def _add_pointer(self, connection: Connection, pointer: Pointer) -> None:
         values = {"table_id": pointer.table, "metadata_location": pointer.metadata_location, "place": pointer.place}
         if not self._database.insert_new(connection, pointers, {"log_id": self.root, **values}):
             raise PointerConflictError(
-                f"the id or the folder of the table `{pointer.table}` belongs to another table; create it under new ones"
+                f"the id or the folder of the table `{pointer.table}` belongs to another table; create the table with a new id "
+                "and in a new folder"
             )
 
 
@@ -323,5 +327,5 @@ def _bodies(rows: Iterable[Row[Any]]) -> dict[str, Mapping[str, Any]]:
 
 
 def _text(body: Mapping[str, Any]) -> str:
-    """Return the one text of a document, in ASCII, so that any text that JSON can say can be stored."""
+    """Return the canonical JSON of a document, in ASCII, so that any JSON text can be stored."""
     return json.dumps(dict(body), sort_keys=True, separators=(",", ":"), allow_nan=False)

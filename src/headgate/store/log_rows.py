@@ -1,4 +1,4 @@
-"""Log entries as rows: what is written, what is hashed, and what is read back."""
+"""Log entries as rows: how they are written, hashed and read."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def row_of(log_id: str, revision: int, draft: LogWrite, previous_hash: str) -> dict[str, Any]:
-    """Return the row of a draft that follows the entry with this hash."""
+    """Return the row of a draft that follows the entry with the hash `previous_hash`."""
     said = {
         "log_id": log_id,
         "revision": revision,
@@ -33,7 +33,7 @@ def row_of(log_id: str, revision: int, draft: LogWrite, previous_hash: str) -> d
 
 
 def hash_of(row: Row[Any]) -> str | None:
-    """Return the hash that the row's content has; None for content that cannot be read."""
+    """Return the hash of a row's content; None if the content is not valid JSON or has values of wrong types."""
     try:
         said = {
             "revision": row.revision,
@@ -43,7 +43,7 @@ def hash_of(row: Row[Any]) -> str | None:
             "changes": json.loads(row.changes),
             "previous_hash": row.previous_hash,
         }
-        # An entry from before there were several logs was hashed without what it did not have.
+        # Entries of schema 0001 (one log) have no origin, grounds and log id, and were hashed without them.
         if row.origin is not None:
             said |= {"log_id": row.log_id, "origin": json.loads(row.origin), "grounds": json.loads(row.grounds)}
         return hash_chain.entry_hash(said)
@@ -51,15 +51,26 @@ def hash_of(row: Row[Any]) -> str | None:
         return None
 
 
+def chain_fault(row: Row[Any], revision: int, previous: str) -> str | None:
+    """Return why a row is not the unaltered entry of a revision after the entry with the hash `previous`; None if it is."""
+    if row.revision != revision:
+        return "is missing"
+    if row.hash != hash_of(row):
+        return "was altered"
+    if row.previous_hash != previous:
+        return "does not follow the entry before it: one of the two was altered or deleted"
+    return None
+
+
 def _seconds(written: Any) -> float:
-    """Return a time as it is hashed. Raises `TypeError` for a text, even for one that says a number."""
+    """Return a time as it is hashed. Raises `TypeError` for a text, even for a text of a number."""
     if not isinstance(written, float | int):
         raise TypeError
     return float(written)
 
 
 def entry_of(row: Row[Any]) -> LogEntry:
-    """Return the entry of a row. Raises `UnreadableLogError` for one that cannot be read or understood."""
+    """Return the entry of a row. Raises `UnreadableLogError` for damaged JSON and for unknown content."""
     return LogEntry(
         revision=row.revision,
         at=row.at,
@@ -76,7 +87,7 @@ def entry_of(row: Row[Any]) -> LogEntry:
 
 
 def _plain(record: RequestOrigin | Authorization) -> dict[str, Any]:
-    # Both hold words only; `asdict` would look for more, in most of the time that a row takes.
+    # Both have only text fields; `asdict` looks for nested dataclasses, which takes most of the time of a row.
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
@@ -94,7 +105,9 @@ def _read(row: Row[Any], text: str, kind: type[T]) -> T:
     except ValueError:
         value = None
     if not isinstance(value, kind):
-        raise UnreadableLogError(f"revision {row.revision} of the log cannot be read; restore a copy from before it")
+        raise UnreadableLogError(
+            f"revision {row.revision} of the log cannot be read: its JSON is damaged; restore a backup from before the damage"
+        )
     return value
 
 
@@ -103,6 +116,6 @@ def _understood(row: Row[Any], read: Callable[[Any], T], value: Any) -> T:
         return read(value)
     except (FactsError, TypeError) as error:
         raise UnreadableLogError(
-            f"revision {row.revision} of the log cannot be understood ({error}); "
-            "start the version of Headgate that wrote it"
+            f"revision {row.revision} of the log has content that this version of Headgate does not know ({error}); "
+            "start the version that wrote it"
         ) from error

@@ -1,4 +1,4 @@
-"""Hearing from PostgreSQL that a log has moved on. Nothing rests on it: what was not heard is read when it is needed."""
+"""Notifications from PostgreSQL (`LISTEN`) of new revisions. They are an optimization: every read fetches missed revisions."""
 
 import logging
 import threading
@@ -14,18 +14,18 @@ from headgate.store.postgresql import CHANNEL, CONNECT_SECONDS
 logger = logging.getLogger(__name__)
 
 OnRevision = Callable[[ResourceId, int], None]
-"""What is done about a log's new revision."""
+"""Called with the root of a log and its new revision."""
 
 _LOOK_SECONDS = 0.5
-"""How often the thread looks whether it should end."""
+"""The interval in seconds at which the thread checks whether it has to stop."""
 _AGAIN_SECONDS = 1.0
 _KEEPALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
 
 
 def listen_for_revisions(engine: Engine, heard: OnRevision, tasks: BackgroundTasks) -> Callable[[], None]:
-    """Call `heard`, in a thread of its own, for every revision that is told; return what ends that."""
+    """Start a thread that calls `heard` for every revision notified, and return a function that stops the thread."""
     ended = threading.Event()
-    # No promise needs it: every question reads the newest revisions by itself.
+    # No guarantee depends on the thread: every decision reads the newest revisions by itself.
     thread = tasks.start_thread("listener", lambda: _listen(engine, heard, ended), "")
 
     def stop() -> None:
@@ -46,7 +46,10 @@ def _listen(engine: Engine, heard: OnRevision, ended: threading.Event) -> None:
                     for told in connection.notifies(timeout=_LOOK_SECONDS):
                         _tell(heard, told.payload)
         except psycopg.Error as error:
-            logger.warning("the store tells nothing of new revisions (%s); they are read when they are needed", error)
+            logger.warning(
+                "notifications of new revisions are interrupted (%s); reconnecting; revisions are still read on demand",
+                error,
+            )
             ended.wait(_AGAIN_SECONDS)
 
 
@@ -57,4 +60,4 @@ def _tell(heard: OnRevision, payload: str) -> None:
     try:
         heard(ResourceId(root), int(revision))
     except Exception:
-        logger.exception("what follows from revision %s of `%s` failed", revision, root)
+        logger.exception("the handler of the notification of revision %s of the log `%s` failed", revision, root)

@@ -1,4 +1,4 @@
-"""PostgreSQL: the store of several processes. Nothing waits for it longer than the seconds that stand here."""
+"""PostgreSQL: the store that several processes share, with the timeouts of connections, statements and the pool."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -17,13 +17,13 @@ from headgate.store.backends import DatabaseBackend
 T = TypeVar("T")
 
 CHANNEL = "headgate"
-"""Where it is told that a log has moved on: `root:revision`."""
+"""The channel of notifications (`NOTIFY`) of new revisions; the payload is `root:revision`."""
 
 CONNECT_SECONDS = 3
 STATEMENT_SECONDS = 5
-"""How long the server may take for one statement before it gives up by itself."""
+"""The server's timeout for one statement, for a lock and for an idle transaction."""
 SILENT_SECONDS = 6.0
-"""How long a server may say nothing at all before the connection is given up."""
+"""The client's timeout for a server that does not respond; the connection is then closed."""
 POOL_SECONDS = 2
 POOL_SIZE = 16
 
@@ -38,28 +38,28 @@ UNION ALL SELECT rulename::text FROM pg_rules WHERE schemaname = current_schema(
 UNION ALL SELECT viewname::text FROM pg_views WHERE schemaname = current_schema()
 """)
 _READ_ONLY = "25006"
-_MIGRATION = 0x68656164  # any number that nobody else locks
+_MIGRATION = 0x68656164  # the key of the advisory lock: an arbitrary number that no other program locks
 
 
 class TimeoutConnection(psycopg.Connection[Any]):
-    """A connection that gives up a server which has stopped answering: the kernel of a stopped one still does."""
+    """A connection with a timeout for a stopped server, which TCP does not detect: its kernel still acknowledges packets."""
 
     patience: float | None = SILENT_SECONDS
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
-        """Wait for an answer. Raises `psycopg.OperationalError`, with the connection closed, where none comes."""
+        """Wait for a response. On timeout, close the connection and raise `psycopg.OperationalError`."""
         try:
             return super().wait(gen, interval, self.patience if timeout is None else timeout)
         except psycopg.errors._WaitTimeout as error:  # noqa: SLF001 - there is no public name for it
             self.close()
-            raise psycopg.OperationalError(f"no answer within {self.patience} s") from error
+            raise psycopg.OperationalError(f"the server did not respond within {self.patience} s") from error
 
 
 def open_postgresql(url: str) -> DatabaseBackend:
-    """Return the database of a `postgresql://` URL. Raises `StoreError` for another URL."""
+    """Return the backend of a `postgresql://` URL. Raises `StoreError` for any other URL."""
     engine = create_engine(
         _url(url),
-        # What is written may be about people, and errors go to the log.
+        # Parameters may hold personal data, and errors with their parameters would go to the log.
         hide_parameters=True,
         pool_size=POOL_SIZE,
         max_overflow=POOL_SIZE,
@@ -67,7 +67,7 @@ def open_postgresql(url: str) -> DatabaseBackend:
         connect_args={
             "connect_timeout": CONNECT_SECONDS,
             "application_name": "headgate",
-            # A standby may be behind: what was revoked a moment ago would be allowed by it.
+            # A standby may lag behind the primary: it could still allow what was revoked a moment ago.
             "target_session_attrs": "primary",
             "options": f"{LIMITS} -c synchronous_commit=on",
         },
@@ -78,7 +78,7 @@ def open_postgresql(url: str) -> DatabaseBackend:
         engine=engine,
         shared=True,
         insert=insert,
-        # One statement sees one state, so that a reader needs no transaction around it.
+        # One statement sees one snapshot, so that a reader needs no transaction around it.
         read={"isolation_level": "AUTOCOMMIT"},
         write={"isolation_level": "READ COMMITTED"},
         past={"isolation_level": "REPEATABLE READ"},
@@ -89,17 +89,17 @@ def open_postgresql(url: str) -> DatabaseBackend:
 
 
 def connection_parameters(url: str) -> Mapping[str, str]:
-    """Return the parameters with which libpq connects to the store of a URL. Nothing is connected. Raises `StoreError`.
+    """Return the parameters with which libpq would connect to the store of a URL, without connecting. Raises `StoreError`.
 
-    They are the URL's, then those of its service, of `PG*` variables and of libpq itself. Where it has a service that is not
-    found, libpq does not connect, and they are the variables' and libpq's.
+    In order of precedence, they are from the URL, from the service that it names, from `PG*` variables and libpq's defaults.
+    If the URL names a service that is not found, libpq does not connect, and they are the variables' and libpq's defaults.
     """
     read = _url(url)
     _, given = read.get_dialect()().create_connect_args(read)
     defaults = Conninfo.get_defaults()
     keywords = {each.keyword.decode() for each in defaults}
     said = {name: value for name, value in given.items() if name in keywords}
-    # libpq refuses the empty `sslmode` after it has taken the parameters from everywhere, and before it connects.
+    # libpq refuses the empty `sslmode` after it has collected the parameters from all sources, and before it connects.
     connection = PGconn.connect_start(make_conninfo(**{**said, "sslmode": ""}).encode())
     try:
         return {each.keyword.decode(): each.val.decode() for each in (*defaults, *connection.info) if each.val}
@@ -111,14 +111,16 @@ def _url(url: str) -> URL:
     try:
         read = make_url(url)
     except (ArgumentError, ValueError) as error:
-        raise StoreError("the store's URL cannot be read; write `postgresql://USER@HOST/DATABASE`") from error
+        raise StoreError("the URL of the store is malformed; write `postgresql://USER@HOST/DATABASE`") from error
     if read.get_backend_name() != "postgresql":
-        raise StoreError(f"no store lies in `{read.get_backend_name()}`; name a data folder or a `postgresql://` URL")
+        raise StoreError(
+            f"a store in the database `{read.get_backend_name()}` is not supported; name a data folder or a `postgresql://` URL"
+        )
     return read.set(drivername="postgresql+psycopg")
 
 
 def _disconnect_from_standby(context: ExceptionContext) -> None:
-    # A server that has become a standby keeps its connections: they must go, or nobody finds the new primary.
+    # A server that has become a standby keeps its connections: they must be closed, or no process finds the new primary.
     if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
         context.is_disconnect = True
 

@@ -1,4 +1,4 @@
-"""Runs as rows: the queue that workers share, and the lines of their logs."""
+"""Runs as rows: the queue that workers share, and the log lines of runs."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from headgate.store.tables import run_lines, runs
 
 _COLUMNS = tuple(field.name for field in fields(RunRow))
 _SAME = ("state", "attempt", "worker")
-"""What tells that nobody has written a run meanwhile."""
+"""The columns that are compared for optimistic concurrency: if one differs, another process has written the run."""
 
 
 class Queue:
@@ -33,18 +33,18 @@ class Queue:
         return _run(found[0]) if found else None
 
     def runs(self, wanted: RunFilter, limit: int) -> Sequence[RunRow]:
-        """Return the runs that are wanted, so many at most."""
+        """Return at most `limit` runs that match the filter."""
         query = select(runs).where(runs.c.log_id == self._root, *_conditions(wanted))
         found = _ordered(query, wanted) if wanted.of_each is None else _first_of_each(query, wanted.of_each)
         return [_run(row) for row in self._database.rows(found.limit(limit))]
 
     def count(self, wanted: RunFilter) -> int:
-        """Return how many runs are wanted."""
+        """Return the number of runs that match the filter."""
         query = select(func.count()).select_from(runs).where(runs.c.log_id == self._root, *_conditions(wanted))
         return int(self._database.rows(query)[0][0])
 
     def put(self, connection: Connection, put: RunUpdate) -> None:
-        """Write a run within a transaction. Raises `RunConflictError` if it is not as expected."""
+        """Write a run within a transaction. Raises `RunConflictError` if the stored one is not as expected."""
         row = {name: escape_unstorable(getattr(put.row, name)) for name in _COLUMNS}
         values = {**row, "log_id": self._root, "figures": _figures(put.row.figures)}
         if put.expected is None:
@@ -54,10 +54,10 @@ class Queue:
             statement = update(runs).where(*self._key(put.row.run), *same).values(values)
             written = connection.execute(statement).rowcount == 1
         if not written:
-            raise RunConflictError(f"the run `{put.row.run}` has moved on; look at it again")
+            raise RunConflictError(f"another process changed the run `{put.row.run}`; read its state and retry")
 
     def renew(self, run: RunId, worker: str, attempt: int, lease: float, figures: Mapping[str, Any] | None) -> bool:
-        """Put off the end of an attempt's lease, if it still is this worker's."""
+        """Extend the lease of an attempt if this worker still holds it; return whether it does."""
         mine = (runs.c.state == RUNNING, runs.c.worker == worker, runs.c.attempt == attempt)
         values = {"lease": lease} if figures is None else {"lease": lease, "figures": _figures(figures)}
         with self._database.transaction() as connection:
@@ -68,14 +68,14 @@ class Queue:
         with self._database.transaction() as connection:
             for text in texts:
                 values = {"log_id": self._root, "run": run, "at": at, "text": escape_unstorable(text)}
-                # Whoever speaks at the same time takes the number: then it is the next one.
+                # Another process may add a line with the same number at the same time: then the next number is tried.
                 while not self._database.insert_new(
                     connection, run_lines, {**values, "number": self._next(connection, run)}
                 ):
                     pass
 
     def log_lines(self, run: RunId, after: int, limit: int) -> Sequence[RunLogLine]:
-        """Return lines of a run's log above a number, in order."""
+        """Return at most `limit` lines of a run's log with a number above `after`, in order."""
         if not is_storable_text(run):
             return ()
         key = (run_lines.c.log_id == self._root, run_lines.c.run == run, run_lines.c.number > after)
@@ -98,7 +98,7 @@ _ASKED: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
     "since": lambda at: runs.c.queued >= at,
     "before": lambda last: tuple_(runs.c.queued, runs.c.run) < tuple_(*last),
 }
-"""What each part of a question asks of a row."""
+"""The condition on a row for each field of a filter."""
 
 
 def _conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:
@@ -115,7 +115,7 @@ def _ordered(query: Select[Any], wanted: RunFilter) -> Select[Any]:
 
 
 def _first_of_each(query: Select[Any], count: int) -> Select[Any]:
-    """Return the query for the first runs of each pipeline, in the order in which they were due."""
+    """Return the query for the first `count` runs of each pipeline, in the order in which they were due."""
     place = func.row_number().over(partition_by=runs.c.pipeline, order_by=(runs.c.due, runs.c.run)).label("place")
     numbered = query.add_columns(place).subquery()
     return select(numbered).where(numbered.c.place <= count).order_by(numbered.c.due, numbered.c.run)

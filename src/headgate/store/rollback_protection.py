@@ -1,4 +1,4 @@
-"""Marks: the newest seal of each log, in a file beside the key. A log in the database never goes back behind its mark."""
+"""Rollback protection: a file beside the key has a high-water mark, the newest seal, per log; no log may be behind it."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ from headgate.store.seals import Seal, read_seals
 
 @dataclass(frozen=True, slots=True)
 class HighWaterMarks:
-    """The file of marks, as lines that `headgate log seal` prints too. Several processes of one machine share it."""
+    """The file of marks, with the same lines as `headgate log seal` prints. Several processes of one machine share it."""
 
     file: Path
 
@@ -25,19 +25,19 @@ class HighWaterMarks:
         return cls(key.with_suffix(".seals.jsonl"))
 
     def read(self) -> Mapping[ResourceId, Seal]:
-        """Return the newest seal of each log; none if there is no file. Raises `StoreError` if it cannot be read."""
+        """Return the mark of each log; empty if there is no file. Raises `StoreError` if the file cannot be read."""
         try:
             return {seal.log: seal for seal in read_seals(self.file.read_text(encoding="utf-8").splitlines())}
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, StoreError) as error:
             raise StoreError(
-                f"the newest seals in `{self.file}` cannot be read ({error}); put back the file that was there, or "
-                "replace it by `headgate log accept`"
+                f"the file `{self.file}` of the newest seals cannot be read ({error}); restore the file, or replace it with "
+                "`headgate log accept`"
             ) from error
 
     def advance(self, seals: Iterable[Seal]) -> None:
-        """Move the marks of logs up to these seals; one that is there or lower moves nothing. Raises `StoreError`."""
+        """Raise the marks of logs to these seals; a seal that is not above its mark changes nothing. Raises `StoreError`."""
         with self._alone():
             before = self.read()
             after = _newest((*before.values(), *seals))
@@ -45,13 +45,13 @@ class HighWaterMarks:
                 self._put(after)
 
     def replace(self, seals: Iterable[Seal]) -> None:
-        """Put these in the place of all marks. Raises `StoreError` if the file cannot be written."""
+        """Replace all marks by these seals. Raises `StoreError` if the file cannot be written."""
         with self._alone():
             self._put(_newest(seals))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let no other process change the file while the block lasts. Raises `StoreError` if it cannot be written."""
+        """Lock the file against other processes while the block runs. Raises `StoreError` if it cannot be written."""
         try:
             self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = os.open(self.file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -62,7 +62,8 @@ class HighWaterMarks:
                 os.close(lock)
         except OSError as error:
             raise StoreError(
-                f"the newest seals cannot be written to `{self.file}` ({error.strerror}); let this user write there"
+                f"the newest seals cannot be written to `{self.file}` ({error.strerror}); give this user write access to its "
+                "folder"
             ) from error
 
     def _put(self, marks: Mapping[ResourceId, Seal]) -> None:
@@ -77,17 +78,17 @@ class HighWaterMarks:
 
 
 def require_not_rolled_back(mark: Seal, sealed: int, hash: Callable[[int], str | None]) -> None:
-    """Raise `StoreError` if a log that is sealed up to `sealed` is behind its mark; `hash` returns that of a revision."""
+    """Raise `StoreError` if a log sealed up to `sealed` is behind its mark; `hash` returns the hash of a revision."""
     if sealed < mark.revision or hash(mark.revision) != mark.hash:
         raise StoreError(
-            f"the log `{mark.log}` is not the one that this deployment sealed at revision {mark.revision}: it was cut or "
-            "rewritten, or its seals were deleted; restore a newer copy, or, if you put back an older one on purpose, run "
-            "`headgate log accept`"
+            f"the log `{mark.log}` differs from the log that this deployment sealed at revision {mark.revision}: it was "
+            "truncated or rewritten, or its seals were deleted; restore a newer backup, or, if you restored an older one on "
+            "purpose, run `headgate log accept`"
         )
 
 
 def _newest(seals: Iterable[Seal]) -> Mapping[ResourceId, Seal]:
-    """Return the newest seal of each log; of two of one revision the first."""
+    """Return the newest seal of each log; of two seals of one revision, the first."""
     found: dict[ResourceId, Seal] = {}
     for seal in seals:
         there = found.get(seal.log)

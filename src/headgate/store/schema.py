@@ -1,4 +1,4 @@
-"""Which schema a database has, and bringing it to the newest; `migrations` has one step for each that there ever was."""
+"""The schema version of a database, and its migration to the newest one; `migrations` has a step per released schema."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ NEWEST_SCHEMA = "0004"
 """The last migration."""
 
 BEFORE = {1: "0001"}
-"""What `meta` says of the schemas from before there were migrations, and the migration that would have made each."""
+"""The versions in `meta` of schemas from before migrations existed, each with the equivalent migration."""
 
 OLDER = ("0001", "0002", "0003")
 """The migrations before the last one."""
@@ -25,15 +25,15 @@ version_table = Table("alembic_version", MetaData(), Column("version_num", Strin
 
 
 def migrate_to_newest(connection: Connection, backend: DatabaseBackend, name: str) -> None:
-    """Make the tables, or migrate them.
+    """Create the tables, or migrate them.
 
-    Raises `StoreError` for what is no store, for one of a newer Headgate, and for one with triggers, rules or views.
+    Raises `StoreError` for a database that is no store, for a store of a newer Headgate, and for triggers, rules or views.
     """
     _require_no_hooks(connection, backend, name)
     if _version(connection, name) == NEWEST_SCHEMA:
         return
     backend.alone(connection)
-    found = _version(connection, name)  # asked again: another process may have been faster
+    found = _version(connection, name)  # read again under the lock: another process may have migrated meanwhile
     if found is None:
         tables.table_metadata.create_all(connection, checkfirst=False)
         connection.execute(insert(tables.meta).values(id=1, schema_version=tables.SCHEMA_VERSION))
@@ -44,15 +44,15 @@ def migrate_to_newest(connection: Connection, backend: DatabaseBackend, name: st
 
 
 def migrate(connection: Connection, start: str | None, end: str = NEWEST_SCHEMA) -> None:
-    """Take the migrations from one schema to another; None is an empty database."""
-    from alembic.migration import MigrationContext  # noqa: PLC0415 - it takes half a second that most starts do without
+    """Run the migrations from the schema `start` (None: an empty database) to the schema `end`."""
+    from alembic.migration import MigrationContext  # noqa: PLC0415 - half a second to import, and rarely needed
     from alembic.operations import Operations  # noqa: PLC0415
     from alembic.script import ScriptDirectory  # noqa: PLC0415
 
     scripts = ScriptDirectory(str(FOLDER))
 
     def steps(revision: Any, _context: MigrationContext) -> Any:
-        return scripts._upgrade_revs(end, revision)  # noqa: SLF001 - how Alembic's own commands do it
+        return scripts._upgrade_revs(end, revision)  # noqa: SLF001 - as Alembic's own commands do
 
     context = MigrationContext.configure(connection, opts={"fn": steps, "script": scripts})
     if start is not None and context.get_current_revision() is None:
@@ -62,22 +62,24 @@ def migrate(connection: Connection, start: str | None, end: str = NEWEST_SCHEMA)
 
 
 def _require_no_hooks(connection: Connection, backend: DatabaseBackend, name: str) -> None:
-    """Raise `StoreError` for a database that changes rows by itself: it could bring back sessions that have ended."""
+    """Raise `StoreError` for a database that can change rows by itself: it could restore revoked sessions."""
     found = connection.execute(backend.hooks).scalars().first()
     if found is not None:
         raise StoreError(
-            f"`{name}` has the trigger, rule or view `{found}`, which Headgate did not create and which can change what is "
-            "stored; find out who created it, then drop it or restore another copy"
+            f"the store `{name}` has the trigger, rule or view `{found}`, which Headgate did not create and which can alter "
+            "stored rows; find out how it was created, then drop it or restore a backup"
         )
 
 
 def _version(connection: Connection, name: str) -> str | None:
-    """Return the migration that the database is at; None for an empty one."""
+    """Return the schema version (the last migration) of the database; None for an empty database."""
     names = inspect(connection).get_table_names()
     if not names:
         return None
     if "meta" not in names:
-        raise StoreError(f"`{name}` is not a store of Headgate; choose another")
+        raise StoreError(
+            f"the database `{name}` has other tables and is not a store of Headgate; choose another database"
+        )
     if version_table.name in names:
         found = connection.execute(select(version_table.c.version_num)).scalar()
         known = found in (*OLDER, NEWEST_SCHEMA)
@@ -86,7 +88,7 @@ def _version(connection: Connection, name: str) -> str | None:
         found, known = BEFORE.get(old or 0, old), old in BEFORE
     if not known:
         raise StoreError(
-            f"`{name}` has schema version {found} and this Headgate knows those up to {NEWEST_SCHEMA}; "
-            "start the version that made it, or choose another store"
+            f"the store `{name}` has schema version {found}, but this Headgate knows versions up to {NEWEST_SCHEMA}; start the "
+            "version of Headgate that created the store, or choose another store"
         )
     return str(found)

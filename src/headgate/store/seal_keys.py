@@ -1,4 +1,4 @@
-"""The keys that seal the logs: one signs, and those that came before it are still known."""
+"""The keys that seal the logs: one private key signs; the public keys of earlier ones stay known for verification."""
 
 import os
 from collections.abc import Mapping
@@ -25,13 +25,13 @@ _END = "-----END PUBLIC KEY-----\n"
 
 @dataclass(frozen=True, slots=True)
 class KnownKeys:
-    """The public keys whose seals are believed, by fingerprint."""
+    """The public keys whose seals are trusted, by fingerprint."""
 
     keys: Mapping[str, Ed25519PublicKey]
 
     @classmethod
     def read_beside(cls, file: Path) -> Self:
-        """Return the public keys beside a key file; none is no error. Raises `StoreError` for what is no key."""
+        """Return the public keys beside a key file; empty if there are none. Raises `StoreError` for an unreadable file."""
         try:
             parts = public_file(file).read_text(encoding="ascii").split(_END)[:-1]
             keys = [load_pem_public_key((part + _END).encode()) for part in parts]
@@ -42,7 +42,7 @@ class KnownKeys:
         return cls({fingerprint_of(key): key for key in keys if isinstance(key, Ed25519PublicKey)})
 
     def is_signed(self, key: str, signature: str, text: bytes) -> bool:
-        """Say whether the key of this fingerprint is known and signed the text."""
+        """Whether the key of this fingerprint is known and signed the text."""
         try:
             self.keys[key].verify(bytes.fromhex(signature), text)
         except (KeyError, ValueError, InvalidSignature):
@@ -52,13 +52,13 @@ class KnownKeys:
 
 @dataclass(frozen=True, slots=True)
 class SealKey:
-    """The key that signs."""
+    """The private key that signs seals and checkpoints."""
 
     private: Ed25519PrivateKey
 
     @classmethod
     def open(cls, file: Path) -> Self:
-        """Return the key of a file, made if there is none. Raises `StoreError` for a file of something else."""
+        """Return the key of a file, which is created if it does not exist. Raises `StoreError` if it is no Ed25519 key."""
         try:
             if not file.exists():
                 _make(file)
@@ -71,12 +71,12 @@ class SealKey:
 
     @classmethod
     def generate(cls) -> Self:
-        """Return a new key that is in no file."""
+        """Return a new key that is stored in no file."""
         return cls(Ed25519PrivateKey.generate())
 
     @property
     def fingerprint(self) -> str:
-        """The short name of its public half."""
+        """The fingerprint of the public key."""
         return fingerprint_of(self.private.public_key())
 
     def sign(self, text: bytes) -> str:
@@ -84,31 +84,31 @@ class SealKey:
         return self.private.sign(text).hex()
 
     def is_signed(self, signature: str, text: bytes) -> bool:
-        """Return whether this key made the signature (hex) of the text."""
+        """Whether this key made the signature (hex) of the text."""
         return KnownKeys({self.fingerprint: self.private.public_key()}).is_signed(self.fingerprint, signature, text)
 
 
 def rotate_private_key(file: Path) -> SealKey:
-    """Make a new key that signs from now on. The one before it is gone, and its public half stays known."""
+    """Replace the private key by a new one. The old private key is deleted; its public key stays known."""
     SealKey.open(file)
     _make(file)
     return SealKey.open(file)
 
 
 def fingerprint_of(key: Ed25519PublicKey) -> str:
-    """Return the short name of a public key."""
+    """Return the fingerprint of a public key: the first 16 hex digits of the SHA-256 of its bytes."""
     return sha256(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()[:16]
 
 
 def public_file(file: Path) -> Path:
-    """Return where the public halves of a key file's keys lie, the oldest first."""
+    """Return the path of the file with the public keys of a key file, the oldest first."""
     return file.with_suffix(".pub.pem")
 
 
 def _private_key(file: Path) -> Ed25519PrivateKey:
     key = load_pem_private_key(file.read_bytes(), password=None)
     if not isinstance(key, Ed25519PrivateKey):
-        raise TypeError("another kind of key")
+        raise TypeError("the file has another kind of key than Ed25519")
     return key
 
 
@@ -131,4 +131,4 @@ def _remember(file: Path, private: Ed25519PrivateKey) -> None:
 
 
 def _unusable(file: Path, error: Exception) -> StoreError:
-    return StoreError(f"the key of the log `{file}` cannot be used ({error}); put back the file that was there")
+    return StoreError(f"the key file of the log `{file}` cannot be used ({error}); restore the file from a backup")

@@ -1,4 +1,4 @@
-"""Seals logs: the newest entry is signed once the log is proved from its newest seal on, and has passed its mark."""
+"""The sealer signs the newest entry of a log, after the log is verified from its newest seal on and against its mark."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -23,24 +23,24 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SealResult:
-    """The seals that were made, and why other logs were not sealed."""
+    """The new seals, and the errors of the logs that were not sealed."""
 
     seals: list[Seal] = field(default_factory=list[Seal])
     refused: list[StoreError] = field(default_factory=list[StoreError])
 
     def report(self) -> None:
-        """Write the reasons to the server's log."""
+        """Write the errors to the server's log."""
         for each in self.refused:
-            logger.error("a log is not sealed: %s", each)
+            logger.error("a log was not sealed: %s", each)
 
 
 class Sealer:
-    """Seals logs with the key of a file. A log that was cut or rewritten is not sealed."""
+    """Seals logs with the key of a file. A log that was truncated or rewritten is not sealed."""
 
     def __init__(self, database: Database, file: Path) -> None:
-        """Open the key, or make one for a store without seals.
+        """Open the key, or create one for a store without seals.
 
-        Raises `StoreError` for a file of something else than a key, and where the keys of a sealed store are missing.
+        Raises `StoreError` if the file is no key, and if the keys of a sealed store are missing.
         """
         if not file.exists():
             _require_no_foreign_seals(database, file)
@@ -50,7 +50,7 @@ class Sealer:
         self._marks = HighWaterMarks.locate_beside(file)
 
     def begin(self, roots: Sequence[ResourceId]) -> None:
-        """Move the marks up to the newest seals, and report each log that is behind its mark."""
+        """Raise the marks to the newest seals, and report each log that is behind its mark."""
         sealed = SealResult()
         try:
             self._starts([*roots, *(self._marks.read().keys() - set(roots))], sealed)
@@ -59,7 +59,7 @@ class Sealer:
         sealed.report()
 
     def seal(self, logs: Mapping[ResourceId, ReadRows], last: int | None = None) -> SealResult:
-        """Sign the newest entry of each log, or that of the revision `last`. Logs that do not prove are left out.
+        """Sign the newest entry of each log, or the entry of the revision `last`. Skip logs that fail verification.
 
         Raises `StoreError` if the store or the files of the key cannot be used.
         """
@@ -78,7 +78,7 @@ class Sealer:
         return sealed
 
     def _starts(self, roots: Sequence[ResourceId], sealed: SealResult) -> dict[ResourceId, Seal | None]:
-        """Return the newest seal of each log that is not behind its mark. The marks are moved up to these seals."""
+        """Return the newest seal of each log that is not behind its mark, and raise the marks to these seals."""
         marks, found = self._marks.read(), dict[ResourceId, Seal | None]()
         newest = seals.newest_seals(self._database, roots, KnownKeys.read_beside(self._file))
         for root in roots:
@@ -90,7 +90,7 @@ class Sealer:
                 sealed.refused.append(error)
             else:
                 found[root] = newest.get(root)
-        # Before a log is signed: where the marks cannot be written, no seal is made on top of one that has no mark.
+        # Before signing: if the marks cannot be written, no new seal is made after a seal without a mark.
         self._marks.advance(seal for seal in found.values() if seal is not None)
         return found
 
@@ -105,11 +105,11 @@ class Sealer:
 
 
 def _require_no_foreign_seals(database: Database, file: Path) -> None:
-    """Raise `StoreError` for a sealed store none of whose keys is known beside the file: a new key would hide that."""
+    """Raise `StoreError` if no key of a sealed store is known beside the file: creating a new key would hide that."""
     newest_first = select(seal_table.c.key).order_by(seal_table.c.at.desc())
     found = list(dict.fromkeys(row.key for row in database.rows(newest_first)))
     if found and KnownKeys.read_beside(file).keys.keys().isdisjoint(found):
         raise StoreError(
-            f"this store is sealed by the key `{found[0]}`, which is not in `{file.parent}`; put the folder `keys` of the "
-            "deployment there, or, if that key is lost, make a new one with `headgate log rotate-key`"
+            f"the store is sealed by the key `{found[0]}`, which is not in `{file.parent}`; put the folder `keys` of the "
+            "deployment there, or, if that key is lost, create a new one with `headgate log rotate-key`"
         )

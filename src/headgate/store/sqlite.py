@@ -24,20 +24,22 @@ _RETRY_SECONDS = 0.01
 
 
 def in_folder(folder: Path) -> DatabaseBackend:
-    """Return the store's database in a data folder, made if it is not there. Raises `StoreError` if it cannot be."""
+    """Return the backend of the store in a data folder, which is created if missing. Raises `StoreError` if it cannot be."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"the data folder `{folder}` cannot be made ({error.strerror}); choose another") from error
+        raise StoreError(
+            f"the data folder `{folder}` cannot be created ({error.strerror}); check its path, or choose another data folder"
+        ) from error
     url = URL.create("sqlite", database=str(folder / FILE))
     engine = create_engine(url, hide_parameters=True, connect_args={"timeout": BUSY_SECONDS})
     return replace(_backend(engine, nullcontext), moved=_Watch(engine))
 
 
 class _Watch:
-    """Says whether the file has changed since this was asked last. A few microseconds: SQLite counts it in shared memory.
+    """Detects writes of other processes to the file since the last call, in microseconds: SQLite counts in shared memory.
 
-    The process that serves a data folder writes alone, but for commands on its machine, which it obeys at once.
+    Besides the process that serves a data folder, only commands on the same machine write; they take effect at once.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -48,13 +50,15 @@ class _Watch:
         event.listen(engine, "engine_disposed", self._let_go)
 
     def __call__(self) -> bool:
-        """Say so. Raises `StoreError` if that cannot be known."""
+        """Whether the file has changed since the last call. Raises `StoreError` if it cannot be read."""
         with self._lock:
             try:
                 before, self._version = self._version, self._read()
             except sqlite3.Error as error:
                 self._forget()
-                raise StoreError(f"the data folder cannot be read ({error}); check the disk") from error
+                raise StoreError(
+                    f"the store `{self._engine.url.database}` cannot be read ({error}); check the disk and the permissions"
+                ) from error
             return before != self._version
 
     def _read(self) -> int:
@@ -69,7 +73,7 @@ class _Watch:
             self._forget()
 
     def _forget(self) -> None:
-        # Another connection counts from another number.
+        # `data_version` of another connection is not comparable with this one's.
         connection, self._connection, self._version = self._connection, None, -1
         if connection is not None:
             connection.close()
@@ -80,7 +84,7 @@ def _has_changed_elsewhere() -> bool:
 
 
 def in_memory() -> DatabaseBackend:
-    """Return a database that ends with the process: one connection, which everybody takes turns with."""
+    """Return a backend in memory, which ends with the process: one connection, which all threads share under a lock."""
     lock = threading.RLock()
     engine = create_engine(
         "sqlite://", hide_parameters=True, poolclass=StaticPool, connect_args={"check_same_thread": False}
@@ -91,7 +95,7 @@ def in_memory() -> DatabaseBackend:
 def _backend(engine: Engine, turn: Callable[[], AbstractContextManager[Any]]) -> DatabaseBackend:
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
-    # A writer holds the write lock from the start, so that what it reads is what it writes on.
+    # A writer takes the write lock at the start of its transaction, so that no other write comes between its read and write.
     return DatabaseBackend(
         engine,
         shared=False,
@@ -106,7 +110,7 @@ def _backend(engine: Engine, turn: Callable[[], AbstractContextManager[Any]]) ->
 
 
 def _prepare(connection: Any, _record: Any) -> None:
-    # The driver must not start transactions by itself: `_begin` does, with the lock it needs.
+    # The driver must not start transactions by itself: `_begin` starts them, with the lock that each needs.
     connection.isolation_level = None
     cursor = connection.cursor()
     _use_write_ahead_log(cursor)
@@ -116,7 +120,7 @@ def _prepare(connection: Any, _record: Any) -> None:
 
 
 def _use_write_ahead_log(cursor: sqlite3.Cursor) -> None:
-    # SQLite waits for every other lock by itself. This one it refuses at once while another process opens a new file.
+    # SQLite waits for every other lock by itself. It refuses this one at once while another process opens a new file.
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -135,7 +139,7 @@ def _begin(connection: Connection) -> None:
 
 
 def _settle(engine: Engine) -> None:
-    # Deleted rows are overwritten in the file itself (`secure_delete`); the write-ahead log still has the old pages.
+    # Erasure: `secure_delete` overwrites deleted rows in the file itself; the write-ahead log still has the old pages.
     connection = engine.raw_connection()
     try:
         connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")

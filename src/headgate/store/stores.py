@@ -29,10 +29,10 @@ from headgate.store.verification import ReadRows, Seen, VerificationResult, igno
 logger = logging.getLogger(__name__)
 
 MEMORY = ":memory:"
-"""A store that ends with its process."""
+"""The name of a store in memory, which ends with its process."""
 
 _EVERY = log_table.alias("every")
-# Both in one text, so that the newest row of each log is looked up once.
+# Revision and hash in one text, so that the newest row of each log is looked up once.
 _NEWEST = (
     select(cast(_EVERY.c.revision, String) + ":" + _EVERY.c.hash)
     .where(_EVERY.c.log_id == log_table.c.log_id)
@@ -51,10 +51,10 @@ _ANYWHERE = (
 
 
 def open_stores(where: str | Path, log_key: Path | None = None) -> "SqlStores":
-    """Open a data folder, a `postgresql://` URL, or `:memory:`, which is made if it is empty.
+    """Open the store of a data folder, a `postgresql://` URL, or `:memory:`; an empty one gets its tables.
 
-    The logs are sealed by the key in the file `log_key`, which is made if it is not there; without one they are not.
-    Raises `StoreError` if it cannot be used.
+    The logs are sealed by the key in the file `log_key`, which is created if it is missing; without a file they are not
+    sealed. Raises `StoreError` if the store or the key cannot be used.
     """
     database = Database(_backend(where))
     try:
@@ -70,17 +70,17 @@ class SqlStores:
     def __init__(self, database: Database, log_key: Path | None = None) -> None:
         self._database = database
         self._sealer = None if log_key is None else Sealer(database, log_key)
-        # Without a key of the deployment, the checkpoints of this process alone can be used.
+        # Without a key of the deployment, only checkpoints that this process wrote can be used.
         self._signer = SealKey.generate() if self._sealer is None else self._sealer.key
         if self._sealer is not None:
             self._sealer.begin(self.logs())
 
     def changed_elsewhere(self) -> bool:
-        """Say whether another process may have written since this was asked last. A store that cannot tell says yes."""
+        """Whether another process may have written since the last call; True if the store cannot know."""
         return self._database.changed_elsewhere()
 
     def check(self) -> None:
-        """Raise `StoreError` unless it can be read; where the last write failed, it has to take one again, too."""
+        """Raise `StoreError` unless the store can be read and, if its last write failed, written again."""
         if not self._database.unwritten:
             self.logs()
             return
@@ -90,11 +90,11 @@ class SqlStores:
             connection.execute(delete(documents).filter_by(**probe))
 
     def log(self, root: ResourceId) -> SqlStore:
-        """Return the store of a log, which need not have begun."""
+        """Return the store of a log, which need not have entries yet."""
         return SqlStore(self._database, root, self._signer, self._sealer)
 
     def logs(self) -> Sequence[ResourceId]:
-        """Return the roots of the logs that have begun."""
+        """Return the roots of the logs that have entries."""
         rows = self._database.rows(select(log_table.c.log_id).where(FIRST).order_by(log_table.c.log_id))
         return [ResourceId(row.log_id) for row in rows]
 
@@ -105,27 +105,27 @@ class SqlStores:
         }
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
-        """Return a document of any log with the root of that, for kinds whose ids nothing else has; None for none."""
+        """Return a document of any log and the root of that log, for kinds with globally unique ids; None if there is none."""
         if not is_storable_text(id):
             return None
         found = self._database.rows(_ANYWHERE, kind=kind, id=id)
         return (ResourceId(found[0].log_id), json.loads(found[0].body)) if found else None
 
     def audit(self, records: Sequence[tuple[ResourceId, AuditRecord]]) -> None:
-        """Keep records of the audit, each with the root of its log, in one write."""
+        """Store audit records, each with the root of its log, in one write."""
         with self._database.transaction() as connection:
             audit.store_records(connection, records)
 
     def audit_records(
         self, root: ResourceId, wanted: AuditFilter, before: int | None = None, limit: int = 100
     ) -> Sequence[tuple[int, AuditRecord]]:
-        """Return records of a log with their numbers, newest first, those below `before`, so many at most."""
+        """Return at most `limit` audit records of a log with their numbers, newest first, those with a number below `before`."""
         return [audit.record_of(row) for row in self._database.rows(audit.query(root, wanted, before, limit))]
 
     def listen(self, heard: Callable[[ResourceId, int], None], tasks: BackgroundTasks) -> Callable[[], None]:
-        """Call `heard` with root and revision when another process has written; return what ends that.
+        """Call `heard` with root and revision when another process has written; return a function that stops the calls.
 
-        Only a shared store tells. Some revisions are never told: nothing may rest on it.
+        Only a shared store notifies. Some revisions are never notified: nothing may depend on a call.
         """
         if not self._database.backend.shared:
             return lambda: None
@@ -134,9 +134,9 @@ class SqlStores:
         return listen_for_revisions(self._database.backend.engine, heard, tasks)
 
     def seal(self) -> list[Seal]:
-        """Sign the newest entry of every log, and return the seals. Raises `StoreError` if a log does not prove."""
+        """Sign the newest entry of every log, and return the seals. Raises `StoreError` if a log fails verification."""
         if self._sealer is None:
-            raise StoreError("the store was opened without a key; name the file of one")
+            raise StoreError("the store was opened without a seal key; name the file of the key")
         sealed = self._sealer.seal(self._rows_of(self.logs()))
         if sealed.refused:
             raise sealed.refused[0]
@@ -149,7 +149,7 @@ class SqlStores:
         known: KnownKeys | None = None,
         marks: HighWaterMarks | None = None,
     ) -> list[VerificationResult]:
-        """Prove every log, or raise `StoreError` with the first revision that does not hold; see `SqlStore.verify`."""
+        """Verify every log, or raise `StoreError` with the first invalid revision; see `SqlStore.verify`."""
         marked = marks.read() if marks is not None else {}
         found = self._database.rows(union(select(log_table.c.log_id), select(seals.c.log_id)))
         roots = sorted({*(row.log_id for row in found), *(seal.log for seal in given), *marked})
@@ -159,7 +159,7 @@ class SqlStores:
         ]
 
     def accept(self, marks: HighWaterMarks, known: KnownKeys) -> None:
-        """Put the newest seals by known keys in the place of the marks. The logs should have been verified before."""
+        """Replace the marks by the newest seals of known keys. The logs should have been verified before."""
         marks.replace(newest_seals(self._database, self.logs(), known).values())
 
     def drop_checkpoints(self) -> None:
@@ -168,13 +168,13 @@ class SqlStores:
             connection.execute(delete(checkpoints))
 
     def export(self, root: ResourceId) -> Iterator[str]:
-        """Yield the lines of one log's file, as it is now (`headgate.store.export`). Raises `StoreError`."""
+        """Yield the lines of the export of one log, as it is now (`headgate.store.export`). Raises `StoreError`."""
         return export_log(self._database, root)
 
     def take(
         self, lines: Iterable[str], may_hold: Callable[[Pointer], bool], is_model: Callable[[str], bool]
     ) -> Snapshot:
-        """Take in the log of a file and return its newest facts.
+        """Import the log of an exported file and return its newest facts.
 
         `may_hold` returns whether the organization may own the files of a table, `is_model` whether a text is the source of
         a model. Raises `StoreError` for an incomplete file, a log that exists already and files that are not the
@@ -183,16 +183,16 @@ class SqlStores:
         return import_log(self._database, lines, may_hold, is_model)
 
     def settle(self) -> None:
-        """Take what was erased out of the files of an embedded store; PostgreSQL does that by itself, later."""
+        """Remove erased rows from the files of an embedded store; PostgreSQL does that by itself, later (vacuum)."""
         self._database.vacuum()
 
     def close(self) -> None:
-        """Seal what is not sealed yet, where there is a key, and let go of the database."""
+        """Seal the unsealed logs if there is a key, and close the database."""
         if self._sealer is not None:
             try:
                 self._sealer.seal(self._rows_of(self._list_unsealed())).report()
             except StoreError:
-                logger.warning("the logs end without a seal", exc_info=True)
+                logger.warning("the newest entries of the logs were not sealed at shutdown", exc_info=True)
         self._database.close()
 
     def _rows_of(self, roots: Iterable[ResourceId]) -> dict[ResourceId, ReadRows]:

@@ -1,4 +1,4 @@
-"""The tables of a store, as the newest migration leaves them. Nobody outside this package sees them."""
+"""The tables of a store, as the newest migration leaves them. Private to this package."""
 
 from sqlalchemy import (
     BigInteger,
@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 
 SCHEMA_VERSION = 2
-"""What `meta` says."""
+"""The schema version in `meta`."""
 
 table_metadata = MetaData(naming_convention={"pk": "pk_%(table_name)s", "ix": "ix_%(table_name)s_%(column_0_N_name)s"})
 
@@ -26,7 +26,7 @@ meta = Table(
     Column("id", Integer, primary_key=True),
     Column("schema_version", Integer, nullable=False),
 )
-"""One row, from before there were migrations: what a Headgate of that time reads to refuse a newer store."""
+"""One row, from before migrations existed: an old Headgate reads it and refuses a newer store."""
 
 log_table = Table(
     "log",
@@ -42,10 +42,10 @@ log_table = Table(
     Column("previous_hash", String, nullable=False),
     Column("hash", String, nullable=False),
 )
-"""The entries of every log. Those from before there were several have no origin and no grounds."""
+"""The entries of every log. Entries of schema 0001, which had one log, have no origin and no grounds."""
 
 FIRST = literal_column("log.revision") == literal_column("1")
-"""The first entry of a log, said as its index says it."""
+"""The first entry of a log, with the same condition as in its partial index."""
 
 Index("ix_log_first", log_table.c.log_id, sqlite_where=FIRST, postgresql_where=FIRST)
 
@@ -70,7 +70,7 @@ pointers = Table(
     Index("ux_pointers_table_id", "table_id", unique=True),
     Index("ux_pointers_place", "place", unique=True),
 )
-"""Where the metadata of each table lies. `place` is the folder of the table's files: of one table, in whatever log."""
+"""The metadata location of each table. `place` is the folder of the table's files, unique across all logs."""
 
 checkpoints = Table(
     "checkpoints",
@@ -91,7 +91,7 @@ seals = Table(
     Column("hash", String, nullable=False),
     Column("signature", String, nullable=False),
 )
-"""Signed checkpoints of the chain; `key` is the fingerprint of the one that signed."""
+"""Seals: signed statements of the hash chain; `key` is the fingerprint of the key that signed."""
 
 runs = Table(
     "runs",
@@ -118,7 +118,7 @@ runs = Table(
     Index(None, "log_id", "queued", "run"),
     Index(None, "log_id", "pipeline", "queued", "run"),
 )
-"""Runs of pipelines: the queue, and what became of them. Not in the chain: what they might do stands in the log."""
+"""Runs of pipelines: the queue and the outcomes. Not in the hash chain: the log has what a run was allowed to do."""
 
 run_lines = Table(
     "run_lines",
@@ -129,7 +129,7 @@ run_lines = Table(
     Column("at", Double, nullable=False),
     Column("text", Text, nullable=False),
 )
-"""What runs said."""
+"""The log lines of runs."""
 
 audit = Table(
     "audit",
@@ -149,4 +149,4 @@ audit = Table(
     Column("token", String),
     Index(None, "log_id", "number"),
 )
-"""Decisions that somebody got. Not in the chain: it is kept as far as the settings say."""
+"""The audit of decisions given to callers. Not in the hash chain: the settings determine which decisions are kept."""

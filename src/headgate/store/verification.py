@@ -1,4 +1,4 @@
-"""Proving a log: every entry follows from the one before it, and every seal holds."""
+"""Verification of a log: its hash chain is unbroken, and every seal on it is valid."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from sqlalchemy import Row
 from headgate.control.kernel.ports import StoreError
 from headgate.facts.ids import ResourceId
 from headgate.store import hash_chain
-from headgate.store.log_rows import hash_of
+from headgate.store.log_rows import chain_fault
 from headgate.store.seal_keys import KnownKeys
 from headgate.store.seals import Seal
 
 Seen = Callable[[int], None]
-"""Told of each revision that was looked at."""
+"""Called with each verified revision, to show progress."""
 
 ReadRows = Callable[[int], Iterator[Row[Any]]]
 """Yields the rows of a log above a revision, oldest first."""
@@ -22,7 +22,7 @@ ReadRows = Callable[[int], Iterator[Row[Any]]]
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
-    """The log is whole up to its head, and nobody without a key can have changed it up to `sealed` (0: no seal)."""
+    """The log is unbroken up to `head`. Up to `sealed` (0: no seal) it can have been changed only with a seal key."""
 
     log: ResourceId
     head: int
@@ -30,15 +30,15 @@ class VerificationResult:
 
 
 def ignore_progress(_revision: int) -> None:
-    """Nobody waits to hear how far it is."""
+    """Ignore the progress, for callers that show none."""
 
 
 def verify_store(
     root: ResourceId, rows: Iterable[Row[Any]], seals: Sequence[Seal], known: KnownKeys | None, seen: Seen
 ) -> VerificationResult:
-    """Walk the rows of a log, and hold it to the seals; whose they are is asked where keys are known.
+    """Verify the hash chain of a log and its seals. Signatures of seals are verified only if `known` keys are given.
 
-    Raises `StoreError` that names the first revision that does not hold.
+    Raises `StoreError` that names the first invalid revision.
     """
     said: dict[int, list[Seal]] = {}
     for seal in seals:
@@ -52,14 +52,14 @@ def verify_store(
         previous = row.hash
         seen(head)
     if said:
-        raise _broken(root, head + 1, f"was cut off: there is a seal of revision {max(said)}")
+        raise _broken(root, head + 1, f"was deleted: there is a seal of revision {max(said)}")
     return VerificationResult(root, head, max((seal.revision for seal in seals), default=0))
 
 
 def prove_from(root: ResourceId, rows: ReadRows, seal: Seal | None, last: int | None) -> Row[Any] | None:
-    """Return the row of the revision `last`, or the newest, proved from a seal on, or from the first entry.
+    """Return the row of the revision `last`, or the newest, after verifying the chain from a seal or the first entry.
 
-    None for an empty log. Raises `StoreError` that names the first revision that does not hold.
+    None for an empty log. Raises `StoreError` that names the first invalid revision.
     """
     found, revision, previous = None, 0, hash_chain.GENESIS
     if seal is not None:
@@ -75,38 +75,39 @@ def prove_from(root: ResourceId, rows: ReadRows, seal: Seal | None, last: int | 
 
 
 def require_known(seal: Seal, known: KnownKeys) -> None:
-    """Raise `StoreError` unless a known key made a seal."""
+    """Raise `StoreError` unless a known key signed a seal."""
     if seal.key not in known.keys:
         raise StoreError(
-            f"revision {seal.revision} of the log `{seal.log}` is sealed by the key `{seal.key}`, which is not known here; if "
-            "you restored a backup, put the folder `keys` of the deployment there; otherwise another key sealed the log: "
-            "restore a copy from before it"
+            f"revision {seal.revision} of the log `{seal.log}` is sealed by the key `{seal.key}`, which is not a known "
+            "key of this deployment; if you restored a backup, restore the folder `keys` of its deployment too; otherwise a "
+            "foreign key sealed the log: restore a backup from before that seal"
         )
     if not seal.is_made_by(known):
-        raise _broken(seal.log, seal.revision, f"has a seal that the key `{seal.key}` did not make")
+        raise _broken(seal.log, seal.revision, f"has a forged seal: the key `{seal.key}` did not sign it")
 
 
 def _require_sealed_row(root: ResourceId, rows: ReadRows, seal: Seal) -> Row[Any]:
     row = next(rows(seal.revision - 1), None)
     if row is None:
-        raise _broken(root, seal.revision, "was cut off")
+        raise _broken(root, seal.revision, "was deleted: there is a seal of it")
     require_next(root, row, seal.revision, row.previous_hash)
     _check_seal(root, seal, row, None)
     return row
 
 
 def require_next(root: ResourceId, row: Row[Any], revision: int, previous: str) -> None:
-    """Raise `StoreError` unless a row is the unaltered entry of this revision, after the entry with this hash."""
-    if row.revision != revision or row.previous_hash != previous or row.hash != hash_of(row):
-        raise _broken(root, revision, "was altered or lost")
+    """Raise `StoreError` unless a row is the unaltered entry of this revision, after the entry with the hash `previous`."""
+    fault = chain_fault(row, revision, previous)
+    if fault is not None:
+        raise _broken(root, revision, fault)
 
 
 def _check_seal(root: ResourceId, seal: Seal, row: Row[Any], known: KnownKeys | None) -> None:
     if known is not None:
         require_known(seal, known)
     if (seal.hash, seal.at) != (row.hash, float(row.at)):
-        raise _broken(root, seal.revision, "is not the one that was sealed")
+        raise _broken(root, seal.revision, "differs from the entry that was sealed")
 
 
 def _broken(root: ResourceId, revision: int, what: str) -> StoreError:
-    return StoreError(f"revision {revision} of the log `{root}` {what}; restore a copy from before it")
+    return StoreError(f"revision {revision} of the log `{root}` {what}; restore a backup from before the damage")

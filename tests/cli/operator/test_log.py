@@ -52,7 +52,7 @@ class TestVerify:
         result = run("log", "verify", "--data", folder)
 
         assert result.exit_code == 1
-        assert "revision 2 of the log `organization` was altered or lost" in result.stderr
+        assert "revision 2 of the log `organization` was altered; " in result.stderr
 
     def test_log_verify_refuses_truncated_logs_until_an_operator_accepts_them(
         self, folder: Path, tamper: Callable[..., None]
@@ -62,7 +62,7 @@ class TestVerify:
         result = run("log", "verify", "--data", folder)
 
         assert result.exit_code == 1
-        assert "is not the one that this deployment sealed at revision" in result.stderr
+        assert "differs from the log that this deployment sealed at revision" in result.stderr
         assert "run `headgate log accept`" in result.stderr
         accepted = run("log", "accept", "--data", folder)
         assert accepted.exit_code == 0
@@ -91,7 +91,7 @@ class TestAccept:
         result = run("log", "accept", "--data", folder)
 
         assert result.exit_code == 1
-        assert "revision 2 of the log `organization` was altered or lost" in result.stderr
+        assert "revision 2 of the log `organization` was altered; " in result.stderr
         assert (folder / "keys" / "log.seals.jsonl").read_text() == before
 
 
@@ -109,7 +109,7 @@ class TestSeal:
 
         assert result.exit_code == 1
         assert "revision 2 of the log" in result.stderr
-        assert "was cut off" in result.stderr
+        assert "was deleted: there is a seal of revision" in result.stderr
 
     def test_a_seal_of_a_replaced_key_remains_valid(self, folder: Path, tmp_path: Path) -> None:
         elsewhere = tmp_path / "seals.jsonl"

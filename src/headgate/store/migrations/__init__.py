@@ -1,1 +1,1 @@
-"""Migrations of the store, taken when it is opened."""
+"""Schema migrations of the store, run when it is opened."""

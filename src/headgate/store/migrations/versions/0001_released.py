@@ -1,4 +1,4 @@
-"""The schema that was first released: one log."""
+"""The first released schema: one log."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     op.create_table(
         "meta",
         sa.Column("id", sa.Integer, primary_key=True),

@@ -1,4 +1,4 @@
-"""Many logs in one database, with what each entry came from, checkpoints and seals. What was there is `organization`'s."""
+"""Several logs in one database, with the origin of each entry, checkpoints and seals. Older rows go to `organization`."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -14,7 +14,7 @@ _COLUMNS = {
 
 
 def upgrade() -> None:
-    """Give every row the log that it belongs to: each table is made anew, for the log is part of its key."""
+    """Add the log id to every row. Each table is created again, because the log id is part of its primary key."""
     for table in _COLUMNS:
         op.rename_table(table, f"{table}_1")
     _make_log()

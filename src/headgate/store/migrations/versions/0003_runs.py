@@ -1,4 +1,4 @@
-"""Runs of pipelines, and what they said: a queue that several workers share. Documents of earlier runs stay where they are."""
+"""Runs of pipelines and their logs: a queue that several workers share. Documents of earlier runs are not migrated."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     op.create_table(
         "runs",
         sa.Column("log_id", sa.String, nullable=False),

@@ -1,4 +1,4 @@
-"""The folder of each table's files, which is no other table's, in whatever log."""
+"""The folder of each table's files, unique across all logs."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +12,7 @@ _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 
 
 def upgrade() -> None:
-    """Make the table anew, with the folders."""
+    """Create the table `pointers` again, with the folders."""
     found = op.get_bind().execute(sa.text("SELECT * FROM pointers ORDER BY log_id, table_id")).mappings().all()
     rows = [{**row, "place": _place(str(row["metadata_location"]))} for row in found]
     for column in ("table_id", "place"):
@@ -34,7 +34,7 @@ def upgrade() -> None:
 
 
 def _require_apart(rows: list[dict[str, object]], column: str) -> None:
-    """Raise `StoreError` where two tables have the same id or files: one of them was registered in the other's place."""
+    """Raise `StoreError` if two tables have the same id or files: one was registered over the files of the other."""
     what = "id" if column == "table_id" else "files"
     seen = dict[object, dict[str, object]]()
     for row in rows:
@@ -42,8 +42,8 @@ def _require_apart(rows: list[dict[str, object]], column: str) -> None:
         if other is not row:
             raise StoreError(
                 f"the table `{row['table_id']}` of the organization `{row['log_id']}` and the table "
-                f"`{other['table_id']}` of `{other['log_id']}` have the same {what}; start the version that made this "
-                "store, drop the one that was registered last, without a purge, and start this version again"
+                f"`{other['table_id']}` of `{other['log_id']}` have the same {what}; start the version of Headgate that wrote "
+                "the store, drop the table that was registered last without purging its files, and start this version again"
             )
 
 

@@ -1,1 +1,1 @@
-"""One step for each schema that there ever was."""
+"""One migration per released schema."""
