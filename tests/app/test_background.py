@@ -200,7 +200,7 @@ def test_the_readiness_check_names_the_worker_while_its_attempts_are_not_supervi
 
     monkeypatch.setattr(worker_module._RunningAttempt, "look_after", look_after)  # pyright: ignore[reportPrivateUsage]
 
-    until(lambda: "outlive revoked rights" in str(tasks.not_ready_reason()))
+    until(lambda: "outlive revoked privileges" in str(tasks.not_ready_reason()))
     assert tasks.deaths["worker"] == 0
     mended.set()
     until(lambda: tasks.not_ready_reason() is None)

@@ -121,7 +121,7 @@ class TestTheEstimate:
     def test_a_type_that_spark_does_not_return_is_refused(self) -> None:
         repeated = pa.array(["x" * 1000] * 1000).dictionary_encode()
 
-        with pytest.raises(ValueError, match="JSON has no form"):
+        with pytest.raises(ValueError, match="cannot be returned as JSON"):
             json_size(pa.record_batch({"a": repeated}))
 
 

@@ -92,7 +92,7 @@ def test_a_connection_to_a_folder_gives_no_database_access(world: DeploymentHarn
     told = asked(world, started(world, "files", RunId("run-2")), "files")
 
     assert told["allowed"] is False
-    assert "no database" in told["message"]
+    assert "not a database" in told["message"]
 
 
 def test_a_missing_vault_key_is_reported(world: DeploymentHarness) -> None:

@@ -1,4 +1,4 @@
-"""What ended an attempt, in words for people, and what follows from it."""
+"""Classification of the errors that end an attempt: a message for users, and whether a retry can help."""
 
 import re
 from dataclasses import dataclass
@@ -8,22 +8,22 @@ from headgate.control.text.error_text import REFUSED_STATE, raw_words, sqlstate_
 from headgate.pipelines.connections.egress import EgressError
 
 _AWAY = frozenset({"UNAVAILABLE", "UNAUTHENTICATED"})
-"""gRPC's codes for nobody who answers, and for a server that does not know the run any more, or not yet."""
+"""gRPC's codes for an unreachable server, and for a server that does not know the run any more, or not yet."""
 _NO_DRIVER: Final = frozenset({"08001", "08006"})
-"""SQLSTATEs of a driver that was not reached, or ended while it ran a statement: the next attempt finds what was done."""
+"""SQLSTATEs of a driver that was not reached, or ended during a statement: the next attempt finds what was committed."""
 _UNDECIDED: Final = "access cannot be decided right now"
-"""What the guard says where nobody decides."""
+"""A part of the guard's and gateway's message while the deciding process is unreachable."""
 _LET_GO: Final = ("session that this was started in has ended", "token or login that this was started with has ended")
-"""What the gateway says where it has lost a session, or has taken over a run's end."""
+"""Parts of the gateway's messages for a lost session, and for a run whose end the gateway has learned of."""
 _SIGNS: Final = tuple(
     map(
         re.compile,
         (
-            # Conditions of Spark's where a driver has ended: its successor knows none of the sessions.
+            # Spark's error conditions after a driver was restarted: the new driver knows none of the sessions.
             r"INVALID_HANDLE\.(SESSION|OPERATION)_|SESSION_CLOSED|SESSION_CHANGED",
-            # A driver that is about to end.
+            # A driver that is shutting down.
             r"SparkContext (was|is|has been) (shut ?down|stopped|being shut ?down)|stopped SparkContext",
-            # Its client has tried again and again.
+            # The Spark Connect client has used up its retries.
             r"\[RETRIES_EXCEEDED\]",
             _UNDECIDED,
             *_LET_GO,
@@ -34,7 +34,7 @@ _SIGNS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an attempt failed. Refused: by a decision, so that another attempt is no use. Away: Spark was, whatever ran."""
+    """Why an attempt failed. `refused`: access was denied, so that a retry is useless. `away`: Spark was not available."""
 
     words: str
     refused: bool = False
@@ -42,7 +42,7 @@ class Failure:
 
 
 def describe_failure(error: BaseException) -> Failure:
-    """Return what an error means. PySpark's are known by what they say of themselves, so that it is not loaded here."""
+    """Return the failure that an error means. PySpark's errors are recognized by their methods: PySpark is not imported."""
     words, said = visible_words(error), raw_words(error)
     sqlstate, code = sqlstate_of(error), _ask(error, "getGrpcStatusCode")
     away = getattr(code, "name", "") in _AWAY or sqlstate in _NO_DRIVER or isinstance(error, ConnectionError)

@@ -1,8 +1,8 @@
-"""The size of rows as JSON, estimated from Arrow before any Python object is made of them.
+"""The size of rows as JSON, estimated from Arrow before any Python object is created.
 
-A boolean is one bit in Arrow, five characters in JSON and a reference in Python: the size of the Arrow data bounds neither
-the answer nor the memory and time that making it takes. The estimate is never below the length of the JSON, and each value
-counts for at least what it costs to make: 16 MiB by the estimate are made in a fraction of a second.
+A boolean is one bit in Arrow, five characters in JSON and a reference in Python: the size of the Arrow data limits neither
+the response nor the memory and time to create it. The estimate is never below the length of the JSON, and each value
+counts at least its cost: 16 MiB by the estimate are created in a fraction of a second.
 """
 
 import json
@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 _VALUE = 16
-"""The least that a value counts for."""
+"""The least size of a value."""
 _ROW = 32
-"""A row, an entry of a map, or a struct, without its values: an object of Python, two brackets and a comma."""
+"""The size of a row, an entry of a map, or a struct, without its values: a Python object, two brackets and a comma."""
 _LIST = 48
-"""A list or map, without its values: slower to make."""
+"""The size of a list or map, without its values: slower to create."""
 _TEXT = 16
-"""A text or bytes, without their content."""
+"""The size of a text or bytes, without their content."""
 _SIZES = {
     pa.null(): _VALUE,
     pa.bool_(): _VALUE,
@@ -40,28 +40,28 @@ _SIZES = {
     pa.month_day_nano_interval(): 64,
 }
 _OTHER_SIZES = (
-    # Slow to make, rather than long: their texts have at most 41 characters.
+    # Slow to create, rather than long: their texts have at most 41 characters.
     (kinds.is_timestamp, 80),
     (kinds.is_time, 48),
     (kinds.is_duration, 48),
 )
 _DECIMAL = 32
-"""A decimal number, without its digits."""
+"""The size of a decimal number, without its digits."""
 
 _SHORT_ESCAPES = b'"\\\b\t\n\f\r'
-"""These become two characters."""
+"""The characters whose escapes have two characters."""
 _LONG_ESCAPES = bytes(each for each in range(0x20) if each not in _SHORT_ESCAPES)
-"""These become six."""
+"""The characters whose escapes have six characters."""
 
 
 def json_size(rows: pa.Table | pa.RecordBatch) -> int:
-    """Return how large rows are as a JSON list of lists, at most. Raises `ValueError` for a type that is never shown."""
+    """Return an upper bound of the size of rows as a JSON list of lists. Raises `ValueError` for a type without JSON form."""
     return _size_within(rows, None)
 
 
 def rows_within(rows: pa.Table | pa.RecordBatch, size: int) -> int:
-    """Return how many of the first rows are within the size. Raises `ValueError` for a type that is never shown."""
-    # In halves: the sizes of parts add up, and of a part that is too large the next one tried is the first half.
+    """Return the number of first rows that fit the size. Raises `ValueError` for a type without JSON form."""
+    # By bisection: the sizes of parts add up; if a part is too large, its first half is tried next.
     found, step = 0, 1 << max(rows.num_rows, 1).bit_length()
     while step and found < rows.num_rows:
         part = rows.slice(found, step)
@@ -73,22 +73,22 @@ def rows_within(rows: pa.Table | pa.RecordBatch, size: int) -> int:
 
 
 class RowSizeError(Exception):
-    """The first row is too large by itself."""
+    """The first row alone is too large."""
 
 
 def batches_within(batches: Iterable[pa.RecordBatch], size: int) -> tuple[list[pa.RecordBatch], bool]:
-    """Return the first rows, within the size, and whether there are more. No batch is read after these.
+    """Return the first rows that fit the size, and whether there are more. No further batch is read.
 
     Raises:
-        RowSizeError: the first row is too large.
-        ValueError: a column has a type that is never shown.
+        RowSizeError: the first row alone is too large.
+        ValueError: a column has a type without JSON form.
     """
     found = list[pa.RecordBatch]()
     for batch in batches:
         fitting = rows_within(batch, size)
         if not fitting and batch.num_rows and not any(each.num_rows for each in found):
             raise RowSizeError(
-                f"the first row is larger than {size / 1024**2:,.0f} MiB as JSON; select fewer values of it"
+                f"the first row is larger than {size / 1024**2:,.0f} MiB as JSON; select fewer columns or shorter values"
             )
         found.append(batch.slice(0, fitting))
         if fitting < batch.num_rows:
@@ -98,7 +98,7 @@ def batches_within(batches: Iterable[pa.RecordBatch], size: int) -> tuple[list[p
 
 
 def _size_within(rows: pa.Table | pa.RecordBatch, most: int | None) -> int:
-    """Return the size of rows; without their escapes if it is larger than `most` already, so that these are not looked for."""
+    """Return the size of rows. If it exceeds `most` without their escapes, these are not counted, to save the search."""
     chunks = [chunk for column in rows.columns for chunk in _chunks(column)]
     arrays = [each for chunk in chunks for each in _arrays(chunk)]
     size = rows.num_rows * _ROW + sum(map(_own_size, arrays))
@@ -112,7 +112,7 @@ def _chunks(column: Any) -> list[Any]:
 
 
 def _arrays(array: Any) -> Iterator[Any]:
-    """Yield an array and everything in it, each without what lies outside its slice."""
+    """Yield an array and the arrays nested in it, each limited to its slice."""
     yield array
     if not len(array):
         return
@@ -132,7 +132,7 @@ def _slice_values(lists: Any, values: Any) -> Any:
 
 
 def _own_size(array: Any) -> int:
-    """Return the size of an array without the arrays in it, and without escapes."""
+    """Return the size of an array without its nested arrays and without escapes."""
     count, type = len(array), array.type
     if kinds.is_struct(type):
         return count * (_ROW + sum(len(json.dumps(each.name, ensure_ascii=False).encode()) + 1 for each in type))
@@ -144,7 +144,7 @@ def _own_size(array: Any) -> int:
     if _is_text(type):
         return count * _TEXT + len(_content(array))
     if kinds.is_binary(type) or kinds.is_large_binary(type):
-        # As base64: four characters for three bytes, and up to four for the rest of each value.
+        # As base64: four characters per three bytes, and up to four for the remainder of each value.
         return count * (_TEXT + 4) + math.ceil(len(_content(array)) * 4 / 3)
     return count * _size_of_one(type)
 
@@ -154,7 +154,7 @@ def _size_of_one(type: Any) -> int:
         return int(type.precision) + _DECIMAL
     found = _SIZES.get(type) or next((size for is_of, size in _OTHER_SIZES if is_of(type)), None)
     if found is None:
-        raise ValueError(f"JSON has no form for the type `{type}`")
+        raise ValueError(f"values of the type `{type}` cannot be returned as JSON")
     return found
 
 
@@ -163,7 +163,7 @@ def _is_text(type: Any) -> bool:
 
 
 def _content(array: Any) -> memoryview:
-    """Return the bytes of the texts or binary values of an array, one after the other."""
+    """Return the concatenated bytes of the texts or binary values of an array."""
     _, offsets, content = array.buffers()
     if not len(array) or offsets is None or content is None:
         return memoryview(b"")
@@ -173,7 +173,7 @@ def _content(array: Any) -> memoryview:
 
 
 def _escapes(array: Any) -> int:
-    """Return how many characters escapes add to the texts of an array."""
+    """Return the number of characters that escapes add to the texts of an array."""
     if not _is_text(array.type):
         return 0
     text = bytes(_content(array))

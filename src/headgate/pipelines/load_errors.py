@@ -1,12 +1,12 @@
-"""What a load fails with: one sentence that a person can act on."""
+"""The errors of a load: each message tells a user what to do."""
 
 
 class LoadError(Exception):
-    """A stream could not be loaded, and its table is as it was."""
+    """A stream could not be loaded; its table is unchanged."""
 
 
 class EndedError(Exception):
-    """The run has to end: it was cancelled, or its time is over."""
+    """The run has to end, for example because it was cancelled or exceeded its timeout."""
 
     def __init__(self) -> None:
         super().__init__("the run has to end")

@@ -1,13 +1,13 @@
-"""Names and texts as SQL writes them, whatever letters they have, so that none of them ends early (SQL injection)."""
+"""Quoting of names and texts for SQL, with all their characters, so that none ends its quotes early (SQL injection)."""
 
 
 def quote_table(table: str) -> str:
-    """Return the full name of a table as SQL writes it."""
+    """Return the full name of a table, quoted for SQL."""
     return ".".join(map(quote_name, table.split(".")))
 
 
 def quote_name(name: str) -> str:
-    """Return one part of a name as SQL writes it, whatever letters it has."""
+    """Return one part of a name, quoted for SQL, with any characters."""
     return f"`{name.replace('`', '``')}`"
 
 

@@ -54,17 +54,21 @@ def test_a_chart_with_more_rows_than_can_be_drawn_is_refused() -> None:
     drawn = json.loads(specify_chart(CHART, rows(*range(MOST_DRAWN_ROWS))))
 
     assert len(drawn["data"]["values"]) == MOST_DRAWN_ROWS
-    with pytest.raises(ChartError, match="1,001 rows; at most 1,000 are drawn, although 5,000 are kept: aggregate"):
+    with pytest.raises(
+        ChartError, match=r"1,001 rows, but at most 1,000 can be drawn \(up to 5,000 are stored\); aggregate"
+    ):
         specify_chart(CHART, rows(*range(MOST_DRAWN_ROWS + 1)))
 
 
 def test_a_specification_above_the_size_limit_is_refused() -> None:
-    with pytest.raises(ChartError, match="at most 128 KiB are drawn, although 4,096 KiB are kept: select fewer rows"):
+    with pytest.raises(
+        ChartError, match=r"at most 128 KiB can be drawn \(up to 4,096 KiB are stored\); select fewer rows"
+    ):
         specify_chart(CHART, rows("W" * MOST_DRAWN_BYTES))
 
 
 def test_a_refusal_of_a_title_names_the_character_that_cannot_be_drawn() -> None:
     require_writable_title(Chart(type="bar", x="x", y="y", title="two\nlines"))
 
-    with pytest.raises(ChartError, match=r"U\+FFFE, which a picture cannot hold; remove that character"):
+    with pytest.raises(ChartError, match=r"U\+FFFE, which an SVG image cannot hold; remove that character"):
         require_writable_title(Chart(type="bar", x="x", y="y", title="a\ufffeb"))

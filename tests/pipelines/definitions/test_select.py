@@ -34,11 +34,13 @@ class TestWhatASelectReads:
         assert reads(EXPLAINED) == {"lake.raw.odd-name", "lake.trusted.v", "lake.raw.t"}
 
     def test_a_select_that_reads_an_undeclared_table_is_refused(self) -> None:
-        with pytest.raises(InputsError, match=r"reads `lake\.a\.b` and `lake\.a\.c`: add it to `inputs`"):
+        with pytest.raises(
+            InputsError, match=r"lacks `lake\.a\.b` and `lake\.a\.c`, which the SELECT reads; add them to `inputs`"
+        ):
             require_same(["lake.a.a"], {"lake.a.a", "lake.a.b", "lake.a.c"})
 
     def test_a_declared_input_that_the_select_does_not_read_is_refused(self) -> None:
-        with pytest.raises(InputsError, match=r"does not read `lake\.a\.b`: take it out"):
+        with pytest.raises(InputsError, match=r"lists `lake\.a\.b`, which the SELECT does not read; leave it out"):
             require_same(["lake.a.a", "lake.a.b"], {"lake.a.a"})
 
 

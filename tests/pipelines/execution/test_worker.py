@@ -156,7 +156,7 @@ class TestARun:
         work = Work({"a": [lasting], "b": [lasting], "c": [lasting]})
         with working(organization, work, room=lambda _: 2) as one:
             until(lambda: one.under_way == 2)
-            until(lambda: "no room" in row(organization, "c").why)
+            until(lambda: "is full" in row(organization, "c").why)
         with working(organization, work, replace(QUICK, slots=1)) as one:
             until(lambda: one.under_way == 1)
             time.sleep(0.1)
@@ -167,7 +167,7 @@ class TestARun:
         organization.store.put_document(defined(DELAYS, cluster="big"))
         queued(organization, "r")
         with working(organization, Work(), room=lambda name: 4 * (name == "embedded")):
-            until(lambda: row(organization, "r").why == "there is no cluster `big` here")
+            until(lambda: row(organization, "r").why.startswith("this deployment has no cluster `big`; "))
 
     def test_a_run_waits_until_spark_is_ready(self, clock: Clock) -> None:
         organization, ready = opened(clock), threading.Event()
@@ -221,7 +221,7 @@ class TestRetries:
         with working(organization, Work({"r": [raising(ConnectionError("gone"))]})):
             ended(organization, "r", FAILED)
 
-        assert "away" in row(organization, "r").why
+        assert "Spark was not available in 21 attempts" in row(organization, "r").why
 
 
 class TestAnAttemptThatHasToEnd:
@@ -242,7 +242,7 @@ class TestAnAttemptThatHasToEnd:
         with working(organization, Work({"r": [lasting]})):
             ended(organization, "r", FAILED)
 
-        assert "longer than 0.1 seconds" in row(organization, "r").why
+        assert "exceeded its `timeout` of 0.1 seconds" in row(organization, "r").why
 
     def test_an_attempt_past_its_timeout_is_interrupted(self, clock: Clock) -> None:
         organization, interrupted = opened(clock), threading.Event()

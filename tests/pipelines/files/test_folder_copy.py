@@ -110,14 +110,14 @@ class TestAStream:
             file.write_text("secret")
         connected.own = {"itself": (file,), "hard link": (connected.secret,), "in a folder": (connected.folder,)}[way]
 
-        with pytest.raises(LoadError, match="the server's own"):
+        with pytest.raises(LoadError, match="belongs to the server itself"):
             connected.stage({"file": "a.csv"})
         assert not list(connected.goal.iterdir())
 
     def test_a_named_pipe_is_refused_without_waiting_for_it(self, connected: Connected) -> None:
         os.mkfifo(connected.folder / "a.csv")
 
-        with pytest.raises(LoadError, match="no file"):
+        with pytest.raises(LoadError, match="is not a regular file"):
             connected.stage({"file": "a.csv"})
 
     def test_a_stream_skips_a_file_that_is_deleted_after_the_listing(
@@ -179,7 +179,7 @@ class TestAStream:
         (connected.folder / "a.csv").write_text("a")
         monkeypatch.setattr(disk_space, "_LEFT_FREE", 1 << 62)
 
-        with pytest.raises(LoadError, match=r"`a\.csv` .*: the disk has no room"):
+        with pytest.raises(LoadError, match=r"`a\.csv` .*: the server's disk has no space"):
             connected.stage({"file": "a.csv"})
 
     def test_a_file_that_grows_while_it_is_copied_is_reported(self, connected: Connected) -> None:
@@ -190,7 +190,7 @@ class TestAStream:
                 file.write("b" * 1000)
             return False
 
-        with pytest.raises(LoadError, match=r"`a\.csv` .*: the file changed while it was read"):
+        with pytest.raises(LoadError, match=r"`a\.csv` .*: the file changed while it was copied"):
             connected.stage({"file": "a.csv"}, grow)
         assert (connected.goal / "a.csv").stat().st_size <= 2
 

@@ -153,7 +153,7 @@ class TestARunThatEnds:
     def test_a_run_with_rows_that_do_not_fit_the_table_reports_the_reason(self, target: Target) -> None:
         target.ask('CREATE TABLE "Output" (k integer PRIMARY KEY, v text NOT NULL)')
 
-        with pytest.raises(LoadError, match="the database of `shop`: null value in column"):
+        with pytest.raises(LoadError, match="the database of the connection `shop`: null value in column"):
             target.write([(1, None)], target.load("replace"))
 
         assert target.tables() == {"Output"}
@@ -170,7 +170,9 @@ class TestARunThatEnds:
         place = DatabasePlace("127.0.0.1", free_port, "shop", "clerk", "secret word", "prefer", LOCAL)
         load = Load("shop", place, "public.t", "replace", (), RunId("run"))
 
-        with pytest.raises(LoadError, match=r"^the database of `shop`: it does not answer") as raised:
+        with pytest.raises(
+            LoadError, match=r"^the database of the connection `shop`: the server does not respond"
+        ) as raised:
             target.write([], load)
 
         assert "clerk" not in str(raised.value)

@@ -56,7 +56,7 @@ class TestVersions:
         assert versions == at_once
 
     def test_a_history_with_a_change_time_cannot_close_absent_rows(self) -> None:
-        with pytest.raises(ValidationError, match="leave out `close_absent`"):
+        with pytest.raises(ValidationError, match="`close_absent` cannot be combined with `changed_at`"):
             parse_definition(history("h", changed_at="at", close_absent=True))
 
 

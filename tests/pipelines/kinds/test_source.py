@@ -24,7 +24,7 @@ from tests.pipelines.sources import source, stream
 from tests.pipelines.spark_deployment import ByHand, Told
 from tests.postgres import USER, PostgresServer
 
-NESTED = "the column `n` is INT in the table and STRUCT<`x`: BIGINT> in what is read"
+NESTED = "the column `n` has the type INT in the table, but STRUCT<`x`: BIGINT> in the data"
 
 
 class Loaded:
@@ -117,7 +117,7 @@ class TestFiles:
                 "id,word\n1,one\n2",
                 "csv",
                 two,
-                "torn.csv: a row that does not fit the columns; nothing in: word: 2;",
+                "torn.csv: the row does not fit the columns; columns without a value: word: 2;",
             ),
             "torn.json": ('{"id": 1}\n{"id": ', "json_lines", two, "torn.json: a row that does not fit the columns"),
             "torn.parquet": (
@@ -132,8 +132,8 @@ class TestFiles:
                 "",
                 "`damaged.parquet` in the connection's folder: its metadata is malformed",
             ),
-            "nothing.json": ("", "json_lines", "", "say them in `columns`"),
-            "lines.json": ('{"id": 1}\n{"id": 2}', "json", two, "its format is `json_lines`"),
+            "nothing.json": ("", "json_lines", "", "declare them in `columns`"),
+            "lines.json": ('{"id": 1}\n{"id": 2}', "json", two, "set `format` to `json_lines`"),
         }
         pq.write_table(pa.table({"id": list(range(1000))}), lake.folder / "damaged.parquet")
         whole = (lake.folder / "damaged.parquet").read_bytes()
@@ -185,9 +185,9 @@ class TestIncremental:
             stream("lost_column", mode="upsert", key=["other"], **lost),
         )
 
-        assert "lost.csv: `id` is missing, which is the cursor: " in said[0]
-        assert "lost.csv: `id` is missing, which is part of the key: " in said[1]
-        assert "there is no column `other`" in said[2]
+        assert "lost.csv: `id` (the cursor) is missing: " in said[0]
+        assert "lost.csv: `id` (part of the key) is missing: " in said[1]
+        assert "neither the table nor the data has a column `other`" in said[2]
 
     def test_a_load_of_a_range_replaces_the_rows_of_that_range(self, lake: Loaded) -> None:
         past = stream("past", mode="incremental", cursor="id", columns="id INT, word STRING")
@@ -206,7 +206,7 @@ class TestIncremental:
 
         (said,) = lake.refused(stream("partless"), part=Range("2", "4"))
 
-        assert "only by a `cursor`" in said
+        assert "has no `cursor` column, which a backfill needs" in said
 
 
 class TestUpsert:
@@ -326,9 +326,9 @@ class TestBadRows:
 
         assert lake.rows("apart") == []
         assert lake.rows("apart_quarantine", "row, reason") == [
-            ("2,x", "apart.csv: a row that does not fit the columns; nothing in: n"),
-            ("3,30,more", "apart.csv: a row that does not fit the columns; nothing in: "),
-            ("y,5", "apart.csv: a row that does not fit the columns; nothing in: id"),
+            ("2,x", "apart.csv: the row does not fit the columns; columns without a value: n"),
+            ("3,30,more", "apart.csv: the row does not fit the columns; columns without a value: "),
+            ("y,5", "apart.csv: the row does not fit the columns; columns without a value: id"),
         ]
         assert lake.rows("apart_quarantine", "count(DISTINCT run), count(at)") == [(2, 3)]
         assert told.metrics == {"rows.lake.raw.apart_quarantine": 2, "rows.lake.raw.apart": 2}
@@ -395,7 +395,7 @@ class TestAnApi:
 
         assert [row[0] for row in lake.rows("tickets", "id")] == [1, 2, 3, 4, 5, 6]
         assert "stream `tickets`: 1 records from /tickets" in told.lines
-        assert nothing.lines[-1] == "stream `tickets`: there is nothing"
+        assert nothing.lines[-1] == "stream `tickets`: no records to load"
         assert server.asked[-1].parameters == {"from": "2024-01-06T00:00:00Z"}
 
     def test_a_failing_api_leaves_the_table_unchanged_and_an_empty_answer_empties_it(self, lake: Loaded) -> None:
@@ -405,7 +405,7 @@ class TestAnApi:
             server.scripted(Given([{"id": 1}]), Given([]))
             lake.load(whole, **place)
             server.scripted(Given([{"id": 2}]), Given(status=403))
-            with pytest.raises(LoadError, match=r"stream `broken`: page 2 of `/rows`: the API answered 403"):
+            with pytest.raises(LoadError, match=r"stream `broken`: page 2 of `/rows`: the API responded with 403"):
                 lake.load(whole, **place)
 
             assert lake.rows("broken") == [(1,)]

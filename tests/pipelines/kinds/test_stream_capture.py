@@ -62,7 +62,7 @@ class TestOnSpark:
 
         told = drop.lake.run(capture("grows", format="json"))
 
-        assert told.lines[0] == "the files have new columns, which lake.raw.grows gets: `word`"
+        assert told.lines[0] == "the files have new columns; adding them to lake.raw.grows: `word`"
         assert drop.rows("grows") == [(1, None), (2, "new")]
 
     def test_a_capture_loads_nothing_of_a_batch_until_its_bad_file_is_corrected(self, drop: Drop) -> None:

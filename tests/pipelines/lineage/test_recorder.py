@@ -219,7 +219,7 @@ class TestSending:
             until(lambda: len(heard) == 1)
             sending.close()
 
-        assert "did not take an event of the run `one`: 400" in caplog.text
+        assert "refused an event of the run `one` with the status 400" in caplog.text
         assert [key for key, _ in heard] == [""]
 
     def test_sending_does_not_wait_for_an_unavailable_receiver(
@@ -231,5 +231,5 @@ class TestSending:
         for _ in range(1100):
             sending.send(main, done, RunTrace())
 
-        assert "one of the run `one` is not sent" in caplog.text
+        assert "an event of the run `one` is not sent" in caplog.text
         sending.close(0.0)

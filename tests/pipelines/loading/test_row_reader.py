@@ -39,7 +39,7 @@ def read(folder: Path, spark: Any) -> None:
 def test_a_lost_driver_is_not_reported_as_an_unreadable_file(tmp_path: Path, sqlstate: str) -> None:
     spark = FailingSpark(sqlstate, "Spark is starting; try again in a few seconds")
 
-    with pytest.raises(LoadError, match=r"Spark ended while `a\.csv` was read") as raised:
+    with pytest.raises(LoadError, match=r"Spark ended before or while it read `a\.csv`") as raised:
         read(tmp_path, spark)
 
     assert "cannot be read" not in str(raised.value)

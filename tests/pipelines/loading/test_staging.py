@@ -40,7 +40,7 @@ def test_staged_records_need_no_more_bytes_than_the_answer(tmp_path: Path) -> No
 def test_records_that_the_disk_cannot_hold_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_space, "_LEFT_FREE", 1 << 62)
 
-    with pytest.raises(LoadError, match="the disk has no room"):
+    with pytest.raises(LoadError, match="disk has no space"):
         stage([answer({"a": 1})], tmp_path / "new")
 
     assert (tmp_path / "new" / "records.jsonl").stat().st_size == 0

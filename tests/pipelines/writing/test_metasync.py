@@ -86,7 +86,7 @@ def test_a_table_is_created_in_the_other_catalog_and_then_replaced(other: Other)
 
 
 def test_a_refusal_of_the_other_catalog_is_reported(other: Other) -> None:
-    with pytest.raises(SyncError, match=r"the other catalog did not take `mirror\.flights`"):
+    with pytest.raises(SyncError, match=r"the other catalog did not register `mirror\.flights`"):
         register_external_table(other.place("wrong"), "mirror.flights", "file:/t/1.json", lambda: False)
     assert other.location is None
 
@@ -129,7 +129,10 @@ def registered(server: RawServer) -> None:
     ],
 )
 def test_an_invalid_configuration_of_the_other_catalog_is_reported(said: bytes) -> None:
-    with raw_server(body_of(said)) as server, pytest.raises(SyncError, match="its configuration is"):
+    with (
+        raw_server(body_of(said)) as server,
+        pytest.raises(SyncError, match=r"its configuration (cannot be read|does not follow)"),
+    ):
         registered(server)
     assert server.targets() == ["GET /tenant-a/iceberg/v1/config"]
 
@@ -138,7 +141,7 @@ def test_an_invalid_configuration_of_the_other_catalog_is_reported(said: bytes) 
 def test_a_prefix_that_leads_above_the_connections_address_is_refused(prefix: str) -> None:
     config = json.dumps({"overrides": {"prefix": prefix}}).encode()
 
-    with raw_server(body_of(config)) as server, pytest.raises(SyncError, match="not the connection's own address"):
+    with raw_server(body_of(config)) as server, pytest.raises(SyncError, match="outside the address of the connection"):
         registered(server)
     assert server.targets() == ["GET /tenant-a/iceberg/v1/config"]
 
@@ -180,7 +183,7 @@ def test_an_endless_answer_ends_with_the_run_and_at_a_deadline(
         with pytest.raises(EndedError):
             register_external_table(server.place(), "mirror.flights", "file:/t/1.json", ends.is_set)
         monkeypatch.setattr(metasync, "_BOUNDS", replace(metasync._BOUNDS, whole=0.3))
-        with pytest.raises(SyncError, match="not whole after"):
+        with pytest.raises(SyncError, match="not complete after"):
             registered(server)
 
 

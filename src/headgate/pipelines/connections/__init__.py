@@ -1,1 +1,1 @@
-"""Connections: what a run reaches through one, and whether it may."""
+"""Connections: the folders, databases and HTTP APIs that runs may reach, and how they are reached."""

@@ -1,4 +1,4 @@
-"""The address of a connection to an HTTP API, and what lies below it: the connection's secret is for nothing else."""
+"""The base address of an HTTP connection: requests, which have the connection's secret, go only to addresses below it."""
 
 from urllib.parse import unquote
 
@@ -9,9 +9,10 @@ from headgate.pipelines.load_errors import LoadError
 
 
 def is_below(base: str, reference: str, seen_at: str | None = None) -> httpx.URL:
-    """Return the address that a reference means, if it lies below the base: parsed once, to be sent as it is.
+    """Return the address of a reference if it is below the base. It is parsed once, here, and requested as it is.
 
-    A relative reference is one of the document at `seen_at`, or of the base. Raises `LoadError` for any other address.
+    A relative reference is resolved against the address `seen_at` of its document, or against the base. Raises `LoadError`
+    for any other address.
     """
     try:
         root = httpx.URL(base)
@@ -19,12 +20,18 @@ def is_below(base: str, reference: str, seen_at: str | None = None) -> httpx.URL
         is_below = _is_below(root, found)
     except (httpx.InvalidURL, ValueError):
         raise LoadError(
-            "the API leads to an address that cannot be read; look at the connection's own, and at the API"
+            "the address of the connection, or an address that the API returned, is malformed; correct it"
         ) from None
+    # Userinfo would be sent as a credential that the host chose, instead of the connection's.
+    if found.userinfo:
+        raise LoadError(
+            f"the API leads to {_format(found)} with a user name in the address; remove it from the address: requests have "
+            "only the credentials of the connection"
+        )
     if not is_below:
         raise LoadError(
-            f"the API leads to {_format(found)}, which is not the connection's own address or one below it, or names a user; "
-            "if that is where the API is now, change the connection"
+            f"the API leads to {_format(found)}, which is outside the address of the connection; if the API has moved, "
+            "change the address of the connection"
         )
     return found
 
@@ -33,15 +40,13 @@ def _is_below(root: httpx.URL, found: httpx.URL) -> bool:
     own, asked = _read_parts(root), _read_parts(found)
     return (
         (found.scheme, found.raw_host, found.port) == (root.scheme, root.raw_host, root.port)
-        # Userinfo would be sent as a credential of the host's choice, in the place of the connection's.
-        and not found.userinfo
         and not has_way_up(_path(found))
         and asked[: len(own)] == own
     )
 
 
 def _read_parts(address: httpx.URL) -> list[str]:
-    """Return the parts of the path, each unquoted by itself: a quoted slash divides none."""
+    """Return the parts of the path, each unquoted after the split: a quoted slash is no separator."""
     return [unquote(part) for part in _path(address).rstrip("/").split("/")]
 
 

@@ -1,7 +1,7 @@
-"""Connections to a database behind a connection, with nothing of the server's own user: libpq would add that unasked.
+"""Connects to the database of a connection without ambient credentials: libpq would add those of the server's own user.
 
-libpq takes what is not said from `PG*` variables, a service file, `~/.pgpass`, `~/.postgresql` and a Kerberos ticket. So
-everything is said here, and a connection does not come about where libpq would still add something.
+libpq takes every parameter that is not given from `PG*` variables, a service file, `~/.pgpass`, `~/.postgresql` or a Kerberos
+ticket. So every parameter is given here, and the connection is refused if libpq would still add one.
 """
 
 import logging
@@ -18,13 +18,13 @@ from headgate.pipelines.connections.targets import DatabasePlace
 log: Final = logging.getLogger(__name__)
 
 _PATIENCE: Final = 10
-"""Seconds for a connection to come about."""
+"""The connect timeout in seconds."""
 _NO_FILE: Final = "/dev/null/none"
-"""A path below a device: no file can lie there. An empty one would stand for the file in the home folder."""
+"""A path below a device, where no file can exist. An empty path would mean the default file in the home folder."""
 _WITH_PASSWORD: Final = "none,password,md5,scram-sha-256"  # noqa: S105 (ways to authenticate)
 
 SETTINGS: Final[Mapping[str, str]] = {
-    # Credentials: none but the connection's own password.
+    # Credentials: only the connection's own password.
     "passfile": _NO_FILE,
     "sslcertmode": "disable",
     "sslcert": _NO_FILE,
@@ -39,7 +39,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "oauth_client_secret": "",
     "oauth_scope": "",
     "requirepeer": "",
-    # TLS, as libpq has it by itself; the session's keys are written to no file.
+    # TLS: libpq's defaults; the session keys are written to no file.
     "sslcrldir": "",
     "sslkeylogfile": "",
     "sslnegotiation": "postgres",
@@ -48,7 +48,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "ssl_min_protocol_version": "TLSv1.2",
     "ssl_max_protocol_version": "",
     "channel_binding": "prefer",
-    # The session, as libpq has it by itself. A server that has gone is noticed after two minutes.
+    # The session: libpq's defaults. The keepalives detect a dead server after two minutes.
     "options": "",
     "application_name": "headgate",
     "fallback_application_name": "",
@@ -65,35 +65,35 @@ SETTINGS: Final[Mapping[str, str]] = {
     "keepalives_count": "6",
     "tcp_user_timeout": "0",
 }
-"""What every connection says to libpq, whatever is behind it."""
+"""The parameters that every connection gives to libpq, for any database."""
 UNSAID: Final[Mapping[str, str]] = {
-    "service": "no value means none; a service adds only what is not said, and all that it may add is said or refused",
-    "scram_client_key": "no value means none; refused where a service gives one",
-    "scram_server_key": "no value means none; refused where a service gives one",
+    "service": "has no value for none; a service adds only parameters that are not given, and those are refused below",
+    "scram_client_key": "has no value for none; refused below if a service gives one",
+    "scram_server_key": "has no value for none; refused below if a service gives one",
 }
-"""The keywords of libpq that no connection says, each with the reason."""
+"""The parameters of libpq that no connection gives, each with the reason."""
 
 
 def connect_database(place: DatabasePlace) -> Connection:
-    """Return an open connection to a database, made with its own user and password alone.
+    """Return an open connection to a database, with no credentials but its own user and password.
 
-    Raises `psycopg.Error`, also where libpq would add parameters that are not given here.
+    Raises `psycopg.Error`, also if libpq would add a parameter that is not given here.
     """
     parameters = database_parameters(place)
     added = [name for name in _list_ambient_keywords() if name not in parameters and name != "service"]
     if added:
-        why = f"libpq would add the `{added[0]}` of the server's own service; remove it from the service file"
-        log.error("no connection's database is connected: %s", why)
+        why = f"libpq would add `{added[0]}` from the service file of the server's user; remove it from that file"
+        log.error("the databases of connections cannot be used: %s", why)
         raise psycopg.OperationalError(why)
     return psycopg.connect(**parameters)  # pyright: ignore[reportArgumentType] (all of them are of libpq)
 
 
 def database_parameters(place: DatabasePlace) -> dict[str, str]:
-    """Return every parameter that libpq gets for a connection to a database."""
+    """Return all parameters of libpq for a connection to a database."""
     trusted = Path("~/.postgresql").expanduser()
     return {
         **SETTINGS,
-        # libpq connects to the addresses that were decided on, and holds the certificate against the name.
+        # libpq connects to the addresses that egress control allowed, and checks the certificate against the host's name.
         "host": ",".join(place.host for _ in place.addresses),
         "hostaddr": ",".join(map(str, place.addresses)),
         "port": str(place.port),
@@ -102,12 +102,12 @@ def database_parameters(place: DatabasePlace) -> dict[str, str]:
         "password": place.password,
         "require_auth": _WITH_PASSWORD if place.password else "none",
         "sslmode": place.sslmode,
-        # Trusted certificates are not a credential: libpq's usual two files are read, and no environment variable replaces them.
+        # Trusted certificates are not a credential: libpq's two default files are read; no environment variable replaces them.
         "sslrootcert": str(trusted / "root.crt"),
         "sslcrl": str(trusted / "root.crl"),
     }
 
 
 def _list_ambient_keywords() -> list[str]:
-    """Return the keywords for which libpq would take a value from the environment or a service."""
+    """Return the parameters for which libpq would take a value from the environment or a service file."""
     return [each.keyword.decode() for each in Conninfo.get_defaults() if each.val != each.compiled]

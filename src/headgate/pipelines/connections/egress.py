@@ -1,4 +1,4 @@
-"""What the connections of one organization may reach, decided with the addresses that a name has now."""
+"""Egress control: the folders and hosts that the connections of one organization may reach, by their present addresses."""
 
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -13,23 +13,23 @@ from headgate.control.egress.ip_addresses import parse_address
 from headgate.pipelines.connections.server_files import ServerFiles
 
 Resolve = Callable[[str, int], Sequence[Address]]
-"""Returns the addresses of a host now. Raises `OSError`."""
+"""Returns the present addresses of a host. Raises `OSError`."""
 DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 
 
 class EgressError(Exception):
-    """What is behind a connection is not what the operator allows its organization; the message says which."""
+    """The operator does not allow the organization to reach the target of a connection; the message names the target."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreServer:
-    """Where the server of the store listens: hosts with their ports. It is closed to connections, whatever is listed."""
+    """The hosts and ports of the database server of Headgate's own store. No connection reaches them, even if allowed."""
 
     listens: Sequence[tuple[str, int]] = ()
-    """Host and port; an empty host is a socket of this machine."""
+    """Host and port; an empty host means a socket of this machine."""
 
     def is_at(self, address: Address, port: int, resolve: Resolve) -> bool:
-        """Return whether the store's server may be what answers there. Raises `OSError` if its own name has no address."""
+        """Whether the store's server may listen at an address and port. Raises `OSError` if its own name has no address."""
         return any(self._is_same(host, address, resolve) for host, own in self.listens if own == port)
 
     def _is_same(self, host: str, address: Address, resolve: Resolve) -> bool:
@@ -40,7 +40,7 @@ class StoreServer:
 
 @dataclass(frozen=True, slots=True)
 class AllowedFolder:
-    """A folder that may be connected: below a root that the operator lists."""
+    """A folder that a connection may use: it is below a root that the operator lists."""
 
     root: Path
     below: PurePosixPath = field(default_factory=PurePosixPath)
@@ -48,21 +48,21 @@ class AllowedFolder:
 
     @property
     def path(self) -> Path:
-        """Where it lies."""
+        """The path of the folder."""
         return self.root / self.below
 
 
 def resolve_host(host: str, port: int) -> Sequence[Address]:
-    """Return the addresses of a host, as the machine resolves it. Raises `OSError`."""
+    """Return the addresses of a host, by the resolver of this machine. Raises `OSError`."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError as error:
-        raise OSError(f"`{host}` is no name that can be resolved") from error
+        raise OSError(f"`{host}` is not a valid host name") from error
     return tuple(dict.fromkeys(plain_address(ip_address(str(each[4][0]).partition("%")[0])) for each in found))
 
 
 def is_own(address: Address) -> bool:
-    """Return whether an address is one of this machine: whether a socket can be bound to it."""
+    """Whether an address belongs to this machine: a socket can be bound to it."""
     if address.is_loopback or address.is_unspecified:
         return True
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6  # noqa: PLR2004 (the version of IP)
@@ -76,7 +76,7 @@ def is_own(address: Address) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Egress:
-    """Decides about one organization's connections: when they are made, when a pipeline is saved, and at each connect."""
+    """Decides on one organization's connections: when one is created, when a pipeline is saved, and at each connect."""
 
     rules: EgressRules = field(default_factory=EgressRules)
     server_files: ServerFiles = field(default_factory=ServerFiles)
@@ -84,7 +84,7 @@ class Egress:
     resolve: Resolve = resolve_host
 
     def fault(self, behind: Mapping[str, Any]) -> str | None:
-        """Return why the place of a connection's document may not be connected, or None. A name without an address may."""
+        """Return why the target of a connection's document is refused, or None. A name that does not resolve is allowed."""
         try:
             match behind["kind"]:
                 case "folder":
@@ -100,20 +100,20 @@ class Egress:
         return None
 
     def folder(self, path: str) -> AllowedFolder:
-        """Return a folder with the root that allows it. Raises `EgressError`."""
+        """Return a folder with the listed root that allows it. Raises `EgressError`."""
         folder = PurePosixPath(path)
         root = self.rules.root(folder)
         if root is None:
             raise EgressError(self.rules.folder_refusal(folder))
         if self.server_files.is_own(Path(folder)):
-            raise EgressError(f"the folder `{folder}` is one of the server's own; connect another one")
+            raise EgressError(f"the folder `{folder}` belongs to the server itself; choose another folder")
         return AllowedFolder(Path(root), folder.relative_to(root), self.server_files)
 
     def addresses(self, host: str, port: int) -> tuple[Address, ...]:
-        """Return the addresses at which a host may be connected now. Raises `EgressError`, or `OSError` if it has none."""
+        """Return the allowed addresses of a host now. Raises `EgressError`, or `OSError` if the host has no address."""
         found = self._find(host, port)
         if not found:
-            raise OSError(f"`{host}` has no address")
+            raise OSError(f"the host `{host}` has no address")
         return found
 
     def _find(self, host: str, port: int) -> tuple[Address, ...]:
@@ -126,11 +126,13 @@ class Egress:
         if not allowed:
             raise EgressError(self.rules.address_refusal(host, port))
         if any(self.store.is_at(each, port, self.resolve) for each in allowed):
-            raise EgressError(f"port {port} of `{host}` is Headgate's own store; connect another database")
+            raise EgressError(
+                f"port {port} of `{host}` is the database of Headgate's own store; choose another database"
+            )
         return allowed
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """Return the host and the port of an `http` or `https` URL."""
+    """Return the host and the port of an `http` or `https` URL; an empty host and port 0 if it has none."""
     parts = urlsplit(url)
     return parts.hostname or "", parts.port or DEFAULT_PORTS.get(parts.scheme, 0)

@@ -1,4 +1,4 @@
-"""What a run may reach: the connections that its pipeline declares, and on Spark no path but those of the run's own folders."""
+"""External access of runs: only connections that their pipeline declares; Spark opens only paths in the run's own folders."""
 
 import logging
 import os
@@ -28,20 +28,20 @@ log: Final = logging.getLogger(__name__)
 Allowed = TypeVar("Allowed")
 
 CONNECTIONS = "connections"
-"""The relation by which a pipeline declares its connections."""
+"""The relation in which a pipeline declares its connections."""
 
 
 class ExternalAccessPolicy:
     """Decides what runs of an organization's pipelines may reach outside the lake.
 
-    A connection is reached if the pipeline declares it, its run-as may use it and the operator allows what is behind it.
-    Spark itself opens no path of a connection's folder: files are copied from there and to there by open descriptors.
+    A connection may be used if the pipeline declares it, its run-as principal may use it and the operator allows its target.
+    Spark itself opens no path in a connection's folder: files are copied to and from it by open descriptors.
     """
 
     def __init__(
         self, organization: ResourceId, control: Control, store: Store, own: Path, vault: Vault, egress: Egress
     ) -> None:
-        """`own` is the deployment's data folder, in which runs and streams have folders of the organization."""
+        """`own` is the deployment's data folder, which has the organization's folders for runs and streams."""
         self._organization = organization
         self._control = control
         self._store = store
@@ -50,34 +50,34 @@ class ExternalAccessPolicy:
         self._own = Path(os.path.realpath(own))
 
     def staging(self, run: RunId) -> Path:
-        """Return the folder of a run alone, which goes with it."""
+        """Return the folder of one run, which is deleted with the run."""
         return self._own / "scratch" / self._organization / "runs" / _folder_name(run)
 
     def checkpoints(self, pipeline: ResourceId) -> Path:
-        """Return the folder in which a pipeline's streams keep their progress from run to run."""
+        """Return the folder in which a pipeline's streams store their progress between runs."""
         return self._own / "checkpoints" / self._organization / _folder_name(pipeline)
 
     def incoming(self, pipeline: ResourceId) -> Path:
-        """Return the folder from which a pipeline's streams read copies of the files that came."""
+        """Return the folder with copies of new files, from which a pipeline's streams read."""
         return self._own / "scratch" / self._organization / "incoming" / _folder_name(pipeline)
 
     def may_access(self, caller: Caller, action: str, path: str) -> bool:
-        """Answer for `path.read`, `path.write` or `path.checkpoint` of a path."""
+        """Whether the caller may do `path.read`, `path.write` or `path.checkpoint` on a path."""
         may = {"path.read": self.may_read, "path.write": self.may_write, "path.checkpoint": self.may_checkpoint}
         return action in may and may[action](caller, path)
 
     def may_use(self, caller: Caller, connection: str) -> bool:
-        """Answer for a connection by the name that the pipeline of the caller's run declares it by."""
+        """Whether the caller may use a connection, by the name under which the pipeline of the caller's run declares it."""
         return self.connection_used(caller, connection) is not None
 
     def connection_used(self, caller: Caller, connection: str) -> ResourceId | None:
-        """Return the connection that the caller's run declares by that name, if its run-as may use it now."""
+        """Return the connection that the caller's run declares by that name, if its run-as principal may use it now."""
         return next((edge.target for edge in self._list_usable_connections(caller) if edge.name == connection), None)
 
     def may_read(self, caller: Caller, path: str) -> bool:
-        """Answer for one path or `file:` URI: it lies in the folder of the run, or has come for its stream.
+        """Whether the caller's run may read a path or `file:` URI: in the folder of the run, or an incoming file of its stream.
 
-        What has come is read while the run-as may use the connection that it came by.
+        Incoming files may be read while the run-as principal may use a declared connection.
         """
         file, run = _local(path), self._run(caller)
         if file is None or run is None or caller.run is None:
@@ -86,25 +86,25 @@ class ExternalAccessPolicy:
         return (is_incoming or file.is_relative_to(self.staging(caller.run))) and not _contains_symlink(file)
 
     def may_write(self, caller: Caller, path: str) -> bool:
-        """Answer for a path that is written, whatever is there replaced: it lies below the folder of the run."""
-        file = _local(path) if "%" not in path else None  # Spark does not decode what it writes to
+        """Whether the caller's run may write, and replace, a path: it is below the folder of the run."""
+        file = _local(path) if "%" not in path else None  # Spark does not decode the path of a write
         if file is None or caller.run is None or self._run(caller) is None:
             return False
         staging = self.staging(caller.run)
         return file != staging and file.is_relative_to(staging) and not _contains_symlink(file)
 
     def may_checkpoint(self, caller: Caller, path: str) -> bool:
-        """Answer for a path in which a stream of a run keeps its progress: it lies in the folder of its pipeline."""
+        """Whether a stream of the caller's run may store its progress in a path: it is in the checkpoint folder of its pipeline."""
         file, run = _local(path), self._run(caller)
         if file is None or run is None:
             return False
         return file.is_relative_to(self.checkpoints(run.pipeline)) and not _contains_symlink(file)
 
     def place(self, connection: ResourceId) -> Place:
-        """Return what is behind a connection. Raises `EgressError` where the operator does not allow it, or `PlaceError`."""
+        """Return the target of a connection. Raises `EgressError` if the operator does not allow it, or `PlaceError`."""
         document = self._store.document(CONNECTION, connection)
         if document is None:
-            raise PlaceError("the connection is gone")
+            raise PlaceError("the connection was deleted; declare another one in the pipeline")
         match document["kind"]:
             case "folder":
                 return FolderPlace(
@@ -119,13 +119,16 @@ class ExternalAccessPolicy:
             case "http":
                 return self._http_place(connection, str(document["base_url"]))
             case kind:
-                raise PlaceError(f"a connection of the kind `{kind}` is not known here")
+                raise PlaceError(f"the connection has the kind `{kind}`, which this version of Headgate does not know")
 
     def jdbc_access(self, caller: Caller, connection: str) -> JdbcAccess:
-        """Return how a database is entered by the run that declares it so. Raises `JdbcAccessError`."""
+        """Return how Spark connects to a database for the run that declares it by this name. Raises `JdbcAccessError`."""
         found = self.connection_used(caller, connection)
         if found is None:
-            raise JdbcAccessError("a connection is used by a run of a pipeline that declares it, and in no other way")
+            raise JdbcAccessError(
+                "the connection cannot be used by this statement; only a run of a pipeline that declares the connection, with "
+                "a run-as principal that may use it, can use it"
+            )
         try:
             place = database_of(self.place(found), connection)
         except (PlaceError, EgressError) as error:
@@ -153,18 +156,21 @@ class ExternalAccessPolicy:
         try:
             return self._require_allowed(connection, lambda: self._egress.addresses(host, port))
         except OSError as error:
-            raise PlaceError(f"the host of the connection `{self._name(connection)}` cannot be resolved") from error
+            raise PlaceError(
+                f"the host of the connection `{self._name(connection)}` cannot be resolved; check its name, and the DNS of "
+                "the server"
+            ) from error
 
     def _require_allowed(self, connection: ResourceId, decide: Callable[[], Allowed]) -> Allowed:
-        """Return what is decided. The error names the connection, and not the host or folder behind it."""
+        """Return the result of `decide`. The error names the connection, but not its host or folder, which only the log has."""
         try:
             return decide()
         except EgressError as error:
             name = self._name(connection)
-            log.warning("the connection %s is refused: %s", connection, error)
+            log.warning("egress control refused the connection %s: %s", connection, error)
             raise EgressError(
-                f"what is behind the connection `{name}` is not allowed to this organization; "
-                f"the operator lists it in the file that {EGRESS_SETTING} names"
+                f"the operator does not allow this organization to reach the target of the connection `{name}`; ask the "
+                f"operator to list it in the file that {EGRESS_SETTING} names"
             ) from error
 
     def _name(self, connection: ResourceId) -> str:
@@ -172,7 +178,7 @@ class ExternalAccessPolicy:
         return found.name if found else connection
 
     def _list_usable_connections(self, caller: Caller) -> list[Edge]:
-        """Return the connections that the caller's run declares and its run-as may use now."""
+        """Return the connections that the caller's run declares and its run-as principal may use now."""
         resources, run = self._control.snapshot.resources, self._run(caller)
         pipeline = resources.get(run.pipeline) if run else None
         declared = pipeline_edges(self._control.snapshot, pipeline, CONNECTIONS) if pipeline else ()
@@ -181,7 +187,7 @@ class ExternalAccessPolicy:
 
 
 def connection(facts: Snapshot, pipeline: ResourceId, name: str) -> ResourceId | None:
-    """Return the connection that a pipeline declares by a name: its own, or that of its source of that name."""
+    """Return the connection that a pipeline declares by a name: its own, or that of a source that it declares by that name."""
     found = facts.resources[pipeline]
     sources = (facts.resources.get(each.target) for each in found.edges("source") if each.name == name)
     through = (edge for each in sources if each for edge in each.edges(CONNECTIONS))
@@ -190,7 +196,7 @@ def connection(facts: Snapshot, pipeline: ResourceId, name: str) -> ResourceId |
 
 
 def _contains_symlink(place: Path) -> bool:
-    """Return whether a link lies anywhere in a folder, or may: Spark reads all of it and follows what it finds."""
+    """Whether a folder has a symbolic link at any depth, or cannot be read: Spark reads all of it and follows links."""
     if not place.is_dir():
         return False
     try:
@@ -208,7 +214,7 @@ def _local(path: str) -> Path | None:
     parts = urlsplit(path)
     if parts.scheme not in ("", "file") or parts.netloc not in ("", "localhost"):
         return None
-    # Spark gives URIs percent-encoded and paths as they are; a path with a glob is no file.
+    # Spark encodes URIs with percent signs and passes paths as they are; a path with a glob pattern is no file.
     name = unquote(parts.path) if parts.scheme == "file" else path
     if not name.startswith("/") or any(sign in name for sign in "*?[]{}\\\0"):
         return None
@@ -216,7 +222,7 @@ def _local(path: str) -> Path | None:
 
 
 def _folder_name(id: str) -> str:
-    """Return an id that can be the name of a folder. Raises `PlaceError` for any other, as an imported log may have."""
+    """Return an id that can be the name of a folder. Raises `PlaceError` for any other id; an imported log may have one."""
     if not is_folder_name(id):
-        raise PlaceError(f"the id `{id}` cannot be the name of a folder")
+        raise PlaceError(f"the id `{id}` of a run or pipeline cannot be the name of a folder")
     return id

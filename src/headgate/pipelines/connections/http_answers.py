@@ -1,7 +1,7 @@
-"""The one reader of what the host behind a connection answers over HTTP: bounded in bytes and time.
+"""The only reader of HTTP responses from the host of a connection: bounded in bytes and time.
 
-The host is taken for hostile, and its answers for any bytes. Nothing is sent but to addresses below the
-connection's own, and nothing that the host writes is repeated in an error, but where it leads, as plain letters.
+The host is assumed to be hostile, and its responses to be any bytes. Requests go only to addresses below the connection's
+own. An error repeats no text of the host, except the address that it leads to, in plain ASCII.
 """
 
 import zlib
@@ -21,46 +21,46 @@ from headgate.pipelines.connections.watched_sockets import DeadlineError, Watch,
 
 _GZIP: Final = "gzip"
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
-"""What zlib takes for gzip's format, and no other."""
+"""The window size by which zlib accepts the gzip format only."""
 
 
 class AnswerError(Exception):
-    """The host's answer is not taken; the message says why, without any text of the host's."""
+    """The host's response is refused; the message says why, without any text of the host."""
 
 
 class BrokenAnswerError(AnswerError):
-    """No whole answer came. The next one may be whole."""
+    """The response is missing or incomplete. A retry may get a complete one."""
 
 
 class OversizedAnswerError(AnswerError):
-    """The answer is larger than it may be, as it was sent or unpacked."""
+    """The response is larger than its limit, compressed or uncompressed."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerBounds:
-    """How large an answer may be, in bytes, packed and unpacked alike; how long it may take, in seconds."""
+    """The limits of a response: its size in bytes, compressed and uncompressed alike, and its times in seconds."""
 
     size: int
     silence: float
-    """Without a byte."""
+    """The longest time without a byte."""
     whole: float
-    """From before the connection is made to the last byte."""
+    """The longest time from before the connect to the last byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """One answer: its body, which is empty unless the status says success, and where its headers lead."""
+    """One response: its body, which is empty unless the status is a success, and the addresses in its headers."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
     body: bytes | bytearray = field(default=b"", repr=False)
     redirect: str | None = None
     next_page: str | None = None
-    """The reference of the `Link` header to the next page."""
+    """The reference to the next page in the `Link` header."""
 
 
 class HttpReader:
-    """Asks the host behind a connection, with the connection's headers. Use it as a context."""
+    """Sends requests to the host of a connection, with the connection's headers. Use it as a context manager."""
 
     def __init__(self, place: HttpPlace, has_to_end: Callable[[], bool], bounds: AnswerBounds) -> None:
         self._base = place.base_url
@@ -80,13 +80,13 @@ class HttpReader:
         self._transport.close()
 
     def get(self, address: str) -> HttpAnswer:
-        """Return the answer at an address below the connection's.
+        """Return the response of an address below the connection's.
 
         Raises:
-            LoadError: the address lies elsewhere.
-            AnswerError: the answer is not taken.
+            LoadError: the address is not below the connection's.
+            AnswerError: the response is refused.
             EndedError: the run has to end.
-            EgressError: the host may not be connected.
+            EgressError: egress control does not allow the host.
         """
         with self._exchange("GET", address, None) as answer:
             body = self._body(answer) if answer.is_success else b""
@@ -95,7 +95,7 @@ class HttpReader:
             return HttpAnswer(answer.status_code, answer.headers, body, redirect, following)
 
     def send(self, method: str, address: str, document: Any = None) -> int:
-        """Send a request, with a JSON document if one is given, and return the answer's status. Raises as `get` does."""
+        """Send a request, with a JSON document if one is given, and return the response's status. Raises as `get` does."""
         with self._exchange(method, address, document) as answer:
             return answer.status_code
 
@@ -107,9 +107,11 @@ class HttpReader:
         try:
             request = httpx.Request(method, target, headers=self._headers, json=document, extensions=waits)
         except (httpx.InvalidURL, UnicodeError):
-            raise AnswerError("its host is no name in the DNS; give the connection another address") from None
+            raise AnswerError(
+                "the host name in the address is not valid in the DNS; change the address of the connection"
+            ) from None
         with self._translate_errors():
-            # The transport is asked itself: a client of httpx would keep cookies, and unpack bodies without a bound.
+            # The transport is called directly: a client of httpx would keep cookies, and decompress bodies without a limit.
             answer = self._transport.handle_request(request)
             try:
                 yield answer
@@ -118,29 +120,29 @@ class HttpReader:
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
-        """Raise what went wrong as an `AnswerError`. Errors of the protocol quote the host, or the connection's headers."""
+        """Raise errors of httpx as `AnswerError`, without their text: it quotes the host, or the connection's headers."""
         try:
             yield
         except httpx.TimeoutException:
-            raise BrokenAnswerError(f"no answer for {self._bounds.silence:,.0f} seconds") from None
+            raise BrokenAnswerError(f"the host did not respond for {self._bounds.silence:,.0f} seconds") from None
         except DeadlineError:
-            raise BrokenAnswerError(f"the answer is not whole after {self._bounds.whole:,.0f} seconds") from None
+            raise BrokenAnswerError(f"the response was not complete after {self._bounds.whole:,.0f} seconds") from None
         except httpx.LocalProtocolError:
-            raise AnswerError("the connection's headers cannot be sent; give the connection others") from None
+            raise AnswerError("the headers of the connection are not valid in HTTP; change them") from None
         except httpx.ProtocolError:
-            raise BrokenAnswerError("the connection failed (what came is no whole HTTP answer)") from None
+            raise BrokenAnswerError("the request failed: the response is incomplete, or is not valid HTTP") from None
         except httpx.TransportError as error:
-            raise BrokenAnswerError(f"the connection failed ({mask(str(error)) or type(error).__name__})") from None
+            raise BrokenAnswerError(f"the request failed: {mask(str(error)) or type(error).__name__}") from None
 
     def _body(self, answer: httpx.Response) -> bytearray:
         coding = answer.headers.get("content-encoding", "").strip().lower()
         if coding not in ("", "identity", _GZIP):
-            raise AnswerError("the answer is packed in another way than gzip; it was asked for in no other")
+            raise AnswerError("the response has a content encoding other than gzip, which is not supported")
         return _unpacked(answer.iter_raw(), self._bounds.size, is_gzip=coding == _GZIP)
 
 
 def _headers(own: Mapping[str, str]) -> httpx.Headers:
-    """Return the headers of a request. A secret of an earlier version may have headers that are no longer taken."""
+    """Return the headers of a request, without reserved ones: a secret of an earlier version may still have these."""
     headers = httpx.Headers({"accept": "application/json", "user-agent": "headgate"})
     headers.update({name: value for name, value in own.items() if name.lower() not in RESERVED_HEADERS})
     headers["accept-encoding"] = _GZIP
@@ -148,16 +150,16 @@ def _headers(own: Mapping[str, str]) -> httpx.Headers:
 
 
 def _unpacked(pieces: Iterable[bytes], largest: int, *, is_gzip: bool) -> bytearray:
-    """Return a body. Not a byte more than `largest` is unpacked, however well it is packed."""
+    """Return a body, decompressed up to `largest` bytes and one more, at any compression ratio (decompression bombs)."""
     body, raw, unpacker = bytearray(), 0, zlib.decompressobj(_GZIP_WINDOW)
     for piece in pieces:
         raw += len(piece)
-        # One byte more than may be, to see that there is more. The limit is never 0, which would be none.
+        # One byte more than allowed, to detect a larger body. The limit is never 0, which would mean no limit.
         body += _inflated(unpacker, piece, largest + 1 - len(body)) if is_gzip else piece
         if max(raw, len(body)) > largest:
-            raise OversizedAnswerError(f"the answer is larger than {largest:,} bytes")
+            raise OversizedAnswerError(f"the response is larger than {largest:,} bytes")
     if is_gzip and not unpacker.eof:
-        raise BrokenAnswerError("the answer is damaged: its gzip data ends early")
+        raise BrokenAnswerError("the response is damaged: its gzip data is truncated")
     return body
 
 
@@ -165,7 +167,7 @@ def _inflated(unpacker: Any, piece: bytes, limit: int) -> bytes:
     try:
         found = unpacker.decompress(piece, limit)
     except zlib.error:
-        raise BrokenAnswerError("the answer is damaged: it is no gzip data") from None
+        raise BrokenAnswerError("the response is damaged: it is not valid gzip data") from None
     if unpacker.unused_data:
-        raise BrokenAnswerError("the answer is damaged: bytes follow its gzip data")
+        raise BrokenAnswerError("the response is damaged: bytes follow its gzip data")
     return found

@@ -1,4 +1,4 @@
-"""How Spark enters a database by JDBC: the URL and the properties, which Headgate writes, and no user."""
+"""JDBC access of Spark to the database of a connection: Headgate, and no user, writes the URL and the properties."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,7 +8,7 @@ from headgate.control.connections.commands import JdbcAccess
 from headgate.pipelines.connections.targets import DatabasePlace
 
 _SOCKETS: Final = "io.headgate.guard.connections.PinnedSockets"
-"""The guard's class that connects to the addresses of its argument, and resolves no name."""
+"""The guard's socket factory, which connects to the addresses in its argument and resolves no name."""
 
 DRIVER_PROPERTIES: Final[Mapping[str, str]] = {
     "ApplicationName": "headgate",
@@ -21,15 +21,16 @@ DRIVER_PROPERTIES: Final[Mapping[str, str]] = {
     "jaasLogin": "true",
     "jaasApplicationName": "headgate-without-kerberos",
 }
-"""What every connection says to PostgreSQL's driver.
+"""The properties of every connection of PostgreSQL's JDBC driver, which prevent ambient credentials.
 
-It takes what is not said from `~/.postgresql` and Kerberos. An empty file means none, and no login module has that name. A
-password that is said, an empty one too, keeps it from `~/.pgpass`; it reads a service file only for a service in the URL.
+The driver takes missing properties from `~/.postgresql` and Kerberos. An empty file name means no file, and no login module
+has that name. With a password, even an empty one, it does not read `~/.pgpass`; it reads a service file only for a service in
+the URL.
 """
 
 
 def jdbc_access(database: DatabasePlace) -> JdbcAccess:
-    """Return how Spark enters a database: at the addresses that were decided on, with TLS held against the host's name."""
+    """Return how Spark connects to a database: at the allowed addresses, with TLS checked against the host's name."""
     host = f"[{database.host}]" if ":" in database.host else database.host
     url = f"jdbc:postgresql://{host}:{database.port}/{quote(database.database, safe='')}"
     properties = {"user": database.user, "password": database.password, "sslmode": database.sslmode}

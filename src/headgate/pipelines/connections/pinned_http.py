@@ -1,4 +1,4 @@
-"""HTTP requests to the addresses that were decided on: a name is resolved once for each request, and not again to connect."""
+"""HTTP requests to pinned addresses: a name is resolved once per request, and not again to connect (DNS rebinding)."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,20 +9,20 @@ from headgate.control.egress.ip_addresses import parse_address
 from headgate.pipelines.connections.egress import DEFAULT_PORTS
 
 ResolveAddresses = Callable[[str, int], Sequence[Address]]
-"""Returns the addresses at which a host and port may be connected. Raises `EgressError`, or `OSError` if it has none."""
+"""Returns the allowed addresses of a host and port. Raises `EgressError`, or `OSError` if the host has no address."""
 
 
 class PinnedTransport(httpx.BaseTransport):
-    """Sends each request to a decided address of its host, under the host's name in `Host` and in TLS."""
+    """Sends each request to an allowed address of its host, with the host's name in `Host` and in TLS."""
 
     def __init__(self, decide: ResolveAddresses, inner: httpx.BaseTransport) -> None:
-        """`inner` sends the requests, by no proxy: that would resolve the name by itself."""
+        """`inner` sends the requests, without a proxy, which would resolve the name by itself."""
         self._decide = decide
         self._inner = inner
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request to the first address that takes the connection. Raises `EgressError`, or what httpx raises."""
-        # As it is sent, and not as a name in other letters would be shown.
+        """Send a request to the first address that accepts the connection. Raises `EgressError`, or what httpx raises."""
+        # The host as it is sent (IDNA), not the decoded form that is shown.
         host = request.url.raw_host.decode("ascii")
         port = request.url.port or DEFAULT_PORTS.get(request.url.scheme, 0)
         try:

@@ -1,4 +1,4 @@
-"""The files of the server itself: its data folder, and every file and folder that a setting names. No connection reaches them."""
+"""The server's own files: its data folder, and every file and folder that a setting names. No connection may reach them."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -8,16 +8,16 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class ServerFiles:
-    """Files and folders with all that lies in them.
+    """Files, and folders with their contents.
 
-    Each named file or folder is known by every path: through links, a second mount and, for a file, a hard link. A file
-    that lies in a named folder is known by its path there alone: a hard link to it elsewhere cannot be told from another file.
+    A named file or folder is recognized by any path: through links, a second mount and, for a file, a hard link. A file inside
+    a named folder is recognized only by its path there: a hard link to it elsewhere looks like any other file.
     """
 
     paths: Sequence[Path] = ()
 
     def is_own(self, path: Path) -> bool:
-        """Return whether a path is one of them or lies in one, links resolved."""
+        """Whether a path, with its links resolved, is one of the server's files or is inside one of its folders."""
         found = Path(os.path.realpath(path))
         if any(found.is_relative_to(each) for named in self.paths for each in (named, Path(os.path.realpath(named)))):
             return True
@@ -25,7 +25,7 @@ class ServerFiles:
         return any(each in own for part in (found, *found.parents) for each in _identity(part))
 
     def has_own_below(self, path: Path) -> bool:
-        """Return whether one of them is a path or lies in it, links resolved or not: it would go with what is there."""
+        """Whether a path is or contains one of the server's files, links resolved or not: replacing it would delete them."""
         found = set(_identity(path))
         for named in self.paths:
             for each in (named.absolute(), Path(os.path.realpath(named))):
@@ -34,7 +34,7 @@ class ServerFiles:
         return False
 
     def is_own_open(self, descriptor: int) -> bool:
-        """Return whether an open file is one of them or lies in one."""
+        """Whether an open file is one of the server's files or is inside one of its folders."""
         status = os.fstat(descriptor)
         if any((status.st_dev, status.st_ino) in _identity(named) for named in self.paths):
             return True
@@ -50,7 +50,7 @@ def _identity(path: Path) -> Iterator[tuple[int, int]]:
 
 
 def _path_of(descriptor: int) -> Path | None:
-    """Return where an open file lies; None where the system does not say."""
+    """Return the path of an open file; None if the operating system does not report it."""
     try:
         return Path(f"/proc/self/fd/{descriptor}").readlink()
     except OSError:

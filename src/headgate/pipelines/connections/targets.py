@@ -1,4 +1,4 @@
-"""What is behind a connection. With its secret, so that none of these is shown, logged or kept."""
+"""Targets of connections: a folder, a database or an HTTP API. They hold secrets: none may be shown, logged or stored."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from headgate.pipelines.connections.pinned_http import ResolveAddresses
 
 
 class PlaceError(Exception):
-    """What is behind a connection cannot be had, and the message says why."""
+    """The target of a connection is not available; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class FolderPlace:
 
 @dataclass(frozen=True, slots=True)
 class DatabasePlace:
-    """A PostgreSQL database. `sslmode` is as libpq has it, `addresses` are those of the host that were decided on."""
+    """A PostgreSQL database. `sslmode` is as in libpq; `addresses` are the host's addresses that egress control allowed."""
 
     host: str
     port: int
@@ -34,9 +34,9 @@ class DatabasePlace:
 
 @dataclass(frozen=True, slots=True)
 class HttpPlace:
-    """An HTTP API: everything below `base_url`, asked with these headers beside the usual ones.
+    """An HTTP API: everything below `base_url`, requested with these headers in addition to the usual ones.
 
-    `decide` returns the addresses at which a host may be connected, at each request.
+    `decide` returns the allowed addresses of a host, and is called at each request.
     """
 
     base_url: str
@@ -48,21 +48,21 @@ Place = FolderPlace | DatabasePlace | HttpPlace
 
 
 def require_folder(place: Place, name: str) -> AllowedFolder:
-    """Return the folder of a place that the connection of that name is to be. Raises `PlaceError`."""
+    """Return the folder of a target. Raises `PlaceError` if the target is no folder; `name` is the connection's."""
     if not isinstance(place, FolderPlace):
-        raise PlaceError(f"the connection `{name}` is no folder; name one that is")
+        raise PlaceError(f"the connection `{name}` is not a folder; name a connection to a folder")
     return place.folder
 
 
 def database_of(place: Place, name: str) -> DatabasePlace:
-    """Return the place if it is a database. Raises `PlaceError`."""
+    """Return the target if it is a database. Raises `PlaceError`."""
     if not isinstance(place, DatabasePlace):
-        raise PlaceError(f"the connection `{name}` is no database; name one that is")
+        raise PlaceError(f"the connection `{name}` is not a database; name a connection to a database")
     return place
 
 
 def http_of(place: Place, name: str) -> HttpPlace:
-    """Return the place if it is an HTTP API. Raises `PlaceError`."""
+    """Return the target if it is an HTTP API. Raises `PlaceError`."""
     if not isinstance(place, HttpPlace):
-        raise PlaceError(f"the connection `{name}` is no HTTP API; name one that is")
+        raise PlaceError(f"the connection `{name}` is not an HTTP API; name a connection to an HTTP API")
     return place

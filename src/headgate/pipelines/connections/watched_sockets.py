@@ -1,8 +1,8 @@
-"""Sockets of HTTP exchanges with a hostile host: each wait ends at the exchange's deadline, or when the run has to end.
+"""Sockets of HTTP exchanges with a hostile host: every wait ends at the exchange's deadline, or when the run has to end.
 
-No wait is longer than a fraction of a second, whatever the host sends or holds back; between two of them the deadline
-and the run are looked at. So a host that sends one byte now and then, in the status line, the headers or the body, or
-interim answers without end, keeps no thread.
+No wait is longer than a fraction of a second, whatever the host sends or holds back; between two waits the deadline
+and the run are checked. So a host that sends single bytes slowly (slowloris), in the status line, the headers or the body, or
+endless interim responses, occupies no thread for longer.
 """
 
 import errno
@@ -21,16 +21,16 @@ import httpx
 from headgate.pipelines.load_errors import EndedError
 
 _TURN: Final = 0.2
-"""Seconds that one wait takes at most."""
+"""The longest single wait, in seconds."""
 _LEAST: Final = 0.001
-"""Seconds that one wait takes at least: none at all would be another mode of a socket."""
+"""The shortest single wait, in seconds: a timeout of 0 would make the socket non-blocking."""
 _STARTED: Final = frozenset({errno.EINPROGRESS, errno.EWOULDBLOCK})
 _Error = type[Exception]
 Result = TypeVar("Result")
 
 
 class DeadlineError(Exception):
-    """The time of an exchange is over."""
+    """The exchange has exceeded its deadline."""
 
 
 class Watch:
@@ -41,18 +41,18 @@ class Watch:
         self._until = 0.0
 
     def start(self, seconds: float) -> None:
-        """Begin an exchange that may take so many seconds: connecting, the headers and the body."""
+        """Begin an exchange that may take this number of seconds, for the connect, the headers and the body together."""
         self._until = time.monotonic() + seconds
 
     def check(self) -> None:
-        """Raise `DeadlineError` or `EndedError` if the exchange may take no longer."""
+        """Raise `DeadlineError` if the deadline has passed, or `EndedError` if the run has to end."""
         if self._has_to_end():
             raise EndedError
         if time.monotonic() >= self._until:
             raise DeadlineError
 
     def turns(self, silence: float | None) -> Iterator[float]:
-        """Yield how many seconds to wait next, until `silence` seconds have passed. Raises as `check` does."""
+        """Yield the length of the next wait in seconds, until `silence` seconds have passed. Raises as `check` does."""
         over = time.monotonic() + (float("inf") if silence is None else silence)
         while True:
             self.check()
@@ -62,16 +62,16 @@ class Watch:
 
 
 class WatchedTransport(httpx.HTTPTransport):
-    """Sends requests by sockets that a watch limits. It takes no proxy and no certificates from the environment."""
+    """Sends requests by sockets that a watch limits. It uses no proxy and no certificates from the environment."""
 
     def __init__(self, watch: Watch) -> None:
-        # In the place of httpx's own pool, whose sockets cannot be had: httpx passes no network backend on.
+        # Replaces httpx's own pool, whose sockets are not accessible: httpx does not pass a network backend on.
         context = httpx.create_ssl_context(trust_env=False)
         self._pool = httpcore.ConnectionPool(ssl_context=context, network_backend=_Backend(watch))
 
 
 class _Backend(httpcore.NetworkBackend):
-    """Connects to addresses. It resolves no name: which address is connected is decided before."""
+    """Connects to addresses. It resolves no name: the addresses have been decided before."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
@@ -103,7 +103,7 @@ class _Backend(httpcore.NetworkBackend):
         return made
 
     def _connect(self, made: socket.socket, address: Any, timeout: float | None) -> None:
-        """Connect, waiting in turns. Raises `OSError` or httpcore's timeout."""
+        """Connect, in short waits. Raises `OSError` or httpcore's timeout."""
         code = made.connect_ex(address)
         if code in _STARTED:
             with selectors.DefaultSelector() as selector:
@@ -138,7 +138,7 @@ class _Stream(httpcore.NetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
         try:
-            # The handshake is carried out below: here it would be one wait for as long as the host likes.
+            # The handshake is done below, in short waits: here it would be one wait that the host could prolong.
             wrapped = ssl_context.wrap_socket(
                 self._socket, server_hostname=server_hostname, do_handshake_on_connect=False
             )
@@ -163,7 +163,7 @@ class _Stream(httpcore.NetworkStream):
                 return None
 
     def _is_readable(self) -> bool:
-        """Return whether an idle connection has something to read: its end, most likely."""
+        """Whether an idle connection has something to read, most likely its end."""
         if self._socket.fileno() < 0:
             return True
         with selectors.DefaultSelector() as selector:
@@ -171,7 +171,7 @@ class _Stream(httpcore.NetworkStream):
             return bool(selector.select(0))
 
     def _in_turns(self, operation: Callable[[], Result], timeout: float | None, late: _Error, failed: _Error) -> Result:
-        """Carry an operation out, begun again after each turn without progress. Raises one of the two errors."""
+        """Run an operation, and repeat it after each wait without progress. Raises `late` or `failed`."""
         for seconds in self._watch.turns(timeout):
             self._socket.settimeout(seconds)
             try:

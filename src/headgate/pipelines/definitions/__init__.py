@@ -1,1 +1,1 @@
-"""Definitions: what a pipeline says it does, parsed and checked."""
+"""Definitions of pipelines, parsed and validated."""

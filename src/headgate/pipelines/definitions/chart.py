@@ -1,4 +1,4 @@
-"""Charts: rows of a SELECT, and the specification that Vega-Lite draws them from. Only this module writes one."""
+"""Charts: the rows of a SELECT, and the Vega-Lite specification to draw them. Only this module writes specifications."""
 
 import base64
 import datetime as dt
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MOST_ROWS = 5_000
-"""More rows are not kept, and nobody could tell them apart."""
+"""The maximum number of rows stored; in a chart of more, no viewer could distinguish them."""
 
 MOST_BYTES = 4 * 1024**2
-"""More is not kept, by the estimate of the rows as JSON."""
+"""The maximum size of the rows stored, by their estimated size as JSON."""
 
 MOST_DRAWN_ROWS = 1_000
-"""More rows are kept and not drawn: each view of the chart draws all of them again."""
+"""The maximum number of rows drawn; more may be stored, but each view of the chart draws all of them again."""
 
 MOST_DRAWN_BYTES = 128 * 1024
-"""Of one specification, with its rows. Drawing takes time in proportion to the letters: some 4 s for as many."""
+"""The maximum size of a specification with its rows. Drawing time is proportional to its length: about 4 s at this size."""
 
 _Column = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 _SIZE = {"width": 640, "height": 360}
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""The characters that XML cannot hold: the library that draws charts ends its process at one of them."""
+"""The characters that XML cannot hold: the library that draws charts crashes its process on one of them."""
 _REPLACEMENT = "\ufffd"
 
 
 class ChartError(Exception):
-    """The rows cannot be drawn as the definition says."""
+    """The rows cannot be drawn as the definition requires."""
 
 
 class Chart(StrictDefinition):
-    """What is drawn: a mark for each row, at what two of its columns say. An arc's size is `y`, and its colour `x`."""
+    """A chart: one mark per row, placed by two of its columns. For an arc, `y` is the size and `x` the color."""
 
     type: Literal["bar", "line", "area", "point", "arc"]
     x: _Column
@@ -54,17 +54,17 @@ class Chart(StrictDefinition):
 
 
 class ChartRows(StrictDefinition):
-    """Rows of a SELECT as JSON has them: numbers, texts, truth values and null."""
+    """Rows of a SELECT as JSON values: numbers, texts, booleans and null."""
 
     columns: tuple[tuple[str, str], ...]
-    """Names and Spark's types."""
+    """The names and Spark types of the columns."""
     rows: tuple[tuple[Any, ...], ...]
     cut: bool = False
-    """Whether there were more."""
+    """Whether the SELECT returned more rows."""
 
 
 def collect_rows(frame: "DataFrame", most: int = MOST_ROWS) -> ChartRows:
-    """Return the first rows of a frame, within `MOST_BYTES`. Raises `ChartError` for a row that is too large by itself."""
+    """Return the first rows of a frame, within `MOST_BYTES`. Raises `ChartError` if the first row alone is larger."""
     from pyspark.sql.conversion import ArrowTableToRowsConversion
 
     schema = frame.schema
@@ -79,7 +79,7 @@ def collect_rows(frame: "DataFrame", most: int = MOST_ROWS) -> ChartRows:
 
 
 def _batches(frame: Any) -> Iterator[pa.RecordBatch]:
-    # The public calls return all rows at once, or make Python objects of them before their size is known.
+    # The public calls return all rows at once, or create Python objects of them before their size is known.
     client = frame.sparkSession.client
     for each in client.to_table_as_iterator(frame._plan.to_proto(client), {}):  # noqa: SLF001
         if isinstance(each, pa.Table):
@@ -87,25 +87,27 @@ def _batches(frame: Any) -> Iterator[pa.RecordBatch]:
 
 
 def as_json(row: Sequence[Any]) -> tuple[Any, ...]:
-    """Return a row with every value as JSON has it."""
+    """Return a row with every value as a JSON value."""
     return tuple(map(_value, row))
 
 
 def require_drawable(chart: Chart, rows: ChartRows) -> None:
-    """Raise `ChartError` unless the rows have the columns of the chart."""
+    """Raise `ChartError` unless the rows have each column of the chart exactly once."""
     names = [name for name, _ in rows.columns]
     for each in (chart.x, chart.y, chart.color):
         if each is not None and names.count(each) != 1:
             has = "more than one" if each in names else "no"
-            raise ChartError(f"the SELECT gives {has} column `{each}`; it gives {', '.join(f'`{n}`' for n in names)}")
+            raise ChartError(
+                f"the SELECT returns {has} column `{each}`, which `chart` names; it returns {', '.join(f'`{n}`' for n in names)}"
+            )
 
 
 def require_writable_title(chart: Chart) -> None:
-    """Raise `ChartError` if the title has a character that a picture cannot hold."""
+    """Raise `ChartError` if the title has a character that an SVG image cannot hold."""
     found = _NOT_IN_XML.search(chart.title)
     if found is not None:
         raise ChartError(
-            f"`chart.title` contains U+{ord(found[0]):04X}, which a picture cannot hold; remove that character"
+            f"`chart.title` contains U+{ord(found[0]):04X}, which an SVG image cannot hold; remove that character"
         )
 
 
@@ -117,20 +119,20 @@ def specify_chart(chart: Chart, rows: ChartRows) -> bytes:
     require_drawable(chart, rows)
     if len(rows.rows) > MOST_DRAWN_ROWS:
         raise ChartError(
-            f"the chart has {len(rows.rows):,} rows; at most {MOST_DRAWN_ROWS:,} are drawn, although {MOST_ROWS:,} are "
-            "kept: aggregate the rows in the SELECT, or give it a LIMIT"
+            f"the chart has {len(rows.rows):,} rows, but at most {MOST_DRAWN_ROWS:,} can be drawn (up to {MOST_ROWS:,} are "
+            "stored); aggregate the rows in the SELECT, or give it a LIMIT"
         )
     specification = json.dumps(make_writable(_describe(chart, rows)), ensure_ascii=False).encode()
     if len(specification) > MOST_DRAWN_BYTES:
         raise ChartError(
-            f"the chart has {len(specification) // 1024:,} KiB of values; at most {MOST_DRAWN_BYTES // 1024:,} KiB are "
-            f"drawn, although {MOST_BYTES // 1024:,} KiB are kept: select fewer rows or shorter texts"
+            f"the chart has {len(specification) // 1024:,} KiB of values, but at most {MOST_DRAWN_BYTES // 1024:,} KiB can be "
+            f"drawn (up to {MOST_BYTES // 1024:,} KiB are stored); select fewer rows or shorter texts"
         )
     return specification
 
 
 def make_writable(value: Any) -> Any:
-    """Return a value of JSON with U+FFFD for each character that XML cannot hold, in its texts and names."""
+    """Return a JSON value with U+FFFD for each character, in its texts and names, that XML cannot hold."""
     match value:
         case str():
             return _NOT_IN_XML.sub(_REPLACEMENT, value)
@@ -143,7 +145,7 @@ def make_writable(value: Any) -> Any:
 
 
 def _describe(chart: Chart, rows: ChartRows) -> dict[str, Any]:
-    # Columns go by letters: in a name of its own, Vega-Lite would take dots and brackets for paths.
+    # Columns are renamed to letters: in a column's own name, Vega-Lite would read dots and brackets as a path.
     named = {letter: name for letter, name in (("x", chart.x), ("y", chart.y), ("c", chart.color)) if name is not None}
     places = {letter: [name for name, _ in rows.columns].index(name) for letter, name in named.items()}
     encoding = {

@@ -1,4 +1,4 @@
-"""Charts are drawn in processes of their own: the library that draws them may end its process, or take all of its time."""
+"""Rendering of charts in separate processes: the drawing library may crash its process, or use all of its time."""
 
 import asyncio
 from functools import cache
@@ -10,12 +10,12 @@ from headgate.untrusted_input.purposes import CHARTS
 
 
 class ChartsBusyError(Exception):
-    """Too many charts wait, or no process can be started; the message says when to request the chart again."""
+    """Too many charts are waiting, or no process can be started; the message says when to request the chart again."""
 
 
 @cache
 def chart_pool() -> BlockingPool:
-    """Return the processes that draw charts for this one. They end with it."""
+    """Return the pool of processes that draw charts for this process. They end with it."""
     return BlockingPool(CHART_LIMITS, CHARTS)
 
 
@@ -24,10 +24,10 @@ async def render_chart(pool: BlockingPool, owner: str, specification: bytes) -> 
 
     Raises:
         ChartError: the chart cannot be drawn within the limits of one process.
-        ChartsBusyError: the chart was not tried.
+        ChartsBusyError: drawing the chart was not attempted.
     """
     try:
-        # Cancelled with the request, so that no process draws for a client that is not there.
+        # Cancelled with the request, so that no process draws for a client that has disconnected.
         [picture] = await asyncio.wrap_future(pool.submit(owner, b"chart", [specification], _keep_no_account))
     except (UnreadableInputError, OversizedInputError) as error:
         raise ChartError(str(error)) from None
@@ -37,4 +37,4 @@ async def render_chart(pool: BlockingPool, owner: str, specification: bytes) -> 
 
 
 def _keep_no_account(_size: int) -> None:
-    """Charge for nothing: the limits bound the one answer of a job."""
+    """Account for nothing: the limits already bound the one result of a job."""

@@ -1,4 +1,4 @@
-"""One attempt of a run, as its kind sees it: a Spark session of the run identity, and what it may say and ask."""
+"""The context of one attempt of a run, for its kind: a Spark session of the run identity, and callbacks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What a backfill is about: values of the cursor, `since` included and `until` not; None is open."""
+    """The range of a backfill, in values of the cursor: `since` is inclusive, `until` exclusive; None is unbounded."""
 
     since: str | None = None
     until: str | None = None
@@ -26,34 +26,34 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class RunExecution:
-    """Handed to the function that a kind runs by. What it raises ends the attempt, with its words in the log."""
+    """The argument of a kind's run function. An exception of the function ends the attempt; its message goes to the run log."""
 
     spark: "SparkSession"
-    """Connected through the gateway as the run identity: it can touch what the pipeline declares, nothing else."""
+    """A session through the gateway with the run identity: it can access only what the pipeline declares."""
     run: RunId
     say: Say
     """Add a line to the run's log."""
     metric: Callable[[str, float], None]
-    """Keep a figure of the run: rows in `rows.<table>`, and what else tells how much was done."""
+    """Record a metric of the run: the rows written to a table as `rows.<table>`, or another amount of work."""
     exists: Callable[[str], bool]
-    """Whether a table is there, by its full name."""
+    """Whether a table exists, by its full name."""
     committed: Callable[[str], bool]
-    """Whether an earlier attempt of this run has committed rows to a table already: then that step is done."""
+    """Whether an earlier attempt of this run has committed rows to a table: then that step is done."""
     place: Callable[[str], "Place"]
-    """What is behind a declared connection, by its name, with its secret. Raises `PlaceError`. See `place.folder_of` and its like."""
+    """Return the target of a declared connection, by its name, with its secret. Raises `PlaceError`. See `connections.targets`."""
     staging: Path
-    """A folder of this attempt alone, which its session may read and write too. It goes when the attempt ends."""
+    """A folder of this attempt alone, which its session may read and write too. It is deleted when the attempt ends."""
     checkpoints: Path
-    """A folder of the pipeline, which stays, for the progress of its streams."""
+    """A folder of the pipeline for the progress of its streams, which is kept between runs."""
     incoming: Path
-    """A folder of the pipeline, which its session may read, for copies of the files that its stream takes in."""
+    """A folder of the pipeline for copies of the files that its stream loads, which its session may read."""
     parquet: "Bound"
-    """Holds a Parquet file to bounds before Spark reads it."""
+    """Check a Parquet file against its limits before Spark reads it."""
     wait: Callable[[float], bool]
-    """Wait so many seconds, or until the run has to end: then, and in later calls, return True."""
+    """Wait this number of seconds, or until the run has to end; return whether it has to end."""
     cleaned: int = 0
-    """How often the pipeline was cleaned and restarted: each time its streams begin anew."""
+    """The number of times the pipeline was cleaned and restarted: each time its streams start from the beginning."""
     keep: Callable[[Mapping[str, Any]], None] = lambda _: None
-    """Keep the rows that the pipeline is there to show, in the place of those of its runs before."""
+    """Store the rows that the pipeline shows, replacing those of its earlier runs."""
     range: Range | None = None
-    """The part that a backfill is about; None for a usual run."""
+    """The range of a backfill; None for a usual run."""

@@ -1,4 +1,4 @@
-"""When a cron expression comes round, in its time zone: times are seconds since the epoch."""
+"""Cron schedules: the next and the last time of an expression in its time zone, in seconds since the epoch."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -7,14 +7,14 @@ from cronsim import CronSim, CronSimError
 
 
 class ScheduleError(ValueError):
-    """The expression or the time zone says nothing."""
+    """The cron expression or the time zone is invalid."""
 
 
 def next_after(cron: str, timezone: str, at: float) -> float | None:
     """Return the first time after `at`, or None if there is none. Raises `ScheduleError`.
 
-    As in Debian's cron, what is meant for a time that clocks skip comes right after, and what is meant for a time that
-    they show twice comes once; an expression that comes every hour or more often comes by the time that passes.
+    Daylight saving time is handled as in Debian's cron: a time that clocks skip is due right after the change, and a time that
+    they show twice is due once. An expression for every hour or more often follows the elapsed time.
     """
     for found in _times(cron, timezone, at, reverse=False):
         if found.timestamp() > at:
@@ -23,25 +23,30 @@ def next_after(cron: str, timezone: str, at: float) -> float | None:
 
 
 def last_until(cron: str, timezone: str, at: float) -> float | None:
-    """Return the newest time that is not after `at`, or None if there is none. Raises `ScheduleError`."""
+    """Return the latest time that is not after `at`, or None if there is none. Raises `ScheduleError`."""
     back = (found.timestamp() for found in _times(cron, timezone, at, reverse=True))
     last = next((found for found in back if found <= at), None)
-    # Backwards, what comes once in an hour that clocks show twice is missed from within its second showing.
+    # Backwards, CronSim misses a time in an hour that clocks show twice if it starts within the second of the two.
     while last is not None and (after := next_after(cron, timezone, last)) is not None and after <= at:
         last = after
     return last
 
 
 def _times(cron: str, timezone: str, at: float, *, reverse: bool) -> CronSim:
-    # Six fields would be seconds, which a run's start takes anyway.
+    # CronSim accepts a sixth field for seconds, but starting a run takes seconds anyway.
     if len(cron.split()) != _FIELDS:
-        raise ScheduleError(f"`{cron}` has not the five fields minute, hour, day, month, day of the week")
+        raise ScheduleError(
+            f"the cron expression `{cron}` has not exactly five fields; write minute, hour, day of the month, month, day of "
+            "the week"
+        )
     try:
         return CronSim(cron, datetime.fromtimestamp(at, ZoneInfo(timezone)), reverse=reverse)
     except CronSimError as error:
-        raise ScheduleError(f"`{cron}` is not a cron expression: {str(error).lower()}") from error
+        raise ScheduleError(f"the cron expression `{cron}` is invalid: {str(error).lower()}") from error
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ScheduleError(f"`{timezone}` is not a time zone, as `Europe/Berlin` is") from error
+        raise ScheduleError(
+            f"`{timezone}` is not a known time zone; name an IANA time zone such as `Europe/Berlin`"
+        ) from error
 
 
 _FIELDS = 5

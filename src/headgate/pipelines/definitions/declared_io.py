@@ -1,4 +1,4 @@
-"""What a definition says that its pipeline touches, and the relations that follow from it."""
+"""Declared inputs and outputs of a pipeline's definition, and the relations that they become."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _CLUSTER = "cluster"
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A table that a pipeline writes, by its full name. `stream` is what the definition calls it."""
+    """A table that a pipeline writes, by its full name. `stream` is its name in the definition."""
 
     stream: str
     table: str
@@ -24,9 +24,9 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredIO:
-    """Names only. `others` are relations to what is no table: `connections`, `source`, `cluster`, `catalog` ...
+    """Names that a definition declares. `others` are relations to other things than tables: `connections`, `source`, ...
 
-    `attributes` are words that decide about the pipeline, as the kind of a table service.
+    `attributes` are attributes that decisions on the pipeline depend on, such as the kind of a table service.
     """
 
     inputs: tuple[str, ...] = ()
@@ -36,10 +36,10 @@ class DeclaredIO:
 
 
 def input_edges(touches: DeclaredIO, gate: NameAuthorizer, caller: Caller) -> Relations:
-    """Return what is touched, as edges.
+    """Return the declared names as relations to resources.
 
-    A cluster is one where the access model knows them; elsewhere its name is one of the operators', and no edge.
-    Raises `NotFoundError` for a name that the caller may not see, in the same words whether it exists or not.
+    A cluster becomes an edge only if the access model has clusters as resources; otherwise its name is the operator's.
+    Raises `NotFoundError` for a name that the caller may not see, with the same message whether it exists or not.
     """
     clusters = tuple(
         each for each in touches.others.get(_CLUSTER, ()) if gate.discover(caller, split_name(each)).resource
@@ -54,9 +54,9 @@ def input_edges(touches: DeclaredIO, gate: NameAuthorizer, caller: Caller) -> Re
 
 
 def output_edges(outputs: tuple[Output, ...], gate: NameAuthorizer, caller: Caller) -> Relations:
-    """Return what is written, as edges. Raises what `relations` does.
+    """Return the outputs as relations to resources. Raises as `input_edges` does.
 
-    An output that is not there yet, or that the caller may not see, is its layer: so far that is what it touches.
+    An output that does not exist yet, or that the caller may not see, becomes an edge to its layer.
     """
     layers = tuple(_layer(each, gate, caller) for each in outputs)
     tables = tuple(_table(each, layer, gate, caller) for each, layer in zip(outputs, layers, strict=True))

@@ -1,4 +1,4 @@
-"""What a kind of pipeline consists of; each is one module of `headgate.pipelines.kinds`."""
+"""The interface of a kind of pipeline; each kind is one module of `headgate.pipelines.kinds`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,15 +13,17 @@ D = TypeVar("D", bound=PipelineDefinition)
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[D]):
-    """A kind by its name, the type of the resource.
+    """A kind of pipeline. Its name is the type of its resources.
 
-    `touches` says what a definition declares, without looking anywhere. `run` carries out one attempt; None for a
-    kind that has no runs. It commits to each table once, so that `RunExecution.committed` tells what is left to do.
-    `whole` says why no run can be about a part of the past, as those of a backfill are; None where one can.
+    `touches` returns what a definition declares, without any I/O. `run` executes one attempt; None for a kind without runs.
+    It commits to each table once, so that `RunExecution.committed` shows which steps are left. `whole` returns why a
+    definition cannot be backfilled; None if it can be.
     """
 
     name: str
     definition: type[D]
     touches: Callable[[D], DeclaredIO]
     run: Callable[[D, RunExecution], None] | None = None
-    whole: Callable[[D], str | None] = lambda definition: f"each run of `{definition.name}` is about all that is there"
+    whole: Callable[[D], str | None] = lambda definition: (
+        f"`{definition.name}` cannot be backfilled: each of its runs processes all rows"
+    )

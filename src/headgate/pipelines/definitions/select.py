@@ -1,4 +1,4 @@
-"""The SELECT of a pipeline: run as a query and as nothing else, and held to the inputs that are declared."""
+"""The SELECT of a pipeline: it can run only as a query, and it must read exactly the declared inputs."""
 
 import re
 from collections.abc import Collection
@@ -16,37 +16,37 @@ if TYPE_CHECKING:
 
 _PART = r"(?:`(?:[^`]|``)++`|[^.`\s]++)"
 _NAMED = re.compile(rf"^[ \t:+-]*+SubqueryAlias ({_PART}(?:\.{_PART}){{2,}})$", re.MULTILINE)
-"""How Spark writes a table or view in an analyzed plan. An alias that somebody gives has one part, quoted if need be."""
+"""A table or view in Spark's analyzed plan. An alias in the SQL text has one part only, quoted if necessary."""
 _ANALYZED = "== Analyzed Logical Plan =="
 _END = ";"
 
 
 class InputsError(Exception):
-    """What a SELECT reads and what is declared are not the same."""
+    """The tables that a SELECT reads differ from the declared inputs."""
 
 
 class SelectingDefinition(PipelineDefinition):
-    """What kinds with a SELECT have."""
+    """The fields of the kinds with a SELECT."""
 
     inputs: tuple[TableName, ...] = Field(
         min_length=1,
         max_length=MAX_ENTRIES,
-        description="every table and view that the SELECT reads, those below a view too",
+        description="every table and view that the SELECT reads, also those that a view reads",
     )
     sql: Annotated[str, StringConstraints(min_length=1, max_length=1_000_000)] = Field(
-        description="one SELECT; a backfill puts its range in the place of `:since` and `:until`, a usual run NULL"
+        description="one SELECT; a backfill binds its range to `:since` and `:until`, a usual run binds NULL"
     )
 
 
 def wrap_query(sql: str) -> str:
-    """Return a text that runs what stands in `sql` if it is a query, and that is no statement if it is anything else."""
-    return f"SELECT * FROM (\n{sql.rstrip().removesuffix(_END)}\n)"  # noqa: S608 (it is what was asked to be run)
+    """Return a statement that runs `sql` as a subquery: any text that is not a query becomes a syntax error."""
+    return f"SELECT * FROM (\n{sql.rstrip().removesuffix(_END)}\n)"  # noqa: S608 (the user's own SQL)
 
 
 def select_rows(spark: "SparkSession", definition: SelectingDefinition, part: "Range | None" = None) -> "DataFrame":
-    """Return the rows of a definition's SELECT, analyzed. Raises `InputsError` where it does not read what is declared.
+    """Return the rows of a definition's SELECT, analyzed. Raises `InputsError` if it does not read the declared inputs.
 
-    What it reads beyond that, Spark's guard has refused by then.
+    The guard in Spark has already refused a SELECT that reads undeclared tables.
     """
     frame = spark.sql(wrap_query(definition.sql), args=parameter_values(part))
     told: Any = frame
@@ -61,10 +61,10 @@ def parameter_values(part: "Range | None") -> dict[str, str | None]:
 
 
 def reads(explained: str) -> frozenset[str]:
-    """Return the full names of what a query reads, from what EXPLAIN EXTENDED says of it.
+    """Return the full names of the tables and views that a query reads, from its EXPLAIN EXTENDED.
 
-    A view counts, and what it reads counts too: views run with the rights of whoever uses them. A table's metadata,
-    branches and old snapshots count as the table.
+    A view counts, and so do the tables that it reads: views run with the privileges of the user who queries them. A table's
+    metadata, branches and old snapshots count as the table.
     """
     analyzed = explained.partition(_ANALYZED)[2].partition("\n== ")[0]
     names = (re.findall(_PART, each) for each in _NAMED.findall(analyzed))
@@ -72,15 +72,23 @@ def reads(explained: str) -> frozenset[str]:
 
 
 def require_same(declared: Collection[str], read: Collection[str]) -> None:
-    """Raise `InputsError` unless everything that is read is declared, and nothing else."""
+    """Raise `InputsError` unless the declared and the read names are the same."""
     if undeclared := sorted(set(read).difference(declared)):
-        raise InputsError(f"the SELECT reads {_format_names(undeclared)}: add it to `inputs`")
+        raise InputsError(
+            f"`inputs` lacks {_format_names(undeclared)}, which the SELECT reads; add {_them(undeclared)} to `inputs`"
+        )
     if unread := sorted(set(declared).difference(read)):
-        raise InputsError(f"the SELECT does not read {_format_names(unread)}: take it out of `inputs`")
+        raise InputsError(
+            f"`inputs` lists {_format_names(unread)}, which the SELECT does not read; leave {_them(unread)} out of `inputs`"
+        )
 
 
 def _plain(part: str) -> str:
     return part[1:-1].replace("``", "`") if part.startswith("`") else part
+
+
+def _them(names: Collection[str]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 def _format_names(names: Collection[str]) -> str:

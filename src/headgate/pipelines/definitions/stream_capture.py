@@ -1,4 +1,4 @@
-"""The definition of a stream capture: the folder that it takes files from, and the table that it writes."""
+"""The definition of a stream capture: the folder whose files it loads, and the table that it writes."""
 
 from typing import Annotated, Literal, Self
 
@@ -10,27 +10,37 @@ _BELOW = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^/\\*?\[\
 
 
 class StreamCaptureDefinition(PipelineDefinition):
-    """Takes the files of a folder into a table, each once, and looks again for new ones."""
+    """Loads the files of a folder into a table, each exactly once, and polls for new files."""
 
     kind: Literal["stream_capture"]
-    source: DefinitionName | None = Field(default=None, description="a source, whose connection it reads through")
+    source: DefinitionName | None = Field(default=None, description="a source whose connection it uses")
     connection: DefinitionName | None = Field(default=None, description="or a connection to a folder")
-    path: _BELOW = Field(default="", description="the folder below that of the connection; empty: that itself")
+    path: _BELOW = Field(
+        default="", description="a folder below the connection's folder; empty: the connection's folder"
+    )
     format: Literal["csv", "json", "parquet"] = "csv"
     into: TableName
     columns: str = Field(
-        default="", description="columns with their types as in CREATE TABLE; of others the files tell"
+        default="", description="columns with their types as in CREATE TABLE; types of other columns are inferred"
     )
-    null_value: str = Field(default="", description="how a missing value is written in a CSV file")
+    null_value: str = Field(default="", description="the text that means NULL in a CSV file")
     every: float | None = Field(
-        default=10.0, gt=0, le=86_400, description="seconds between two looks; null: a run takes what is there and ends"
+        default=10.0,
+        gt=0,
+        le=86_400,
+        description="seconds between two polls of the folder; null: a run loads the present files and ends",
     )
-    files_at_once: int = Field(default=1000, ge=1, le=100_000, description="how many files one commit takes in at most")
+    files_at_once: int = Field(default=1000, ge=1, le=100_000, description="maximum number of files per commit")
 
     @model_validator(mode="after")
     def _from_somewhere(self) -> Self:
         if (self.source is None) is (self.connection is None):
-            raise ValueError("name either a `source` or a `connection`")
+            fault = (
+                "neither `source` nor `connection`; set"
+                if self.source is None
+                else "both `source` and `connection`; remove"
+            )
+            raise ValueError(f"the stream capture has {fault} one of them")
         if ".." in self.path.split("/"):
-            raise ValueError("`path` leads below the folder of the connection")
+            raise ValueError("`path` contains `..`; name a folder below the folder of the connection")
         return self

@@ -1,1 +1,1 @@
-"""Execution: workers claim runs and carry out their attempts on Spark."""
+"""Execution: workers claim runs and execute their attempts on Spark."""

@@ -1,4 +1,4 @@
-"""One attempt of a run in this process: what it is, how it is told to end, and what follows from how it ended."""
+"""One attempt of a run in this process: its state, how it is asked to stop, and the outcome for the run."""
 
 import logging
 import secrets
@@ -18,25 +18,25 @@ from headgate.pipelines.execution.run_log import Journal
 log = logging.getLogger(__name__)
 
 FAILURES, INTERRUPTIONS = "failures", "interruptions"
-"""What the figures of a run keep beside metrics and progress: how many attempts failed, and how many Spark left alone."""
+"""Figures of a run beside metrics and progress: the failed attempts, and the attempts that an outage of Spark ended."""
 MOST_INTERRUPTIONS: Final = 20
 _LONGEST_WAIT: Final = 60.0
-"""Seconds at most before an attempt that Spark left alone is made again."""
+"""The longest wait in seconds before an attempt that an outage of Spark ended is retried."""
 
 
 class StopReason(Enum):
-    """Why an attempt has to end before it is done."""
+    """Why an attempt has to stop before it is done."""
 
-    CANCELLED = "it was cancelled"
-    LOST = "its lease was lost"
-    TIMEOUT = "it took too long"
-    ENDING = "the worker was told to end"
-    REFUSED = "its run-as principal lost a right"
+    CANCELLED = "the run was cancelled"
+    LOST = "the worker lost its lease of the run"
+    TIMEOUT = "the attempt exceeded its timeout"
+    ENDING = "the worker was shut down"
+    REFUSED = "the run-as principal lost a required privilege"
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptOutcome:
-    """What becomes of the run: its next state, why, when it is tried again, and what its next attempt has to know."""
+    """The outcome for the run: its next state, the reason, the time of a retry, and counters for the next attempt."""
 
     state: str
     why: str = ""
@@ -45,10 +45,10 @@ class AttemptOutcome:
 
 
 class Attempt:
-    """Told to end from any thread; what it does may look at that, wait for it, and be told of it."""
+    """One attempt. Any thread may ask it to stop; its work may poll for that, wait for it, or be interrupted."""
 
     def __init__(self, organization: Organization, row: RunRow, definition: PipelineDefinition, token: str) -> None:
-        """`row` is the run as this attempt began, `token` the secret of its identity."""
+        """`row` is the run as written when this attempt began, `token` the secret of its run identity."""
         self.organization = organization
         self.row = row
         self.definition = definition
@@ -57,7 +57,7 @@ class Attempt:
         self.began = time.monotonic()
         self.stopped_at: float | None = None
         self.refusal = ""
-        """Which right was lost, where that is why it was told to end."""
+        """Which privilege was lost, if that is why the attempt was asked to stop."""
         self._stopped: StopReason | None = None
         self._ended = threading.Event()
         self._stopping = threading.Event()
@@ -67,16 +67,16 @@ class Attempt:
 
     @property
     def stop_reason(self) -> StopReason | None:
-        """Why it was told to end; None if it was not."""
+        """Why the attempt was asked to stop; None if it was not."""
         return self._stopped
 
     @property
     def may_be_followed(self) -> bool:
-        """Whether another attempt of its pipeline may be under way by now."""
+        """Whether another attempt of the pipeline may be under way by now."""
         return self._over or self._stopped is StopReason.LOST
 
     def stop(self, why: StopReason) -> None:
-        """Tell it to end; the first reason counts, but that it has lost its lease comes before all others."""
+        """Ask the attempt to stop. The first reason counts, but a lost lease overrides every other reason."""
         with self._lock:
             first = self._stopped is None
             if first or why is StopReason.LOST:
@@ -88,24 +88,24 @@ class Attempt:
         threading.Thread(target=self._interrupt_on, name=f"stop {self.row.run}", daemon=True).start()
 
     def refuse(self, why: str) -> None:
-        """Tell it to end because of a right that was lost."""
+        """Ask the attempt to stop because a required privilege was lost."""
         self.refusal = self.refusal or why
         self.stop(StopReason.REFUSED)
 
     def set_interrupt(self, interrupt: Callable[[], None]) -> None:
-        """Have this called while it is to end and has not: what is begun afterwards is to end too."""
+        """Set the function that is called repeatedly from the request to stop until the end: it also stops work begun later."""
         self._interrupt = interrupt
 
     def wait(self, seconds: float) -> bool:
-        """Wait so many seconds, or until it is told to end: then, and later, return True."""
+        """Wait this number of seconds, or until the attempt is asked to stop; return whether it was asked."""
         return self._stopping.wait(seconds)
 
     def mark_ended(self) -> None:
-        """Say that nothing of it is under way any more."""
+        """Record that no work of the attempt is under way any more."""
         self._ended.set()
 
     def close_once(self) -> bool:
-        """Return whether this is the first call: what is done with how it ended, is done once."""
+        """Return whether this is the first call, so that the outcome is processed only once."""
         with self._lock:
             first, self._over = not self._over, True
         return first
@@ -115,7 +115,7 @@ class Attempt:
             try:
                 self._interrupt()
             except Exception:
-                log.exception("the run `%s` could not be interrupted; it is tried again", self.row.run)
+                log.exception("the run `%s` could not be interrupted; the interrupt is retried", self.row.run)
             self._ended.wait(_INTERRUPTED_EVERY)
 
 
@@ -123,22 +123,23 @@ _INTERRUPTED_EVERY: Final = 1.0
 
 
 def new_secret() -> str:
-    """Return a secret for the identity of one attempt."""
+    """Return a secret for the run identity of one attempt."""
     return secrets.token_urlsafe(32)
 
 
 def outcome_of(attempt: Attempt, failure: Failure | None, now: float) -> AttemptOutcome:
-    """Return what becomes of the run of an attempt that ended by itself, or because it was told to."""
+    """Return the outcome for the run of an attempt that ended by itself, or because it was asked to stop."""
     figures, retries = attempt.row.figures, attempt.definition.retries
     if attempt.stop_reason is StopReason.ENDING:
-        # Also where it has returned: what it was doing may have been given up. What was done is not done again.
+        # Also if its work has returned: it may have been given up halfway. Committed steps are not repeated.
         return AttemptOutcome(QUEUED, StopReason.ENDING.value, now)
     if attempt.stop_reason is StopReason.REFUSED:
         return AttemptOutcome(REFUSED, attempt.refusal)
     if failure is None:
         return AttemptOutcome(SUCCEEDED)
     if attempt.stop_reason is StopReason.TIMEOUT:
-        return _build_failed(f"it took longer than {attempt.definition.timeout:g} seconds", retries, figures, now)
+        why = f"the attempt exceeded its `timeout` of {attempt.definition.timeout:g} seconds"
+        return _build_failed(why, retries, figures, now)
     if failure.refused:
         return AttemptOutcome(REFUSED, failure.words)
     return _away(failure.words, figures, now) if failure.away else _build_failed(failure.words, retries, figures, now)
@@ -152,11 +153,15 @@ def _build_failed(words: str, retries: Retries, figures: Mapping[str, Any], now:
 
 
 def _away(words: str, figures: Mapping[str, Any], now: float) -> AttemptOutcome:
-    """What Spark's end has ended does not count as a failure of the pipeline: a bounded number of times."""
+    """Return the outcome of an attempt that an outage of Spark ended: a retry, not counted as a failure, up to a limit."""
     interruptions = int(figures.get(INTERRUPTIONS, 0)) + 1
     counted = {INTERRUPTIONS: interruptions}
     if interruptions > MOST_INTERRUPTIONS:
         return AttemptOutcome(
-            FAILED, f"Spark was away {MOST_INTERRUPTIONS} times; the last it said: {words}", None, counted
+            FAILED,
+            f"Spark was not available in {interruptions} attempts, and the run is not retried any more; last error: {words}",
+            None,
+            counted,
         )
-    return AttemptOutcome(QUEUED, f"Spark was away: {words}", now + min(2.0**interruptions, _LONGEST_WAIT), counted)
+    why = f"Spark was not available, and the run is retried: {words}"
+    return AttemptOutcome(QUEUED, why, now + min(2.0**interruptions, _LONGEST_WAIT), counted)

@@ -1,4 +1,4 @@
-"""Beginning attempts of runs that are due: what may begin is decided by `StartRun`, what cannot yet waits and says why."""
+"""Claims of due runs by a worker: `StartRun` decides whether a run may begin; one that cannot yet waits, with a reason."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -19,12 +19,12 @@ from headgate.pipelines.execution.attempt import Attempt, new_secret
 from headgate.pipelines.kinds import parse_definition
 
 AGAIN: Final = 2.0
-"""Seconds until a run that could not begin is tried again."""
+"""The time in seconds until a run that could not begin is tried again."""
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """Why no run of a pipeline could begin at a revision, and until when none is tried again."""
+    """Why no run of a pipeline could begin at a revision, and until when no run of it is tried again."""
 
     revision: int
     until: float
@@ -32,34 +32,34 @@ class _Waiting:
 
 
 class Claims:
-    """Begins attempts for one worker."""
+    """Begins attempts of runs for one worker."""
 
     def __init__(
         self, worker: str, lease: float, room: Callable[[str], int], lacking: Callable[[Organization, str], str]
     ) -> None:
-        """`lease` is in seconds; `room` is how many runs a cluster takes, `lacking` why it cannot take any yet."""
+        """`lease` is in seconds; `room` returns how many runs a cluster may have, `lacking` why it cannot take any yet."""
         self._worker = worker
         self._lease = lease
         self._room = room
         self._lacking = lacking
         self._tried = dict[RunId, float]()
-        """Until when runs that could not begin are left alone."""
+        """The runs that could not begin, each with the time until which it is not tried again."""
         self._waiting = dict[tuple[ResourceId, ResourceId], _Waiting]()
-        """The pipelines of which no run could begin, by organization and pipeline."""
+        """The pipelines whose runs could not begin, by organization and pipeline."""
 
     @property
     def waiting_pipelines(self) -> int:
-        """How many pipelines were tried lately and could not begin a run: their runs are due all the same, before others."""
+        """The number of pipelines whose runs recently could not begin. These runs are still due, before those of others."""
         return len(self._waiting)
 
     def count_tried_runs(self) -> int:
-        """Return how many runs were tried lately and could not begin: they are due all the same, before others."""
+        """Return the number of runs that recently could not begin. They are still due, before other runs."""
         now = time.monotonic()
         self._tried = {run: until for run, until in self._tried.items() if until > now}
         return len(self._tried)
 
     def begin(self, organization: Organization, row: RunRow, running: Mapping[str, int]) -> Attempt | None:
-        """Return the attempt that begins, or None. `running` counts what is under way on each cluster.
+        """Begin an attempt of a run and return it, or None. `running` counts the runs under way on each cluster.
 
         Raises `StoreError`.
         """
@@ -80,7 +80,7 @@ class Claims:
         return attempt
 
     def _is_left_alone(self, organization: Organization, row: RunRow) -> bool:
-        """Return whether a recent try shows that the run cannot begin: its own, or that of another run of its pipeline."""
+        """Whether a recent try shows that the run cannot begin yet: its own, or one of another run of its pipeline."""
         now = time.monotonic()
         if self._tried.get(row.run, 0.0) > now:
             return True
@@ -111,7 +111,7 @@ class Claims:
         except RunNotReadyError:
             raise
         except (CommandError, ValueError) as error:
-            # What it says of itself cannot be carried out, now or later.
+            # The run can never begin: its definition is invalid, or the command was refused for good.
             control.execute(EndRun(row, FAILED, str(error)), None)
             return None
         if put.row.state != RUNNING or definition is None:
@@ -121,7 +121,7 @@ class Claims:
     def _choose_cluster(
         self, organization: Organization, row: RunRow, definition: PipelineDefinition | None, running: Mapping[str, int]
     ) -> str:
-        """Return the cluster that it begins on. Raises `RunNotReadyError` if that is none, or has no room."""
+        """Return the cluster for the run. Raises `RunNotReadyError` if it is unknown, full, or not ready."""
         if definition is None:
             return ""
         try:
@@ -130,9 +130,13 @@ class Claims:
             raise RunNotReadyError(str(error)) from None
         room = self._room(cluster)
         if not room:
-            raise RunNotReadyError(f"there is no cluster `{cluster}` here")
+            raise RunNotReadyError(
+                f"this deployment has no cluster `{cluster}`; name another `cluster` in the definition"
+            )
         if running.get(cluster, 0) >= room:
-            raise RunNotReadyError(f"the cluster `{cluster}` has no room: {room} of its runs may be under way at once")
+            raise RunNotReadyError(
+                f"the cluster `{cluster}` is full: at most {room} runs may be under way on it at once"
+            )
         if lacking := self._lacking(organization, cluster):
             raise RunNotReadyError(lacking)
         return cluster
@@ -143,14 +147,14 @@ class Claims:
 
 
 def _say_why(organization: Organization, row: RunRow, why: str) -> None:
-    """Keep why a run waits, for people. Another worker that had the run meanwhile says so itself."""
+    """Store why a run waits, for users. If another worker has changed the run meanwhile, that worker stores the reason."""
     if why != row.why:
         with suppress(RunConflictError):
             organization.store.put_run(RunUpdate(replace(row, why=why), row))
 
 
 def _definition(organization: Organization, row: RunRow) -> PipelineDefinition | None:
-    """Return what the pipeline is now; None if it is gone. Raises `ValueError` for what is no definition."""
+    """Return the pipeline's present definition; None if it was deleted. Raises `ValueError` for an invalid definition."""
     if row.pipeline not in organization.control.snapshot.resources:
         return None
     document = organization.store.document("pipeline", row.pipeline)

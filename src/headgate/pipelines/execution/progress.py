@@ -1,4 +1,4 @@
-"""How far Spark is with the statements of an attempt, told to its journal."""
+"""The progress of an attempt's statements on Spark, reported to its journal."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ class RunProgress(ProgressHandler):
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._done = _figures(())
-        """Of the statements that have ended."""
+        """The sums of the statements that have ended."""
         self._under_way = dict[str | None, dict[str, int]]()
 
     def __call__(  # the client's own signature
@@ -23,7 +23,7 @@ class RunProgress(ProgressHandler):
         operation_id: str | None,
         done: bool,  # noqa: FBT001
     ) -> None:
-        """Take one report of the client."""
+        """Add one progress report of the client."""
         known = _figures(tuple(stages or ()))
         if done:
             self._under_way.pop(operation_id, None)

@@ -1,4 +1,4 @@
-"""What an attempt says of itself while it runs: lines of the log, metrics and progress, written now and then."""
+"""The log lines, metrics and progress of a running attempt, buffered and written periodically."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -9,16 +9,16 @@ from headgate.facts.ids import RunId
 
 PROGRESS, METRICS = "progress", "metrics"
 ROWS_LINE: Final = "rows."
-"""Before the name of a table: the metric that counts the rows written into it."""
+"""The prefix, before the name of a table, of the metric that counts the rows written into it."""
 _HELD: Final = 10_000
-"""So many lines wait at most for a store that takes none; what comes then is counted and left out."""
+"""The maximum number of buffered lines while the store is not available; further lines are counted and dropped."""
 
 
 class Journal:
-    """Takes what an attempt says, from any thread; whoever looks after the attempt has it written."""
+    """Collects the output of an attempt from any thread; the thread that supervises the attempt writes it to the store."""
 
     def __init__(self, store: Store, run: RunId, figures: Mapping[str, Any], clock: Callable[[], float]) -> None:
-        """`figures` are what the attempts before it left."""
+        """`figures` are those of the earlier attempts."""
         self._store = store
         self._run = run
         self._clock = clock
@@ -39,41 +39,41 @@ class Journal:
                 self._lost += 1
 
     def metric(self, name: str, value: float) -> None:
-        """Keep a figure of the run."""
+        """Record a metric of the run."""
         with self._lock:
             self._figures[METRICS][name] = float(value)
 
     def progress(self, figures: Mapping[str, int]) -> None:
-        """Keep how far Spark is."""
+        """Record the progress on Spark."""
         with self._lock:
             self._figures[PROGRESS] = dict(figures)
 
     def note(self, name: str, value: int) -> None:
-        """Keep what the next attempt has to know."""
+        """Record a counter for the next attempt."""
         with self._lock:
             self._figures[name] = value
 
     @property
     def figures(self) -> dict[str, Any]:
-        """All figures as they are now, with the rows written so far among the progress."""
+        """All figures at present; the progress includes the rows written until now."""
         with self._lock:
             metrics = dict(self._figures[METRICS])
             rows = sum(value for name, value in metrics.items() if name.startswith(ROWS_LINE))
             return {**self._figures, METRICS: metrics, PROGRESS: {**self._figures[PROGRESS], "rows": int(rows)}}
 
     def write(self) -> None:
-        """Write the lines that have come since. Raises `StoreError`; then they are written the next time."""
+        """Write the buffered lines. Raises `StoreError`; the lines then stay buffered for the next call."""
         with self._lock:
             lines, lost = list(self._lines), self._lost
         if not lines:
             return
-        more = [f"{lost:,} lines were left out"] if lost else []
+        more = [f"{lost:,} log lines were dropped while the store was not available"] if lost else []
         self._store.append_log_lines(self._run, self._clock(), [*lines, *more])
         with self._lock:
             del self._lines[: len(lines)]
             self._lost -= lost
 
     def close(self) -> None:
-        """Take no more lines."""
+        """Accept no more lines."""
         with self._lock:
             self._closed = True

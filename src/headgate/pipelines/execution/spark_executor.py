@@ -1,4 +1,4 @@
-"""What an attempt does: its kind, with a Spark session of the run identity."""
+"""Executes attempts: runs the function of the kind with a Spark session of the run identity."""
 
 import shutil
 from collections.abc import Callable
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 Connect = Callable[[str], "SparkSession"]
-"""Opens a session through the gateway as the holder of a token. Raises `ConnectionError` while there is none."""
+"""Opens a session through the gateway with a token. Raises `ConnectionError` while Spark is not available."""
 
 
 class SparkExecutor:
-    """Carries out attempts, each in the thread that calls."""
+    """Executes attempts, each in the thread of its caller."""
 
     def __init__(
         self,
@@ -41,13 +41,13 @@ class SparkExecutor:
         self._parsers = parsers
 
     def __call__(self, attempt: Attempt) -> None:
-        """Carry it out. What its kind raises ends it."""
-        # Imported here: PySpark takes a second to load, and the server answers before it is needed.
+        """Execute an attempt. An exception of its kind ends it."""
+        # Imported here: PySpark takes a second to load, and the server responds to requests before it is needed.
         from headgate.pipelines.execution.progress import RunProgress
 
         carry_out = kind_of(attempt.definition).run
         if carry_out is None:
-            raise NotFoundError(f"`{attempt.definition.name}` has no runs")
+            raise NotFoundError(f"`{attempt.definition.name}` is of a kind of pipeline that has no runs")
         external_access = self._external_access_of(attempt.organization)
         spark = self._connect(attempt.token)
         try:
@@ -61,23 +61,23 @@ class SparkExecutor:
             carry_out(attempt.definition, execution)
         finally:
             attempt.set_interrupt(lambda: None)
-            # Said once: where nobody hears it, the session has gone or goes with its identity.
+            # Without retries: if the server does not respond, the session has ended, or ends with the run identity.
             spark.client.set_retry_policies([])
             spark.stop()
             _remove_copies(attempt, external_access)
 
 
 def _remove_copies(attempt: Attempt, external_access: ExternalAccessPolicy) -> None:
-    """Remove what the attempt read and wrote, and what an earlier one may have left whose worker did not live to."""
+    """Delete the files that the attempt read and wrote, and those of an earlier attempt whose worker died."""
     shutil.rmtree(external_access.staging(attempt.row.run), ignore_errors=True)
     is_gone = attempt.row.pipeline not in attempt.organization.control.snapshot.resources
-    # An attempt after this one reads from the same folder, and would find nothing of what has come.
+    # A later attempt that is already under way reads from the same folder, and would miss its incoming files.
     if is_gone or not attempt.may_be_followed:
         shutil.rmtree(external_access.incoming(attempt.row.pipeline), ignore_errors=True)
 
 
 def _interrupt(spark: "SparkSession") -> None:
-    with suppress(Exception):  # what cannot be interrupted is cut by the gateway, with the identity
+    with suppress(Exception):  # the gateway cuts work that cannot be interrupted, when the run identity ends
         spark.interruptAll()
 
 
@@ -87,7 +87,7 @@ def _execution(
     row, control, store = attempt.row, attempt.organization.control, attempt.organization.store
 
     def place(name: str) -> Place:
-        # Decided here too: what the server reads and writes itself is not decided on by Spark's guard.
+        # Access is decided here too: the guard in Spark does not see what the server itself reads and writes.
         control.catch_up()
         why = find_continuation_refusal(control.answers, row.run, control.now)
         if why is not None:
@@ -95,7 +95,7 @@ def _execution(
             raise InterruptedError(why)
         found = connection(control.snapshot, row.pipeline, name)
         if found is None:
-            raise PlaceError(f"`{attempt.definition.name}` declares no connection `{name}`")
+            raise PlaceError(f"the pipeline `{attempt.definition.name}` declares no connection `{name}`")
         return external_access.place(found)
 
     def exists(table: str) -> bool:

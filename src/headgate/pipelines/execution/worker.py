@@ -1,4 +1,4 @@
-"""A worker: it takes the runs that are due, one attempt of each in a thread, and looks after them until they end."""
+"""A worker: claims due runs, executes each attempt in a thread, and supervises the attempts until they end."""
 
 import logging
 import threading
@@ -28,33 +28,33 @@ from headgate.pipelines.scheduling.scheduler import Scheduler
 log = logging.getLogger(__name__)
 
 SETTLING: Final = 3.0
-"""Seconds until a run that was taken over begins again: by then the gateway has cut what its former attempt left running."""
+"""The delay in seconds before a reclaimed run begins again: by then the gateway has cut the work of its lost attempt."""
 _LOOKED: Final = 1000
-"""So many runs that are due are looked at in one round."""
+"""The maximum number of due runs that one round considers."""
 
-_ENDANGERS: Final = "no run begins, and running attempts lose their leases and outlive revoked rights"
+_ENDANGERS: Final = "no run begins, and running attempts lose their leases and outlive revoked privileges"
 
 ExecuteAttempt = Callable[[Attempt], None]
-"""Carries out an attempt. What it raises is how that ended."""
+"""Executes an attempt. An exception means that it failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """How one worker works. Times in seconds."""
+    """The settings of one worker. Times are in seconds."""
 
     slots: int = 4
-    """How many attempts it has under way."""
+    """The maximum number of attempts under way."""
     round: float = 0.5
     renewed: float = 5.0
     lease: float = 20.0
-    """So long after it was heard of last, a worker counts as lost, and others take its runs."""
+    """The time after its last sign of life at which a worker counts as lost, and others reclaim its runs."""
     grace: float = 10.0
-    """So long an attempt that is told to end has for that."""
+    """The time that an attempt has to stop after it is asked to."""
     name: str = field(default_factory=lambda: new_id("worker"))
 
 
 class Worker:
-    """Takes runs of all the organizations that are served here. Made in one thread, used from several."""
+    """Executes runs of all organizations that this deployment serves. Created in one thread, used from several."""
 
     def __init__(
         self,
@@ -67,9 +67,9 @@ class Worker:
         lacking: Callable[[Organization, str], str] = lambda *_: "",
         lineage: LineageRecorder | None = None,
     ) -> None:
-        """`refresh` takes over what other processes have written, and `room` is how many runs a cluster takes.
+        """`refresh` reads what other processes have written; `room` returns how many runs a cluster may have.
 
-        Nothing new is begun unless Spark is `ready`, nor on a cluster that is `lacking` something, as that says.
+        No run begins unless Spark is `ready`, or on a cluster for which `lacking` returns a reason.
         """
         self.settings = settings or WorkerSettings()
         self._refresh = refresh
@@ -86,20 +86,20 @@ class Worker:
         self._thread: BackgroundThread | None = None
 
     def start(self, tasks: BackgroundTasks | None = None) -> None:
-        """Begin to take runs."""
+        """Start the thread that claims runs."""
         self._thread = (tasks or BackgroundTasks()).start_thread("worker", self._loop, _ENDANGERS, self._heartbeat)
 
     def wake(self) -> None:
-        """Look at once: something is due."""
+        """Start the next round at once, because a run is due."""
         self._woken.set()
 
     @property
     def under_way(self) -> int:
-        """How many attempts are under way here."""
+        """The number of attempts under way in this worker."""
         return len(self._attempts)
 
     def stop(self) -> None:
-        """Take no more runs; those under way are ended and queued again, for whoever else there is."""
+        """Claim no more runs. Runs under way are stopped and queued again, for other workers."""
         self._ending.set()
         self._woken.set()
         if self._thread is not None:
@@ -121,7 +121,7 @@ class Worker:
             time.sleep(_SOON)
 
     def _watch_over_attempts(self) -> None:
-        """Take over the newest facts and look after every attempt; where one fails, a revoke may not end an attempt."""
+        """Read the newest facts and supervise every attempt. If a step fails, there is no heartbeat: a revoke may not stop runs."""
         is_current = self._safely(self._refresh)
         if self._supervise() and is_current:
             self._heartbeat.beat()
@@ -144,7 +144,7 @@ class Worker:
     def _count_free_slots(self, organization: Organization, served: Iterable[Organization]) -> int:
         """Return how many runs of an organization may begin.
 
-        Runs may never end, as stream captures do, so every other organization that has none under way keeps a slot free.
+        Runs may never end, such as those of stream captures. So a slot is reserved for every other organization without a run.
         """
         busy = {each.attempt.organization.id for each in self._attempts}
         waiting = {each.id for each in served if not each.control.snapshot.is_suspended} - busy - {organization.id}
@@ -155,11 +155,11 @@ class Worker:
         control = organization.control
         lost = organization.store.runs(RunFilter(states=(RUNNING,), lease_before=control.now), _LOOKED)
         for row in lost:
-            with suppress(RunConflictError, CommandError):  # another worker has, or its own was only late
+            with suppress(RunConflictError, CommandError):  # another worker reclaimed it, or its own renewed late
                 control.execute(ReclaimRun(row, due=control.now + SETTLING), None)
 
     def _begin(self, organization: Organization, free: int) -> None:
-        """Begin what is due, as far as there is room."""
+        """Begin due runs, up to the number of free slots."""
         if not free:
             return
         store = organization.store
@@ -179,27 +179,27 @@ class Worker:
                 return
 
     def _supervise(self) -> bool:
-        """Return whether every attempt could be looked after."""
+        """Supervise every attempt, and return whether that succeeded for all."""
         succeeded = [self._safely(each.look_after) for each in self._attempts]
         self._attempts = [each for each in self._attempts if not each.over]
         return all(succeeded)
 
     def _safely(self, work: Callable[[], None]) -> bool:
-        """Return whether it succeeded."""
+        """Run a step of the worker, log its error, and return whether it succeeded."""
         try:
             work()
         except StoreError as error:
-            log.warning("the worker waits for the store: %s", error)
+            log.warning("the worker is waiting for the store: %s", error)
         except Exception:
-            # A worker that ended here would leave every other run waiting.
-            log.exception("the worker goes on after an error of its own")
+            # If the worker stopped here, all other runs would wait.
+            log.exception("the worker continues after an internal error")
         else:
             return True
         return False
 
 
 def _end_orphans(organization: Organization) -> None:
-    """End what a Headgate from before there was a queue has left: or the pipeline would count as running for ever."""
+    """End runs of a Headgate version from before the queue: otherwise their pipelines would count as running for ever."""
     for run in tuple(organization.control.snapshot.runs):
         if organization.store.run(run) is None:
             organization.control.execute(EndOrphanedRun(run), None)
@@ -207,11 +207,11 @@ def _end_orphans(organization: Organization) -> None:
 
 _SOON: Final = 0.05
 _TOLD_EVERY: Final = 1.0
-"""Seconds between two writings of figures that have changed."""
+"""The interval in seconds at which changed figures are written."""
 
 
 class _RunningAttempt:
-    """An attempt in its thread, and whoever looks after it: its lease, its time, its journal, and its end."""
+    """An attempt in its thread, and its supervision: lease, timeout, journal and outcome."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class _RunningAttempt:
     ) -> None:
         self.attempt = attempt
         self.over = False
-        """Whether there is nothing to look after any more."""
+        """Whether the attempt needs no more supervision."""
         self._settings = settings
         self._perform = perform
         self._done = done
@@ -233,11 +233,11 @@ class _RunningAttempt:
         self._tell_at = attempt.began
         self._told = attempt.journal.figures
         self._judged: tuple[tuple[int, Head] | None, float] = (None, 0.0)
-        """The position of the log at which its rights were last looked at, and when."""
+        """The position of the log at which the required privileges were checked last, and the time of that check."""
         threading.Thread(target=self._carry_out, name=attempt.row.run, daemon=True).start()
 
     def look_after(self) -> None:
-        """Do what is due: called every round, from one thread."""
+        """Supervise the attempt: called every round, from one thread."""
         attempt, now = self.attempt, time.monotonic()
         if self.over:
             return
@@ -251,13 +251,15 @@ class _RunningAttempt:
         with suppress(StoreError):
             attempt.journal.write()
         if attempt.stopped_at is not None and now - attempt.stopped_at > self._settings.grace:
-            # Whatever it still does ends with its identity.
-            self._end(Failure("it did not end when it was told to"))
+            # The gateway cuts its remaining work when the run identity ends.
+            self._end(
+                Failure(f"the attempt did not stop within {self._settings.grace:g} seconds of the request to stop")
+            )
 
     def _go_on(self, now: float) -> None:
-        """End it if it was cancelled or lost a right, and renew its lease when that is due.
+        """Stop the attempt if it was cancelled or lost a required privilege, and renew its lease when that is due.
 
-        Raises `LogRefusedError` while its organization's log cannot be read: then it ends with its lease.
+        Raises `LogRefusedError` while the log of its organization cannot be read: the attempt then ends with its lease.
         """
         attempt = self.attempt
         if attempt.row.run not in attempt.organization.control.snapshot.runs:
@@ -267,7 +269,7 @@ class _RunningAttempt:
             self._renew_lease(now)
 
     def _check_rights(self, now: float) -> None:
-        """End it if a right is lost that it began with: not all of them are asked about again by what it does."""
+        """Stop the attempt if it lost a privilege that it began with: its statements do not check all of them again."""
         control, (position, at) = self.attempt.organization.control, self._judged
         if control.position == position and now < at + self._settings.renewed:
             return
@@ -288,7 +290,7 @@ class _RunningAttempt:
             self.attempt.stop(StopReason.LOST)
 
     def _renew(self) -> bool:
-        """Put off the end of the lease; return whether the attempt still is the one under way. Raises `StoreError`."""
+        """Extend the lease; return whether this attempt still is the one under way. Raises `StoreError`."""
         row, organization = self.attempt.row, self.attempt.organization
         lease = organization.control.now + self._settings.lease
         self._told = self.attempt.journal.figures
@@ -299,7 +301,7 @@ class _RunningAttempt:
         self._lineage.record_start(self.attempt.organization, self.attempt.row.run)
         try:
             self._perform(self.attempt)
-        except BaseException as error:  # noqa: BLE001 (whatever ends an attempt is said in its log)
+        except BaseException as error:  # noqa: BLE001 (any error that ends an attempt goes to its log)
             found = describe_failure(error)
         self.attempt.mark_ended()
         self._end(found)
@@ -310,14 +312,14 @@ class _RunningAttempt:
             return
         try:
             self._write(outcome_of(attempt, found, attempt.organization.control.now))
-            if attempt.stop_reason is not StopReason.LOST:  # else another worker ends it
+            if attempt.stop_reason is not StopReason.LOST:  # otherwise another worker records the end
                 self._lineage.record_end(attempt.organization, attempt.row.run)
         finally:
             self.over = True
             self._done()
 
     def _write(self, what: AttemptOutcome) -> None:
-        """Write how it ended, unless it is nobody's any more or another's by now; wait for a store that is away."""
+        """Write the outcome, unless the run was cancelled or another worker has it; wait while the store is unavailable."""
         attempt, journal = self.attempt, self.attempt.journal
         for name, value in what.counted.items():
             journal.note(name, value)
@@ -335,5 +337,5 @@ class _RunningAttempt:
                 time.sleep(self._settings.round)
                 continue
             except (RunConflictError, CommandError) as error:
-                log.info("the run `%s` has been ended already: %s", attempt.row.run, error)
+                log.info("the end of the run `%s` was written already: %s", attempt.row.run, error)
             return

@@ -1,1 +1,1 @@
-"""Files of connections: copied and read within bounds, without a link that leads out of their folder."""
+"""Files in the folders of connections: copied and read within limits, without following links out of the folder."""

@@ -1,4 +1,4 @@
-"""Bytes of one open file copied into another: as many as the file had when the copy began, while the disk has room."""
+"""Copy of one open file into another: exactly the bytes it had when the copy began, while the disk has space."""
 
 import errno
 import os
@@ -12,10 +12,10 @@ _NOT_IN_KERNEL: Final = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSU
 
 
 def copy_bytes(source: int, goal: int, has_to_end: Callable[[], bool], *, most: int) -> int:
-    """Copy one open file into another, and return how many bytes. `most` is the size of the source.
+    """Copy one open file into another, and return the number of bytes. `most` is the size of the source.
 
     Raises:
-        LoadError: the source has another size meanwhile, or the disk has no room for it.
+        LoadError: the source changed its size during the copy, or the disk has no space for it.
         EndedError: `has_to_end` returned true.
     """
     require_room(goal, most)
@@ -23,14 +23,17 @@ def copy_bytes(source: int, goal: int, has_to_end: Callable[[], bool], *, most: 
     while count and total <= most:
         if has_to_end():
             raise EndedError
-        # One byte more than the source has: it tells a file that grows.
+        # One byte more than the source had, to detect a file that grows.
         piece = min(PIECE, most + 1 - total)
         require_room(goal, piece)
-        # The kernel copies nothing of some file systems, and does not always say so.
+        # On some file systems the kernel copies nothing, and does not always report it.
         count = _copy_in_kernel(source, goal, piece) or _copy_by_hand(source, goal, piece)
         total += count
     if total != most:
-        raise LoadError("the file changed while it was read; move files in under their names once they are whole")
+        raise LoadError(
+            "the file changed while it was copied; write a file under a name that begins with `.` or `_`, and rename it when it "
+            "is complete"
+        )
     return total
 
 

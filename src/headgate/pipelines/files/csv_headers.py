@@ -1,4 +1,4 @@
-"""Headers of CSV files, read within bounds: their bytes are from a user of a connection's folder."""
+"""Headers of CSV files, read within limits: any user of a connection's folder may have written their bytes."""
 
 import csv
 from collections.abc import Iterable
@@ -9,14 +9,14 @@ from headgate.pipelines.load_errors import LoadError
 
 MAX_HEADER_BYTES: Final = 1 << 20
 MAX_COLUMNS: Final = 20_480
-"""As many as Spark reads of a CSV file."""
+"""The maximum number of columns that Spark reads from a CSV file."""
 _LINE_ENDS: Final = b"\r\n"
 
 
 def require_one_header(files: Iterable[Path]) -> None:
-    """Raise `LoadError` if CSV files differ in their columns, or one has a header that is too long to be read.
+    """Raise `LoadError` if CSV files differ in their columns, or a header is too long to be read.
 
-    A stream reads all of them in one way. Files without a line have no header and differ from none.
+    A stream reads all files of a batch with one schema. Empty files have no header and fit any other file.
     """
     first: tuple[Path, list[str]] | None = None
     for each in files:
@@ -27,13 +27,13 @@ def require_one_header(files: Iterable[Path]) -> None:
             first = each, header
         elif header != first[1]:
             raise LoadError(
-                f"`{first[0].name}` and `{each.name}` have different columns and wait together; "
-                "take one away until the other is in"
+                f"`{first[0].name}` and `{each.name}` have different columns and cannot be loaded together; move one of them "
+                "away until the other is loaded"
             )
 
 
 def read_header(file: Path) -> list[str] | None:
-    """Return the columns that the first line of a CSV file names, or None if it has no line. Raises `LoadError`."""
+    """Return the column names in the first line of a CSV file, or None if the file is empty. Raises `LoadError`."""
     line = _read_first_line(file)
     if line is None:
         return None
@@ -45,7 +45,7 @@ def read_header(file: Path) -> list[str] | None:
         most = csv.field_size_limit()
         raise LoadError(
             f"the header of `{file.name}` has a name of more than {most:,} characters; "
-            "write the columns' names in its first line"
+            "write only the names of the columns in the first line"
         ) from None
 
 
@@ -57,6 +57,6 @@ def _read_first_line(file: Path) -> bytes | None:
     if not ends and not is_whole:
         raise LoadError(
             f"the header of `{file.name}` is longer than {MAX_HEADER_BYTES >> 20} MiB; "
-            "write the columns' names in its first line"
+            "write only the names of the columns in the first line"
         )
     return beginning[: min(ends)] if ends else beginning or None

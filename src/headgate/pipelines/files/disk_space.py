@@ -1,4 +1,4 @@
-"""Free space on the disk of a file that is written: looked at before each piece, so that a reserve stays."""
+"""Free disk space: it is checked before each piece of a file is written, so that a reserve stays free."""
 
 import os
 from typing import Final
@@ -6,15 +6,16 @@ from typing import Final
 from headgate.pipelines.load_errors import LoadError
 
 PIECE: Final = 16 << 20
-"""Bytes at most that are written between two looks."""
+"""The maximum number of bytes written between two checks."""
 _LEFT_FREE: Final = 256 << 20
-"""Bytes of a disk that are left free."""
+"""The number of bytes of a disk that stay free."""
 
 
 def require_room(file: int, count: int) -> None:
-    """Raise `LoadError` unless the disk of an open file has room for `count` more bytes, and the reserve beside them."""
+    """Raise `LoadError` unless the disk of an open file has space for `count` more bytes and the reserve."""
     disk = os.fstatvfs(file)
     if count + _LEFT_FREE > disk.f_bavail * disk.f_frsize:
         raise LoadError(
-            f"the disk has no room for {count:,} more bytes; read or write less at once, or have the operator make room"
+            f"the server's disk has no space for {count:,} more bytes; load or write less data at once, or ask the operator to "
+            "free disk space"
         )

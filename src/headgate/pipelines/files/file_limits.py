@@ -1,4 +1,4 @@
-"""Bounds on what Spark holds in memory of a file at once, held on the copy of it: a value of any size would end the driver."""
+"""Limits on the parts of a file that Spark holds in memory at once, checked on its copy: a huge value would kill the driver."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,14 +9,14 @@ from headgate.untrusted_input.blocking_pool import BlockingPool
 from headgate.untrusted_input.errors import UntrustedInputError
 
 MAX_LINE_BYTES: Final = 16 << 20
-"""A line of CSV or JSON is one row, and a row is held as a whole."""
+"""The maximum length of a line of CSV or JSON: a line is one row, which Spark holds as a whole."""
 MAX_DOCUMENT_BYTES: Final = 64 << 20
-"""A JSON document of many rows is held as a whole: as large as one page of an API may be."""
+"""The maximum size of a JSON document of many rows, which Spark holds as a whole; a page of an API has the same limit."""
 _PIECE: Final = 4 << 20
-"""Not more than a line, so that no line within a piece is too long."""
+"""At most `MAX_LINE_BYTES`, so that no line within one piece is too long."""
 
 Bound = Callable[[Path, Callable[[], bool]], None]
-"""Takes a file and whether the run has to end; raises `LoadError`, without the file's name, or `EndedError`."""
+"""Checks a file, given whether the run has to end; raises `LoadError`, without the file's name, or `EndedError`."""
 
 
 def require_short_lines(file: Path, has_to_end: Callable[[], bool]) -> None:
@@ -44,7 +44,7 @@ def require_small_document(file: Path, _: Callable[[], bool]) -> None:
 
 
 def parquet_bound(parsers: BlockingPool, owner: str) -> Bound:
-    """Return how Parquet files are held to the bounds of `untrusted_input.parquet`, in processes shared with other owners."""
+    """Return the check of Parquet files against the limits of `untrusted_input.parquet`, in processes shared by all owners."""
 
     def require_small_pages(file: Path, _: Callable[[], bool]) -> None:
         with file.open("rb") as opened:

@@ -1,7 +1,7 @@
-"""Files between a connection's folder and the folder of a run.
+"""Copies files from a connection's folder into the folder of a run.
 
-They are copied by open descriptors, so that Spark opens no path that a user of the connection's folder could exchange for a
-link.
+Files are copied by open descriptors, so that Spark opens no path that a user of the connection's folder could replace by a
+symbolic link (time of check to time of use).
 """
 
 import errno
@@ -21,13 +21,13 @@ from headgate.pipelines.files.path_containment import READ, open_beneath, open_f
 from headgate.pipelines.load_errors import LoadError
 
 MAX_FILES: Final = 1_000_000
-"""Of one folder."""
+"""The maximum number of files in one folder."""
 _LINKED = (errno.ELOOP, errno.EXDEV)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A regular file of an open folder, and when it came or was changed last, in nanoseconds of its own file system."""
+    """A regular file of an open folder, and the time of its arrival or last change, in nanoseconds of its file system."""
 
     name: str
     came: int
@@ -35,12 +35,12 @@ class FoundFile:
 
 @contextmanager
 def open_connected(folder: AllowedFolder, below: str = ".") -> Iterator[int]:
-    """Open a folder of a connection for the length of the block. Raises `LoadError` where it is not there or a link."""
+    """Open a folder of a connection while the block runs. Raises `LoadError` if it does not exist, or is a link."""
     with ExitStack() as opened:
         try:
             found = opened.enter_context(open_folder(folder.root, folder.below / below))
         except (FileNotFoundError, NotADirectoryError):
-            raise LoadError(f"there is no folder `{below}` behind the connection; make it there") from None
+            raise LoadError(f"there is no folder `{below}` in the connection's folder; create it") from None
         except OSError as error:
             raise _fault(error, below) from error
         _require_not_own(folder, found, below)
@@ -48,9 +48,9 @@ def open_connected(folder: AllowedFolder, below: str = ".") -> Iterator[int]:
 
 
 def list_files(folder: int) -> Sequence[FoundFile]:
-    """Return the regular files of an open folder by name, without those that are not whole yet: `.name` and `_name`.
+    """Return the regular files of an open folder, sorted by name. Incomplete files, `.name` and `_name`, are left out.
 
-    Raises `LoadError` where there are too many.
+    Raises `LoadError` if there are more than `MAX_FILES`.
     """
     found = list[FoundFile]()
     with os.scandir(folder) as entries:
@@ -58,18 +58,18 @@ def list_files(folder: int) -> Sequence[FoundFile]:
             if each.name[0] not in "._" and each.is_file(follow_symlinks=False):
                 found.extend(_look_at(each))
             if len(found) > MAX_FILES:
-                raise LoadError(f"a folder behind the connection has more than {MAX_FILES:,} files; move some away")
+                raise LoadError(f"a folder of the connection has more than {MAX_FILES:,} files; move some of them away")
     return sorted(found, key=lambda each: each.name)
 
 
 def _look_at(entry: os.DirEntry[str]) -> Iterator[FoundFile]:
-    with suppress(FileNotFoundError):  # removed after the folder named it
+    with suppress(FileNotFoundError):  # deleted after the listing
         status = entry.stat(follow_symlinks=False)
         yield FoundFile(entry.name, max(status.st_mtime_ns, status.st_ctime_ns))
 
 
 def require_no_links(folder: int, beginning: str = "") -> None:
-    """Raise `LoadError` if one of the files of an open folder is a link: it would be missing from what is read."""
+    """Raise `LoadError` if a file of an open folder is a link: its rows would silently be missing."""
     with os.scandir(folder) as entries:
         named = (each for each in entries if each.name.startswith(beginning) and each.name[0] not in "._")
         link = next((each.name for each in named if each.is_symlink()), None)
@@ -85,10 +85,10 @@ def copy_files(
     bound: Bound,
     has_to_end: Callable[[], bool],
 ) -> Mapping[str, int]:
-    """Copy files of an open folder into an existing one, and return how many bytes each has that was still there.
+    """Copy files of an open folder into an existing folder, and return the size of each file that still existed.
 
-    Raises `LoadError` for what has a name that Spark does not open, is no regular file, is one of the server's own, is
-    changed meanwhile, does not fit the disk or is not within `bound`, and `EndedError` once the run has to end.
+    Raises `LoadError` for a file that has a name which Spark cannot open, is not regular, belongs to the server itself,
+    changes during the copy, does not fit on the disk or exceeds `bound`; and `EndedError` if the run has to end.
     """
     for each in names:
         require_plain_name(each)
@@ -96,14 +96,14 @@ def copy_files(
     copied = {name: size for name, size in sizes if size is not None}
     for each in copied:
         with _name_in_errors(each):
-            # Of the copy: what is in the connection's folder may change after any look.
+            # The copy is checked: a file in the connection's folder may change after any check.
             bound(goal / each, has_to_end)
     return copied
 
 
 @contextmanager
 def _name_in_errors(name: str) -> Iterator[None]:
-    """Put the file's name before what the block raises about it."""
+    """Add the file's name to a `LoadError` of the block."""
     try:
         yield
     except LoadError as error:
@@ -111,7 +111,7 @@ def _name_in_errors(name: str) -> Iterator[None]:
 
 
 def _copy_file(folder: AllowedFolder, source: int, goal: Path, has_to_end: Callable[[], bool]) -> int | None:
-    """Return how many bytes were copied, or None if there is no such file any longer."""
+    """Return the number of copied bytes, or None if the file does not exist any more."""
     name = goal.name
     try:
         found = open_beneath(source, PurePosixPath(name), READ)
@@ -122,7 +122,7 @@ def _copy_file(folder: AllowedFolder, source: int, goal: Path, has_to_end: Calla
     try:
         status = os.fstat(found)
         if not stat.S_ISREG(status.st_mode):
-            raise LoadError(f"`{name}` in the connection's folder is no file; remove it")
+            raise LoadError(f"`{name}` in the connection's folder is not a regular file; remove it")
         _require_not_own(folder, found, name)
         with _name_in_errors(name):
             copied = _write_copy(found, goal, status.st_size, has_to_end)
@@ -142,17 +142,21 @@ def _write_copy(source: int, goal: Path, size: int, has_to_end: Callable[[], boo
 
 def _require_not_own(folder: AllowedFolder, descriptor: int, name: str) -> None:
     if folder.server_files.is_own_open(descriptor):
-        raise LoadError(f"`{name}` in the connection's folder is a file of the server's own, and is not read")
+        raise LoadError(f"{_format_place(name)} belongs to the server itself and is not read; name another one")
 
 
 def _fault(error: OSError, name: str) -> LoadError:
     if error.errno in _LINKED:
         return _link_fault(name)
-    return LoadError(f"`{name}` in the connection's folder cannot be opened: {os.strerror(error.errno or 0)}")
+    return LoadError(f"{_format_place(name)} cannot be opened: {os.strerror(error.errno or 0)}")
 
 
 def _link_fault(name: str) -> LoadError:
     return LoadError(
-        f"`{format_file_name(name)}` in the connection's folder is a link, or leads through one; "
-        "links are not followed, so put a copy there"
+        f"{_format_place(format_file_name(name))} is a symbolic link, or its path has one; links are not "
+        "followed; replace the link by a copy"
     )
+
+
+def _format_place(name: str) -> str:
+    return "the connection's folder" if name == "." else f"`{name}` in the connection's folder"

@@ -1,8 +1,8 @@
-"""Which files of its folder a stream had taken in when it last took in all of a listing, kept beside the stream's progress.
+"""Listing marks: the files of the last folder listing that a stream has loaded completely, stored beside its progress.
 
-Files are compared with those of the listing, and no times of two file systems with each other: what a listing missed while
-files came, and what came while a clock stood back, is new at the next one. Spark's own record of names keeps a file that is
-new here twice from being taken in twice.
+A file is compared with the stored listing; times of two file systems are never compared. So a file that a listing missed, or
+that arrived while a clock was set back, is new at the next listing. If a file is new twice here, Spark's own record of file
+names prevents a second load.
 """
 
 import os
@@ -17,24 +17,25 @@ from headgate.pipelines.files.folder_copy import MAX_FILES, FoundFile
 from headgate.pipelines.load_errors import LoadError
 
 _DIGEST: Final = 16
-"""Bytes by which a file is known: its name, and when it came or was changed last."""
+"""The bytes of a file's digest, over its name and the time of its arrival or last change."""
 _LARGEST: Final = MAX_FILES * _DIGEST
 _SECOND: Final = 1_000_000_000
 
 
 class ListingMarks:
-    """The files of the last listing that were all taken in."""
+    """The files of the last listing whose files were all loaded."""
 
     def __init__(self, folder: Path, cleaned: int) -> None:
         self._writing, self._done = folder / f"{cleaned}.listing", folder / f"{cleaned}.listed"
 
     def select_new(self, listed: Sequence[FoundFile], since: float) -> list[FoundFile]:
-        """Return the files that were not there or not the same then, oldest first.
+        """Return the files that are new or changed since the last listing, oldest first.
 
-        Before the first listing, those that came at the time `since` or later. Raises `LoadError` where what was kept is no listing.
+        Before the first listing, return those that arrived at the time `since` or later. Raises `LoadError` if the stored
+        listing is invalid.
         """
         try:
-            # Of a version before 0.1 it is empty, and its own time is when the listing began.
+            # Before version 0.1 the file was empty, and its own time is the time at which the listing began.
             kept, since = _read(self._done)
         except FileNotFoundError:
             kept = b""
@@ -43,9 +44,9 @@ class ListingMarks:
         return sorted(new, key=lambda each: each.came)
 
     def keep(self, listed: Sequence[FoundFile]) -> None:
-        """Note that all files of a listing were taken in. Raises `LoadError` where the disk has no room for that."""
+        """Record that all files of a listing were loaded. Raises `LoadError` if the disk has no space for the record."""
         digests = b"".join(map(_digest, listed))
-        self._writing.unlink(missing_ok=True)  # the driver may have put anything there
+        self._writing.unlink(missing_ok=True)  # the driver may have created anything under this name
         with self._writing.open("xb") as file:
             require_room(file.fileno(), len(digests))
             file.write(digests)
@@ -55,12 +56,12 @@ class ListingMarks:
 
 
 def _read(path: Path) -> tuple[bytes, float]:
-    """Return the digests in a file that the driver may have written too, and the file's time."""
+    """Return the digests in a file, which the driver can write too, and the file's time."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
-            raise LoadError(f"`{path.name}` in the checkpoint of the stream is no list of files; remove it")
+            raise LoadError(f"`{path.name}` in the checkpoint folder of the stream is not a list of files; remove it")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read(_LARGEST), found.st_mtime
     finally:

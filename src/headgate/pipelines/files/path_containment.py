@@ -1,6 +1,6 @@
-"""Files opened below a folder that is open already, without following a link and without leaving the folder.
+"""Path containment: opens files below an open folder, without following symbolic links or leaving the folder (path traversal).
 
-On Linux the kernel does that in one step (`openat2`); elsewhere each part of the path is opened for itself.
+On Linux the kernel does that in one step (`openat2`); elsewhere each part of the path is opened separately.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ _OPENAT2: Final = 437
 _NO_MAGIC_LINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
 _RESOLVE: Final = _NO_MAGIC_LINKS | _NO_SYMLINKS | _BENEATH
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY
-# Without O_NONBLOCK the open of a named pipe would wait for its writer.
+# Without O_NONBLOCK, opening a named pipe would wait for its writer.
 READ: Final = os.O_RDONLY | os.O_NONBLOCK
 
 
@@ -27,9 +27,9 @@ class _OpenHow(ctypes.Structure):
 
 @contextmanager
 def open_folder(root: Path, below: PurePosixPath) -> Iterator[int]:
-    """Open a folder below another one, and close it with the block. Raises `OSError`, `ELOOP` at a link.
+    """Open a folder below another one while the block runs. Raises `OSError`, with `ELOOP` for a link.
 
-    Links in `root` itself are followed: it is the operator's.
+    Links in `root` itself are followed, because the operator chose it.
     """
     top = os.open(root, _DIRECTORY | os.O_CLOEXEC)
     try:
@@ -43,7 +43,7 @@ def open_folder(root: Path, below: PurePosixPath) -> Iterator[int]:
 
 
 def open_beneath(folder: int, path: PurePosixPath, flags: int, mode: int = 0) -> int:
-    """Return a new descriptor of a file below an open folder. Raises `OSError`, `ELOOP` or `EXDEV` at a way out."""
+    """Return a new descriptor of a file below an open folder. Raises `OSError`: `ELOOP` or `EXDEV` if the path leads out."""
     if path.is_absolute() or ".." in path.parts:
         raise OSError(errno.EXDEV, "the path leads out of its folder", str(path))
     if _HAS_OPENAT2:
@@ -76,7 +76,7 @@ def _open_by_parts(folder: int, path: PurePosixPath, flags: int, mode: int) -> i
 
 
 def _has_openat2() -> bool:
-    """Return whether the kernel knows the call, and lets this process use it."""
+    """Whether the kernel has the system call, and allows this process to use it."""
     if sys.platform != "linux":
         return False
     try:

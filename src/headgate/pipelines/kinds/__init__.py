@@ -1,4 +1,4 @@
-"""The kinds of pipelines: one module each, and this registry. Notebooks and jobs, which run people's own code, follow."""
+"""The registry of the kinds of pipelines, one module each. Notebooks and jobs, which run users' code, are planned."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -34,7 +34,7 @@ KINDS: Mapping[str, Kind[Any]] = {
         table_service.KIND,
     )
 }
-"""Every kind that can be defined, by its name."""
+"""All kinds of pipelines, by name."""
 
 Definition = Annotated[
     source.SourceDefinition
@@ -54,16 +54,16 @@ _DEFINITION: TypeAdapter[Any] = TypeAdapter(Definition)
 
 
 def parse_definition(document: Any) -> PipelineDefinition:
-    """Return the definition that a document holds. Raises `pydantic.ValidationError`."""
+    """Return the definition in a document. Raises `pydantic.ValidationError` if it is invalid."""
     definition: PipelineDefinition = _DEFINITION.validate_python(document)
     return definition
 
 
 def kind_of(definition: PipelineDefinition) -> Kind[Any]:
-    """Return the kind that a definition is of."""
+    """Return the kind of a definition."""
     return next(each for each in KINDS.values() if isinstance(definition, each.definition))
 
 
 def declared_io(definition: PipelineDefinition) -> DeclaredIO:
-    """Return what a definition declares."""
+    """Return the declared inputs and outputs of a definition."""
     return kind_of(definition).touches(definition)

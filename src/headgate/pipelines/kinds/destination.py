@@ -1,4 +1,4 @@
-"""A destination: the rows of a table written out of the lake, as files or into a database."""
+"""The kind `destination`: writes the rows of a table out of the lake, as files or into a database."""
 
 from functools import partial
 from typing import Annotated, Literal, Self
@@ -19,32 +19,36 @@ from headgate.pipelines.definitions.kind import Kind
 
 
 class Files(StrictDefinition):
-    """A folder of files in the folder of the connection; each run replaces it as a whole."""
+    """A folder of files below the connection's folder; each run replaces the whole folder."""
 
     folder: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^./\\\s][^/\\*?\[\]{}\s]*$")]
     format: Literal["csv", "json", "parquet"] = "parquet"
 
 
 class DatabaseTable(StrictDefinition):
-    """A table of a PostgreSQL database, which is made where it is missing."""
+    """A table of a PostgreSQL database, which is created if it is missing."""
 
     table: Annotated[str, StringConstraints(pattern=r"^[^.\"\s]{1,63}\.[^.\"\s]{1,63}$")] = Field(
         description="schema and table"
     )
     mode: Literal["replace", "append", "upsert"] = "replace"
     keys: tuple[DefinitionName, ...] = Field(
-        default=(), max_length=MAX_ENTRIES, description="for `upsert`: the columns by which rows replace others"
+        default=(),
+        max_length=MAX_ENTRIES,
+        description="for `upsert`: the key columns; a row replaces the row of its key",
     )
 
     @model_validator(mode="after")
     def _has_keys_to_upsert_by(self) -> Self:
-        if (self.mode == "upsert") != bool(self.keys):
-            raise ValueError("`upsert` needs `keys`, and nothing else has any")
+        if self.mode == "upsert" and not self.keys:
+            raise ValueError("`mode` is `upsert`, but `keys` is empty; list the key columns in `keys`")
+        if self.mode != "upsert" and self.keys:
+            raise ValueError(f"`keys` has no meaning with the mode `{self.mode}`; remove it, or set `mode` to `upsert`")
         return self
 
 
 class DestinationDefinition(PipelineDefinition):
-    """Writes a table into a declared connection. Who reads there sees what was before, or all of what is new."""
+    """Writes a table into a declared connection. A reader of the target sees either all old or all new rows."""
 
     kind: Literal["destination"]
     input: TableName
@@ -55,7 +59,10 @@ class DestinationDefinition(PipelineDefinition):
     @model_validator(mode="after")
     def _goes_to_one_of_them(self) -> Self:
         if (self.files is None) == (self.database is None):
-            raise ValueError("a destination writes either `files` or into a `database`")
+            fault = (
+                "neither `files` nor `database`; set" if self.files is None else "both `files` and `database`; remove"
+            )
+            raise ValueError(f"the destination has {fault} one of them")
         return self
 
 
@@ -77,7 +84,7 @@ def _write_files(definition: DestinationDefinition, files: Files, execution: Run
     from headgate.pipelines.writing.files import write_files
 
     frame, name = execution.spark.table(definition.input), definition.connection
-    execution.say(f"{definition.input} into the folder `{files.folder}` of `{name}`")
+    execution.say(f"writing {definition.input} into the folder `{files.folder}` of `{name}`")
     has_to_end = partial(execution.wait, 0)
     write_files(
         frame,
@@ -96,7 +103,7 @@ def _write_rows(definition: DestinationDefinition, execution: RunExecution) -> i
 
     name, goal = definition.connection, definition.database
     assert goal is not None  # noqa: S101 (the definition has one of the two)
-    execution.say(f"{definition.input} into `{goal.table}` of `{name}`")
+    execution.say(f"writing {definition.input} into `{goal.table}` of `{name}`")
     load = Load(name, database_of(execution.place(name), name), goal.table, goal.mode, goal.keys, execution.run)
     return write_rows(execution.spark.table(definition.input), load)
 

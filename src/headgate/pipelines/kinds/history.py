@@ -1,4 +1,4 @@
-"""A history: every version that the rows of a table have had, and when (slowly changing dimension, type 2)."""
+"""The kind `history`: every version of a table's rows, with its validity period (slowly changing dimension, type 2)."""
 
 from typing import Literal, Self
 
@@ -11,30 +11,37 @@ from headgate.pipelines.definitions.kind import Kind
 
 
 class HistoryDefinition(PipelineDefinition):
-    """Keeps the versions of a table's rows beside `valid_from`, `valid_to` (NULL: until now) and `is_current`.
+    """Stores the versions of a table's rows with `valid_from`, `valid_to` (NULL: still valid) and `is_current`.
 
-    The input is either the table as it is now, looked at by each run, or, with `changed_at`, rows that each say since
-    when they hold. Then the order in which they come means nothing, and rows that come again change nothing.
+    The input is either the present state of a table, which each run compares, or, with `changed_at`, rows with the time from
+    which they are valid. Then rows may arrive in any order, and a repeated row changes nothing.
     """
 
     kind: Literal["history"]
     input: TableName
     into: TableName
     keys: tuple[DefinitionName, ...] = Field(
-        min_length=1, max_length=MAX_ENTRIES, description="the columns that say what a row is about"
+        min_length=1, max_length=MAX_ENTRIES, description="the columns that identify the subject of a row"
     )
     tracked: tuple[DefinitionName, ...] = Field(
         default=(),
         max_length=MAX_ENTRIES,
-        description="a change in one of them makes a version; by default all that are no key",
+        description="the columns whose changes create a new version; by default all columns that are not in `keys`",
     )
-    changed_at: DefinitionName | None = Field(default=None, description="the column that says since when a row holds")
-    close_absent: bool = Field(default=False, description="the version of a key that is not in the input any more ends")
+    changed_at: DefinitionName | None = Field(
+        default=None, description="the column with the time from which a row is valid"
+    )
+    close_absent: bool = Field(
+        default=False, description="end the current version of a key that is missing from the input"
+    )
 
     @model_validator(mode="after")
     def _is_one_or_the_other(self) -> Self:
         if self.changed_at and self.close_absent:
-            raise ValueError("with `changed_at` the input does not say what is gone: leave out `close_absent`")
+            raise ValueError(
+                "`close_absent` cannot be combined with `changed_at`, whose input does not show which keys are missing; remove "
+                "one of the two"
+            )
         return self
 
 
@@ -43,14 +50,14 @@ def _touches(definition: HistoryDefinition) -> DeclaredIO:
 
 
 def _run(definition: HistoryDefinition, execution: RunExecution) -> None:
-    """Bring the history up to date in one commit."""
+    """Update the history in one commit."""
     from headgate.pipelines.writing.versions import Versions, update_history
 
     spark, into = execution.spark, definition.into
     if execution.committed(into):
-        execution.say(f"an earlier attempt has written {into}")
+        execution.say(f"an earlier attempt has written {into}; skipping it")
         return
-    execution.say(f"versions of {definition.input} into {into}")
+    execution.say(f"writing versions of {definition.input} into {into}")
     versions = Versions(definition.keys, definition.tracked, definition.changed_at, definition.close_absent)
     update_history(spark, definition.input, into, versions, exists=execution.exists(into))
     rows = spark.table(into).count()

@@ -1,4 +1,4 @@
-"""An integration: what a source is elsewhere, inside a module of integrations; its tables lie where its streams say."""
+"""The kind `integration`: like a source, but inside a module of integrations; its streams name the tables."""
 
 from typing import Literal
 

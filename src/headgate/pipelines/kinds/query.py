@@ -1,4 +1,4 @@
-"""A query: the rows of one SELECT, written into a table."""
+"""The kind `query`: writes the rows of one SELECT into a table."""
 
 from typing import Literal, Self
 
@@ -12,24 +12,28 @@ from headgate.pipelines.definitions.select import SelectingDefinition, select_ro
 
 
 class QueryDefinition(SelectingDefinition):
-    """Writes the rows of one SELECT into a table: in the place of all that is there, beside it, or by key."""
+    """Writes the rows of one SELECT into a table: replaces all its rows (`full`), appends, or merges by key."""
 
     kind: Literal["query"]
     into: TableName
     mode: Literal["full", "append", "merge"] = "full"
     keys: tuple[DefinitionName, ...] = Field(
-        default=(), max_length=MAX_ENTRIES, description="for `merge`: the columns by which rows replace others"
+        default=(),
+        max_length=MAX_ENTRIES,
+        description="for `merge`: the key columns; a row replaces the row of its key",
     )
 
     @model_validator(mode="after")
     def _has_keys_to_merge_by(self) -> Self:
-        if (self.mode == "merge") != bool(self.keys):
-            raise ValueError("`merge` needs `keys`, and nothing else has any")
+        if self.mode == "merge" and not self.keys:
+            raise ValueError("`mode` is `merge`, but `keys` is empty; list the key columns in `keys`")
+        if self.mode != "merge" and self.keys:
+            raise ValueError(f"`keys` has no meaning with the mode `{self.mode}`; remove it, or set `mode` to `merge`")
         return self
 
 
 class QueryError(Exception):
-    """The rows of a query cannot be written as its definition says."""
+    """The rows of a query cannot be written as its definition requires."""
 
 
 def _touches(definition: QueryDefinition) -> DeclaredIO:
@@ -39,19 +43,22 @@ def _touches(definition: QueryDefinition) -> DeclaredIO:
 def _whole(definition: QueryDefinition) -> str | None:
     if definition.mode != "full":
         return None
-    return f"a part of {definition.into} cannot be its whole: only `append` and `merge` can be filled in by ranges"
+    return (
+        f"the mode `full` cannot be backfilled, because each run replaces all rows of {definition.into}; set `mode` to "
+        "`append` or `merge`"
+    )
 
 
 def _run(definition: QueryDefinition, execution: RunExecution) -> None:
-    """Write what the SELECT gives. That it reads only declared inputs is the guard's to hold."""
+    """Write the rows of the SELECT. The guard in Spark ensures that it reads only declared inputs."""
     spark, into = execution.spark, definition.into
     if execution.committed(into):
-        execution.say(f"an earlier attempt has written {into}")
+        execution.say(f"an earlier attempt has written {into}; skipping it")
         return
     whole = _whole(definition)
     if execution.range and whole:
         raise QueryError(whole)
-    execution.say(f"{' and '.join(definition.inputs)} into {into}")
+    execution.say(f"writing rows of {' and '.join(definition.inputs)} into {into}")
     _write(definition, execution)
     rows = spark.table(into).count()
     execution.metric(f"rows.{into}", rows)
@@ -68,7 +75,7 @@ def _write(definition: QueryDefinition, execution: RunExecution) -> None:
     elif definition.mode == "append":
         append(frame, into, exists=exists)
     elif several := duplicate_key(frame, definition.keys):
-        raise QueryError(f"the SELECT gives more than one row for {several}: only one of them could be kept")
+        raise QueryError(f"the SELECT returns more than one row for the key {several}; return one row per key")
     else:
         merge(frame, into, definition.keys, exists=exists)
 

@@ -1,4 +1,4 @@
-"""A saved query: a SELECT that somebody keeps. It has no runs: who opens it asks it anew, with their own rights."""
+"""The kind `saved_query`: a stored SELECT without runs; each user who opens it executes it with their own privileges."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from headgate.pipelines.definitions.select import SelectingDefinition
 
 
 class SavedQueryDefinition(SelectingDefinition):
-    """One SELECT, and how its rows are drawn."""
+    """One SELECT, and the chart of its rows."""
 
     kind: Literal["saved_query"]
     chart: Chart | None = None

@@ -1,4 +1,4 @@
-"""A source: files, tables of a database or records of an HTTP API behind one connection, one table per stream."""
+"""The kind `source`: loads files, tables of a database or records of an HTTP API from one connection, one table per stream."""
 
 from collections import Counter
 from typing import Literal, Self
@@ -13,11 +13,11 @@ from headgate.pipelines.loading.streams import SourceStream, list_outputs
 
 
 class Streaming(PipelineDefinition):
-    """What has streams: a connection, and what is read through it."""
+    """A definition with streams: a connection, and the streams that are read through it."""
 
     connection: DefinitionName
     streams: tuple[SourceStream, ...] = Field(
-        default=(), max_length=MAX_ENTRIES, description="none where others read through the source"
+        default=(), max_length=MAX_ENTRIES, description="empty if only other pipelines read through the source"
     )
 
     @model_validator(mode="after")
@@ -26,7 +26,7 @@ class Streaming(PipelineDefinition):
         for what, names in (("name", [each.name for each in self.streams]), ("table", written)):
             twice = next((each for each, count in Counter(names).items() if count > 1), None)
             if twice is not None:
-                raise ValueError(f"two streams have the {what} `{twice}`")
+                raise ValueError(f"two streams have the {what} `{twice}`; give each stream its own {what}")
         return self
 
 
@@ -37,7 +37,7 @@ class SourceDefinition(Streaming):
 
 
 def declare_io(definition: Streaming) -> DeclaredIO:
-    """Return what something with streams declares."""
+    """Return the declared outputs and connection of a definition with streams."""
     return DeclaredIO(outputs=list_outputs(definition.streams), others={"connections": (definition.connection,)})
 
 
@@ -51,9 +51,9 @@ def run_source(definition: Streaming, execution: RunExecution) -> None:
 
 
 def backfill_unsupported_reason(definition: Streaming) -> str | None:
-    """Return why no run can load a part of the past; None where one can."""
+    """Return why a definition cannot be backfilled; None if it can be."""
     without = next((each.name for each in definition.streams if each.enabled and each.cursor is None), None)
-    return f"the stream `{without}` has no `cursor`, by which a part of the past is known" if without else None
+    return f"the stream `{without}` has no `cursor`, which a backfill needs; set one" if without else None
 
 
 KIND = Kind("source", SourceDefinition, declare_io, run_source, backfill_unsupported_reason)

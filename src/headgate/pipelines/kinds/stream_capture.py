@@ -1,4 +1,4 @@
-"""A stream capture: files that come into a folder are taken into a table, each exactly once, until it is paused."""
+"""The kind `stream_capture`: loads the files that arrive in a folder into a table, each exactly once, until it is paused."""
 
 from headgate.pipelines.definitions.context import RunExecution
 from headgate.pipelines.definitions.declared_io import DeclaredIO, Output

@@ -1,4 +1,4 @@
-"""A table service: the files of one table looked after by Iceberg's own procedures, or told of in another catalog."""
+"""The kind `table_service`: maintains the files of one table by Iceberg's procedures, or registers it in another catalog."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -23,42 +23,52 @@ _DAY = 24 * 3600.0
 
 
 class TableServiceDefinition(PipelineDefinition):
-    """Looks after the files of the table that it is saved under: the one that `table` names."""
+    """Maintains the files of one table, `table`, under which it is saved."""
 
     kind: Literal["table_service"]
     table: TableName
     service: Literal["compaction", "clustering", "cleaning", "metasync"] = Field(
-        description="make few files of many; lay rows that are alike together; forget what only the past needs; "
-        "or tell another Iceberg catalog of the table as it is"
+        description="`compaction` merges small files; `clustering` sorts similar rows together; `cleaning` expires old "
+        "snapshots; `metasync` registers the table in another Iceberg catalog"
     )
-    files: int = Field(default=5, ge=2, le=10_000, description="compaction: so many small files are made one at least")
+    files: int = Field(
+        default=5, ge=2, le=10_000, description="compaction: the minimum number of small files that are merged into one"
+    )
     by: tuple[_COLUMN, ...] = Field(
-        default=(), max_length=MAX_ENTRIES, description="clustering: the columns that rows are laid together by"
+        default=(), max_length=MAX_ENTRIES, description="clustering: the columns by which rows are sorted together"
     )
     z_order: bool = Field(
-        default=False, description="clustering: by all of the columns alike, and not one after another"
+        default=False, description="clustering: by all columns equally (z-order), and not by one after another"
     )
     keep_days: float = Field(
-        default=5.0, ge=0, le=36_500, description="cleaning: how long each state can be gone back to"
+        default=5.0, ge=0, le=36_500, description="cleaning: the number of days for which old snapshots are kept"
     )
-    keep_last: int = Field(default=1, ge=1, le=100_000, description="cleaning: so many states stay, whatever their age")
+    keep_last: int = Field(
+        default=1, ge=1, le=100_000, description="cleaning: the number of newest snapshots that are kept at any age"
+    )
 
     connection: DefinitionName | None = Field(
-        default=None, description="metasync: to the other catalog, an Iceberg REST API"
+        default=None, description="metasync: the connection to the other catalog, an Iceberg REST API"
     )
     catalog: DefinitionName | None = Field(
-        default=None, description="metasync: what the other catalog is called here, if it is"
+        default=None, description="metasync: the resource that represents the other catalog, if there is one"
     )
-    into: OtherName | None = Field(default=None, description="metasync: the database and the table there")
+    into: OtherName | None = Field(
+        default=None, description="metasync: the database and the table in the other catalog, as `database.table`"
+    )
 
     @model_validator(mode="after")
     def _of_its_service(self) -> Self:
-        if (self.service == "clustering") is not bool(self.by):
-            raise ValueError("`clustering` needs columns to lay rows together `by`, and nothing else has them")
+        if self.service == "clustering" and not self.by:
+            raise ValueError("`clustering` has no columns; list them in `by`")
+        if self.service != "clustering" and self.by:
+            raise ValueError("`by` has a meaning only for `clustering`; remove `by`")
         if self.z_order and len(self.by) < 2:  # noqa: PLR2004 (one column has one order)
-            raise ValueError("a `z_order` is one of several columns")
-        if (self.service == "metasync") is not all((self.connection, self.into)):
-            raise ValueError("`metasync` needs a `connection` and a name to go `into`, and nothing else has them")
+            raise ValueError("`z_order` needs at least two columns in `by`; add columns to `by`, or remove `z_order`")
+        if self.service == "metasync" and not (self.connection and self.into):
+            raise ValueError(f"`metasync` has no `{'into' if self.connection else 'connection'}`; set it")
+        if self.service != "metasync" and self.connection and self.into:
+            raise ValueError("`connection` and `into` have a meaning only for `metasync`; remove them")
         return self
 
 
@@ -74,7 +84,7 @@ def _run(definition: TableServiceDefinition, execution: RunExecution) -> None:
         _metasync(definition, definition.connection, definition.into, execution)
         return
     if execution.committed(definition.table):
-        execution.say("an earlier attempt has done it")
+        execution.say(f"an earlier attempt has done the {definition.service} of {definition.table}; skipping it")
         return
     statement = _STATEMENTS[definition.service](definition)
     (row,) = execution.spark.sql(statement).collect()
@@ -90,7 +100,7 @@ def _metasync(definition: TableServiceDefinition, connection: str, into: str, ex
     log = execution.spark.table(f"{definition.table}.metadata_log_entries").orderBy("timestamp", ascending=False)
     (newest,) = log.select("file").limit(1).collect()
     register_external_table(place, into, newest.file, partial(execution.wait, 0))
-    execution.say(f"`{into}` behind `{connection}` is {definition.table} as it is now")
+    execution.say(f"registered the present state of {definition.table} as `{into}` in the catalog of `{connection}`")
 
 
 def _compaction(definition: TableServiceDefinition) -> str:

@@ -1,4 +1,4 @@
-"""A visualization: a chart of what a SELECT gave at its last run, for everybody who may see what it is made of."""
+"""The kind `visualization`: a chart of a SELECT's rows at its last run, for every user who may read its input tables."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from headgate.pipelines.definitions.select import SelectingDefinition, select_ro
 
 
 class VisualizationDefinition(SelectingDefinition):
-    """Keeps the first rows of one SELECT, and draws them."""
+    """Stores the first rows of one SELECT, and draws them."""
 
     kind: Literal["visualization"]
     chart: Chart
@@ -21,12 +21,12 @@ def _touches(definition: VisualizationDefinition) -> DeclaredIO:
 
 
 def _run(definition: VisualizationDefinition, execution: RunExecution) -> None:
-    """Keep what the SELECT gives now."""
+    """Store the first rows of the SELECT."""
     rows = collect_rows(select_rows(execution.spark, definition, execution.range))
     require_drawable(definition.chart, rows)
     execution.keep(rows.model_dump(mode="json"))
     execution.metric("rows", len(rows.rows))
-    execution.say(f"{len(rows.rows):,} rows kept{', and there are more' if rows.cut else ''}")
+    execution.say(f"{len(rows.rows):,} rows stored{'; the SELECT returns more' if rows.cut else ''}")
 
 
 KIND = Kind("visualization", VisualizationDefinition, _touches, _run, lambda _: None)

@@ -1,1 +1,1 @@
-"""Lineage: which columns came from which, recorded, drawn and sent."""
+"""Lineage: which columns were derived from which; it is recorded, shown as a graph, and sent to a receiver."""

@@ -1,4 +1,4 @@
-"""Events of runs, posted to whoever gathers lineage: from a queue that is bounded, so that no run ever waits for it."""
+"""Sends the OpenLineage events of runs to a receiver, from a bounded queue, so that no run waits for the receiver."""
 
 import logging
 import queue
@@ -16,7 +16,7 @@ from headgate.pipelines.lineage.recorder import RunTrace
 log = logging.getLogger(__name__)
 
 _WAITING: Final = 1000
-"""So many events wait at most; what comes then is not sent, and said so in the log. It can be exported later."""
+"""The maximum number of queued events. Further ones are logged and not sent; they can be exported later."""
 _TRIES: Final = 6
 _TIMEOUT: Final = 10.0
 _AWAY: Final = 503
@@ -26,17 +26,17 @@ _WORTH_TRYING: Final = (408, 425, 429, 500, 502, _AWAY, 504)
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """Where events are posted, and with which key."""
+    """The URL to which events are posted, and the bearer key."""
 
     url: str
     key: str = ""
 
 
 class Sending:
-    """Posts events in the order in which they come. A receiver that is away is tried again, with longer and longer waits."""
+    """Posts events in the order of their arrival. Failed posts are retried with exponential backoff."""
 
     def __init__(self, receiver: Receiver, wait: float = 1.0, tasks: BackgroundTasks | None = None) -> None:
-        """`wait` is how many seconds there are before a second try; each further wait is twice as long."""
+        """`wait` is the time in seconds before the second try; each further wait is twice as long."""
         self._receiver = receiver
         self._wait = wait
         self._queue: queue.Queue[tuple[Organization, RunRow, RunTrace] | None] = queue.Queue(_WAITING)
@@ -46,14 +46,16 @@ class Sending:
         )
 
     def send(self, organization: Organization, row: RunRow, trace: RunTrace) -> None:
-        """Have the event of a run that has begun, or ended, sent when its turn comes."""
+        """Queue the event of a run that has begun or ended."""
         try:
             self._queue.put_nowait((organization, row, trace))
         except queue.Full:
-            log.warning("too many events wait for %s; one of the run `%s` is not sent", self._receiver.url, row.run)
+            log.warning(
+                "the event queue of %s is full; an event of the run `%s` is not sent", self._receiver.url, row.run
+            )
 
     def close(self, seconds: float = 5.0) -> None:
-        """Send what waits, for so many seconds at most, and end."""
+        """Send the queued events, for at most this number of seconds, and stop."""
         try:
             self._queue.put_nowait(None)
         except queue.Full:
@@ -68,8 +70,8 @@ class Sending:
                 try:
                     self._send(client, _event(*told), told[1])
                 except Exception:
-                    # One event that cannot be sent keeps back no other.
-                    log.exception("an event of the run `%s` is not sent", told[1].run)
+                    # An event that cannot be sent does not block the others.
+                    log.exception("an event of the run `%s` could not be sent", told[1].run)
 
     def _send(self, client: httpx.Client, event: dict[str, Any], row: RunRow) -> None:
         status = _AWAY
@@ -80,7 +82,7 @@ class Sending:
             if status not in _WORTH_TRYING:
                 break
         if status >= _REFUSED:
-            log.warning("%s did not take an event of the run `%s`: %d", self._receiver.url, row.run, status)
+            log.warning("%s refused an event of the run `%s` with the status %d", self._receiver.url, row.run, status)
 
     def _post(self, client: httpx.Client, event: dict[str, Any]) -> int:
         try:
@@ -90,7 +92,7 @@ class Sending:
 
 
 def _event(organization: Organization, row: RunRow, trace: RunTrace) -> dict[str, Any]:
-    # Imported in this thread: it takes a while, and most deployments send nothing.
+    # Imported in this thread: the import is slow, and most deployments send no events.
     from headgate.pipelines.lineage.events import EventBuilder
 
     teller = EventBuilder(organization.control.snapshot)

@@ -1,4 +1,4 @@
-"""Runs as OpenLineage says them: one event for the beginning of each, one for its end. Loaded when the first is wanted."""
+"""Runs as OpenLineage events: one for the beginning and one for the end of each. Imported only when the first is needed."""
 
 import json
 import uuid
@@ -26,16 +26,16 @@ from headgate.facts.snapshot import Snapshot
 from headgate.pipelines.lineage.recorder import RunTrace, TableWrite
 
 PRODUCER: Final = "https://github.com/headgate/headgate"
-"""What tells consumers which software made an event."""
+"""The URI by which consumers know the software that made an event."""
 
 _STREAMS: Final = ("stream_capture",)
 
 Visible = Callable[[ResourceId], bool]
-"""Whether a table, or another end of lineage, may be told of."""
+"""Whether a table, or another dataset, may appear in an event."""
 
 
 class EventBuilder:
-    """Makes events of one organization on facts of it; what is not `visible`, or is not there any more, stands in none."""
+    """Builds the events of one organization from its facts; datasets that are not `visible`, or were deleted, are left out."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class EventBuilder:
         counts: Visible = lambda _: True,
         says_why: bool = True,
     ) -> None:
-        """`counts` tells whether rows and bytes of a table are said, `says_why` whether why a run failed is."""
+        """`counts` returns whether the rows and bytes of a table are included; `says_why` is whether a failure's reason is."""
         self._facts = facts
         self._visible = visible
         self._counts = counts

@@ -1,4 +1,4 @@
-"""What comes of what: the newest runs that succeeded as one graph, walked from a table up or down."""
+"""The lineage graph of the newest successful runs, walked upstream or downstream from a table."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from headgate.pipelines.lineage.recorder import RunTrace
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A run has made one table, or other end, of another. `columns` are those of the target that came of the source's."""
+    """An edge of the graph: a run wrote `target` from `source`. `columns` maps target columns to their source columns."""
 
     source: ResourceId
     target: ResourceId
@@ -19,7 +19,7 @@ class Step:
 
 
 def list_steps(pipeline: ResourceId, run: RunId, trace: RunTrace) -> Iterator[Step]:
-    """Yield what one run made of what."""
+    """Yield the edges of one run."""
     for target, left in trace.outputs.items():
         for source in trace.inputs:
             if source != target:
@@ -29,7 +29,7 @@ def list_steps(pipeline: ResourceId, run: RunId, trace: RunTrace) -> Iterator[St
 
 
 def walk(start: ResourceId, known: Iterable[Step], *, up: bool) -> Iterator[tuple[int, Step]]:
-    """Yield the steps that lead to the start, or away from it, each once with how far it is: the nearest are 1."""
+    """Yield the edges upstream or downstream of a resource, each once with its distance: the nearest have 1."""
     near = dict[ResourceId, list[Step]]()
     for step in known:
         near.setdefault(step.target if up else step.source, []).append(step)

@@ -1,4 +1,4 @@
-"""Lineage: what runs read and wrote, as it really was; kept with each run when it ends, and told to who listens."""
+"""Records lineage: what each run actually read and wrote is stored when it ends, and passed to a listener."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -17,10 +17,10 @@ from headgate.facts.snapshot import Resource, Snapshot
 log = logging.getLogger(__name__)
 
 KIND = "lineage"
-"""The kind of document that keeps what a run read and wrote, by the id of the run."""
+"""The kind of the document with what a run read and wrote, by the id of the run."""
 
 LATEST = "lineage_latest"
-"""The kind of document that keeps the same of the newest run of a pipeline that has succeeded, by the pipeline's id."""
+"""The kind of the same document of a pipeline's newest successful run, by the id of the pipeline."""
 
 Column = tuple[ResourceId, str]
 """A column of a table."""
@@ -28,7 +28,7 @@ Column = tuple[ResourceId, str]
 
 @dataclass(frozen=True, slots=True)
 class TableWrite:
-    """What a run left in a table: how many rows and bytes it added, the columns with their types, and what of it came whence."""
+    """A run's write to a table: the rows and bytes added, the columns with their types, and the sources of each column."""
 
     rows: int = 0
     bytes: int = 0
@@ -38,30 +38,30 @@ class TableWrite:
 
 @dataclass(frozen=True, slots=True)
 class RunTrace:
-    """What a run read and wrote: tables, and connections beside them."""
+    """The tables and connections that a run read and wrote."""
 
     inputs: tuple[ResourceId, ...] = ()
     outputs: Mapping[ResourceId, TableWrite] = field(default_factory=dict[ResourceId, TableWrite])
 
 
 LineageListener = Callable[[Organization, RunRow, RunTrace], None]
-"""Hears of a run that has begun or ended. It neither raises nor waits."""
+"""Called for each run that has begun or ended. It must neither raise nor block."""
 
 
 class LineageRecorder:
-    """Keeps the lineage of runs. Nothing of it raises, nor waits for anything but the store."""
+    """Stores the lineage of runs. No method raises, or waits for anything but the store."""
 
     def __init__(self, tell: LineageListener = lambda *_: None, close: Callable[[], None] = lambda: None) -> None:
-        """`close` lets go of what is told: by then what it was told may be on its way still."""
+        """`close` closes the listener `tell`, which may still have events to send then."""
         self._tell = tell
         self.close = close
 
     def record_start(self, organization: Organization, run: RunId) -> None:
-        """Say that a run's first attempt begins."""
+        """Notify the listener that a run's first attempt begins."""
         self._safely(organization, run, self._record_start)
 
     def record_end(self, organization: Organization, run: RunId) -> None:
-        """Keep what a run has read and written, if it has ended and is not only tried again, and say so."""
+        """Store what a run has read and written, and notify the listener, unless the run is only to be retried."""
         self._safely(organization, run, self._record_end)
 
     def _record_start(self, organization: Organization, row: RunRow) -> None:
@@ -71,7 +71,7 @@ class LineageRecorder:
     def _record_end(self, organization: Organization, row: RunRow) -> None:
         if row.state not in ENDED_STATES or row.started is None:
             return
-        # What other processes have written in its course names the tables that it made.
+        # Changes that other processes wrote during the run have the names of the tables that it created.
         organization.control.catch_up()
         trace = _gather(organization, row)
         kept = {"run": row.run, "at": row.ended, **_plain(trace)}
@@ -86,19 +86,19 @@ class LineageRecorder:
             if row is not None:
                 do(organization, row)
         except StoreError as error:
-            log.warning("the lineage of the run `%s` is not kept: %s", run, error)
+            log.warning("the lineage of the run `%s` could not be stored: %s", run, error)
         except Exception:
-            log.exception("the lineage of the run `%s` is not kept", run)
+            log.exception("the lineage of the run `%s` could not be stored", run)
 
 
 def trace_of(organization: Organization, row: RunRow) -> RunTrace:
-    """Return what a run has read and written, so far if it has not ended."""
+    """Return the trace of a run, until now if the run has not ended."""
     kept = organization.store.document(KIND, row.run)
     return _gather(organization, row) if kept is None else trace_from_document(kept)
 
 
 def trace_from_document(document: Mapping[str, Any]) -> RunTrace:
-    """Return what a document of either kind keeps."""
+    """Return the trace in a document of the kind `KIND` or `LATEST`."""
     return RunTrace(
         tuple(ResourceId(id) for id in document["inputs"]),
         {ResourceId(id): _parse_table_write(said) for id, said in document["outputs"].items()},
@@ -120,7 +120,7 @@ def _gather(organization: Organization, row: RunRow) -> RunTrace:
 
 
 def _outside(facts: Snapshot, pipeline: Resource | None) -> tuple[list[ResourceId], list[ResourceId]]:
-    """Return the connections that a pipeline reads, and those that it writes."""
+    """Return the connections that a pipeline reads from, and those that it writes to."""
     named = sorted({edge.target for edge in pipeline_edges(facts, pipeline, "connections")}) if pipeline else []
     return ([], named) if pipeline and pipeline.type == "destination" else (named, [])
 

@@ -1,1 +1,1 @@
-"""What sources and integrations share: streams read from files, databases and HTTP APIs into tables."""
+"""Loading of streams, for sources and integrations: from files, databases and HTTP APIs into tables."""

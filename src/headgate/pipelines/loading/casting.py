@@ -1,4 +1,4 @@
-"""Values of rows as a table's columns have them, and which rows do not fit."""
+"""Casts of row values to the column types of a table, and conditions for the rows that do not fit."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,39 +19,39 @@ _NO = spark.lit(False)  # noqa: FBT003 (a value, not a flag)
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Where a row does not fit, and why, each as an expression over the row."""
+    """A condition for rows that do not fit, and the reason, each as an expression over the row."""
 
     where: Column
     why: Column
 
 
 def cast_columns(rows: StructType, table: StructType) -> list[Column]:
-    """Return the values of all columns of a table. Raises `LoadError` for types that nothing can be made of."""
+    """Return the values of all columns of a table. Raises `LoadError` for a type that cannot be cast to the column's."""
     return [_column(rows, field.name, field.dataType).alias(field.name) for field in table.fields]
 
 
 def find_misfits(rows: StructType, table: StructType) -> Iterator[Misfit]:
-    """Yield which rows have a value that the table's column cannot hold."""
+    """Yield a misfit per column, for rows with a value that the table's column cannot hold."""
     for field in table.fields:
         found = find_field(rows, field.name)
         where = _misfit(_column_of(found.name), found.dataType, field.dataType) if found else None
         if where is not None:
-            yield Misfit(where, spark.lit(f"`{field.name}` is no {sql_type(field.dataType)}"))
+            yield Misfit(where, spark.lit(f"`{field.name}` is not a valid {sql_type(field.dataType)}"))
 
 
 def find_missing_values(columns: Sequence[str], what: str) -> Iterator[Misfit]:
-    """Yield which rows have nothing in a column that every row has to have something in, for what it is there."""
+    """Yield a misfit per required column, for rows without a value in it. `what` is the purpose of the columns."""
     for name in columns:
-        yield Misfit(_column_of(name).isNull(), spark.lit(f"`{name}` is missing, which is {what}"))
+        yield Misfit(_column_of(name).isNull(), spark.lit(f"`{name}` ({what}) is missing"))
 
 
 def is_misfit(found: list[Misfit]) -> Column:
-    """Return whether a row is bad."""
+    """Return the condition that a row has any of the misfits."""
     return reduce(or_, (spark.coalesce(each.where, _NO) for each in found), _NO)
 
 
 def describe_misfits(found: list[Misfit]) -> Column:
-    """Return all that is wrong with a row, in words."""
+    """Return the reasons of all misfits of a row, as one text."""
     return spark.concat_ws("; ", *(spark.when(each.where, each.why) for each in found))
 
 
@@ -80,7 +80,10 @@ def _value(value: Column, rows: DataType, table: DataType) -> Column:
     if isinstance(table, StringType) and _is_nested(rows):
         return spark.to_json(value)
     if _is_nested(rows) or _is_nested(table):
-        raise LoadError(f"is {sql_type(table)} in the table and {sql_type(rows)} in what is read; say it in `columns`")
+        raise LoadError(
+            f"has the type {sql_type(table)} in the table, but {sql_type(rows)} in the data, which cannot be cast; declare its "
+            "type in `columns`"
+        )
     return value.try_cast(table)
 
 
@@ -102,13 +105,13 @@ def _misfit(value: Column, rows: DataType, table: DataType) -> Column | None:
     if _is_nested(rows) or _fits(table_type(rows), table):
         return None
     changed = value.try_cast(table)
-    # Text is what it says; a number or a time that comes back as another has lost something.
+    # A text only has to be castable. A number or a time must also be unchanged by the cast and back: else it lost precision.
     lost = changed.isNull() if isinstance(rows, StringType) else changed.isNull() | (changed.try_cast(rows) != value)
     return value.isNotNull() & lost
 
 
 def _fits(rows: DataType, table: DataType) -> bool:
-    """Return whether every value of the one type is one of the other."""
+    """Whether every value of the type `rows` is a value of the type `table`."""
     if isinstance(table, StringType) or sql_type(rows) == sql_type(table):
         return True
     if isinstance(rows, DecimalType) and isinstance(table, DecimalType):

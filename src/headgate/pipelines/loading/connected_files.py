@@ -1,4 +1,4 @@
-"""The files of a stream, copied from the folder of its connection into the run's own."""
+"""Staging of a stream's files: copies from the folder of its connection into the run's own folder."""
 
 import os
 import shutil
@@ -16,9 +16,9 @@ from headgate.pipelines.loading.streams import FileStream
 def stage_files(
     stream: FileStream, folder: AllowedFolder, goal: Path, bound: Bound, has_to_end: Callable[[], bool]
 ) -> tuple[int, int]:
-    """Copy the files of a stream into a new folder; return how many there are, and how many bytes they have.
+    """Copy the files of a stream into a new folder; return the number of files, and of their bytes.
 
-    Raises `LoadError` where there are none, or one cannot be read, and `EndedError`.
+    Raises `LoadError` if there are no files, or one cannot be read, and `EndedError`.
     """
     shutil.rmtree(goal, ignore_errors=True)
     goal.mkdir(parents=True)
@@ -35,7 +35,7 @@ def stage_files(
 def _count(sizes: Mapping[str, int], stream: FileStream) -> tuple[int, int]:
     if not sizes:
         what = f"file `{stream.file}`" if stream.file is not None else f"file whose name begins with `{stream.prefix}`"
-        raise LoadError(f"there is no {what} in the connection's folder")
+        raise LoadError(f"there is no {what} in the connection's folder; correct the stream, or add the file")
     return len(sizes), sum(sizes.values())
 
 
@@ -43,4 +43,6 @@ def _is_folder(top: int, name: str) -> bool:
     try:
         return stat.S_ISDIR(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode)
     except FileNotFoundError:
-        raise LoadError(f"there is no file `{name}` in the connection's folder") from None
+        raise LoadError(
+            f"there is no file `{name}` in the connection's folder; correct the stream, or add the file"
+        ) from None

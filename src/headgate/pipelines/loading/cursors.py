@@ -1,4 +1,4 @@
-"""How far a table has come by its cursor, and which rows a load is about."""
+"""Cursors of incremental loads: the highest value in a table, and the rows in the range of a backfill."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,16 +16,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class CursorPosition:
-    """The highest cursor of a table: as text that an API understands, and as a value that Spark compares."""
+    """The highest cursor value in a table, as a text for an API, and as a value for comparisons in Spark."""
 
     text: str
     value: Column
 
 
 def cursor_position(session: SparkSession, table: str, cursor: str, type: DataType) -> CursorPosition | None:
-    """Return how far a table has come, or None while it has no row with a cursor."""
+    """Return the highest cursor value in a table, or None if no row has one."""
     highest = spark.max(quote_name(cursor))
-    # As a number, because a time in words is another one in each time zone.
+    # As a number, because the text of a time depends on the session's time zone.
     exact = spark.unix_micros(highest) if isinstance(type, TimestampType) else highest.cast("string")
     found = session.table(table).agg(exact).collect()[0][0]
     if found is None:
@@ -37,7 +37,7 @@ def cursor_position(session: SparkSession, table: str, cursor: str, type: DataTy
 
 
 def in_range(part: Range, column: Column, type: DataType) -> Column:
-    """Return whether a cursor lies in the part that a backfill is about."""
+    """Return the condition that a cursor is in the range of a backfill."""
     inside = column.isNotNull()
     if part.since is not None:
         inside &= column >= spark.lit(part.since).cast(type)

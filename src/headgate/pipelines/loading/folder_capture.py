@@ -1,9 +1,9 @@
-"""Files taken into a table as they come: Spark's stream keeps a record of them, and each look begins with their columns.
+"""Stream capture: loads new files of a folder into a table, exactly once; Spark's stream records which files are loaded.
 
-Each look copies the files that are new since the last one into a folder of the pipeline, by open descriptors, and Spark
-takes them from there: it opens no path that a user of the connection's folder could exchange for a link. It does so in
-batches, one commit each. Spark notes a batch's files before the batch begins, and that it is done after its commit, and
-Iceberg notes which batch a commit was of: so an attempt goes on where another was killed.
+Each poll copies the files that are new since the last poll into a folder of the pipeline, by open descriptors, and Spark
+reads the copies: it opens no path that a user of the connection's folder could replace by a link. Spark loads the copies in
+batches, one commit each. Spark records a batch's files before the batch begins, and its end after the commit; Iceberg records
+the batch of each commit. So an attempt continues where a killed one stopped.
 """
 
 import shutil
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _LOOK: Final = 1
-"""Seconds between two questions whether a batch is done, or the run has to end."""
+"""The interval in seconds at which the code checks whether a batch is done, or the run has to end."""
 _MOST_TOLD: Final = 100
-"""Files that are looked at one by one for their columns; of more, all of the folder are."""
+"""The maximum number of files that are passed to schema inference one by one; above it, the whole folder is passed."""
 _UNREADABLE: Final = ("FAILED_READ_FILE", "MALFORMED_RECORD", "CANNOT_READ_FILE_FOOTER", "CANNOT_READ_FOOTER")
 
 
 def capture(definition: StreamCaptureDefinition, execution: RunExecution) -> None:
-    """Take files in until the run has to end, or once. Raises `LoadError` or `EndedError`, or what Spark raises."""
+    """Load files until the run has to end, or once if `every` is null. Raises `LoadError`, `EndedError` or Spark's errors."""
     name = definition.connection or definition.source or ""
     each = Capture(definition, execution, lambda: require_folder(execution.place(name), name))
     each.begin()
@@ -56,7 +56,7 @@ def capture(definition: StreamCaptureDefinition, execution: RunExecution) -> Non
 
 
 class Capture:
-    """One attempt at a folder and a table. `connected` decides again at each call and returns the folder of the connection."""
+    """One attempt of a stream capture. `connected` returns the connection's folder and checks access again at each call."""
 
     def __init__(
         self, definition: StreamCaptureDefinition, execution: RunExecution, connected: Callable[[], AllowedFolder]
@@ -69,19 +69,19 @@ class Capture:
         self._marks = ListingMarks(execution.checkpoints, execution.cleaned)
         self._rows = 0
         self._columns: StructType | None = None
-        """What the files that have come are read with, once that is settled."""
+        """The schema with which the new files are read, once it is determined."""
 
     def begin(self) -> None:
-        """Go on where an earlier run was; after a clean and restart, with an empty table."""
+        """Continue after the earlier runs, or, after a clean and restart, with an empty table."""
         into = self._definition.into
         if self._execution.cleaned and not self._progress.exists() and self._execution.exists(into):
-            self._execution.say(f"clean and restart: {into} is emptied, and every file is taken in again")
+            self._execution.say(f"clean and restart: deleting all rows of {into}; every file is loaded again")
             write_full(self._execution.spark.table(into).limit(0), into, exists=True)
-        # Only now: who is killed before it empties the table again, into which nothing has come meanwhile.
+        # Only now: if an attempt is killed before, the next one empties the table again, and no row was loaded meanwhile.
         self._progress.mkdir(parents=True, exist_ok=True)
 
     def poll(self) -> None:
-        """Take in what has come since the last look."""
+        """Load the files that are new since the last poll."""
         listed, came = self._copy_new()
         if not came:
             return
@@ -95,7 +95,7 @@ class Capture:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _copy_new(self) -> tuple[Sequence[FoundFile], list[Path]]:
-        """Copy the files that are new since the last look; return the listing, and the copies, oldest first."""
+        """Copy the files that are new since the last poll; return the listing, and the copies, oldest first."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(parents=True)
         folder = self._connected()
@@ -108,7 +108,7 @@ class Capture:
         return listed, [self._folder / name for name in copied]
 
     def _schema(self, came: Sequence[Path]) -> StructType:
-        """Return the columns to read with, in the files' order where that counts; the table has them all afterwards."""
+        """Return the schema for reading, in the order of the files' columns, and add missing columns to the table."""
         found = self._read_schema(came)
         known = self._list_known_columns()
         new = [field for field in found if field.name.lower() not in known]
@@ -130,7 +130,7 @@ class Capture:
         return reader.format(definition.format).load(told).schema
 
     def _list_known_columns(self) -> dict[str, StructField]:
-        """Return the columns whose types are settled, by their names in small letters."""
+        """Return the columns with known types, by their names in lower case."""
         spark, definition = self._execution.spark, self._definition
         if self._execution.exists(definition.into):
             schema = spark.table(definition.into).schema
@@ -149,13 +149,13 @@ class Capture:
             spark.createDataFrame([], StructType([*first, *rest])).writeTo(into).create()
         elif new:
             names = ", ".join(f"`{field.name}`" for field in new)
-            self._execution.say(f"the files have new columns, which {into} gets: {names}")
+            self._execution.say(f"the files have new columns; adding them to {into}: {names}")
             spark.sql(f"ALTER TABLE {quote_table(into)} ADD COLUMNS ({', '.join(map(_format_column, new))})").collect()
 
     def _take(self, schema: StructType) -> None:
         definition, spark = self._definition, self._execution.spark
         files = spark.readStream.format(definition.format).schema(schema).options(**self._options())
-        # By name: that is what a copy has in common with its file, and with the copy of an earlier attempt.
+        # By file name only: the copy has it in common with the original, and with the copy of an earlier attempt.
         files = files.option("maxFilesPerTrigger", str(definition.files_at_once)).option("fileNameOnly", "true")
         frame = files.load(str(self._folder))
         writer = self._fit_columns(frame, schema).writeStream.option("checkpointLocation", str(self._progress))
@@ -170,7 +170,7 @@ class Capture:
         self._count(query)
 
     def _fit_columns(self, frame: "DataFrame", schema: StructType) -> "DataFrame":
-        """Give the rows every column of the table, in its order: Iceberg does not sort them out for a stream."""
+        """Return the rows with every column of the table, in its order: Iceberg does not reorder columns of a stream."""
         there = {field.name.lower() for field in schema}
         wanted = self._execution.spark.table(self._definition.into).schema
         return frame.select(
@@ -183,7 +183,7 @@ class Capture:
         )
 
     def _options(self) -> dict[str, str]:
-        # A row that does not fit fails its batch; a file whose columns are others is never read by position.
+        # A row that does not fit fails its batch. A file with other columns is never read by position.
         options = {"mode": "FAILFAST"} if self._definition.format != "parquet" else {}
         if self._definition.format == "csv":
             options |= {"header": "true", "enforceSchema": "false", "nullValue": self._definition.null_value}
@@ -200,11 +200,11 @@ class Capture:
         words = raw_words(error)
         if REFUSED_STATE in words or not any(sign in words for sign in _UNREADABLE):
             return error
-        # Spark's words do not lead out of the gateway with the path in them.
+        # Spark's message has the path of the file, which the gateway does not let through.
         unfit = next((f"`{each.name}`" for each in came[:_MOST_TOLD] if not self._fits(each)), "a file")
         return LoadError(
-            f"{unfit} does not fit {self._definition.into}, and nothing of its batch was taken in. Mend it under the same "
-            "name - an empty one will do - and run again, or take it away and begin anew with a clean and restart"
+            f"{unfit} does not fit the columns of {self._definition.into}; no file of its batch was loaded; replace the file "
+            "under the same name by a correct or an empty one and run again, or remove it and do a clean and restart"
         )
 
     def _fits(self, file: Path) -> bool:
@@ -221,7 +221,7 @@ class Capture:
 
 
 def _find_commit_time(progress: Path) -> float:
-    """Return when the files of the last batch that is done were noted."""
+    """Return the time at which Spark recorded the files of the last finished batch; 0 if there is none."""
     done = [int(each.name) for each in _in(progress / "commits") if each.name.isdecimal()]
     with suppress(FileNotFoundError):
         return (progress / "offsets" / str(max(done))).stat().st_mtime if done else 0.0

@@ -1,4 +1,4 @@
-"""Asking an HTTP API: what lies below its own address and nothing else, bounded, tried again where that can help."""
+"""Fetches records from an HTTP API: only from addresses below its own, within limits, with retries where they can help."""
 
 import hashlib
 import json
@@ -35,27 +35,27 @@ from headgate.untrusted_input.json_documents import MAX_DEPTH
 from headgate.untrusted_input.json_shape import too_deep, too_wide
 
 _PATIENCE = frozenset((408, 425, 429, 500, 502, 503, 504))
-"""What an API answers when it may answer otherwise a little later."""
+"""The statuses of responses that are worth a retry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much an API may give, and how long it may take: bytes, seconds, counts."""
+    """The limits of an API's responses, in bytes, seconds and counts."""
 
     page: int = 64 << 20
     values: int = 4_000_000
-    """In one page: what it says takes many times its bytes once it is read."""
+    """JSON values in one page: parsed, they take many times the memory of their bytes."""
     total: int = 8 << 30
     pages: int = 100_000
     tries: int = 6
     silence: float = 30.0
-    """Without a byte, so long."""
+    """The longest time without a byte."""
     answer: float = 300.0
-    """One whole answer with its connection, so long."""
+    """The longest time of one response, with the connect."""
     wait: float = 1.0
-    """Before the second try; twice as long before each one after."""
+    """The wait before the second try; it is doubled for each further try."""
     longest_wait: float = 300.0
-    """What an API may ask for in `Retry-After`."""
+    """The longest wait that an API may request in `Retry-After`."""
     redirects: int = 5
 
 
@@ -63,7 +63,7 @@ BOUNDS = Bounds()
 
 
 class _AgainError(Exception):
-    """An answer that another try may mend. `after` is the time in seconds that the API asked for."""
+    """A failure that a retry may fix. `after` is the wait in seconds that the API asked for."""
 
     def __init__(self, why: str, after: float | None = None) -> None:
         super().__init__(why)
@@ -72,7 +72,7 @@ class _AgainError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Came:
-    """One answer: what it says, how many bytes it had, where it was in the end, and its Link header's next."""
+    """One response: its document, its size in bytes, its address after redirects, and the next page of its Link header."""
 
     document: Any
     size: int
@@ -81,7 +81,7 @@ class _Came:
 
 
 class Api:
-    """One API, asked as its connection says. Use it as a context; `wait` says whether the run has to end."""
+    """A client of one API, with the headers of its connection. Use it as a context manager; `wait` is that of the run."""
 
     def __init__(self, place: HttpPlace, wait: Callable[[float], bool], bounds: Bounds = BOUNDS) -> None:
         self._base = place.base_url.rstrip("/")
@@ -97,20 +97,24 @@ class Api:
         self._http.close()
 
     def pages(self, path: str, parameters: Parameters, pages: PagingRule | None, pointer: str) -> Iterator[Answer]:
-        """Yield every page. Raises `LoadError` where the API does not answer as it should, `EndedError` when told to."""
+        """Yield every page. Raises `LoadError` for an invalid response, and `EndedError` if the run has to end."""
         asked, so_far, given = first_request(pages, parameters), 0, 0
         seen, at = set[bytes](), self._base
         for number in range(1, self._bounds.pages + 1):
             address = self._address(path, asked, at)
-            # By its digest: the API chooses how long its cursors are.
+            # As a digest, because the API chooses the length of its cursors.
             mark = hashlib.sha256(address.encode()).digest()
             if mark in seen:
-                raise LoadError(f"page {number} of `{path}` is one that was read before: the API goes round in circles")
+                raise LoadError(
+                    f"page {number} of `{path}` was read before: the API's references to the next page form a loop; check `pages`"
+                )
             seen.add(mark)
             came = self._patient(address, f"page {number} of `{path}`")
             given += came.size
             if given > self._bounds.total:
-                raise LoadError(f"`{path}` gives more than {self._bounds.total:,} bytes; `parameters` can ask for less")
+                raise LoadError(
+                    f"`{path}` returns more than {self._bounds.total:,} bytes; request fewer records with `parameters`"
+                )
             at = came.address
             answer = Answer(came.document, require_records(came.document, pointer), came.link)
             so_far += len(answer.records)
@@ -119,13 +123,15 @@ class Api:
             if further is None:
                 return
             asked = further
-        raise LoadError(f"`{path}` has more than {self._bounds.pages:,} pages; ask for less with `parameters`")
+        raise LoadError(
+            f"`{path}` has more than {self._bounds.pages:,} pages; request larger pages, or fewer records with `parameters`"
+        )
 
     def _address(self, path: str, asked: PageRequest, at: str) -> str:
-        """Return what to ask, where an answer at an address named it. Raises `LoadError` for what is not the API's own."""
+        """Return the address of a request; a reference is resolved against `at`. Raises `LoadError` if it is not the API's."""
         if asked.address is not None:
             return str(is_below(self._base, asked.address, at))
-        # A cursor is the API's: whatever characters it has are sent back.
+        # A cursor is opaque: its characters are sent back unchanged.
         query = urlencode(asked.parameters, errors="surrogatepass")
         return str(is_below(self._base, f"{self._base}{path}?{query}" if query else f"{self._base}{path}"))
 
@@ -135,16 +141,19 @@ class Api:
                 return self._ask(address, what)
             except _AgainError as again:
                 if tried == self._bounds.tries:
-                    raise LoadError(f"{what}: {again}, {tried} times; try again later") from again
+                    raise LoadError(f"{what}: {again}; gave up after {tried} tries; run again later") from again
                 self._pause(again, tried, what)
         raise AssertionError("tried at least once")
 
     def _pause(self, again: _AgainError, tried: int, what: str) -> None:
         longest = self._bounds.longest_wait
         if again.after is not None and again.after > longest:
-            raise LoadError(f"{what}: {again}, and asks to wait {again.after:,.0f} seconds; try again then")
+            raise LoadError(
+                f"{what}: {again}, and asked for a wait of {again.after:,.0f} seconds, more than the limit of {longest:,.0f}; "
+                "run again after that time"
+            )
         doubled = self._bounds.wait * 2 ** (tried - 1)
-        # Many streams that were turned away together do not come back together.
+        # Random jitter: streams that failed together do not all retry at the same time.
         seconds = again.after if again.after is not None else doubled * random.uniform(0.5, 1.0)  # noqa: S311 (no secret)
         if self._wait(min(seconds, longest)):
             raise EndedError from None
@@ -158,58 +167,62 @@ class Api:
             _require_success(answer, what)
             self._check_bounds(answer.body, what)
             return _Came(_document(answer.body), len(answer.body), address, answer.next_page)
-        raise LoadError(f"{what}: more than {self._bounds.redirects} redirects")
+        raise LoadError(f"{what}: the API sent more than {self._bounds.redirects} redirects; check the stream's path")
 
     def _answer(self, address: str, what: str) -> HttpAnswer:
         try:
             return self._http.get(address)
         except OversizedAnswerError:
-            raise LoadError(f"{what} is larger than {self._bounds.page:,} bytes; ask for smaller pages") from None
+            raise LoadError(f"{what} is larger than {self._bounds.page:,} bytes; request smaller pages") from None
         except BrokenAnswerError as error:
             raise _AgainError(str(error)) from None
         except AnswerError as error:
             raise LoadError(f"{what}: {error}") from None
 
     def _check_bounds(self, body: bytes | bytearray, what: str) -> None:
-        """Raise `LoadError` for a page of too many values, or too deep within each other, before it is read."""
+        """Raise `LoadError` for a page with too many or too deeply nested values, before it is parsed."""
         if too_wide(body, self._bounds.values):
-            raise LoadError(f"{what} has more than {self._bounds.values:,} values; ask for smaller pages")
+            raise LoadError(f"{what} has more than {self._bounds.values:,} values; request smaller pages")
         if too_deep(body, MAX_DEPTH):
-            raise LoadError(f"{what} has values more than {MAX_DEPTH} levels deep; leave them out with `parameters`")
+            raise LoadError(
+                f"{what} has values nested more than {MAX_DEPTH} levels deep; leave them out of the response with `parameters`"
+            )
 
 
 def _require_success(answer: HttpAnswer, what: str) -> None:
     status = answer.status
     if status in _PATIENCE:
-        raise _AgainError(f"the API answered {_format_status(status)}", _parse_retry_after(answer.headers))
+        raise _AgainError(f"the API responded with {_format_status(status)}", _parse_retry_after(answer.headers))
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         raise LoadError(
-            f"{what}: the API answered {_format_status(status)}; give the connection a secret that may read this"
+            f"{what}: the API responded with {_format_status(status)}; give the connection a secret that may read `path`"
         )
     if status != HTTPStatus.OK:
-        raise LoadError(f"{what}: the API answered {_format_status(status)}; look at the stream's path and parameters")
+        raise LoadError(
+            f"{what}: the API responded with {_format_status(status)}; check the stream's `path` and `parameters`"
+        )
 
 
 def _document(body: bytes | bytearray) -> Any:
-    """Return what an answer says. Half an answer is no JSON, and may be whole the next time."""
+    """Return the parsed response. A truncated response is invalid JSON, and a retry may get a complete one."""
     try:
-        # In no other encoding: its signs were counted as those of UTF-8.
+        # In no other encoding: the limits were checked on the bytes of UTF-8.
         return json.loads(body.decode("utf-8-sig"), parse_constant=_no_number)
     except ValueError as error:
-        raise _AgainError(f"the answer is no JSON ({error})") from None
+        raise _AgainError(f"the response is not valid JSON ({error})") from None
 
 
 def _no_number(written: str) -> Any:
-    raise ValueError(f"`{written}` is no JSON number")
+    raise ValueError(f"`{written}` is not a JSON number")
 
 
 def _parse_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return what `Retry-After` asks for, in seconds, written as such or as a date."""
+    """Return the wait in seconds of `Retry-After`, which has seconds or a date; None if it has neither."""
     written = headers.get("retry-after", "").strip()
     if written.isdecimal():
         return float(written)
     try:
-        # By the clock of who wrote the date.
+        # Relative to the server's own `Date`, because its clock may differ.
         return max(0.0, (parsedate_to_datetime(written) - parsedate_to_datetime(headers["date"])).total_seconds())
     except (ValueError, TypeError, KeyError, OverflowError):
         return None

@@ -1,4 +1,4 @@
-"""One stream into its table: read, fitted to the columns that are there, and written in one commit."""
+"""Loads one stream into its table: reads it, evolves the table's columns, and writes the rows in one commit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,11 +39,11 @@ from headgate.pipelines.writing.lake_table import NEW, append, qualified_column,
 
 
 def load(stream: StreamBase, connection: str, execution: RunExecution) -> None:
-    """Load a stream, unless an earlier attempt has. Raises `LoadError`, `EndedError`, `PlaceError` or what Spark does."""
+    """Load a stream, unless an earlier attempt has. Raises `LoadError`, `EndedError`, `PlaceError` or Spark's errors."""
     if execution.committed(stream.into):
-        execution.say(f"stream `{stream.name}`: an earlier attempt has written {stream.into}")
+        execution.say(f"stream `{stream.name}`: an earlier attempt has written {stream.into}; skipping it")
         return
-    execution.say(f"stream `{stream.name}`: {_source(stream)} into {stream.into}")
+    execution.say(f"stream `{stream.name}`: loading {_source(stream)} into {stream.into}")
     try:
         _Load(stream, connection, execution).carry_out()
     except LoadError as error:
@@ -65,7 +65,7 @@ class _Load:
         so_far = self._resume_position(before)
         parts = self._parts(so_far)
         if not parts:
-            execution.say(f"stream `{stream.name}`: there is nothing")
+            execution.say(f"stream `{stream.name}`: no records to load")
             return
         after = self._columns(before, parts)
         if exists:
@@ -79,7 +79,7 @@ class _Load:
         self._report()
 
     def _resume_position(self, before: StructType) -> CursorPosition | None:
-        """Return where to go on; a backfill and a load in full go on nowhere."""
+        """Return the cursor position after which an incremental load continues; None for a backfill or a full load."""
         stream, execution = self.stream, self.execution
         if stream.cursor is None or stream.mode == "full" or execution.range is not None:
             return None
@@ -125,10 +125,12 @@ class _Load:
         for part in parts:
             after = merge_schema(after, data_of(part))
         if not after.fields:
-            raise LoadError("nothing tells what columns there are; say them in `columns`")
+            raise LoadError(
+                "the columns are unknown, because neither the table nor the data has any; declare them in `columns`"
+            )
         for name in (*self.stream.key, *filter(None, (self.stream.cursor,))):
             if find_field(after, name) is None:
-                raise LoadError(f"there is no column `{name}`")
+                raise LoadError(f"neither the table nor the data has a column `{name}`; correct `key` or `cursor`")
         return after
 
     def _alter(self, before: StructType, after: StructType) -> None:
@@ -137,20 +139,20 @@ class _Load:
             self.execution.spark.sql(f"ALTER TABLE {quote_table(self.stream.into)} {alteration}")
 
     def _rows_in_scope(self, columns: StructType, so_far: CursorPosition | None) -> Column:
-        """Return which rows this load is about: bad ones always, for nobody knows where they belong."""
+        """Return the condition for the rows of this load. Bad rows always count: their cursor may be unreadable."""
         stream, part = self.stream, self.execution.range
         if part is not None:
             return is_bad() | in_range(part, *self._cursor(columns))
         if so_far is None:
             return spark.lit(True)  # noqa: FBT003 (a value, not a flag)
         value, _ = self._cursor(columns)
-        # By key nothing is written twice, so that rows as new as the newest are looked at again.
+        # An upsert writes no row twice, so rows equal to the highest cursor are included again.
         return is_bad() | (value >= so_far.value if stream.mode == "upsert" else value > so_far.value)
 
     def _cursor(self, columns: StructType) -> tuple[Column, DataType]:
         found = find_field(columns, self.stream.cursor) if self.stream.cursor else None
         if found is None:
-            raise LoadError("a part of the past can be loaded only by a `cursor`, which the stream does not have")
+            raise LoadError("the stream has no `cursor` column, which a backfill needs; set `cursor`")
         return spark.col(quote_name(found.name)), found.dataType
 
     def _split_bad_rows(self, rows: DataFrame) -> DataFrame:
@@ -161,7 +163,7 @@ class _Load:
         return valid_rows(rows)
 
     def _quarantine(self, rows: DataFrame, apart: str) -> None:
-        """Keep the bad rows that are not kept yet, before the others are written: none is lost if that fails."""
+        """Write new bad rows to the quarantine table, before the valid rows: no bad row is lost if writing those fails."""
         execution = self.execution
         if execution.committed(apart):
             return
@@ -172,11 +174,11 @@ class _Load:
         count = held.count()
         execution.metric(f"rows.{apart}", count)
         if count:
-            execution.say(f"stream `{self.stream.name}`: {count:,} more bad rows in {apart}")
+            execution.say(f"stream `{self.stream.name}`: {count:,} more bad rows quarantined in {apart}")
             append(held, apart, exists=exists)
 
     def _materialize(self, rows: DataFrame) -> DataFrame:
-        """Return the rows as they are now: what they were read from may change, and is not asked again."""
+        """Return the rows from a copy on disk: their source may change, and is not read again."""
         folder = str(self.execution.staging / f"{self.stream.into}-{new_id('held')}")
         rows.write.parquet(folder)
         return self.execution.spark.read.schema(rows.schema).parquet(folder)
@@ -205,9 +207,9 @@ class _Load:
 
 
 def _replace(rows: DataFrame, into: str, part: Range, type: DataType, cursor: str) -> None:
-    """Put the rows into the place of those of the same part, in one commit."""
+    """Replace the rows in the range of a backfill by these rows, in one commit."""
     here, there = qualified_column(into, cursor), qualified_column(NEW, cursor)
-    # Never true; that both are to be equal has Spark sort the rows instead of comparing each with each.
+    # Never true. The equality makes Spark use a sort-merge join instead of comparing each row with each.
     none = spark.expr(f"{here} = {there} AND {here} < {there}")
     merged = rows.alias(NEW).mergeInto(quote_table(into), none).whenNotMatched().insertAll()
     merged.whenNotMatchedBySource(in_range(part, spark.col(here), type)).delete().merge()

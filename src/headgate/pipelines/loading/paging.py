@@ -1,4 +1,4 @@
-"""How an HTTP API is asked for one page after the other: what the next request is, told by the last answer."""
+"""Pagination of HTTP APIs: the next request follows from the last response."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ Parameters = Mapping[str, str]
 
 
 class _Sized(StrictDefinition):
-    size: int | None = Field(default=None, ge=1, le=1_000_000, description="how many records a page is asked to have")
+    size: int | None = Field(default=None, ge=1, le=1_000_000, description="the number of records to request per page")
     size_parameter: str = Field(default="limit", min_length=1)
 
     def build_size_parameter(self) -> dict[str, str]:
-        """Return the parameter that says how large a page is to be, if any."""
+        """Return the parameter for the page size; empty if no size is set."""
         return {} if self.size is None else {self.size_parameter: str(self.size)}
 
 
 class NumberedPages(_Sized):
-    """Pages have numbers. The first page without a record is behind the last."""
+    """Pagination by page number. It ends at the first page without records."""
 
     by: Literal["page"]
     parameter: str = Field(default="page", min_length=1)
@@ -30,22 +30,22 @@ class NumberedPages(_Sized):
 
 
 class OffsetPages(_Sized):
-    """A page begins at a record's number. The first page without a record is behind the last."""
+    """Pagination by the offset of a page's first record. It ends at the first page without records."""
 
     by: Literal["offset"]
     parameter: str = Field(default="offset", min_length=1)
 
 
 class CursorPages(_Sized):
-    """Each answer says what to ask for the next; nothing there, and it was the last."""
+    """Pagination by a cursor in each response. It ends with the first response without a cursor."""
 
     by: Literal["cursor"]
     parameter: str = Field(default="cursor", min_length=1)
-    next: str = Field(pattern=r"^/.+$", description="a JSON pointer into the answer")
+    next: str = Field(pattern=r"^/.+$", description="a JSON pointer to the cursor in the response")
 
 
 class LinkedPages(_Sized):
-    """Each answer names the address of the next in its Link header."""
+    """Pagination by the `next` address in each response's Link header."""
 
     by: Literal["link"]
 
@@ -55,7 +55,7 @@ PagingRule = Annotated[NumberedPages | OffsetPages | CursorPages | LinkedPages, 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """One page to ask for: parameters of the stream's path, or the whole address that an answer named."""
+    """The request of one page: parameters for the stream's path, or the complete address from a response."""
 
     parameters: Parameters = field(default_factory=dict[str, str])
     address: str | None = None
@@ -63,7 +63,7 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came: the document, the records in it, and the address of the next page as the Link header has it."""
+    """One response: its document, the records in it, and the next page's address in its Link header."""
 
     document: Any
     records: Sequence[Any]
@@ -71,7 +71,7 @@ class Answer:
 
 
 def first_request(pages: PagingRule | None, parameters: Parameters) -> PageRequest:
-    """Return what to ask for first."""
+    """Return the request of the first page."""
     match pages:
         case NumberedPages():
             begins = {pages.parameter: str(pages.first)}
@@ -83,9 +83,9 @@ def first_request(pages: PagingRule | None, parameters: Parameters) -> PageReque
 
 
 def next_request(pages: PagingRule | None, asked: PageRequest, answer: Answer, so_far: int) -> PageRequest | None:
-    """Return what to ask for next, or None. `so_far` counts the records of all answers, this one's included.
+    """Return the request of the next page, or None. `so_far` counts the records of all responses, including this one.
 
-    How many records were asked for tells nothing: an API may give fewer on every page.
+    The requested page size is not considered: an API may return fewer records on every page.
     """
     match pages:
         case NumberedPages() if answer.records:
@@ -102,19 +102,22 @@ def next_request(pages: PagingRule | None, asked: PageRequest, answer: Answer, s
 
 
 def require_records(document: Any, pointer: str) -> Sequence[Any]:
-    """Return the records of an answer. Raises `LoadError` if there is no list of objects."""
+    """Return the records of a response. Raises `LoadError` if there is no list of objects at the pointer."""
     found = resolve_pointer(document, pointer)
-    place = f"at `{pointer}`" if pointer else "as its whole"
+    place = f"at `{pointer}`" if pointer else "at its top level"
     if not isinstance(found, list):
-        raise LoadError(f"the answer has no list {place}; `records` says where it is")
+        raise LoadError(f"the response has no list {place}; set `records` to a JSON pointer to the list of records")
     wrong = next((each for each in found if not isinstance(each, dict)), None)
     if wrong is not None:
-        raise LoadError(f"the list {place} of the answer holds something that is no object: a `{type(wrong).__name__}`")
+        raise LoadError(
+            f"the list {place} of the response contains a `{type(wrong).__name__}`, but every record must be an object; set "
+            "`records` to another list"
+        )
     return found
 
 
 def resolve_pointer(document: Any, pointer: str) -> Any:
-    """Return what a JSON pointer (RFC 6901) leads to, or None if it leads nowhere."""
+    """Return the value at a JSON pointer (RFC 6901), or None if there is none."""
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(document, dict):

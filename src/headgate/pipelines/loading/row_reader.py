@@ -1,4 +1,4 @@
-"""The rows of a stream as Spark reads them, each kind of columns apart: files differ in them, and are not mixed up here."""
+"""Reads the rows of a stream with Spark, one data frame per schema: files with different columns are not mixed."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,15 +16,15 @@ from headgate.pipelines.loading.schema_evolution import find_field
 from headgate.pipelines.loading.streams import FileStream, TableStream
 
 FILE_NAME = functions.col("_metadata.file_name")
-"""The name of the file that a row is from. Rows that are asked for it bear all that is known of their file, at a cost."""
+"""The name of a row's file. It has a cost: Spark then carries all metadata of the file in every row."""
 RAW = "headgate_raw"
-"""The column that has the text of a row that could not be read; nothing in all others."""
+"""The column with the text of a row that could not be read; NULL for all other rows."""
 _FETCHED = 10_000
-"""Rows that a database hands over at a time."""
+"""The number of rows that a database sends at a time."""
 
 
 def read_files(spark: SparkSession, stream: FileStream, folder: Path) -> Iterator[DataFrame]:
-    """Yield the rows of the files of a staged folder. Raises `LoadError` where one cannot be read at all."""
+    """Yield the rows of the files in a staged folder. Raises `LoadError` if a file cannot be read at all."""
     paths = [str(each) for each in sorted(folder.iterdir())]
     known = parse_declared_schema(spark, stream.columns)
     read = {"csv": _csv, "json": _json, "json_lines": _json, "parquet": _parquet}[stream.format]
@@ -32,33 +32,33 @@ def read_files(spark: SparkSession, stream: FileStream, folder: Path) -> Iterato
 
 
 def read_json_lines(spark: SparkSession, columns: str, folder: Path) -> Iterator[DataFrame]:
-    """Yield the rows of what was staged as JSON lines."""
+    """Yield the rows of records that were staged as JSON lines."""
     yield _read_json(spark, [str(folder)], parse_declared_schema(spark, columns), one_a_line=True)
 
 
 def read_table(spark: SparkSession, stream: TableStream, connection: str) -> Iterator[DataFrame]:
-    """Yield the rows of a database's table. The server puts in where it is, and its secret."""
+    """Yield the rows of a database table. The server, not this code, adds the address and the secret of the connection."""
     reader = spark.read.format("jdbc").option("connection", connection).option("dbtable", stream.table)
     yield reader.option("fetchsize", _FETCHED).load()
 
 
 def parse_declared_schema(spark: SparkSession, columns: str) -> StructType:
-    """Return the columns that a definition says. Raises `LoadError` where it is not how SQL writes columns."""
+    """Return the columns that a definition declares. Raises `LoadError` if they are not as in CREATE TABLE."""
     try:
         return spark.createDataFrame([], columns).schema if columns else StructType()
     except PySparkException as error:
-        raise LoadError(f"`columns` is not as in CREATE TABLE: {visible_words(error)}") from None
+        raise LoadError(f"`columns` is invalid: {visible_words(error)}; write it as in CREATE TABLE") from None
 
 
 def _csv(spark: SparkSession, stream: FileStream, paths: Sequence[str], known: StructType) -> Iterator[DataFrame]:
     def header(path: str) -> StructType:
         found = spark.read.format("csv").option("header", "true").load(path).schema
         if not found.fields:
-            raise LoadError(f"`{Path(path).name}` is empty: it has not even a header")
+            raise LoadError(f"`{Path(path).name}` is empty; add a header to the file, or remove the file")
         return StructType([StructField(each.name, _type(known, each.name)) for each in found.fields])
 
     for columns, alike in _group_by_schema(paths, header):
-        # By the header's names and not by position: a file with one column more or less is no other file.
+        # Columns are matched by the names in the header and not by position, so that files may have more or fewer columns.
         reader = spark.read.format("csv").option("header", "true").option("enforceSchema", "false")
         reader = reader.option("nullValue", stream.null_value).schema(_with_raw(columns))
         yield reader.option("columnNameOfCorruptRecord", RAW).load(alike)
@@ -72,13 +72,13 @@ def _json(spark: SparkSession, stream: FileStream, paths: Sequence[str], known: 
 
 
 def _refuse_lines(spark: SparkSession, paths: Sequence[str]) -> None:
-    """Raise `LoadError` for a file of several documents: Spark would read the first and say nothing of the others."""
+    """Raise `LoadError` for a file of several documents: Spark would read the first and silently drop the others."""
     begins = functions.left("value", functions.lit(1))
     counted = functions.count_if(begins == "{").alias("objects"), functions.count_if(begins == "[").alias("lists")
     found = spark.read.text(list(paths)).groupBy(FILE_NAME.alias("name")).agg(*counted)
     wrong = found.where("objects > 1 AND lists = 0").limit(1).collect()
     if wrong:
-        raise LoadError(f"`{wrong[0]['name']}` has a document in each line; its format is `json_lines`")
+        raise LoadError(f"`{wrong[0]['name']}` has one JSON document per line; set `format` to `json_lines`")
 
 
 def _read_json(spark: SparkSession, paths: Sequence[str], known: StructType, *, one_a_line: bool) -> DataFrame:
@@ -90,7 +90,7 @@ def _read_json(spark: SparkSession, paths: Sequence[str], known: StructType, *, 
 
 
 def _parquet(spark: SparkSession, _: FileStream, paths: Sequence[str], known: StructType) -> Iterator[DataFrame]:
-    del known  # the file knows the types, and what it holds is fitted to those that are said
+    del known  # the file has types of its own, and its values are cast to the declared ones later
     for _columns, alike in _group_by_schema(paths, lambda path: spark.read.format("parquet").load(path).schema):
         yield spark.read.format("parquet").load(alike)
 
@@ -114,7 +114,7 @@ def _read_schema(path: str, schema: Callable[[str], StructType]) -> StructType:
             raise
         if found.away:
             raise LoadError(
-                f"Spark ended while `{Path(path).name}` was read, or before that; run it again, and if that fails too, "
+                f"Spark ended before or while it read `{Path(path).name}`; run the pipeline again, and if that fails too, "
                 "split the file into smaller ones"
             ) from error
         raise LoadError(f"`{Path(path).name}` cannot be read: {visible_words(error)}") from error

@@ -1,4 +1,4 @@
-"""What a table's columns become when rows come that have others: data about types alone, without a driver."""
+"""Schema evolution: a table's columns after rows with other columns are added, computed from types alone, without Spark."""
 
 from collections.abc import Iterator
 
@@ -27,11 +27,11 @@ _KEPT_AS = (
     ((ByteType, ShortType), IntegerType()),
     ((CharType, VarcharType, NullType), StringType()),
 )
-"""What a table of the lake keeps a type as."""
+"""The types that a lake table cannot have, and the type that replaces each."""
 
 
 def merge_schema(table: StructType, rows: StructType) -> StructType:
-    """Return the columns of a table after these rows: new ones at its end, and those widened that can be."""
+    """Return the columns of a table after these rows are added: new ones at the end, existing ones widened if possible."""
     known = {field.name.lower() for field in table.fields}
     widened = [StructField(field.name, _merge_type(field.dataType, rows)) for field, rows in _pair_fields(table, rows)]
     new = [
@@ -41,17 +41,17 @@ def merge_schema(table: StructType, rows: StructType) -> StructType:
 
 
 def alter_statements(before: StructType, after: StructType) -> Iterator[str]:
-    """Yield what is behind `ALTER TABLE <name>` to give a table the columns that it `evolved` to."""
+    """Yield the rest of each `ALTER TABLE <name>` statement that changes a table's columns from `before` to `after`."""
     return _alterations(before, after, ())
 
 
 def find_field(schema: StructType, name: str) -> StructField | None:
-    """Return the field that Spark would find by this name, in whatever letters, or None."""
+    """Return the field that Spark would find by this name, ignoring case, or None."""
     return next((field for field in schema.fields if field.name.lower() == name.lower()), None)
 
 
 def table_type(type: DataType) -> DataType:
-    """Return the type as which a table of the lake keeps values."""
+    """Return the type with which a lake table stores values of a type."""
     if isinstance(type, StructType):
         return StructType([StructField(field.name, table_type(field.dataType)) for field in type.fields])
     if isinstance(type, ArrayType):
@@ -62,7 +62,7 @@ def table_type(type: DataType) -> DataType:
 
 
 def sql_type(type: DataType) -> str:
-    """Return a type as SQL writes it, whatever letters the names in it have."""
+    """Return a type in SQL, with all names in it quoted."""
     if isinstance(type, StructType):
         return f"STRUCT<{', '.join(f'{quote_name(each.name)}: {sql_type(each.dataType)}' for each in type.fields)}>"
     if isinstance(type, ArrayType):
@@ -87,7 +87,7 @@ def _merge_type(table: DataType, rows: DataType | None) -> DataType:
 
 
 def _widens(table: DataType, rows: DataType) -> bool:
-    """Return whether Iceberg can turn the one into the other without touching a row."""
+    """Whether Iceberg can widen the type `table` to the type `rows` without rewriting a row."""
     if isinstance(table, DecimalType) and isinstance(rows, DecimalType):
         return table.scale == rows.scale and table.precision < rows.precision
     return isinstance(rows, {IntegerType: LongType, FloatType: DoubleType}.get(type(table), ()))

@@ -1,4 +1,4 @@
-"""What an API gives, as JSON lines in the run's own folder, from where Spark reads it."""
+"""Staging of an API's records as JSON lines in the run's own folder, from which Spark reads them."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -10,9 +10,9 @@ from headgate.pipelines.loading.paging import Answer
 
 
 def stage(answers: Iterable[Answer], folder: Path) -> int:
-    """Write every record into one file of a new folder, and return how many there are.
+    """Write all records into one file of a new folder, and return their number.
 
-    Raises `LoadError` where the disk has no room for them.
+    Raises `LoadError` if the disk has no space for them.
     """
     folder.mkdir(parents=True)
     count = 0
@@ -26,12 +26,12 @@ def stage(answers: Iterable[Answer], folder: Path) -> int:
 
 
 def _line(record: Any) -> bytes:
-    # Half of a surrogate pair has no form in UTF-8; as a backslash escape it is what JSON has for it.
+    # A lone surrogate cannot be encoded in UTF-8; its backslash escape is valid in JSON.
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace") + b"\n"
 
 
 def _pieces(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines joined, so that the disk is not looked at for each of them."""
+    """Yield the lines joined into large pieces, so that disk space is not checked for each line."""
     piece = bytearray()
     for line in lines:
         piece += line

@@ -1,4 +1,4 @@
-"""Streams of a source: each is read from one place behind its connection, and written into one table."""
+"""Streams of a source: each reads one file set, table or API path through its connection, and writes one table."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -13,56 +13,62 @@ ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 _FILE = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^/\\*?\[\]{}]+$")]
 
 QUARANTINE = "_quarantine"
-"""How the table of a stream's bad rows is called, beside the stream's own."""
+"""The suffix of the name of the table with a stream's bad rows."""
 
 
 class StreamBase(StrictDefinition):
-    """What every stream says: where its rows go, and what becomes of those that are there."""
+    """The fields of every stream: its table, and how its rows replace or extend the rows of the table."""
 
     name: DefinitionName
     into: TableName
     mode: Literal["full", "incremental", "upsert"] = Field(
         default="full",
-        description="replace all rows; add those whose cursor is above the table's highest; or replace rows by key",
+        description="`full` replaces all rows; `incremental` adds rows whose cursor is above the table's highest; `upsert` "
+        "replaces rows by key",
     )
-    cursor: ColumnName | None = Field(default=None, description="a column that grows: an id, or when a row was changed")
+    cursor: ColumnName | None = Field(
+        default=None, description="a column whose values increase: an id, or the time of a row's last change"
+    )
     key: tuple[ColumnName, ...] = Field(
-        default=(), max_length=MAX_ENTRIES, description="the columns that tell a row from all others"
+        default=(), max_length=MAX_ENTRIES, description="the columns that identify a row"
     )
-    columns: str = Field(default="", description="the columns as in CREATE TABLE; empty: what is read says them")
+    columns: str = Field(default="", description="the columns as in CREATE TABLE; empty: inferred from the data")
     bad_rows: Literal["fail", "quarantine"] = Field(
-        default="fail", description="rows that do not fit: end the load, or go to the table `<into>_quarantine`"
+        default="fail",
+        description="rows that do not fit the columns: `fail` fails the load, `quarantine` writes them to the table "
+        "`<into>_quarantine`",
     )
     enabled: bool = True
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if self.mode == "incremental" and self.cursor is None:
-            raise ValueError("an incremental stream needs a `cursor`")
+            raise ValueError("`mode` is `incremental`, but `cursor` is missing; set `cursor` to a column")
         if self.mode == "upsert" and not self.key:
-            raise ValueError("a stream that upserts needs a `key`")
+            raise ValueError("`mode` is `upsert`, but `key` is empty; list the key columns in `key`")
         return self
 
     @property
     def quarantine(self) -> str | None:
-        """The full name of the table of the bad rows, if they are kept."""
+        """The full name of the quarantine table for bad rows; None if bad rows fail the load."""
         return f"{self.into}{QUARANTINE}" if self.bad_rows == "quarantine" else None
 
 
 class FileStream(StreamBase):
-    """Files in the folder of the connection: one, all in a folder, or all whose names begin alike."""
+    """Files in the folder of the connection: one file, all files of a folder, or all files with a name prefix."""
 
-    file: _FILE | None = Field(default=None, description="a file, or a folder whose files are read")
-    prefix: _FILE | None = Field(default=None, description="what the names of the files begin with")
+    file: _FILE | None = Field(default=None, description="a file, or a folder whose files are all read")
+    prefix: _FILE | None = Field(default=None, description="the prefix of the names of the files")
     format: Literal["csv", "json", "json_lines", "parquet"] = Field(
-        default="csv", description="`json` is one document in each file, `json_lines` one in each line"
+        default="csv", description="`json` is one document per file, `json_lines` one per line"
     )
-    null_value: str = Field(default="", description="how a missing value is written in a CSV file")
+    null_value: str = Field(default="", description="the text that means NULL in a CSV file")
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if (self.file is None) == (self.prefix is None):
-            raise ValueError("a stream of files says `file` or `prefix`")
+            fault = "neither `file` nor `prefix`; set" if self.file is None else "both `file` and `prefix`; remove"
+            raise ValueError(f"the stream of files has {fault} one of them")
         return self
 
 
@@ -75,28 +81,32 @@ class TableStream(StreamBase):
 
 
 class ApiStream(StreamBase):
-    """Records of the connection's HTTP API, from one page or many."""
+    """Records of the connection's HTTP API, from one or several pages."""
 
     path: Annotated[str, StringConstraints(pattern=r"^(/[A-Za-z0-9_~.%:@!$&'()*+,;=-]+)+/?$")]
     parameters: dict[str, str] = Field(
-        default_factory=dict, max_length=MAX_ENTRIES, description="what each request asks with"
+        default_factory=dict, max_length=MAX_ENTRIES, description="the query parameters of each request"
     )
-    records: str = Field(default="", pattern=r"^(/.*)?$", description="a JSON pointer to the list of records")
-    pages: PagingRule | None = Field(default=None, description="how to ask for the next page; empty: there is one")
+    records: str = Field(
+        default="", pattern=r"^(/.*)?$", description="a JSON pointer to the list of records; empty: the whole response"
+    )
+    pages: PagingRule | None = Field(
+        default=None, description="how to request the next page; empty: there is only one page"
+    )
     since: str | None = Field(
-        default=None, description="the parameter that says from which cursor on records are wanted"
+        default=None, description="the query parameter for the cursor after which records are requested"
     )
 
     @field_validator("path")
     @classmethod
     def _goes_down(cls, path: str) -> str:
         if has_way_up(path):
-            raise ValueError("the path of an API's stream leads down from the connection's address")
+            raise ValueError("`path` contains `..`; name a path below the address of the connection")
         return path
 
 
 def _kind(stream: Any) -> str:
-    """Return which kind of stream this is: what it names tells."""
+    """Return the tag of a stream's type, which follows from its fields: `table`, `path` or else `file`."""
     said = stream if isinstance(stream, dict) else getattr(stream, "__dict__", {})
     return next((each for each in ("table", "path") if each in said), "file")
 
@@ -108,7 +118,7 @@ SourceStream = Annotated[
 
 
 def list_outputs(streams: tuple[StreamBase, ...]) -> tuple[Output, ...]:
-    """Return what streams write."""
+    """Return the tables that streams write."""
     return tuple(output for each in streams for output in _list_stream_outputs(each))
 
 

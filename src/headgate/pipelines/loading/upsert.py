@@ -1,4 +1,4 @@
-"""Rows into a table by key, at a cost that follows the rows: the parts of the table without their keys are not read."""
+"""Upsert of rows by key, at a cost proportional to the rows: files of the table without their keys are not read."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,9 +21,9 @@ from headgate.pipelines.sql_quoting import quote_name, quote_table
 from headgate.pipelines.writing.lake_table import BESIDE, MERGE_MODE, NEW, merge, qualified_column
 
 _EXACT = (IntegerType, LongType, DecimalType, StringType, DateType)
-"""Types whose values come to the client and go back as they were."""
+"""Types whose values survive the way to the client and back exactly."""
 _LISTED = 200
-"""So many values of a key are looked for one by one; Iceberg compares no more of them with what a file says of itself."""
+"""The maximum number of key values in an `IN` condition; Iceberg compares no more of them with a file's statistics."""
 _PLACE = "headgate_place"
 
 
@@ -36,16 +36,16 @@ def upsert(
     *,
     exists: bool,
 ) -> None:
-    """Bring rows into a table by key. Of several with a key the newest counts, which has the highest cursor.
+    """Upsert rows into a table by key. Of several rows with one key, the newest counts, by the highest cursor.
 
-    A row that is older than the table's own of that key changes nothing. `held` returns rows that do not change any more.
+    A row that is older than the table's row of its key changes nothing. `held` returns a fixed copy of rows.
     """
     newest = _newest(frame, keys, cursor)
     if not exists:
-        # In the order of the keys, so that the files of the table tell which keys they have.
+        # Sorted by key, so that the statistics of each file have a narrow range of keys.
         merge(newest.orderBy(*map(quote_name, keys)), into, keys, exists=False)
         return
-    # What is asked of the rows before they are merged has to be true of those that are merged.
+    # The condition is computed from the rows before the merge, so they must be the same rows in the merge.
     rows = held(newest)
     count, within = _build_key_condition(rows, into, keys)
     if count:
@@ -55,20 +55,20 @@ def upsert(
 
 def _newest(frame: DataFrame, keys: Sequence[str], cursor: str | None) -> DataFrame:
     order = [spark.desc_nulls_last(quote_name(cursor))] if cursor else []
-    # Of rows that are equally new always the same one, whichever comes first.
+    # Among equally new rows the choice is deterministic, by a hash, and does not depend on their order.
     hashed = [quote_name(field.name) for field in frame.schema.fields if not _has_map(field.dataType)]
     window = Window.partitionBy(*map(quote_name, keys)).orderBy(*order, spark.xxhash64(*hashed))
     return frame.withColumn(_PLACE, spark.row_number().over(window)).where(f"{_PLACE} = 1").drop(_PLACE)
 
 
 def _older(into: str, cursor: str) -> Column:
-    """Return whether a row is older than the one that the table has of its key."""
+    """Return the condition that a row is older than the table's row of its key."""
     is_older = spark.col(qualified_column(into, cursor)) > spark.col(qualified_column(NEW, cursor))
     return spark.coalesce(is_older, spark.lit(False))  # noqa: FBT003 (a value, not a flag)
 
 
 def _build_key_condition(rows: DataFrame, into: str, keys: Sequence[str]) -> tuple[int, Column]:
-    """Return how many rows there are, and a condition on the table that holds for all rows with one of their keys."""
+    """Return the number of rows, and a condition on the table that is true for all its rows with one of their keys."""
     types = {field.name: field.dataType for field in rows.schema.fields}
     asked = [key for key in keys if isinstance(types[key], _EXACT)]
     bounds = [made(quote_name(key)) for key in asked for made in (spark.min, spark.max)]
@@ -83,7 +83,7 @@ def _build_key_condition(rows: DataFrame, into: str, keys: Sequence[str]) -> tup
 
 
 def _write_beside(frame: DataFrame, into: str) -> None:
-    """Have merges write what changes beside a table's files, where nobody has said how."""
+    """Set the table's merge mode to merge-on-read, unless the property is set already."""
     said = {row.key for row in frame.sparkSession.sql(f"SHOW TBLPROPERTIES {quote_table(into)}").collect()}
     if MERGE_MODE not in said:
         frame.sparkSession.sql(f"ALTER TABLE {quote_table(into)} SET TBLPROPERTIES ('{MERGE_MODE}' = '{BESIDE}')")

@@ -1,4 +1,4 @@
-"""The schedules of one organization: what has come round is queued, by the clock or after another pipeline."""
+"""The scheduler of one organization: queues due runs, by cron expression or after another pipeline."""
 
 import hashlib
 import heapq
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 def has_cycle(start: T, before: Callable[[T], Iterable[T]]) -> bool:
-    """Say whether what comes before a pipeline, and before that, is at last the pipeline itself."""
+    """Whether a pipeline is among its own direct or indirect predecessors."""
     known, left = set[T](), list(before(start))
     while left:
         each = left.pop()
@@ -50,10 +50,10 @@ def has_cycle(start: T, before: Callable[[T], Iterable[T]]) -> bool:
 log = logging.getLogger(__name__)
 
 FOLLOWED: Final = "schedules"
-"""The kind of document that says up to which revision, and until when, schedules have been looked after."""
+"""The kind of the document with the revision and the time up to which schedules have been evaluated."""
 _ID: Final = "followed"
 _KEPT_EVERY: Final = 10.0
-"""Seconds between two of its writings; what is looked at again for want of one is queued once all the same."""
+"""The interval in seconds at which that document is written. Evaluating a time twice queues its run only once."""
 _CHANGED_BY = (AttributesSet, RelationsSet, ResourceCreated, ResourceDeleted, ResourceRenamed, RunAsSet)
 
 
@@ -64,10 +64,10 @@ class _PlannedRun:
 
 
 class Scheduler:
-    """Follows the log of one organization. Several may do so side by side: what comes round is queued once.
+    """Follows the log of one organization and queues due runs. Several schedulers may run in parallel: each run is queued once.
 
-    While a run that it has queued waits, it queues no other by the same trigger. A time that passed while nobody followed
-    is made up for, once however many passed; one whose pipeline was changed since is not.
+    While a queued run of a pipeline waits, no other is queued by the same trigger. If times passed while no scheduler ran, one
+    run is queued for all of them, unless the pipeline was changed since.
     """
 
     def __init__(self, control: Control, store: Store) -> None:
@@ -75,7 +75,7 @@ class Scheduler:
         self._store = store
         self._planned = dict[ResourceId, _PlannedRun]()
         self._heap = list[tuple[float, ResourceId]]()
-        """When pipelines come round, soonest first; what is not as planned any more is passed over."""
+        """The due times of pipelines, the earliest first; entries that differ from `_planned` are skipped."""
         followed = store.document(FOLLOWED, _ID) or {}
         self._revision = int(followed.get("revision", control.snapshot.revision))
         self._reopened = control.position[0]
@@ -89,7 +89,7 @@ class Scheduler:
         self._ended = list(ended)
 
     def tick(self) -> None:
-        """Take over what has changed, and queue what has come round. Raises `StoreError`."""
+        """Apply the changes since the last call, and queue due runs. Raises `StoreError`."""
         changed, ended = self._read_changes()
         self._changed |= changed
         self._ended += ended
@@ -106,11 +106,11 @@ class Scheduler:
         self._keep(now)
 
     def _read_changes(self) -> tuple[dict[ResourceId, float], list[RunId]]:
-        """Return which pipelines have changed, and when last, and which runs have succeeded."""
+        """Return the changed pipelines with the time of the last change, and the runs that have succeeded."""
         (reopened, _), newest = self._control.position, self._control.snapshot.revision
         changed, ended = dict[ResourceId, float](), list[RunId]()
         if reopened > self._reopened:
-            # What was followed may be of entries that the log has lost.
+            # The log was replaced: schedules may have been evaluated on entries that it does not have any more.
             there = (*self._planned, *map(ResourceId, self._store.documents("pipeline")))
             self._reopened, self._revision = reopened, newest
             return dict.fromkeys(there, self._control.now), ended
@@ -128,7 +128,7 @@ class Scheduler:
         return changed, ended
 
     def _plan(self, id: ResourceId, since: float, document: Mapping[str, Any] | None) -> None:
-        """Take over a pipeline as it is; its schedule counts from `since`, or goes on where it is as it was."""
+        """Plan the schedule of a pipeline. A new or changed schedule counts from `since`; an unchanged one continues."""
         schedule = self._parse_schedule(id, document)
         if schedule is None:
             self._planned.pop(id, None)
@@ -146,7 +146,7 @@ class Scheduler:
         try:
             return Schedule.model_validate(document["schedule"])
         except ValidationError:
-            log.exception("the schedule of `%s` cannot be read, and begins no runs", id)
+            log.exception("the schedule of the pipeline `%s` is invalid and starts no runs", id)
             return None
 
     def _set(self, id: ResourceId, schedule: Schedule, since: float) -> None:
@@ -161,11 +161,11 @@ class Scheduler:
             newest = last_until(planned.schedule.cron, planned.schedule.timezone, now) or due
             self._queue(id, "schedule", newest, f"{newest}")
             self._set(id, planned.schedule, newest)
-        # Still the first: what is planned anew comes later. Popped last, so that a store that fails loses nothing.
+        # This entry is still the first: the new plan is later. It is removed last, so that an error of the store loses no run.
         heapq.heappop(self._heap)
 
     def _follow(self, run: RunId) -> None:
-        """Queue what comes after the pipeline of a run that has succeeded."""
+        """Queue runs of the pipelines that follow the pipeline of a successful run."""
         row = self._store.run(run)
         ended = self._control.snapshot.resources.get(row.pipeline) if row else None
         for id in self._list_following(ended) if ended else ():
@@ -178,14 +178,14 @@ class Scheduler:
         return [id for id in found if not self._comes_after_itself(id)]
 
     def _comes_after_itself(self, id: ResourceId) -> bool:
-        """Say whether it does, which its saving refuses only where whoever saved it may see the others."""
+        """Whether a pipeline follows itself. Saving refuses such a cycle only if the user may see the other pipelines."""
         found = has_cycle(id, self._predecessors)
         if found:
-            log.warning("`%s` comes after itself, by way of others, and its schedule does not begin it", id)
+            log.warning("the pipeline `%s` follows itself through other pipelines; its schedule starts no runs", id)
         return found
 
     def _predecessors(self, id: ResourceId) -> list[ResourceId]:
-        """Return the pipelines whose runs begin those of this one, of those that have a schedule themselves."""
+        """Return the pipelines that this one follows, limited to those with a schedule of their own."""
         planned, facts = self._planned.get(id), self._control.snapshot
         if planned is None or planned.schedule.after is None:
             return []
@@ -193,20 +193,20 @@ class Scheduler:
         return [each.id for each in there if each.name == planned.schedule.after and same_project(facts, id, each.id)]
 
     def _may_follow(self, id: ResourceId, ended: ResourceId) -> bool:
-        """Say whether the runs of a pipeline may know of another one: else they would tell when that runs."""
+        """Whether a pipeline's run-as principal may see another pipeline: otherwise its runs would reveal when that one runs."""
         run_as = self._control.snapshot.run_as.get(id)
         return run_as is not None and self._control.is_visible(Caller(run_as), ended)
 
     def _queue(self, pipeline: ResourceId, trigger: str, due: float, what: str) -> None:
-        # One that waits has all that has come since before it, too.
+        # A run that is still queued will also process everything that has arrived since.
         waiting = self._store.runs(RunFilter(pipeline, states=(QUEUED,)))
         if any(each.trigger == trigger for each in waiting):
             return
         try:
             self._control.execute(QueueRun(scheduled_run_id(pipeline, trigger, what), pipeline, trigger, due), None)
         except (CommandError, RunConflictError) as error:
-            # Somebody else has queued it, or it may not run now: inactive, or one that waits is queued already.
-            log.info("`%s` is not queued: %s", pipeline, error)
+            # Another process has queued the run, or the pipeline is inactive or has a queued run already.
+            log.info("no run of the pipeline `%s` is queued: %s", pipeline, error)
 
     def _keep(self, now: float) -> None:
         if self._revision != self._kept and now - self._at >= _KEPT_EVERY:
@@ -215,17 +215,17 @@ class Scheduler:
 
 
 def scheduled_run_id(pipeline: ResourceId, trigger: str, what: str) -> RunId:
-    """Return the id of the run that a pipeline has by this: whoever queues it, it is the same one."""
+    """Return the id of a scheduled run, which depends only on its cause: every process that queues it uses the same id."""
     return RunId("run_" + hashlib.sha256(f"{pipeline} {trigger} {what}".encode()).hexdigest()[:32])
 
 
 def same_project(facts: Snapshot, one: ResourceId, other: ResourceId) -> bool:
-    """Say whether two resources lie in one project, or are it: by a name, a schedule means a pipeline beside its own."""
+    """Whether two resources are in, or are, the same project: a name in `after` means a pipeline of the same project."""
     return _project(facts, one) == _project(facts, other)
 
 
 def _project(facts: Snapshot, id: ResourceId) -> ResourceId | None:
-    """Return the project that something is, or lies in."""
+    """Return the project that a resource is, or is in; None if there is none."""
     found = facts.resources.get(id)
     above = (found, *facts.ancestors(id)) if found is not None else ()
     return next((each.id for each in above if each.type == "project"), None)

@@ -1,1 +1,1 @@
-"""Writing more than rows as they come: versions of a history, files and tables outside the lake."""
+"""Writing of lake tables, files and databases, of the versions of a history, and of the cached rows of a chart."""

@@ -1,4 +1,4 @@
-"""The rows that a visualization shows: kept by its last run, with the tables that they were read from."""
+"""Cached rows of a visualization: stored by its last run, with the tables from which they were read."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from headgate.facts.ids import ResourceId, RunId
 from headgate.pipelines.definitions.chart import ChartRows
 
 KIND = "shown"
-"""The kind of document; its id is the pipeline's, with which it goes."""
+"""The kind of the document; its id is the pipeline's, and it is deleted with the pipeline."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is kept: the rows, the run that they are of, and when it kept them (seconds since the epoch)."""
+    """The cached rows, their run, the time at which they were stored (seconds since the epoch), and their tables."""
 
     rows: ChartRows
     run: RunId
@@ -25,13 +25,13 @@ class Shown:
     tables: tuple[ResourceId, ...]
 
     def is_visible_to(self, control: Control, caller: Caller) -> bool:
-        """Say whether somebody may read all that the rows are from: now, whatever the pipeline has come to declare."""
+        """Whether the caller may now read all tables of the rows, even if the pipeline declares others by now."""
         asked = (Question(caller, "table.select", each) for each in self.tables)
         return all(control.ask(each).allowed for each in asked)
 
 
 def row_saver(control: Control, store: Store, run: RunId, pipeline: ResourceId) -> Callable[[Mapping[str, Any]], None]:
-    """Return what keeps rows of a run that begins now, in the place of those of its pipeline's runs before."""
+    """Return a function that stores the rows of a run that begins now, and replaces those of the pipeline's earlier runs."""
     found = control.snapshot.resources.get(pipeline)
     tables = [edge.target for edge in found.edges("inputs")] if found else []
 
@@ -44,7 +44,7 @@ def row_saver(control: Control, store: Store, run: RunId, pipeline: ResourceId) 
 
 
 def load_rows(store: Store, pipeline: ResourceId) -> Shown | None:
-    """Return what is kept for a pipeline, or None."""
+    """Return the cached rows of a pipeline, or None."""
     document = store.document(KIND, pipeline)
     if document is None:
         return None

@@ -1,6 +1,6 @@
-"""A table as a folder of files: Spark writes it into the run's own folder, and it is put in its place in one step.
+"""Writes a table as a folder of files: Spark writes into the run's own folder; the result replaces the target in one step.
 
-Everything in the folder of the connection is done by descriptors of folders that were opened without following a link.
+All operations in the connection's folder use descriptors of folders that were opened without following a link.
 """
 
 import ctypes
@@ -22,14 +22,14 @@ from headgate.pipelines.files.folder_copy import open_connected
 from headgate.pipelines.files.path_containment import READ, open_beneath, open_folder
 
 _EXCHANGE: Final = 2
-"""The kernel's word for: both stay, each in the other's place."""
+"""`RENAME_EXCHANGE` of `renameat2`: exchanges two paths in one step."""
 _UNKNOWN: Final = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 _OPTIONS: Final = {"csv": {"header": "true"}}
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 class FilesError(Exception):
-    """The files cannot be put where they belong."""
+    """The files cannot be written to their target."""
 
 
 def write_files(
@@ -41,13 +41,13 @@ def write_files(
     run: RunId,
     has_to_end: Callable[[], bool],
 ) -> None:
-    """Write the folder `name` of files in a connection's. A reader finds all files of before, or all new ones.
+    """Write the folder `name` with files into a connection's folder. A reader sees either all old or all new files.
 
-    `connected` returns the folder of the connection, decided again each time: the last time is after the files are
-    copied, before they take the place of those of before.
+    `connected` returns the folder of the connection and checks access again at each call. The last call is after the files
+    are copied, before they replace the old ones.
 
-    An attempt that ends halfway leaves the goal as it was, and what it has written to the next attempt of its run,
-    which removes it. Raises `FilesError`, `LoadError` or `EndedError`.
+    An attempt that ends halfway leaves the target unchanged; the next attempt of its run removes the files that it has
+    written. Raises `FilesError`, `LoadError` or `EndedError`.
     """
     written = staging / "files"
     shutil.rmtree(written, ignore_errors=True)
@@ -56,7 +56,9 @@ def write_files(
     staged, folder = f".{name}.{run}", connected()
     with open_connected(folder) as goal:
         if folder.server_files.is_own(folder.path / name) or folder.server_files.has_own_below(folder.path / name):
-            raise FilesError(f"`{name}` is or holds files of the server's own; name another one")
+            raise FilesError(
+                f"the folder `{name}` is, or contains, files of the server itself; choose another `folder`"
+            )
         _remove(goal, staged)
         try:
             _copy(written, goal, staged, has_to_end)
@@ -71,7 +73,7 @@ def _copy(written: Path, goal: int, staged: str, has_to_end: Callable[[], bool])
     target = open_beneath(goal, PurePosixPath(staged), os.O_RDONLY | os.O_DIRECTORY)
     try:
         with open_folder(written, PurePosixPath()) as source, os.scandir(source) as entries:
-            # What Hadoop leaves beside the files, its word that they are whole, is not needed: no reader has seen them yet.
+            # Hadoop's marker file `_SUCCESS` is not copied: no reader has seen the files yet.
             for name in (each.name for each in entries if each.name[0] not in "._"):
                 _copy_file(source, target, name, has_to_end)
     finally:
@@ -93,9 +95,11 @@ def _copy_file(source: int, target: int, name: str, has_to_end: Callable[[], boo
 def _put(folder: int, staged: str, name: str) -> None:
     with suppress(FileNotFoundError):
         if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            raise FilesError(f"`{name}` is there and is no folder: remove it, or name another one")
+            raise FilesError(
+                f"`{name}` exists in the connection's folder and is not a folder; remove it, or choose another `folder`"
+            )
     try:
-        # Fails where a folder with files is; one that is empty is replaced.
+        # Fails if the target folder has files; an empty one is replaced.
         os.rename(staged, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
@@ -104,17 +108,20 @@ def _put(folder: int, staged: str, name: str) -> None:
 
 
 def _exchange(folder: int, one: str, other: str) -> None:
-    """Let two folders change their places in one step: no moment is without the one or the other."""
+    """Exchange two folders in one step: the name refers to one of them at every moment."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     failed = rename is None or rename(folder, os.fsencode(one), folder, os.fsencode(other), _EXCHANGE) != 0
     if not failed:
         return
     reason = ctypes.get_errno() if rename is not None else errno.ENOSYS
     if reason in _UNKNOWN:
-        raise FilesError(f"the file system of `{other}` cannot exchange two folders: write to a local one")
+        raise FilesError(
+            f"the file system of the folder `{other}` cannot exchange two folders in one step; use a connection to a folder on a "
+            "local file system"
+        )
     raise OSError(reason, os.strerror(reason), other)
 
 
 def _remove(folder: int, name: str) -> None:
-    # Follows no link, and neither one that a folder in it was exchanged for.
+    # `rmtree` follows no link, not even one that replaces a folder during the call.
     shutil.rmtree(name, ignore_errors=True, dir_fd=folder)

@@ -1,4 +1,4 @@
-"""Telling another Iceberg catalog, a REST API, where a table's newest metadata lies."""
+"""Metasync: registers a table's newest metadata file in another Iceberg catalog, by its REST API."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -17,51 +17,51 @@ _BOUNDS: Final = AnswerBounds(size=1 << 20, silence=30.0, whole=120.0)
 
 
 class SyncError(Exception):
-    """The other catalog did not take the table; the message says what it answered."""
+    """The other catalog did not register the table; the message has its response."""
 
 
 class _Settings(BaseModel):
-    """Of a catalog's configuration nothing is taken but the prefix of its paths."""
+    """The only setting that is used from a catalog's configuration: the prefix of its paths."""
 
     prefix: Annotated[str, StringConstraints(max_length=1000, pattern=r"^\P{C}*$")] | None = None
-    """Without control characters, and without halves of characters, which no address can have."""
+    """The prefix, without control characters and lone surrogates, which no address can have."""
 
 
 class _Configuration(BaseModel):
-    """What the Iceberg REST specification has a catalog answer first."""
+    """The configuration of a catalog, by the Iceberg REST specification."""
 
     defaults: _Settings = Field(default_factory=_Settings)
     overrides: _Settings = Field(default_factory=_Settings)
 
     @property
     def prefix(self) -> str:
-        """The prefix, from the overrides if it is there."""
+        """The prefix: that of the overrides, if they have one."""
         said = self.defaults.prefix if self.overrides.prefix is None else self.overrides.prefix
         return (said or "").strip("/")
 
 
 def register_external_table(place: HttpPlace, into: str, metadata: str, has_to_end: Callable[[], bool]) -> None:
-    """Make a table of the other catalog, called `database.table` there, that of this metadata file.
+    """Register a metadata file in the other catalog as the table `into` (`database.table`).
 
-    Raises `SyncError`, and `EndedError` once the run has to end.
+    Raises `SyncError`, and `EndedError` if the run has to end.
     """
     database, table = into.split(".")
     with HttpReader(place, has_to_end, _BOUNDS) as http:
         try:
             _Other(http, place.base_url.rstrip("/")).register(database, table, metadata)
         except (AnswerError, LoadError) as error:
-            raise SyncError(f"the other catalog did not take `{into}`: {error}") from error
+            raise SyncError(f"the other catalog did not register `{into}`: {error}") from error
 
 
 class _Other:
-    """The other catalog, asked as the Iceberg REST specification says. No redirect is followed."""
+    """A client of the other catalog, by the Iceberg REST specification. Redirects are not followed."""
 
     def __init__(self, http: HttpReader, base: str) -> None:
         self._http = http
         self._base = base
 
     def register(self, database: str, table: str, metadata: str) -> None:
-        """Make the database where it is missing, and the table, or replace it. Raises as `HttpReader.get` does."""
+        """Create the database if it is missing, and create or replace the table. Raises as `HttpReader.get` does."""
         root = self._root()
         self._send("POST", f"{root}/namespaces", {"namespace": [database], "properties": {}}, HTTPStatus.CONFLICT)
         place = f"{root}/namespaces/{quote(database, safe='')}"
@@ -84,13 +84,13 @@ class _Other:
 
 def _require(status: int) -> None:
     if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        raise AnswerError(f"it answered {status}")
+        raise AnswerError(f"the catalog responded with the status {status}")
 
 
 def _configuration(body: bytes | bytearray) -> _Configuration:
     try:
         return _Configuration.model_validate(read_json(body))
     except UntrustedInputError as error:
-        raise AnswerError(f"its configuration is not taken: {error}") from None
+        raise AnswerError(f"its configuration cannot be read: {error}") from None
     except ValidationError:
-        raise AnswerError("its configuration is none of the Iceberg REST specification") from None
+        raise AnswerError("its configuration does not follow the Iceberg REST specification") from None

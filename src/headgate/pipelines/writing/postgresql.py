@@ -1,4 +1,4 @@
-"""A table as one of a PostgreSQL database: Spark fills a table beside it, and one transaction does the rest."""
+"""Writes a table into a PostgreSQL database: Spark fills a staging table, and one transaction moves the rows."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,16 +14,16 @@ from headgate.pipelines.connections.database import connect_database
 from headgate.pipelines.connections.targets import DatabasePlace
 
 _LOADS = "headgate_loads"
-"""Beside the table: which runs have added their rows to what, written in the same transaction."""
+"""A table in the same schema with the runs that have appended rows, written in the same transaction (idempotency)."""
 
 
 class LoadError(Exception):
-    """The rows cannot be brought into the database, and the message says why. Nothing there has changed."""
+    """The rows cannot be written to the database; the message says why. The table is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one run brings where; the fields are as in the definition, and `place` is behind `connection`."""
+    """One run's write to one table. Fields are as in the definition; `place` is the target of `connection`."""
 
     connection: str
     place: DatabasePlace
@@ -34,17 +34,17 @@ class Load:
 
     @property
     def target(self) -> Identifier:
-        """The table's name."""
+        """The name of the table."""
         return Identifier(*self.table.split("."))
 
     @property
     def staged(self) -> Identifier:
-        """The name of the table beside it, which nobody but this run knows."""
+        """The name of the staging table, which only this run uses."""
         return self._build_sibling(f"headgate_{self.run}")
 
     @property
     def loads(self) -> Identifier:
-        """The name of the table that tells what was added."""
+        """The name of the table with the runs that have appended rows."""
         return self._build_sibling(_LOADS)
 
     def _build_sibling(self, name: str) -> Identifier:
@@ -52,9 +52,9 @@ class Load:
 
 
 def write_rows(frame: DataFrame, load: Load) -> int:
-    """Bring the rows into the table, and return how many: 0 where an earlier attempt of the run had added them.
+    """Write the rows into the table, and return their number; 0 if an earlier attempt of the run has appended them.
 
-    Raises `LoadError`. Who reads the table meanwhile sees it as it was before, or as it is afterwards.
+    Raises `LoadError`. A concurrent reader sees the table either before or after the write.
     """
     with _transaction(load) as database:
         if load.mode == "append" and _was_added(database, load):
@@ -77,9 +77,11 @@ def _transaction(load: Load) -> Iterator[Connection]:
         with connect_database(load.place) as database:
             yield database
     except psycopg.Error as error:
-        # Without a word of the server's own it is the client's, which tells where the database is.
-        words = error.diag.message_primary or "it does not answer, or does not let the connection's user in"
-        raise LoadError(f"the database of `{load.connection}`: {words}") from None
+        # Only a message of the server is shown: the client's own messages have the address of the database.
+        words = error.diag.message_primary or (
+            "the server does not respond, or refuses the connection's user; check the address, user and password of the connection"
+        )
+        raise LoadError(f"the database of the connection `{load.connection}`: {words}") from None
 
 
 def _finish(database: Connection, load: Load) -> int:
@@ -88,7 +90,7 @@ def _finish(database: Connection, load: Load) -> int:
         if load.keys:
             database.execute(SQL("ALTER TABLE {} ADD PRIMARY KEY ({})").format(load.target, _join_columns(load.keys)))
     if load.mode == "replace":
-        # Not TRUNCATE: whoever reads in a snapshot of before would find nothing.
+        # Not TRUNCATE: a concurrent reader with an older snapshot would see an empty table.
         database.execute(SQL("DELETE FROM {}").format(load.target))
     if load.mode == "append" and not _adds_first(database, load):
         _drop(database, load)
@@ -120,7 +122,7 @@ def _was_added(database: Connection, load: Load) -> bool:
 
 
 def _adds_first(database: Connection, load: Load) -> bool:
-    """Note that the run adds its rows; say whether it had not."""
+    """Record that the run appends its rows; return whether it had not done so before."""
     made = SQL(
         "CREATE TABLE IF NOT EXISTS {} (run text, target text, at timestamptz DEFAULT now(), PRIMARY KEY (run, target))"
     )

@@ -1,4 +1,4 @@
-"""The versions of a history: worked out from what is there and what came, and merged in as one commit."""
+"""The versions of a history: computed from the stored versions and the input, and merged in one commit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from headgate.pipelines.writing.lake_table import duplicate_key, same_key
 FROM, TO, CURRENT = "valid_from", "valid_to", "is_current"
 _ADDED = (FROM, TO, CURRENT)
 _GONE = "headgate gone"
-"""Whether a step takes a version away: no column of anybody's."""
+"""The column that marks a version to delete; no user's column has this name."""
 
 
 class HistoryError(Exception):
-    """The rows cannot be made into versions."""
+    """The rows cannot be turned into versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What a definition says of its versions; the fields are as there."""
+    """The fields of a history's definition that determine its versions."""
 
     keys: Sequence[str]
     tracked: Sequence[str]
@@ -32,11 +32,14 @@ class Versions:
 
 
 def update_history(spark: SparkSession, source: str, into: str, versions: Versions, *, exists: bool) -> None:
-    """Make the history of a table, or bring it up to date. Raises `HistoryError`."""
+    """Create or update the history of a table. Raises `HistoryError`."""
     made = _VersionSteps(spark.table(source), versions)
     there = spark.table(into) if exists else None
     if there is not None and (new := [each for each in made.columns if each not in there.columns]):
-        raise HistoryError(f"{into} has no column {' and '.join(new)}: add it with ALTER TABLE, or leave it out")
+        raise HistoryError(
+            f"the history {into} lacks columns of the input: {' and '.join(new)}; add them with ALTER TABLE, or remove them from "
+            "the input"
+        )
     steps = made.changes(there) if versions.changed_at else made.snapshot(there)
     if there is None:
         steps.drop(_GONE).writeTo(into).create()
@@ -47,7 +50,7 @@ def update_history(spark: SparkSession, source: str, into: str, versions: Versio
 
 
 class _VersionSteps:
-    """The input of one run, and the steps that bring a history up to it: versions to add, replace or take away."""
+    """The input of one run, and the steps that update a history: versions to add, replace or delete."""
 
     def __init__(self, rows: DataFrame, versions: Versions) -> None:
         self._keys = versions.keys
@@ -64,9 +67,11 @@ class _VersionSteps:
         self._rows = self._rows.distinct()
 
     def snapshot(self, there: DataFrame | None) -> DataFrame:
-        """Return the steps for an input that is the table as it is now."""
+        """Return the steps for an input that is the present state of a table."""
         if several := duplicate_key(self._rows, self._keys):
-            raise HistoryError(f"the input has more than one row for {several}: a history has one version at a time")
+            raise HistoryError(
+                f"the input has more than one row for the key {several}, but a key has one version at a time; keep one row per key"
+            )
         now = sql.current_timestamp()
         if there is None:
             return self._rows.select(*map(_column, self.columns), *_period(now, None), sql.lit(False).alias(_GONE))  # noqa: FBT003
@@ -78,7 +83,7 @@ class _VersionSteps:
         ends = (known & found & ~same) | (known & ~found & sql.lit(self._close_absent))
         opens = found & (~known | ~same)
         renewed = known & found & same & ~_same("new", "old", self.columns)
-        # A clock that was set back must not end a version before its beginning.
+        # If the clock was set back, a version must not end before its beginning.
         at = sql.greatest(now, sql.expr(f"old.{FROM}"))
         return _steps(
             both,
@@ -88,22 +93,22 @@ class _VersionSteps:
         )
 
     def changes(self, there: DataFrame | None) -> DataFrame:
-        """Return the steps for an input whose rows say since when they hold."""
+        """Return the steps for an input whose rows have the time from which they are valid."""
         if self._rows.where(f"{FROM} IS NULL").limit(1).count():
-            raise HistoryError("a row does not say since when it holds: its `changed_at` is missing or is no time")
+            raise HistoryError("a row has no valid time in the column `changed_at`; correct the row, or remove it")
         if several := duplicate_key(self._rows, (*self._keys, FROM)):
-            raise HistoryError(f"the input has more than one row for {several}: only one of them can be true")
+            raise HistoryError(f"the input has different rows for {several}; keep one row per key and time")
         if there is None:
             return self._versions(self._rows).withColumn(_GONE, sql.lit(False))  # noqa: FBT003
         old = there.alias("old").join(self._rows.alias("new"), _same("old", "new", self._keys), "leftsemi")
         events = old.select(*map(_column, (*self.columns, FROM)))
-        # A row that comes later for the same moment puts right what was known of it.
+        # A later row for the same key and time corrects the stored version.
         kept = events.alias("old").join(self._rows.alias("new"), _same("old", "new", (*self._keys, FROM)), "leftanti")
         wanted = self._versions(kept.unionByName(self._rows))
         return self._steps_to(wanted, old.select(*map(_column, (*self.columns, *_ADDED))))
 
     def _versions(self, events: DataFrame) -> DataFrame:
-        """Return versions: consecutive events that agree in what is tracked are one, with the newest of the rest."""
+        """Return versions: consecutive events with equal tracked columns become one, with the newest other values."""
         in_order = Window.partitionBy(*map(_column, self._keys)).orderBy(FROM)
         what = sql.struct(*map(_column, self._tracked))
         differs = ~sql.lag(what).over(in_order).eqNullSafe(what)
@@ -144,7 +149,7 @@ def _steps(frame: DataFrame, *steps: Column) -> DataFrame:
 
 
 def _same(one: str, other: str, columns: Sequence[str]) -> Column:
-    """Return whether two structs or relations agree in these columns, where NULL is a value like any other."""
+    """Return the condition that two structs or relations are equal in these columns, with NULL as an ordinary value."""
     pairs = (f"{one}.{quote_name(each)} <=> {other}.{quote_name(each)}" for each in columns)
     return sql.expr(" AND ".join(pairs) or "true")
 
@@ -156,6 +161,10 @@ def _column(name: str) -> Column:
 def _require_columns(rows: DataFrame, versions: Versions) -> None:
     named = (*versions.keys, *versions.tracked, *([versions.changed_at] if versions.changed_at else []))
     if missing := [each for each in named if each not in rows.columns]:
-        raise HistoryError(f"the input has no column {' and '.join(missing)}; it has {', '.join(rows.columns)}")
+        raise HistoryError(
+            f"the input lacks columns that the definition names: {' and '.join(missing)}; it has {', '.join(rows.columns)}"
+        )
     if taken := [each for each in rows.columns if each in _ADDED and each != versions.changed_at]:
-        raise HistoryError(f"the input has a column {' and '.join(taken)}, which a history adds by itself")
+        raise HistoryError(
+            f"the input has columns that a history adds by itself: {' and '.join(taken)}; rename or remove them"
+        )

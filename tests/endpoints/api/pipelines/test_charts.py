@@ -201,7 +201,7 @@ class TestAHostileChart:
         answer = self.picture(world, hostile, *map(str, range(MOST_DRAWN_ROWS + 1)))
 
         assert (answer.status_code, answer.json()["type"]) == (409, "urn:headgate:problem:no-chart")
-        assert "1,001 rows; at most 1,000 are drawn" in answer.json()["detail"]
+        assert "1,001 rows, but at most 1,000 can be drawn" in answer.json()["detail"]
         assert len(world.call("vic", "GET", "/pipelines/hostile/rows").json()["rows"]) == MOST_DRAWN_ROWS + 1
 
     def test_a_heavy_chart_ends_within_its_limits_while_others_are_answered(
@@ -335,8 +335,8 @@ class TestASelect:
     @pytest.mark.parametrize(
         ("plan", "words"),
         [
-            (PLAN.format("secret.s"), "reads `lake.secret.s`: add it to `inputs`"),
-            (PLAN.format("raw.t").replace("Analyzed", "Parsed"), "does not read `lake.raw.t`"),
+            (PLAN.format("secret.s"), "lacks `lake.secret.s`, which the SELECT reads; add it to `inputs`"),
+            (PLAN.format("raw.t").replace("Analyzed", "Parsed"), "lists `lake.raw.t`, which the SELECT does not read"),
             ("Error occurred during query planning:\nno column `x`", "cannot read the SELECT: no column `x`"),
         ],
     )

@@ -314,7 +314,7 @@ class TestBackfill:
         answer = home.call("owner", "POST", "/pipelines/totals/backfill", {"since": 1})
 
         assert answer.status_code == 422
-        assert "only `append` and `merge` can be filled in by ranges" in answer.json()["detail"]
+        assert "set `mode` to `append` or `merge`" in answer.json()["detail"]
 
     @pytest.mark.parametrize(("path", "body"), [("runs", None), ("backfill", {"since": 0, "until": 2, "step": 1})])
     def test_a_request_that_would_queue_too_many_runs_of_a_pipeline_is_refused(
