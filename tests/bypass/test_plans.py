@@ -49,9 +49,9 @@ class TestAnArgumentOfSql:
         ],
     )
     def test_an_sql_argument_that_would_be_evaluated_is_refused(self, argument: dict[str, Any]) -> None:
-        with pytest.raises(RequestRefusedError, match="must be a literal"):
+        with pytest.raises(RequestRefusedError, match="of the SQL statement is not a literal"):
             execute(sql={"query": "SELECT :a", "named_arguments": {"a": argument}})
-        with pytest.raises(RequestRefusedError, match="must be a literal"):
+        with pytest.raises(RequestRefusedError, match="of the SQL statement is not a literal"):
             execute(sql={"query": "SELECT ?", "pos_arguments": [argument]})
 
 
@@ -61,5 +61,5 @@ class TestAnAnalysis:
         command = {"plan": {"command": {"sql_command": {"sql": "DROP TABLE lake.secret.salaries"}}}}
         request = base.AnalyzePlanRequest(session_id=SESSION, **{kind: command})
 
-        with pytest.raises(RequestRefusedError, match="only a query can be analysed"):
+        with pytest.raises(RequestRefusedError, match="a command cannot be analysed"):
             admit(ANALYZE_PLAN, request.SerializeToString(), READER)

@@ -29,8 +29,8 @@ class TestACallThatFindsNoRoom:
 
         refusal = asyncio.run(attempt())
 
-        assert "2 analyses of all callers run at once" in refusal
-        assert "none of yours needs to end" in refusal
+        assert "all callers together have 2 running analyses" in refusal
+        assert "your own calls need not end" in refusal
 
     def test_the_refusal_of_a_call_says_that_its_own_principal_holds_the_slots(self) -> None:
         async def attempt() -> str:
@@ -38,7 +38,10 @@ class TestACallThatFindsNoRoom:
             await slots.take(ANN)
             return await refusal_of(slots, ANN)
 
-        assert "yours are still running; wait for one of them to end" in asyncio.run(attempt())
+        assert (
+            "you have 1 running analyses, as many as one principal may have; wait for one of them to end"
+            in asyncio.run(attempt())
+        )
 
     def test_the_refusal_of_a_call_says_that_too_many_calls_of_its_principal_wait(
         self, monkeypatch: pytest.MonkeyPatch
@@ -54,4 +57,4 @@ class TestACallThatFindsNoRoom:
             waiting.cancel()
             return refusal
 
-        assert asyncio.run(attempt()) == "1 analyses of yours wait already; wait for one of them to end"
+        assert asyncio.run(attempt()) == "1 of your analyses are already waiting; wait for one of them to end"

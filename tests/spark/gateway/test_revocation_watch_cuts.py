@@ -231,7 +231,10 @@ def _error(answers: Any) -> Any:
 class TestBounds:
     @pytest.mark.parametrize(
         ("bound", "user", "said"),
-        [("PER_PRINCIPAL", "ann", "operations of yours"), ("PER_DRIVER", "bob", "none of yours needs to end")],
+        [
+            ("PER_PRINCIPAL", "ann", "you have 1 running operations"),
+            ("PER_DRIVER", "bob", "your own operations need not end"),
+        ],
     )
     def test_the_running_statements_of_one_user_and_of_a_driver_are_bounded(
         self,

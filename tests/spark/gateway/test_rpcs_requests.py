@@ -81,7 +81,7 @@ def test_a_call_of_one_request_with_a_second_one_is_refused(
 
     assert (error.code(), error.details()) == (
         grpc.StatusCode.INVALID_ARGUMENT,
-        "the call has more than one request; send each of them in a call of its own",
+        "the call has more than one request; send each request in its own call",
     )
     assert not backend.calls
 

@@ -323,7 +323,10 @@ class TestCalls:
 
         status = Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"])
         assert error.code() is DENIED
-        assert error.details() == "`ConfigRequest.GetAll` is not allowed: read the keys that you need one by one"
+        assert error.details() == (
+            "`ConfigRequest.GetAll` is not allowed: it would also return settings of the operator; "
+            "read single keys with `spark.conf.get`"
+        )
         assert status.message == error.details()
         assert "Config" not in backend.names()
 

@@ -153,7 +153,7 @@ class TestCheckpoints:
 
         people = spark_behind_gateway
         for other in (people.connect(BOB), people.connect(ANN), spark.cloneSession()):
-            assert "was not given to this session" in refusal(lambda other=other: send(other, plan))
+            assert "does not belong to this session" in refusal(lambda other=other: send(other, plan))
             other.client.close()
 
 
@@ -196,12 +196,15 @@ class TestStreams:
 
 
 REFUSALS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "files": (lambda spark: spark.read.parquet("/etc").count(), "only a run reads files"),
+    "files": (lambda spark: spark.read.parquet("/etc").count(), "only a run of a pipeline reads files"),
     "a Java function": (lambda spark: spark.udf.registerJavaFunction("f", "x.Y"), "user code does not run"),
     "the signature": (lambda spark: spark.conf.get("headgate.principal.token"), "cannot be read by users"),
     "a catalog": (lambda spark: spark.conf.set("spark.sql.catalog.evil", "x"), "cannot be changed by users"),
-    "a stream of files": (lambda spark: spark.readStream.format("text").load("/etc").schema, "a stream reads a table"),
-    "everybody's cache": (lambda spark: spark.catalog.clearCache(), "shared by all sessions"),
+    "a stream of files": (
+        lambda spark: spark.readStream.format("text").load("/etc").schema,
+        "a stream cannot read the format `text`",
+    ),
+    "everybody's cache": (lambda spark: spark.catalog.clearCache(), "all sessions share the cached data"),
     "rows to keep": (lambda spark: spark.table(SALARIES).localCheckpoint(), "may not do that"),
     "rows to cache": (lambda spark: spark.table(SALARIES).persist(), "may not do that"),
     "a plan": (lambda spark: spark.table(SALARIES).explain(), "may not do that"),

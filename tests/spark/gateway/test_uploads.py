@@ -264,7 +264,7 @@ class TestArtifacts:
             first = parts[0]
             part = first["batch"]["artifacts"][0]["data"] if "batch" in first else first["begin_chunk"]["initial_chunk"]
             part["crc"] ^= 1
-            with pytest.raises(grpc.RpcError, match="does not have its checksum"):
+            with pytest.raises(grpc.RpcError, match="does not match its CRC-32 checksum"):
                 upload(ann, *parts)
 
     @pytest.mark.parametrize(

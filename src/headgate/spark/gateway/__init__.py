@@ -1,4 +1,4 @@
-"""The gateway: the only way from a Spark Connect client to the driver.
+"""The gateway: a Spark Connect proxy, and the only way from a client to the driver.
 
 Import `Gateway`, `GatewaySettings` from `server` and `DriverBackend` from `driver_channel`.
 """

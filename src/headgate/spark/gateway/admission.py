@@ -1,4 +1,4 @@
-"""From the bytes of a request to a request that may go on, in the caller's name - or an error."""
+"""Admission of requests: parses and checks the bytes of a request, and sets the caller's identity in it."""
 
 import threading
 import uuid
@@ -19,12 +19,12 @@ from headgate.spark.gateway.rpcs import EXECUTE_PLAN, Rpc
 from headgate.spark.gateway.wire_format import parse_message
 
 _STACK: Final = 256 * 1024 * 1024
-"""Enough for a message nested as deep as protobuf can read at all (65,535 levels); only what is used is taken."""
+"""The stack size in bytes: enough for the deepest message that protobuf reads (65,535 levels); only used pages take memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A request that was checked and carries the caller's identity, and what else must be allowed before it goes on."""
+    """A checked request with the caller's identity, and the references that must be allowed before it is sent."""
 
     request: Any
     key: SessionKey
@@ -39,30 +39,32 @@ def admit(rpc: Rpc, data: bytes, reader: RequestingCaller, most: int = MAX_PLAN_
     try:
         request = parse_message(rpc.request, data)
     except DecodeError:
-        raise InvalidRequestError(f"this is not a request of `{rpc.name}`") from None
+        raise InvalidRequestError(
+            f"the request is not a valid message of `{rpc.name}`; use a PySpark 4.1 client"
+        ) from None
     unpack_plan(request, most)
     try:
         referring = check_request(request, reader)
-    except RecursionError:  # of a rule that looks at the arguments of SQL
+    except RecursionError:  # from the rule for the arguments of SQL
         raise TooComplexError(TOO_DEEP) from None
     key = stamp(request, reader.caller)
     if rpc is EXECUTE_PLAN and not request.operation_id:
-        # Spark would give it one that nobody here knows.
+        # Without one, Spark would choose an id that the gateway does not know.
         request.operation_id = str(uuid.uuid4())
     return Admitted(request, key, find_references(referring))
 
 
 def build_inspector(threads: int = 1) -> ThreadPoolExecutor:
-    """Return the threads that read requests: off the event loop, with a stack that no nesting exhausts.
+    """Return the threads that parse requests: outside the event loop, with a stack that no nesting exhausts.
 
-    Python's protobuf reads 100 levels unless told otherwise, which is some fifty DataFrame operations; Spark reads
-    1024. The switch is one for the whole process, so nothing but the gateway may read foreign messages in it.
+    Python's protobuf reads 100 levels by default, which is about fifty DataFrame operations; Spark reads 1024. The
+    switch applies to the whole process, so only the gateway may parse untrusted messages in it.
     """
     _message.SetAllowOversizeProtos(True)  # noqa: FBT003 - a C function without keywords
     executor = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="gateway-inspector")
     before = threading.stack_size(_STACK)
     try:
-        # A thread is begun only while the others are busy, and has the stack size of that moment.
+        # The executor starts a thread only while the others are busy, with the stack size of that moment.
         begun = threading.Barrier(threads)
         for work in [executor.submit(begun.wait) for _ in range(threads)]:
             work.result()

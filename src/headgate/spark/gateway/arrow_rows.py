@@ -1,4 +1,4 @@
-"""Rows in Arrow format that a client sends: written again in another process before the driver reads them."""
+"""Sanitizing of Arrow rows from a client: a parser process rewrites them before the driver reads them."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -14,36 +14,38 @@ _STREAM_END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _ALIGNMENT: Final = 8
 _MOST_RELATIONS: Final = 1000
 _INLINE_BYTES: Final = 64 * 1024 * 1024
-"""Of the rows in one plan, rewritten. A message to the driver holds at most twice as much."""
+"""The limit of the rewritten rows in one plan, in bytes. A message to the driver holds at most twice as much."""
 _INLINE_TOO_LARGE: Final = (
     f"the plan carries more than {_INLINE_BYTES // 1024 // 1024} MiB of rows; upload them as cached artifacts"
 )
 _UPLOAD_BYTES: Final = 192 * 1024 * 1024
-"""Of the artifacts that are rewritten together, rewritten. The largest artifact alone has fewer."""
+"""The limit of the artifacts that are rewritten together, in bytes after rewriting. The largest single artifact is smaller."""
 
 
 def is_arrow(data: bytes) -> bool:
-    """Return whether an artifact holds rows: any other is a schema in text."""
+    """Whether an artifact contains rows; any other artifact is a schema in text."""
     return data.startswith(_STREAM_START)
 
 
 class ArrowRows:
-    """Rewrites rows by way of the parser processes."""
+    """Rewrites rows in the parser processes."""
 
     def __init__(self, parsers: ParserPool) -> None:
         self._parsers = parsers
 
     async def rewrite_artifacts(self, principal: str, streams: Sequence[bytes], share: Share) -> list[bytes]:
-        """Return the streams with the same rows, written by us. Raises `InvalidRequestError`, `ExhaustedError`."""
+        """Return the streams rewritten with the same rows. Raises `InvalidRequestError`, `ExhaustedError`."""
         most = _UPLOAD_BYTES // 1024 // 1024
-        too_large = f"the artifacts are more than {most} MiB of rows when they are unpacked; send fewer at once"
+        too_large = f"the artifacts contain more than {most} MiB of rows after decompression; send fewer at once"
         return await self._rewrite(principal, streams, _charge(share, _UPLOAD_BYTES, too_large))
 
     async def rewrite_relations(self, principal: str, local_relations: Sequence[Any], share: Share) -> None:
         """Replace the rows in local relations of a plan. Raises `InvalidRequestError`, `ExhaustedError`."""
         streams = await asyncio.to_thread(_distinct_streams, local_relations)
         if len(streams) > _MOST_RELATIONS:
-            raise InvalidRequestError(f"the plan has more than {_MOST_RELATIONS:,} local relations; use a table")
+            raise InvalidRequestError(
+                f"the plan has more than {_MOST_RELATIONS:,} local relations; put their rows into a table"
+            )
         written = await self._rewrite(principal, streams, _charge(share, _INLINE_BYTES, _INLINE_TOO_LARGE))
         await asyncio.to_thread(_put_rows, local_relations, dict(zip(streams, written, strict=True)))
 
@@ -62,7 +64,7 @@ class ArrowRows:
 
 
 def _charge(share: Share, most: int, too_large: str) -> Callable[[int], None]:
-    """Return what counts rewritten bytes in `share`, and raises `InvalidRequestError` past the bound of one request."""
+    """Return a function that counts rewritten bytes in `share` and raises `InvalidRequestError` above the limit of one request."""
     charged = 0
 
     def charge(size: int) -> None:
@@ -76,12 +78,12 @@ def _charge(share: Share, most: int, too_large: str) -> Callable[[int], None]:
 
 
 def _distinct_streams(local_relations: Sequence[Any]) -> list[bytes]:
-    """Return the rows in local relations, each once. Takes time: a message copies its bytes whenever they are read."""
+    """Return the distinct Arrow streams in local relations. This is slow: each read of a field of bytes copies it."""
     return list(dict.fromkeys(data for relation in local_relations if (data := relation.data)))
 
 
 def _put_rows(local_relations: Sequence[Any], written: Mapping[bytes, bytes]) -> None:
-    """Replace rows by the rewritten ones. Raises `InvalidRequestError` if rows that repeat are too large in sum."""
+    """Replace rows by the rewritten ones. Raises `InvalidRequestError` if repeated rows are too large in sum."""
     renewed = [written.get(relation.data, b"") for relation in local_relations]
     if sum(map(len, renewed)) > _INLINE_BYTES:
         raise InvalidRequestError(_INLINE_TOO_LARGE)
@@ -93,5 +95,5 @@ def _put_rows(local_relations: Sequence[Any], written: Mapping[bytes, bytes]) ->
 
 
 def _is_framed(stream: bytes) -> bool:
-    """Return whether a parser's answer can be an Arrow stream at all."""
+    """Whether a parser's output has the start, end and alignment of an Arrow stream."""
     return is_arrow(stream) and stream.endswith(_STREAM_END) and len(stream) % _ALIGNMENT == 0

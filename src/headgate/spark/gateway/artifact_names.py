@@ -1,8 +1,8 @@
-"""The names under which the driver has artifacts: made of what an artifact is and of the hash that the client knows.
+"""Names of artifacts in the driver: a hash of the kind of an artifact and of the client's hash.
 
-A plan names artifacts with rows and an artifact with a schema. Spark does not look at which is which: it would read the
-first letters of a schema as a length in Arrow's old format, and allocate that much. With these names a schema cannot be
-named as rows, in whatever session it was uploaded.
+A plan names artifacts with rows and an artifact with a schema. Spark does not check which is which: it would interpret
+the first letters of a schema as a length in Arrow's old format, and allocate that many bytes. With these names a plan
+cannot name a schema as rows, in whichever session it was uploaded.
 """
 
 import hashlib
@@ -16,30 +16,30 @@ CACHE_PREFIX: Final = "cache/"
 ROWS_KIND: Final = "rows"
 SCHEMA: Final = "schema"
 MAX_ARTIFACTS: Final = 65_536
-"""Artifacts of one upload, and names in one question about them."""
+"""The limit of the artifacts of one upload, and of the names in one request for their statuses."""
 
 
 def driver_hash(kind: str, client_hash: str) -> str:
-    """Return the hash that the driver knows an artifact by."""
+    """Return the hash under which the driver stores an artifact."""
     return hashlib.sha256(f"{kind}:{client_hash}".encode()).hexdigest()
 
 
 def name_cached_rows(relation: Any) -> None:
-    """Put the driver's hashes into a `ChunkedCachedLocalRelation`."""
+    """Replace the client's hashes in a `ChunkedCachedLocalRelation` by the driver's."""
     relation.dataHashes[:] = [driver_hash(ROWS_KIND, each) for each in relation.dataHashes]
     if relation.HasField("schemaHash"):
         relation.schemaHash = driver_hash(SCHEMA, relation.schemaHash)
 
 
 def name_asked_artifacts(request: Any) -> dict[str, str]:
-    """Put the driver's names into an `ArtifactStatusesRequest`; return the client's name of each."""
+    """Replace the names in an `ArtifactStatusesRequest` by the driver's; return driver's name -> client's name."""
     clients = {_driver_name(kind, name): name for name in request.names for kind in (ROWS_KIND, SCHEMA)}
     request.names[:] = list(clients)
     return clients
 
 
 def restore_statuses(answer: bytes, clients: Mapping[str, str]) -> bytes:
-    """Return an `ArtifactStatusesResponse` with the client's names: it has an artifact that is there as either kind.
+    """Return an `ArtifactStatusesResponse` with the client's names; an artifact exists if the driver has it as either kind.
 
     Raises `DriverAnswerError`.
     """

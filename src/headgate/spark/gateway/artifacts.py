@@ -1,4 +1,4 @@
-"""Artifacts that a client uploads: collected whole, held to the hash in their name, and sent on in chunks of our own."""
+"""Artifacts that a client uploads: collected completely, verified by the hash in their name, and sent on in new chunks."""
 
 import hashlib
 import zlib
@@ -17,24 +17,24 @@ _CHUNK_BYTES: Final = 1024 * 1024
 _CONTROLS: Final = frozenset(map(chr, (*range(9), 11, 12, *range(14, 32), 127)))
 
 ArtifactRequest = Any
-"""An `AddArtifactsRequest`, whose nested messages the stubs do not know."""
+"""An `AddArtifactsRequest`; the type stubs lack its nested messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A whole artifact, and the hash in its name."""
+    """A complete artifact, and the hash in its name."""
 
     hash: str
     data: bytes = field(repr=False)
 
     @property
     def is_rows(self) -> bool:
-        """Whether it is rows in Arrow format; otherwise it is a schema in text."""
+        """Whether the artifact contains rows in Arrow format; otherwise it is a schema in text."""
         return is_arrow(self.data)
 
 
 def verify_hashes(artifacts: Iterable[Artifact]) -> None:
-    """Raise `InvalidRequestError` for an artifact of another hash, and for a schema that is not one. Takes time."""
+    """Raise `InvalidRequestError` for an artifact with another hash, and `RequestRefusedError` for an invalid schema. This is slow."""
     for artifact in artifacts:
         if hashlib.sha256(artifact.data).hexdigest() != artifact.hash:
             raise InvalidRequestError(
@@ -46,26 +46,30 @@ def verify_hashes(artifacts: Iterable[Artifact]) -> None:
 
 def _check_text(data: bytes) -> None:
     if len(data) > MAX_SCHEMA_BYTES:
-        raise RequestRefusedError(f"a schema is larger than {MAX_SCHEMA_BYTES // 1024 // 1024} MiB; use fewer columns")
+        raise RequestRefusedError(
+            f"the schema in an artifact is larger than {MAX_SCHEMA_BYTES // 1024 // 1024} MiB; use fewer columns"
+        )
     try:
         text = data.decode()
     except UnicodeDecodeError:
         text = "\0"
-    # Arrow's old format begins with a small number. Without control characters no text can be read as that.
+    # Arrow's old format begins with a small number: a text without control characters cannot be misread as such.
     if not _CONTROLS.isdisjoint(text):
-        raise RequestRefusedError("an artifact is neither rows in Arrow format nor a schema in text; send one of these")
+        raise RequestRefusedError(
+            "an artifact is neither rows in Arrow format nor a schema in text; use `createDataFrame` of PySpark 4.1"
+        )
     check_schema(text)
 
 
 class Collector:
-    """Puts the artifacts of one upload together, in the order of its requests. Takes time: it reads every byte."""
+    """Assembles the artifacts of one upload, in the order of its requests. It is slow: it reads every byte."""
 
     def __init__(self) -> None:
         self._count = 0
         self._begun: _Begun | None = None
 
     def take(self, request: ArtifactRequest) -> list[Artifact]:
-        """Return the artifacts that are whole with this request. Raises `InvalidRequestError`."""
+        """Return the artifacts that this request completes. Raises `InvalidRequestError`."""
         kind = request.WhichOneof("payload")
         if kind == "chunk":
             return self._continue(request.chunk)
@@ -77,7 +81,7 @@ class Collector:
         return []
 
     def finish(self) -> None:
-        """Raise `InvalidRequestError` if an artifact is not whole yet."""
+        """Raise `InvalidRequestError` if an artifact is incomplete."""
         if self._begun is not None:
             raise InvalidRequestError(f"chunks of the artifact `{self._begun.name}` are missing; upload it again")
 
@@ -85,21 +89,27 @@ class Collector:
         return Artifact(self._hash(message.name), self._checked(message.name, message.data))
 
     def _begin(self, message: Any) -> list[Artifact]:
-        if not 0 < message.total_bytes <= MAX_ARTIFACT_BYTES:
+        if message.total_bytes <= 0:
+            raise InvalidRequestError(f"the artifact `{message.name}` is empty; leave it out")
+        if message.total_bytes > MAX_ARTIFACT_BYTES:
             most = MAX_ARTIFACT_BYTES // 1024 // 1024
-            raise InvalidRequestError(f"the artifact `{message.name}` is empty or larger than {most} MiB; split it")
+            raise InvalidRequestError(f"the artifact `{message.name}` is larger than {most} MiB; split it")
         self._begun = _Begun(message.name, self._hash(message.name), message.total_bytes, message.num_chunks)
         return self._continue(message.initial_chunk)
 
     def _continue(self, chunk: Any) -> list[Artifact]:
         begun = self._begun
         if begun is None:
-            raise InvalidRequestError("a chunk belongs to no artifact; upload the artifact again")
+            raise InvalidRequestError(
+                "the upload has a chunk before the beginning of its artifact; upload the artifact again"
+            )
         begun.data += self._checked(begun.name, chunk)
         begun.missing_chunks -= 1
         is_whole = len(begun.data) == begun.total_bytes
         if not chunk.data or len(begun.data) > begun.total_bytes or is_whole != (begun.missing_chunks == 0):
-            raise InvalidRequestError(f"the chunks of the artifact `{begun.name}` do not fit its size; upload it again")
+            raise InvalidRequestError(
+                f"the chunks of the artifact `{begun.name}` do not match its announced size or number of chunks; upload it again"
+            )
         if not is_whole:
             return []
         self._begun = None
@@ -108,19 +118,23 @@ class Collector:
     def _hash(self, name: str) -> str:
         self._count += 1
         if self._count > MAX_ARTIFACTS:
-            raise InvalidRequestError(f"one upload has more than {MAX_ARTIFACTS:,} artifacts; send them in several")
+            raise InvalidRequestError(
+                f"the upload has more than {MAX_ARTIFACTS:,} artifacts; send them in several uploads"
+            )
         return name.removeprefix(CACHE_PREFIX)
 
     def _checked(self, name: str, chunk: Any) -> bytes:
         data = chunk.data
         if zlib.crc32(data) != chunk.crc:
-            raise InvalidRequestError(f"a chunk of the artifact `{name}` does not have its checksum; upload it again")
+            raise InvalidRequestError(
+                f"a chunk of the artifact `{name}` does not match its CRC-32 checksum; upload it again"
+            )
         return data
 
 
 @dataclass(slots=True)
 class _Begun:
-    """An artifact in several chunks, as far as they have come."""
+    """An incomplete artifact: the chunks received until now."""
 
     name: str
     hash: str
@@ -130,7 +144,7 @@ class _Begun:
 
 
 def upload_requests(head: ArtifactRequest, artifacts: Sequence[Artifact]) -> Iterator[bytes]:
-    """Yield the requests that upload artifacts to the driver, in the name and session of `head`."""
+    """Yield the requests that upload artifacts to the driver, with the caller and session of `head`."""
     small = [artifact for artifact in artifacts if len(artifact.data) <= _CHUNK_BYTES]
     yield from _batches(head, small)
     for artifact in artifacts:

@@ -1,6 +1,6 @@
-"""Relations by id: a checkpoint gives one out, and only the session that got it may name it.
+"""Cached relations, named by id: a checkpoint returns an id, and only the session that received it may use it.
 
-Whether its rows may still be read, the guard asks again at every use.
+At every use the guard checks again whether the caller may still read the rows.
 """
 
 from collections.abc import Iterable
@@ -11,21 +11,21 @@ from headgate.spark.gateway.protos import base
 from headgate.spark.gateway.response_limits import parse_answer
 
 _MOST: Final = 1000
-"""Relations that one session may hold; Spark keeps the rows of each."""
+"""The limit of relations of one session; Spark keeps the rows of each."""
 
 
 class SessionCheckpoints:
-    """The relations that one session holds."""
+    """The cached relations of one session."""
 
     def __init__(self) -> None:
         self._relations: set[str] = set()
         self._begun: set[str] = set()
-        """The operations whose answers give relations out."""
+        """The running operations whose responses will contain the id of a relation."""
 
     def admit(self, request: Any, named: Iterable[str]) -> bool:
-        """Return whether the answers to a request that names these relations must be read by `note`.
+        """Return whether `note` must read the responses to a request, which names the relations `named`.
 
-        Raises `RequestRefusedError` for a relation that was not given to this session.
+        Raises `RequestRefusedError` for a relation that does not belong to this session.
         """
         if isinstance(request, base.ReattachExecuteRequest):
             return request.operation_id in self._begun
@@ -33,7 +33,9 @@ class SessionCheckpoints:
             self._begun.discard(request.operation_id)
         for relation in named:
             if relation not in self._relations:
-                raise RequestRefusedError(f"the relation `{relation}` was not given to this session")
+                raise RequestRefusedError(
+                    f"the relation `{relation}` does not belong to this session; create the checkpoint again"
+                )
         if not isinstance(request, base.ExecutePlanRequest):
             return False
         kind = request.plan.command.WhichOneof("command_type")
@@ -44,7 +46,7 @@ class SessionCheckpoints:
         return kind == "checkpoint_command"
 
     def note(self, answer: bytes) -> None:
-        """Remember the relation that an answer gives out, if it does. Raises `DriverAnswerError`."""
+        """Record the relation in a response, if it contains one. Raises `DriverAnswerError`."""
         response = parse_answer(base.ExecutePlanResponse, answer)
         if response.HasField("checkpoint_command_result"):
             self._begun.discard(response.operation_id)
@@ -52,5 +54,7 @@ class SessionCheckpoints:
 
     def _begin(self, operation: str) -> None:
         if len(self._relations) + len(self._begun) >= _MOST:
-            raise RequestRefusedError("this session holds too many checkpoints; drop some of them")
+            raise RequestRefusedError(
+                f"the session holds too many checkpoints (at most {_MOST:,}); delete checkpointed DataFrames that you no longer use"
+            )
         self._begun.add(operation)

@@ -1,4 +1,4 @@
-"""One call: its caller and its driver while it runs, and its end with a status, a line in the log and a count."""
+"""The lifecycle of one call: its caller and driver while it runs, and its status, log line and metrics at the end."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ from headgate.spark.gateway.metrics import GatewayCounts
 
 @dataclass(frozen=True, slots=True)
 class ActiveCall:
-    """Who calls, with what, and the connection that serves it."""
+    """An authenticated call: its credential, its caller, and the connection to the driver that serves it."""
 
     credential: PresentedCredential
     caller: Caller
@@ -32,12 +32,12 @@ log = logging.getLogger(__name__)
 
 REQUEST_ID: Final = "x-request-id"
 _OFTEN: Final = frozenset({"ReleaseExecute", "ReattachExecute"})
-"""What clients send by themselves, several times for each statement."""
+"""Calls that clients send by themselves, several times for each statement; they are logged at debug level."""
 _FITS: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 
 
 class CallLifecycle:
-    """Around one call. `call` is set once it is known who calls."""
+    """Context manager around one call. `call` is set once the caller is authenticated."""
 
     def __init__(self, name: str, context: CallContext, counts: GatewayCounts) -> None:
         self._name = name
@@ -92,6 +92,6 @@ class CallLifecycle:
 
 
 def _request_id(context: CallContext) -> str:
-    """Return the id that the client gave its call, if it can stand in a log, or a new one."""
+    """Return the request id that the client sent, if it is safe to log, or a new one."""
     given = next((value for key, value in context.invocation_metadata() or () if key == REQUEST_ID), "")
     return given if isinstance(given, str) and _FITS.fullmatch(given) else str(uuid.uuid4())

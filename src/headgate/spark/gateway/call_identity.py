@@ -1,4 +1,4 @@
-"""Who is calling: the bearer token of a call, and the identity that the driver sees instead of the client's."""
+"""Identity of a call: its bearer token, and the identity that replaces the one that the client claims."""
 
 import re
 import uuid
@@ -17,52 +17,58 @@ _ID: Final = re.compile(r"[A-Za-z0-9_.@-]+")
 
 @dataclass(frozen=True, slots=True)
 class SessionKey:
-    """One Spark session: whose it is, and which. Two tokens or runs of one principal share none."""
+    """The key of a Spark session: its user and its id. Two tokens or runs of one principal share no session."""
 
     user: str
     session_id: str
 
     @property
     def pool(self) -> str:
-        """Return whose share of the driver its work takes. Spark keeps pools for ever, so there is none for each run."""
+        """Return the name of the scheduler pool of the session. All runs of a principal share one: Spark never deletes a pool."""
         principal, _, through = self.user.partition(":")
         return f"{principal}:runs" if through.startswith(_RUN) else principal
 
 
 def credential_of_call(metadata: Iterable[tuple[str, str | bytes]]) -> PresentedCredential:
-    """Return what a call presents. Raises `UnauthenticatedError` unless there is exactly one token."""
+    """Return the credential of a call. Raises `UnauthenticatedError` unless it has exactly one bearer token."""
     given = [(key.lower(), str(value)) for key, value in metadata]
     tokens = [value for key, value in given if key == "authorization"]
     named = [value for key, value in given if key == ORGANIZATION_HEADER]
+    if not tokens:
+        raise UnauthenticatedError("the token is missing; connect with `sc://localhost:<port>/;token=<token>`")
     if len(tokens) != 1 or not tokens[0].lower().startswith(_SCHEME):
-        raise UnauthenticatedError("a token is missing; connect with `sc://localhost:<port>/;token=<token>`")
+        raise UnauthenticatedError(
+            "`authorization` is not exactly one bearer token; connect with `sc://localhost:<port>/;token=<token>`"
+        )
     if len(named) > 1:
-        raise UnauthenticatedError(f"`{ORGANIZATION_HEADER}` is there several times; one organization can be meant")
+        raise UnauthenticatedError(f"`{ORGANIZATION_HEADER}` is set more than once; name one organization")
     return PresentedCredential(tokens[0][len(_SCHEME) :].strip(), *named)
 
 
 def user_id(caller: Caller) -> str:
-    """Return the user that the driver sees: the principal, and the token or run that it acts through."""
+    """Return the user id for the driver: the principal, and the token or run that it acts through."""
     parts = [str(caller.principal), f"{_RUN}{caller.run}" if caller.run else f"token-{caller.token or 'none'}"]
     # Spark writes user and session ids into one job tag, with `_Session_` between them.
     if not all(_ID.fullmatch(part) for part in parts) or "_Session_" in "".join(parts):
-        raise RequestRefusedError("the id of this principal, token or run cannot be a user of Spark")
+        raise RequestRefusedError(
+            "the id of the principal, token or run is not usable as a user id of Spark; report this to the operator"
+        )
     return ":".join(parts)
 
 
 def uuid_text(value: str, what: str) -> str:
-    """Return the UUID if it is in its one usual spelling, so that two spellings are not two sessions. Raises `InvalidRequestError`."""
+    """Return the UUID if it is in canonical form: two spellings must not be two sessions. Raises `InvalidRequestError`."""
     try:
         text = str(uuid.UUID(value))
     except ValueError:
         text = ""
     if not text or text != value:
-        raise InvalidRequestError(f"the {what} must be a UUID in lower case")
+        raise InvalidRequestError(f"the {what} is not a UUID in lower case; send one")
     return text
 
 
 def stamp(request: Any, caller: Caller) -> SessionKey:
-    """Put the caller in the place of whoever the client says it is, and return the session that the request is for."""
+    """Replace the user that the client claims by the authenticated caller, and return the key of the request's session."""
     user = user_id(caller)
     request.user_context.Clear()
     request.user_context.user_id = user

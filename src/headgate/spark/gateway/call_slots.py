@@ -1,4 +1,4 @@
-"""Calls of one answer: how many of them a driver serves at once, and which go on after their client has left."""
+"""Concurrency limits of unary calls to a driver, and calls that continue after their client has disconnected."""
 
 import asyncio
 import uuid
@@ -21,17 +21,17 @@ CALLS_PER_PRINCIPAL: Final = 64
 CALLS: Final = 512
 STATUSES_PER_PRINCIPAL: Final = 2
 STATUSES: Final = 16
-"""Questions which artifacts are there. Each may name 65,536, and the gateway names all of them anew, twice."""
+"""Requests for artifact statuses. Each may contain 65,536 names, and the gateway renames all of them twice."""
 UPLOADS_PER_PRINCIPAL: Final = 32
 UPLOADS: Final = 256
 _WAIT_SECONDS: Final = 10.0
-"""How long a call waits for an earlier one of the same principal to end."""
+"""How many seconds a call waits for a free slot."""
 _WAITING: Final = 64
-"""Calls of one principal that wait at the same time."""
+"""The limit of waiting calls of one principal."""
 
 
 class Slots:
-    """Bounds how many calls of one kind the driver serves at once, for each principal and for all of them together."""
+    """A concurrency limit for one kind of calls, for each principal and for all principals together."""
 
     def __init__(self, what: str, per_principal: int, overall: int, seconds: float = _WAIT_SECONDS) -> None:
         self._what = what
@@ -43,9 +43,9 @@ class Slots:
         self._waiters = set[asyncio.Future[None]]()
 
     async def take(self, principal: PrincipalId) -> None:
-        """Return once there is room, and hold it until `release`. Raises `ExhaustedError`."""
+        """Wait for a free slot, and hold it until `release`. Raises `ExhaustedError`."""
         if self._waiting[principal] >= _WAITING:
-            raise ExhaustedError(f"{_WAITING} {self._what} of yours wait already; wait for one of them to end")
+            raise ExhaustedError(f"{_WAITING} of your {self._what} are already waiting; wait for one of them to end")
         self._waiting[principal] += 1
         try:
             async with asyncio.timeout(self._seconds):
@@ -59,7 +59,7 @@ class Slots:
         self._held[principal] += 1
 
     def release(self, principal: PrincipalId) -> None:
-        """Let another call have the room."""
+        """Free a slot for another call."""
         self._held[principal] -= 1
         self._held += Counter()
         for waiter in self._waiters:
@@ -68,7 +68,7 @@ class Slots:
 
     @asynccontextmanager
     async def hold(self, principal: PrincipalId) -> AsyncIterator[None]:
-        """Hold room until the block ends. Raises `ExhaustedError`."""
+        """Hold a slot until the block ends. Raises `ExhaustedError`."""
         await self.take(principal)
         try:
             yield
@@ -92,23 +92,23 @@ class Slots:
     def _exhausted(self, principal: PrincipalId) -> ExhaustedError:
         if self._held[principal] >= self._per_principal:
             return ExhaustedError(
-                f"{self._per_principal} {self._what} of one principal run at once, and yours are still running; "
+                f"you have {self._per_principal} running {self._what}, as many as one principal may have; "
                 "wait for one of them to end"
             )
         return ExhaustedError(
-            f"{self._overall} {self._what} of all callers run at once, and there was no room within "
-            f"{self._seconds:g} seconds; none of yours needs to end, try again in a few seconds"
+            f"all callers together have {self._overall} running {self._what}, as many as Spark serves at once, and none "
+            f"ended within {self._seconds:g} seconds; retry in a few seconds, your own calls need not end"
         )
 
 
 class Calls:
-    """Sends calls of one answer. An analysis is tracked as an operation: Spark cannot interrupt it."""
+    """Sends unary calls to the driver. An analysis is tracked as an operation, because Spark cannot interrupt it."""
 
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
         self.analyses = Slots("analyses", ANALYSES_PER_PRINCIPAL, ANALYSES)
         self.others = Slots("calls", CALLS_PER_PRINCIPAL, CALLS)
-        self.statuses = Slots("questions for artifacts", STATUSES_PER_PRINCIPAL, STATUSES)
+        self.statuses = Slots("requests for artifact statuses", STATUSES_PER_PRINCIPAL, STATUSES)
         self.uploads = Slots("uploads", UPLOADS_PER_PRINCIPAL, UPLOADS)
         self._sent = set[asyncio.Task[bytes]]()
 
@@ -122,7 +122,7 @@ class Calls:
         return await self._answer(call, task)
 
     async def close(self) -> None:
-        """Give up the calls that are still under way."""
+        """Cancel the calls that are still running."""
         for task in tuple(self._sent):
             task.cancel()
         await asyncio.gather(*self._sent, return_exceptions=True)
@@ -155,8 +155,8 @@ class Calls:
             return await self._answer(call, task)
 
     def _begin(self, rpc: Rpc, call: ActiveCall, request: bytes) -> "asyncio.Task[bytes]":
-        """Send a call that goes on until the driver answers, also when the client leaves."""
-        # gRPC would end its own side at a deadline, and the driver would go on with the analysis.
+        """Start a call that continues until the driver responds, even if the client disconnects."""
+        # At a deadline gRPC would cancel only its own side, and the driver would continue the analysis.
         within = {"seconds": None} if rpc is ANALYZE_PLAN else {}
         task = asyncio.create_task(call.backend.unary(rpc, request, **within), name=rpc.name)
         self._sent.add(task)
@@ -169,6 +169,6 @@ class Calls:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             if task.cancelled() and call.backend.closed:
-                # The channel was closed under the call: the client is still there, the driver is not.
+                # The channel was closed during the call: the client is still connected, but the driver has ended.
                 raise DriverGoneError(NOT_READY) from None
             raise

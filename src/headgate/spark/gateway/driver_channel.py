@@ -1,4 +1,4 @@
-"""The driver as the gateway sees it: one channel per start of the driver, and its errors made fit for users."""
+"""The gateway's connection to the driver: one gRPC channel per start of the driver, with errors scrubbed for users."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
@@ -30,7 +30,7 @@ from headgate.spark.gateway.rpcs import (
 from headgate.spark.sql.statements import NOT_READY
 
 MAX_MESSAGE_BYTES: Final = 128 * 1024 * 1024
-"""Spark's own limit, on both sides."""
+"""The size limit of a message, in both directions: Spark's own limit."""
 CHANNEL_OPTIONS: Final = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
@@ -41,11 +41,11 @@ _UNARY_SECONDS: Final = 600.0
 """Seconds that a short call, such as a read of the configuration, may take."""
 _INTERRUPT_SECONDS: Final = 5.0
 _NOT_SENT: Final = "failed to connect"
-"""What gRPC says of a call that never left, in lower case."""
+"""The text of gRPC's error for a call that was never sent, in lower case."""
 
 
 _NO_MISTAKE: Final = ("08", "54", "57", "XX")
-"""How SQLSTATEs begin that say nothing about a statement: connections, limits, cancellations, internal errors."""
+"""Prefixes of SQLSTATEs that do not mean a mistake in a statement: connections, limits, cancellations, internal errors."""
 
 
 class DriverBackend:
@@ -57,10 +57,10 @@ class DriverBackend:
         self._metadata = (("authorization", f"Bearer {endpoint.token}"),)
         self._channel = grpc.aio.insecure_channel(endpoint.address, options=CHANNEL_OPTIONS)
         self.closed = False
-        """Whether a later start of the driver has replaced this one, so that nothing of it runs any more."""
+        """Whether a later start of the driver has replaced this one, so that no operation of it runs any more."""
 
     async def unary(self, rpc: Rpc, request: bytes, seconds: float | None = _UNARY_SECONDS) -> bytes:
-        """Return the driver's answer as it came. Raises `grpc.aio.AioRpcError`, `DriverGoneError`."""
+        """Return the driver's response unchanged. Raises `grpc.aio.AioRpcError`, `DriverGoneError`."""
         self._require_open()
         try:
             return await self._channel.unary_unary(rpc.path)(request, metadata=self._metadata, timeout=seconds)
@@ -69,30 +69,30 @@ class DriverBackend:
             raise DriverGoneError(NOT_READY) from None
 
     def stream(self, rpc: Rpc, request: bytes) -> Any:
-        """Return the call whose messages are the driver's answers. Raises `DriverGoneError`."""
+        """Return a call that yields the driver's responses. Raises `DriverGoneError`."""
         self._require_open()
         return self._channel.unary_stream(rpc.path)(request, metadata=self._metadata)
 
     def upload(self, rpc: Rpc) -> Any:
-        """Return the call that requests are written to. Raises `DriverGoneError`."""
+        """Return a call to which requests are written. Raises `DriverGoneError`."""
         self._require_open()
         return self._channel.stream_unary(rpc.path)(metadata=self._metadata)
 
     async def configure(self, key: SessionKey, pairs: Mapping[str, str]) -> None:
-        """Set configuration of a Spark session, which begins the session if there is none."""
+        """Set configuration of a Spark session; the driver creates the session if it does not exist."""
         request = base.ConfigRequest(session_id=key.session_id, client_type="headgate")
         request.user_context.user_id = key.user
         request.operation.set.pairs.extend(base.KeyValue(key=name, value=value) for name, value in pairs.items())
         await self.unary(CONFIG_RPC, request.SerializeToString())
 
     async def release_session(self, key: SessionKey) -> None:
-        """End a Spark session if there is one; the same id may be used again."""
+        """Release a Spark session if it exists; the same id may be used again."""
         request = base.ReleaseSessionRequest(session_id=key.session_id, client_type="headgate", allow_reconnect=True)
         request.user_context.user_id = key.user
         await self.unary(RELEASE_SESSION, request.SerializeToString())
 
     async def interrupt(self, key: SessionKey, operation: str) -> bool:
-        """Interrupt an operation in the driver; return whether one was running and not yet interrupted."""
+        """Interrupt an operation in the driver; return whether it was running and not yet interrupted."""
         request = base.InterruptRequest(session_id=key.session_id, client_type="headgate", operation_id=operation)
         request.interrupt_type = base.InterruptRequest.INTERRUPT_TYPE_OPERATION_ID
         request.user_context.user_id = key.user
@@ -100,7 +100,7 @@ class DriverBackend:
         return bool(parse_answer(base.InterruptResponse, answer, LARGEST_LISTING).interrupted_ids)
 
     async def release(self, key: SessionKey, operation: str) -> bool:
-        """Let the driver forget an operation and the results that it keeps; return whether it had the operation."""
+        """Make the driver release an operation and its cached results; return whether the driver had the operation."""
         request = base.ReleaseExecuteRequest(session_id=key.session_id, client_type="headgate", operation_id=operation)
         request.release_all.SetInParent()
         request.user_context.user_id = key.user
@@ -108,7 +108,7 @@ class DriverBackend:
         return is_released(answer, operation)
 
     async def stop_streams(self, key: SessionKey, id: str) -> None:
-        """Stop a streaming query of a session, or with an empty id all of them."""
+        """Stop a streaming query of a session; with an empty id, all of its streaming queries."""
         asked = commands.StreamingQueryManagerCommand(active=True)
         async for answer in self._command(key, commands.Command(streaming_query_manager_command=asked)):
             for query in answer.streaming_query_manager_command_result.active.active_queries:
@@ -125,7 +125,7 @@ class DriverBackend:
             yield parse_answer(base.ExecutePlanResponse, answer, LARGEST_LISTING)
 
     async def close(self) -> None:
-        """Close the channel; what is running on it ends."""
+        """Close the channel, which ends all calls on it."""
         self.closed = True
         await self._channel.close()
 
@@ -136,7 +136,7 @@ class DriverBackend:
     def explain(self, error: grpc.aio.AioRpcError) -> tuple[grpc.StatusCode, str, tuple[tuple[str, bytes], ...]]:
         """Return the driver's error for the client: code, text and rich status, without token or address.
 
-        An error without a rich status did not come from Spark's own code but from the way to it.
+        An error without a rich status comes from the connection, not from Spark's own code.
         Raises `UnavailableError` if the driver cannot be reached.
         """
         rich = rich_status(error)
@@ -146,7 +146,7 @@ class DriverBackend:
             return error.code(), mask(error.details() or ""), ()
         code, text, status = scrub(error.code(), rich[0][1])
         if self._leaks(status.decode(errors="replace")):
-            return code, "Spark failed", ()
+            return code, "the call failed in the Spark driver; ask the operator to read the driver's log", ()
         return code, text, ((STATUS_KEY, status),)
 
     def _leaks(self, text: str) -> bool:
@@ -154,12 +154,12 @@ class DriverBackend:
 
 
 def is_released(answer: bytes, operation: str) -> bool:
-    """Return whether a driver released an operation: it answers OK, without the id, for one that it does not know."""
+    """Whether the driver released the operation; for an unknown one it responds with OK, but without the id."""
     return parse_answer(base.ReleaseExecuteResponse, answer, LARGEST_LISTING).operation_id == operation
 
 
 def analysis_of(key: SessionKey, query: Any) -> bytes:
-    """Return the request that lets Spark analyse a query, so that the guard decides on it."""
+    """Return a request to analyse a query, so that the guard checks its privileges."""
     request = base.AnalyzePlanRequest(session_id=key.session_id, client_type="headgate")
     request.user_context.user_id = key.user
     request.schema.plan.root.CopyFrom(query)
@@ -173,27 +173,27 @@ def rich_status(error: grpc.aio.AioRpcError) -> tuple[tuple[str, bytes], ...]:
 
 
 def is_mistake(error: grpc.aio.AioRpcError) -> bool:
-    """Return whether Spark found a mistake in a statement; a refusal, a limit and a lost connection are none."""
+    """Whether Spark found a mistake in the statement; a refusal, a limit or a lost connection is not one."""
     rich = rich_status(error)
     state = status_sqlstate(rich[0][1]) if rich else ""
     return bool(state) and state != REFUSED_STATE and not state.startswith(_NO_MISTAKE)
 
 
 def find_lost_statement(error: grpc.aio.AioRpcError) -> GatewayError | None:
-    """Return the error for a statement whose connection to the driver broke, or None if Spark answered or never got it."""
+    """Return the error for a statement whose connection to the driver broke; None if Spark responded or never received it."""
     if rich_status(error) or error.code() is not grpc.StatusCode.UNAVAILABLE:
         return None
     return None if _NOT_SENT in (error.details() or "").lower() else StatementLostError()
 
 
 class Backends:
-    """Connects when a driver is first asked for."""
+    """The connections to drivers by their names; each is created at its first use."""
 
     def __init__(self) -> None:
         self._backends: dict[str, DriverBackend] = {}
 
     async def reach(self, endpoint: DriverEndpoint | None) -> DriverBackend:
-        """Return the connection to a start of a driver. Raises `UnavailableError` if there is none, or a later one."""
+        """Return the connection to a start of a driver. Raises `UnavailableError` without one, or if a later start replaced it."""
         if endpoint is None:
             raise UnavailableError(NOT_READY)
         found = self._backends.get(endpoint.name)
@@ -207,6 +207,6 @@ class Backends:
         return backend
 
     async def close(self) -> None:
-        """Close them all."""
+        """Close all connections."""
         for backend in self._backends.values():
             await backend.close()

@@ -1,4 +1,4 @@
-"""Errors of Spark's made fit for users: what a statement did wrong is theirs, where it went wrong is the operator's."""
+"""Scrubbing of Spark's errors: users see what is wrong with a statement; only the operator sees where on the machine it failed."""
 
 from typing import Final
 
@@ -14,20 +14,20 @@ from headgate.spark.gateway.protos import base
 from headgate.spark.gateway.response_limits import parse_answer, require_few_parts
 
 _KEPT: Final = frozenset({"classes", "errorClass", "sqlState"})
-"""Not the id of the error, by which a client asks for the whole chain of causes, and no stack trace."""
+"""The metadata that a short error keeps: not the error id, with which a client fetches all causes, and no stack trace."""
 _STREAM_RESULT: Final = base.ExecutePlanResponse.DESCRIPTOR.fields_by_name["streaming_query_command_result"].number
 _LENGTH_DELIMITED: Final = 2
 _MOST_PARTS: Final = 1_000
-"""Fields of one message of results, causes of one error, and texts of one stream's progress."""
+"""The limit of fields of a result message, of causes of an error, and of progress texts of a stream."""
 _LONGEST_NUMBER: Final = 64
-"""Bits."""
+"""The limit of a varint, in bits."""
 
 
 def scrub(code: grpc.StatusCode, rich: bytes) -> tuple[grpc.StatusCode, str, bytes]:
-    """Return code, text and rich status as the user may see them.
+    """Return the code, text and rich status that the user may see.
 
-    A refusal keeps its sentence and nothing else, and has one code whoever refused. An error without a SQLSTATE, or
-    with an internal one, was not written for users: it loses plans and stack traces, paths and hosts.
+    A refusal keeps only its message, and has the same code whether the guard or the catalog refused. An error without
+    a SQLSTATE, or with an internal one, was not written for users: plans, stack traces, paths and hosts are removed.
     """
     status, info = _read(rich)
     state = info.metadata.get("sqlState", "")
@@ -39,26 +39,26 @@ def scrub(code: grpc.StatusCode, rich: bytes) -> tuple[grpc.StatusCode, str, byt
 
 
 def status_sqlstate(rich: bytes) -> str:
-    """Return the SQLSTATE of a rich status, or an empty text."""
+    """Return the SQLSTATE of a rich status, or an empty string."""
     return _read(rich)[1].metadata.get("sqlState", "")
 
 
 def scrub_chain(answer: bytes) -> bytes:
-    """Return an answer about an error's causes with the same done to each of them. Raises `DriverAnswerError`."""
+    """Return a `FetchErrorDetailsResponse` with each cause scrubbed like `scrub`. Raises `DriverAnswerError`."""
     response = parse_answer(base.FetchErrorDetailsResponse, answer)
     require_few_parts(response.errors, _MOST_PARTS)
     for error in response.errors:
         error.ClearField("stack_trace")
         if is_internal(error.spark_throwable.sql_state):
             error.message = mask(error.message)
-            # The message is made of them, and the caller's own statement is not where an internal error lies.
+            # Parameters repeat the text of the message, and contexts do not help: an internal error is not in the statement.
             error.spark_throwable.ClearField("message_parameters")
             error.spark_throwable.ClearField("query_contexts")
     return response.SerializeToString()
 
 
 def scrub_result(answer: bytes) -> bytes:
-    """Return a message of results with the same done to errors that it carries as data, as those of a stream.
+    """Return a message of results with the errors in its data scrubbed, such as those of a stream.
 
     Raises `DriverAnswerError`.
     """
@@ -81,9 +81,9 @@ def scrub_result(answer: bytes) -> bytes:
 
 
 def _may_have_stream_result(message: bytes) -> bool:
-    """Return whether a message may hold the result of a stream's command.
+    """Whether a message may contain the result of a streaming command.
 
-    Most messages are rows, which are not copied for that: only the tags of the fields are read.
+    Most messages are rows and are not copied for this check: it reads only the tags of the fields.
     """
     at = fields = 0
     while at < len(message):
@@ -111,14 +111,14 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
 
 
 def _read(rich: bytes) -> tuple[Status, ErrorInfo]:
-    """Return the status and what it says of the error; nothing where it cannot be read."""
+    """Return the status and its `ErrorInfo`; both are empty if the bytes cannot be parsed."""
     info = ErrorInfo()
     try:
         status = Status.FromString(rich)
     except DecodeError:
         return Status(), info
     for detail in status.details:
-        detail.Unpack(info)  # does nothing where it is something else
+        detail.Unpack(info)  # has no effect on a detail of another type
     return status, info
 
 

@@ -1,4 +1,4 @@
-"""What the gateway answers instead of Spark, and how a client is told."""
+"""Errors that the gateway itself returns to a client, and their encoding as a gRPC status."""
 
 from typing import Final
 
@@ -12,13 +12,13 @@ from headgate.spark.sql.statements import DRIVER_LOST, NOT_CONNECTED, STATEMENT_
 
 STATUS_KEY: Final = "grpc-status-details-bin"
 _SHOWN_AS: Final = '["org.apache.spark.sql.AnalysisException"]'
-"""PySpark shows a class that it does not know as an `UnknownException`."""
+"""The class that PySpark shows: it shows a class that it does not know as an `UnknownException`."""
 _LONGEST: Final = 500
-"""The message travels in gRPC trailers, which clients limit to 8 KiB, and may quote what the user sent."""
+"""The limit of characters of a message: it is sent in gRPC trailers, which clients limit to 8 KiB, and may quote user input."""
 
 
 class GatewayError(Exception):
-    """A call that ends at the gateway: its status code, and one sentence for the user."""
+    """A call that fails at the gateway: its status code, and one sentence for the user."""
 
     code: grpc.StatusCode = grpc.StatusCode.INTERNAL
     sqlstate: str = ""
@@ -29,14 +29,14 @@ class GatewayError(Exception):
 
 
 class RequestRefusedError(GatewayError):
-    """Headgate does not let this pass."""
+    """The policy of Headgate refuses the request."""
 
     code = grpc.StatusCode.PERMISSION_DENIED
     sqlstate = REFUSED_STATE
 
 
 class TooLargeError(RequestRefusedError):
-    """The request holds more than Headgate passes on."""
+    """The request is larger than the gateway accepts."""
 
     code = grpc.StatusCode.INVALID_ARGUMENT
     sqlstate = "54000"
@@ -49,53 +49,57 @@ class TooComplexError(TooLargeError):
 
 
 class UnauthenticatedError(GatewayError):
-    """No caller is known by what the call presents."""
+    """The call has no valid credential."""
 
     code = grpc.StatusCode.UNAUTHENTICATED
 
 
 class UnknownTokenError(UnauthenticatedError):
-    """No caller is known by this token in the organization that the connection names."""
+    """The token is unknown in the organization that the connection names."""
 
     def __init__(self) -> None:
         super().__init__(
-            "the token is not valid, or not for the organization that the connection names; check the name, or ask for a new token"
+            "the token is not valid, or not for the organization that the connection names; "
+            "check the name of the organization, or create a new token"
         )
 
 
 class InvalidRequestError(GatewayError):
-    """The bytes are not a request of Spark Connect."""
+    """The request is malformed: its bytes are not a valid request of Spark Connect."""
 
     code = grpc.StatusCode.INVALID_ARGUMENT
 
 
 class NoSessionError(GatewayError):
-    """The session was begun with an earlier gateway. Clients know Spark's name for that, and send a statement again."""
+    """The session is unknown: an earlier gateway process opened it. Clients recognize Spark's error condition and resend the statement."""
 
     def __init__(self) -> None:
-        super().__init__("[INVALID_HANDLE.SESSION_NOT_FOUND] the session has ended; begin a new one")
+        super().__init__("[INVALID_HANDLE.SESSION_NOT_FOUND] the session is unknown or closed; open a new session")
 
 
 class NoOperationError(GatewayError):
-    """The operation has ended, or never reached the driver. Clients know Spark's name for that."""
+    """The operation has finished, or never reached the driver. Clients recognize Spark's error condition."""
 
     def __init__(self) -> None:
-        super().__init__("[INVALID_HANDLE.OPERATION_NOT_FOUND] the operation has ended; send the statement again")
+        super().__init__(
+            "[INVALID_HANDLE.OPERATION_NOT_FOUND] the operation has finished, or never reached the driver; "
+            "check what it has changed before you send the statement again"
+        )
 
 
 class UnavailableError(GatewayError):
-    """There is no driver to ask at the moment."""
+    """No driver is available at the moment."""
 
     code = grpc.StatusCode.UNAVAILABLE
     sqlstate = NOT_CONNECTED
 
 
 class DriverGoneError(UnavailableError):
-    """The start of the driver that this was sent to has been replaced by a later one."""
+    """The driver process of the call has been replaced by a later start of the driver."""
 
 
 class StatementLostError(GatewayError):
-    """The driver ended while it ran a statement. Clients do not repeat a call that ends with this code by themselves."""
+    """The driver process ended while it ran a statement. Clients do not retry a call with this code by themselves."""
 
     code = grpc.StatusCode.ABORTED
     sqlstate = DRIVER_LOST
@@ -105,22 +109,22 @@ class StatementLostError(GatewayError):
 
 
 class DriverAnswerError(GatewayError):
-    """The driver's answer is not one that Spark gives: it would keep the gateway from all other calls."""
+    """The driver's response is larger than Spark's: parsing it would block all other calls of the gateway."""
 
     def __init__(self) -> None:
         super().__init__(
-            "the Spark driver sent a larger answer than Spark gives; ask the operator to restart the driver"
+            "the Spark driver sent a larger response than Spark does; ask the operator to restart the driver"
         )
 
 
 class ExhaustedError(GatewayError):
-    """The caller or the gateway holds as many sessions, operations or calls as it may."""
+    """A limit is reached: of the sessions, operations, calls or bytes of the caller, or of the gateway."""
 
     code = grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 def status_details(error: GatewayError) -> bytes:
-    """Return the error as the rich status that PySpark shows as the sentence alone."""
+    """Return the error as a rich status, of which PySpark shows only the message."""
     status = Status(code=error.code.value[0], message=error.message)
     if error.sqlstate:
         metadata = {"sqlState": error.sqlstate, "classes": _SHOWN_AS}

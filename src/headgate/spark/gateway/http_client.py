@@ -1,4 +1,4 @@
-"""HTTP to one server of this machine, over connections that stay open: a question costs a fraction of a millisecond."""
+"""HTTP client for one server on this machine, with keep-alive connections: a request takes a fraction of a millisecond."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,14 +11,14 @@ _CONNECTIONS: Final = 64
 
 
 class NoResponseError(Exception):
-    """The server did not answer."""
+    """The server did not respond."""
 
 
 class HttpClient:
-    """Sends JSON to the server. Of one event loop."""
+    """Sends JSON to the server. Bound to one event loop."""
 
     def __init__(self, url: str, key: str) -> None:
-        """`url` is the server's address, `key` what every request is authorized with."""
+        """`url` is the server's address, `key` the bearer token of every request."""
         address = urlsplit(url)
         self._host, self._port = address.hostname or "", address.port or 0
         self._head = (
@@ -29,7 +29,7 @@ class HttpClient:
         self._room = asyncio.Semaphore(_CONNECTIONS)
 
     async def post(self, path: str, body: bytes, within: float) -> tuple[int, bytes]:
-        """Return the status and the body of the answer. Raises `NoResponseError`, after so many seconds at the latest."""
+        """Return the status and the body of the response. Raises `NoResponseError` after `within` seconds at the latest."""
         request = f"POST {path} {self._head}{len(body)}\r\n\r\n".encode() + body
         try:
             async with asyncio.timeout(within), self._room:
@@ -48,7 +48,7 @@ class HttpClient:
             try:
                 return await self._ask(kept, request)
             except ConnectionError:
-                # Closed by the server while nobody used it; what was sent on it was not read.
+                # The server closed the idle connection, and did not read the request.
                 continue
         loop = asyncio.get_running_loop()
         _, fresh = await loop.create_connection(lambda: _Connection(loop.create_future), self._host, self._port)
@@ -65,7 +65,7 @@ class HttpClient:
 
 
 class _Connection(asyncio.Protocol):
-    """One request at a time."""
+    """A connection that serves one request at a time."""
 
     def __init__(self, future: "Callable[[], asyncio.Future[tuple[int, bytes]]]") -> None:
         self._future = future
@@ -87,7 +87,7 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's own is one in all but its class.
+        # uvloop's transport has the same interface, but another class.
         self._transport = cast("asyncio.Transport", transport)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (the protocol's signature)

@@ -1,7 +1,7 @@
-"""The order of inspections: each principal in turn, and small requests apart from large ones, so that no principal waits for another.
+"""Fair queue of inspections: one request of each principal at a time, and small requests apart from large ones.
 
-Threads share one processor in Python, and it goes from one to the next every few milliseconds. So what bounds the wait of
-one request is how many threads there are, and how long one request takes at most (`wire_format.MAX_PARTS`).
+So no principal waits for another. Python's threads share one processor and switch every few milliseconds. The number of
+threads and the longest inspection of one request (`wire_format.MAX_PARTS`) therefore bound the wait of a request.
 """
 
 import asyncio
@@ -21,19 +21,19 @@ from headgate.spark.gateway.policy.rules import MayAccess, RequestingCaller
 from headgate.spark.gateway.rpcs import Rpc
 
 INSPECTION_SECONDS: Final = 30.0
-"""Of one inspection. One takes a second or two at most, unless it asks for many paths or the machine is busy."""
+"""The time limit of one inspection. One takes at most two seconds, unless it checks many paths or the machine is busy."""
 SMALL_BYTES: Final = 64 * 1024
-"""A request of this size, unpacked, is inspected within 0.1 s."""
+"""The size limit of small requests, after decompression. One is inspected within 0.1 s."""
 _SMALL_THREADS: Final = 4
 _LARGE_THREADS: Final = 2
 MAX_WAITING: Final = 1000
-"""Requests of one principal in one lane, beside the one that is inspected."""
+"""The limit of waiting requests of one principal in one lane, beside the one under inspection."""
 _MAX_WAITING_BYTES: Final = 384 * 1024 * 1024
-"""Of the large requests of one principal that wait or are inspected: room for three of the largest."""
+"""The limit of bytes of one principal's requests in one lane, waiting or under inspection: three of the largest requests."""
 
 
 class Inspections:
-    """Reads requests on threads. Of one event loop."""
+    """Inspects requests on threads. Bound to one event loop."""
 
     def __init__(self) -> None:
         self.small = Lane(_SMALL_THREADS)
@@ -42,7 +42,7 @@ class Inspections:
     async def run(self, rpc: Rpc, data: bytes, caller: Caller, may_touch: MayAccess) -> Admitted:
         """Return the checked request. Raises `GatewayError`s."""
         if len(data) <= SMALL_BYTES:
-            # A plan that is large once it is unpacked is met after as many bytes.
+            # Decompression stops at this size: a small request with a larger plan goes to the other lane.
             with suppress(LargePlanError):
                 return await self.small.run(
                     caller.principal, len(data), _work(rpc, data, caller, may_touch, SMALL_BYTES)
@@ -51,7 +51,7 @@ class Inspections:
         return await self.large.run(caller.principal, size, _work(rpc, data, caller, may_touch, MAX_PLAN_BYTES))
 
     def close(self) -> None:
-        """End the threads once they have nothing to do."""
+        """End the threads once they are idle."""
         self.small.close()
         self.large.close()
 
@@ -85,14 +85,14 @@ class _Line:
 
 
 class Lane:
-    """Threads that inspect one request of each principal at a time, in the order of the principals' turns."""
+    """Threads that inspect one request of each principal at a time, in the order in which the requests get their turn."""
 
     def __init__(self, threads: int) -> None:
         self._threads = build_inspector(threads)
         self._lines: dict[PrincipalId, _Line] = {}
 
     async def run(self, principal: PrincipalId, size: int, work: Callable[[], Admitted]) -> Admitted:
-        """Return what the work returns, on a thread. Raises `ExhaustedError`, and what the work raises."""
+        """Run the work on a thread and return its result. Raises `ExhaustedError`, and the errors of the work."""
         line = self._enter(principal, size)
         try:
             await line.turn.acquire()
@@ -102,7 +102,7 @@ class Lane:
         return await asyncio.wrap_future(self._begin(line, principal, size, work))
 
     def close(self) -> None:
-        """End the threads once they have nothing to do."""
+        """End the threads once they are idle."""
         self._threads.shutdown(wait=False)
 
     def _begin(self, line: _Line, principal: PrincipalId, size: int, work: Callable[[], Admitted]) -> Future[Admitted]:
@@ -113,7 +113,7 @@ class Lane:
             self._leave(principal, size)
 
         def ended(_: Future[Admitted]) -> None:
-            with suppress(RuntimeError):  # the loop has ended, and nothing waits any more
+            with suppress(RuntimeError):  # the loop is closed, and no caller waits any more
                 loop.call_soon_threadsafe(end)
 
         try:
@@ -121,15 +121,20 @@ class Lane:
         except BaseException:
             end()
             raise
-        # What a thread has begun goes on when its client has left, and keeps the principal's turn until it ends.
+        # Work on a thread continues after its client has disconnected, and keeps the principal's turn until it ends.
         begun.add_done_callback(ended)
         return begun
 
     def _enter(self, principal: PrincipalId, size: int) -> _Line:
         line = self._lines.setdefault(principal, _Line())
-        if line.requests > MAX_WAITING or (line.requests and line.bytes + size > _MAX_WAITING_BYTES):
+        if line.requests > MAX_WAITING:
             raise ExhaustedError(
-                "too many of your requests wait to be checked, or they are too large together; wait for one of them to end"
+                f"too many of your requests wait to be checked (at most {MAX_WAITING:,}); wait for one of them to end"
+            )
+        if line.requests and line.bytes + size > _MAX_WAITING_BYTES:
+            raise ExhaustedError(
+                "your requests that wait to be checked are too large together "
+                f"(at most {_MAX_WAITING_BYTES // 1024 // 1024} MiB); wait for one of them to end"
             )
         line.requests += 1
         line.bytes += size

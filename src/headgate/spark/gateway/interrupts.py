@@ -1,4 +1,4 @@
-"""Interrupts of operations: each is repeated until the driver has confirmed that the operation ended."""
+"""Interrupts of operations: the gateway repeats each until the driver has confirmed that the operation ended."""
 
 import asyncio
 import logging
@@ -16,17 +16,17 @@ from headgate.spark.gateway.operations import Operation, Operations
 log = logging.getLogger(__name__)
 
 _AGAIN_SECONDS: Final = 1.0
-"""Between two interrupts of one operation."""
+"""Seconds between two interrupts of one operation."""
 _CLOSE_SECONDS: Final = 2.0
-"""How long the interrupts under way have when the gateway stops."""
+"""Seconds that running interrupts may take when the gateway stops."""
 
 
 class Interrupts:
-    """Ends operations in their drivers. An operation counts as ended only once its driver says so.
+    """Cancellation of operations in their drivers. An operation counts as ended only once its driver confirms that.
 
-    The proof is the end of the stream of its results: that stream is read to its end in place of the client. An
-    operation without such a stream is released, and has ended once the driver finds nothing left to interrupt. A driver
-    that has given no sign of the operation yet may still get its plan: what it does not find may come.
+    The proof is the end of the stream of its results, which the gateway reads to the end in place of the client. An
+    operation without a stream is released, and has ended once the driver finds nothing left to interrupt. As long as
+    the driver has not shown that it knows the operation, the plan may still arrive there, so finding nothing is no proof.
     """
 
     def __init__(self, operations: Operations) -> None:
@@ -37,9 +37,9 @@ class Interrupts:
     def end(
         self, operation: Operation, drain: Coroutine[None, None, bool] | None = None
     ) -> "asyncio.Task[None] | None":
-        """End an operation; repeating this is harmless.
+        """Start to interrupt an operation; repeated calls are harmless.
 
-        `drain` reads results that no client reads any more, and returns whether the driver ended them.
+        `drain` reads results that no client reads any more, and returns whether the driver ended their stream.
         """
         if drain is not None:
             self._drains.setdefault(operation, set()).add(asyncio.create_task(drain, name="drain"))
@@ -54,7 +54,7 @@ class Interrupts:
         return len(self._tasks)
 
     async def close(self) -> None:
-        """Give the interrupts under way a moment, then give them up."""
+        """Wait briefly for the running interrupts, then cancel them."""
         tasks = {*self._tasks.values(), *(drain for drains in self._drains.values() for drain in drains)}
         if tasks:
             await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
@@ -75,7 +75,7 @@ class Interrupts:
                 drain.cancel()
 
     async def _is_confirmed(self, operation: Operation) -> bool:
-        """Interrupt once; return whether the driver has said that the operation ended."""
+        """Interrupt once; return whether the driver has confirmed that the operation ended."""
         try:
             found = await operation.backend.interrupt(operation.key, operation.id)
             operation.is_known |= found
@@ -88,33 +88,33 @@ class Interrupts:
         except DriverGoneError:
             return True
         except grpc.aio.AioRpcError as error:
-            # Spark's own error: it knows no such session or operation. Any other: the driver could not be asked.
+            # Spark's own error means that it does not know the session or operation; any other, that the driver did not respond.
             return bool(rich_status(error)) and await self._has_drained(operation)
         except Exception:
-            log.exception("an operation could not be interrupted; it is tried again")
+            log.exception("the interrupt of an operation failed; the gateway retries it in %g s", _AGAIN_SECONDS)
             return False
         return not found and self._has_no_stream(operation)
 
     async def _has_drained(self, operation: Operation) -> bool:
-        """Wait a moment for the streams of an operation; return whether all of them were ended by the driver."""
+        """Wait briefly for the streams of an operation; return whether the driver ended all of them."""
         drains = self._drains.get(operation, set())
         if not drains:
             return self._has_no_stream(operation)
         done, pending = await asyncio.wait(drains, timeout=_AGAIN_SECONDS)
         ends = [not each.cancelled() and each.exception() is None and each.result() for each in done]
         has_ended = not operation.stays and any(ends)
-        # A stream that ended otherwise proves nothing: the next interrupt says whether there is anything left.
+        # A stream that ended in another way proves nothing: the next interrupt shows whether the operation still runs.
         drains -= done
         return has_ended and not pending and not operation.calls
 
     def _has_no_stream(self, operation: Operation) -> bool:
-        """Return whether nothing brings results of the operation, and nothing can bring its plan any more."""
+        """Whether no stream of the operation's results is open, and its plan can no longer arrive in the driver."""
         has_stream = operation.calls or self._drains.get(operation)
         return not has_stream and not self._operations.may_arrive(operation)
 
 
 async def wait_briefly(task: "asyncio.Task[None] | None", seconds: float) -> None:
-    """Wait for an interrupt, but not longer than so many seconds."""
+    """Wait for an interrupt, for at most `seconds`."""
     if task is not None:
         with suppress(asyncio.CancelledError):
             await asyncio.wait({task}, timeout=seconds)

@@ -1,19 +1,19 @@
-"""What the gateway counts, for whoever watches it."""
+"""Metrics of the gateway."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 
 class GatewayCounts:
-    """Counts since the gateway began, in plain numbers of its one event loop."""
+    """Counters since the start of the gateway; they are plain numbers, because one event loop changes them."""
 
     def __init__(self) -> None:
         self._calls = Counter[str]()
         self._seconds = defaultdict[str, float](float)
         self.bytes = 0
-        """Of results, that went through."""
+        """Bytes of relayed results."""
         self.cut = 0
-        """Operations and streams that were ended because a right went."""
+        """Operations and streams that were cancelled because a privilege was revoked."""
 
     def count_call(self, call: str, status: str, seconds: float) -> None:
         """Count one call."""
@@ -21,7 +21,7 @@ class GatewayCounts:
         self._seconds[call] += seconds
 
     def figures(self, sessions: int, operations: int, deaths: Mapping[str, int]) -> Mapping[str, Mapping[str, float]]:
-        """Return everything by name and label, with what is there now."""
+        """Return all figures by name and label, with the current numbers of sessions and operations."""
         return {
             "calls": dict(self._calls),
             "seconds": dict(self._seconds),

@@ -1,4 +1,4 @@
-"""The operations that the driver has, or may still get: each is tracked until the driver has confirmed its end."""
+"""Running operations: those that a driver has or may still receive. Each is tracked until the driver has confirmed its end."""
 
 import asyncio
 import time
@@ -15,24 +15,24 @@ from headgate.spark.gateway.driver_channel import DriverBackend
 from headgate.spark.gateway.errors import ExhaustedError, GatewayError, InvalidRequestError
 
 PER_PRINCIPAL: Final = 64
-"""Operations of one principal at the same time."""
+"""The limit of running operations of one principal."""
 PER_DRIVER: Final = 512
-"""Operations of all principals in one driver at the same time. Each has threads there."""
+"""The limit of running operations of all principals in one driver. Each operation has threads in the driver."""
 BYTES_PER_PRINCIPAL: Final = 32 * 1024 * 1024
-"""Bytes of the statements and analyses of one principal at the same time; one of them alone may be larger.
+"""The limit of bytes of one principal's running statements and analyses; a single one may be larger.
 
-The driver holds each statement several times while it plans it: as it came, as parsed text, as literals of a plan.
+The driver holds each statement several times while it plans it: as received, as parsed text, and as literals of a plan.
 """
 DETACHED_SECONDS: Final = 300.0
-"""How long an operation that clients may come back for waits for one. Spark keeps it as long."""
+"""Seconds for which a reattachable operation without a client is kept. Spark keeps it equally long."""
 ARRIVAL_SECONDS: Final = 30.0
-"""How long a driver may take to register a plan after the call that sent it is gone; other calls overtake it."""
+"""Seconds that a driver may take to register a plan after the call that sent it has ended; other calls may overtake it."""
 REMEMBERED_SECONDS: Final = 330.0
-"""How long a client that comes back hears why its operation was ended."""
+"""Seconds for which the error of a cancelled operation is kept for a client that reattaches."""
 
 
 class OperationKind(Enum):
-    """What the driver was sent. Spark can interrupt statements; an analysis ends only by itself."""
+    """The kind of an operation. Spark can interrupt a statement; an analysis ends only by itself."""
 
     STATEMENT = "statement"
     ANALYSIS = "analysis"
@@ -40,7 +40,7 @@ class OperationKind(Enum):
 
 @dataclass(slots=True, eq=False)
 class Operation:
-    """One operation in the driver. `error` says why its results are not given out any more, once that is so."""
+    """One operation in the driver. `error` is set when its results must no longer be returned, and says why."""
 
     key: SessionKey
     id: str
@@ -48,26 +48,26 @@ class Operation:
     principal: PrincipalId
     backend: DriverBackend
     size: int = 0
-    """Bytes of the request that the driver was sent."""
+    """Bytes of the request to the driver."""
     stays: bool = False
-    """Whether a client may come back for it when the call has ended."""
+    """Whether the operation is reattachable: a client may reattach to it after the call has ended."""
     kind: OperationKind = OperationKind.STATEMENT
     left: float = 0.0
     calls: set["asyncio.Task[object]"] = field(default_factory=set["asyncio.Task[object]"])
     error: GatewayError | None = None
     is_known: bool = False
-    """Whether the driver has given a sign of it. Until then "nothing to interrupt" may mean: not yet there."""
+    """Whether the driver has shown that it has the operation. Before that, "nothing to interrupt" may mean that it is yet to arrive."""
     ended: bool = False
     """Whether the driver has confirmed that it ended or was released."""
 
     def abort(self, error: GatewayError) -> None:
-        """End the calls that bring its results; they and later ones raise `error`."""
+        """Cancel the calls that relay its results; they and all later ones raise `error`."""
         self.error = self.error or error
         for call in self.calls:
             call.cancel()
 
     def require(self) -> None:
-        """Raise the error that it was ended with, if it was."""
+        """Raise the error with which the operation was cancelled, if any."""
         if self.error is not None:
             raise self.error
 
@@ -75,7 +75,7 @@ class Operation:
 class Operations:
     """Operations by driver and id.
 
-    The guard knows an operation by its id alone, so a driver has one of each id, whichever client chose it.
+    The guard identifies an operation by its id alone. So an id is unique in a driver, whichever client chose it.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -86,13 +86,13 @@ class Operations:
         self._bytes = Counter[PrincipalId]()
 
     def begin(self, operation: Operation) -> Operation:
-        """Track an operation from now on. Raises `ExhaustedError`, and `GatewayError` if the id is in use."""
+        """Start to track an operation. Raises `ExhaustedError`, and `GatewayError` if the id is in use."""
         found = self._operations.get(_place(operation))
         if found is not None:
             if found.key == operation.key:
                 found.require()
             raise InvalidRequestError(
-                "[INVALID_HANDLE.OPERATION_ALREADY_EXISTS] an operation with this id runs already; choose another id"
+                "[INVALID_HANDLE.OPERATION_ALREADY_EXISTS] an operation with this id is already running; choose another id"
             )
         self._require_room(operation)
         self._bytes[operation.principal] += operation.size
@@ -104,7 +104,7 @@ class Operations:
         return operation
 
     def find(self, backend: DriverBackend, key: SessionKey, id: str) -> Operation | None:
-        """Return an operation that is tracked, or None."""
+        """Return the tracked operation of this session and id, or None."""
         found = self._operations.get((backend.name, id))
         return found if found is not None and found.key == key else None
 
@@ -114,7 +114,7 @@ class Operations:
 
     @contextmanager
     def attach(self, operation: Operation) -> Iterator[None]:
-        """Let the present task bring its results. Raises the operation's error if it is cut meanwhile."""
+        """Attach the current task as one that relays its results. Raises the operation's error if it is cancelled meanwhile."""
         operation.require()
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 (a call is served by a task)
@@ -134,10 +134,10 @@ class Operations:
             operation.left = self._clock()
 
     def end(self, operation: Operation) -> None:
-        """Stop tracking an operation, and remember its error for a while.
+        """Stop tracking an operation, and keep its error for a while.
 
-        An operation that still runs would escape limits and revokes. So the caller of this has one of these proofs from
-        the driver: its own end of a stream of results that no client may come back for, the answer to an analysis, a
+        An untracked operation that still runs would escape limits and revocation. So the caller must have one of these
+        proofs from the driver: the end of a result stream to which no client may reattach, the response to an analysis, a
         release that names the operation, or an interrupt that found nothing when `may_arrive` was false.
         """
         if operation.ended:
@@ -154,7 +154,7 @@ class Operations:
             self._forget(operation)
 
     def may_arrive(self, operation: Operation) -> bool:
-        """Return whether the driver may still register the operation's plan, so that finding nothing proves nothing."""
+        """Whether the driver may still register the operation's plan; until then, not finding the operation proves nothing."""
         return not operation.is_known and self._clock() < operation.left + ARRIVAL_SECONDS
 
     def of_session(self, backend: DriverBackend, key: SessionKey) -> tuple[Operation, ...]:
@@ -166,7 +166,7 @@ class Operations:
         )
 
     def list_running(self) -> tuple[Operation, ...]:
-        """Return those that have not ended, and forget the errors of those that ended long ago."""
+        """Return the operations that have not ended, and forget the errors of those that ended long ago."""
         oldest = self._clock() - REMEMBERED_SECONDS
         for each in tuple(self._operations.values()):
             if each.ended and not each.calls and each.left < oldest:
@@ -174,23 +174,25 @@ class Operations:
         return tuple(each for each in self._operations.values() if not each.ended)
 
     def list_unattended(self) -> tuple[Operation, ...]:
-        """Return the statements that are to be interrupted: cut ones, and those that no client waits for any more."""
+        """Return the statements to interrupt: cancelled ones, and those for which no client waits any more."""
         return tuple(
             each for each in self.list_running() if each.kind is OperationKind.STATEMENT and self._is_unattended(each)
         )
 
     def _require_room(self, operation: Operation) -> None:
         if operation.kind is OperationKind.STATEMENT and self._held[operation.principal] >= PER_PRINCIPAL:
-            raise ExhaustedError(f"{PER_PRINCIPAL} operations of yours are under way; wait for one of them to end")
+            raise ExhaustedError(
+                f"you have {PER_PRINCIPAL} running operations, as many as one principal may have; wait for one of them to end"
+            )
         if operation.kind is OperationKind.STATEMENT and self._in_driver[operation.backend.name] >= PER_DRIVER:
             raise ExhaustedError(
-                f"{PER_DRIVER} operations of all users are under way in your organization's Spark; "
-                "none of yours needs to end, try again in a few seconds"
+                f"all users together have {PER_DRIVER} running operations in your organization's Spark, as many as it serves; "
+                "retry in a few seconds, your own operations need not end"
             )
         held = self._bytes[operation.principal]
         if held and held + operation.size > BYTES_PER_PRINCIPAL:
             raise ExhaustedError(
-                "your statements that are under way are too large together "
+                "your running statements are too large together "
                 f"(at most {BYTES_PER_PRINCIPAL // 1024 // 1024} MiB of text); wait for one of them to end"
             )
 

@@ -1,8 +1,8 @@
-"""The messages of Spark Connect, imported without the rest of PySpark.
+"""The protobuf messages of Spark Connect, imported without the rest of PySpark.
 
-`pyspark`, `pyspark.sql` and `pyspark.sql.connect` import numpy, py4j and the classic engine when they are first
-imported (1.6 s against 0.1 s for the messages alone). So the message modules are imported below bare parents
-that only know where their modules lie; the parents are gone afterwards, and a later `import pyspark` is a real one.
+`pyspark`, `pyspark.sql` and `pyspark.sql.connect` import numpy, py4j and the classic engine (1.6 s, against 0.1 s for
+the messages alone). So the message modules are imported below empty parent packages, which have only a search path.
+The empty parents are removed afterwards, and a later `import pyspark` imports the real package.
 """
 
 import importlib.util
@@ -23,7 +23,7 @@ def _bare(name: str, root: Path) -> ModuleType:
 
 @contextmanager
 def _bare_parents() -> Iterator[None]:
-    """Let the message modules be imported without running the `__init__` of any package above them."""
+    """Allow the import of the message modules without running the `__init__` of any parent package."""
     spec = None if "pyspark" in sys.modules else importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         yield

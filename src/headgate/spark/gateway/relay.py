@@ -1,4 +1,4 @@
-"""The relay of an operation's results, and what becomes of the operation when the relay ends."""
+"""The relay of an operation's results to the client, and the handling of the operation when the relay ends."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -19,11 +19,11 @@ Note = Callable[[bytes], None]
 
 
 _AHEAD: Final = 1
-"""Messages that are read before the client has taken the one before."""
+"""The number of messages that are read ahead of the client."""
 
 
 class ResultStream:
-    """The driver's answers, read by a task of their own: gRPC would cancel the call with a client's task that reads it."""
+    """The driver's responses, read by a separate task: gRPC would cancel the call together with a client's task that reads it."""
 
     def __init__(self, operation: Operation, answers: Any) -> None:
         self._operation = operation
@@ -33,20 +33,20 @@ class ResultStream:
         self._reader = asyncio.create_task(self._read(), name="results")
 
     async def messages(self) -> AsyncIterator[bytes]:
-        """Yield the answers. Raises `grpc.aio.AioRpcError`, and `CancelledError` if the channel is closed."""
+        """Yield the responses. Raises `grpc.aio.AioRpcError`, and `CancelledError` if the channel is closed."""
         while (message := await self._messages.get()) is not None:
             yield message
         await asyncio.shield(self._reader)
 
     def cancel(self) -> None:
-        """End the call. Spark goes on with an operation that clients may come back for."""
+        """Cancel the call. Spark continues a reattachable operation."""
         self._is_abandoned = True
         self._answers.cancel()
         self._reader.cancel()
         self._reader.add_done_callback(_retrieve)
 
     async def drain(self) -> bool:
-        """Read to the end and pass nothing on; return whether the driver ended the stream, and not the connection."""
+        """Read and discard the rest; return whether the driver ended the stream, rather than a lost connection."""
         self._is_abandoned = True
         while not self._messages.empty():
             self._messages.get_nowait()
@@ -72,18 +72,18 @@ class ResultStream:
 
 
 def _retrieve(reader: "asyncio.Task[None]") -> None:
-    """Take note of how a stream ended that no client reads any more."""
+    """Retrieve the exception of a stream that no client reads any more, so that asyncio does not log it."""
     if not reader.cancelled():
         reader.exception()
 
 
 class Relay:
-    """Passes results on, no faster than the client takes them."""
+    """Relays results with backpressure: no faster than the client reads them."""
 
     def __init__(
         self, operations: Operations, interrupts: Interrupts, counts: GatewayCounts, require_watched: Callable[[], None]
     ) -> None:
-        """`require_watched` raises while nothing would end an operation whose rights go."""
+        """`require_watched` raises while a revoked privilege would not end an operation."""
         self._operations = operations
         self._interrupts = interrupts
         self._counts = counts
@@ -92,7 +92,7 @@ class Relay:
     async def carry(
         self, rpc: Rpc, request: bytes, operation: Operation, context: CallContext, note: Note | None
     ) -> None:
-        """Send a request and pass its answers on. The operation stays tracked until the driver has ended it."""
+        """Send a request and relay the responses. The operation stays tracked until the driver has ended it."""
         with self._operations.attach(operation):
             answers = ResultStream(operation, operation.backend.stream(rpc, request))
             has_ended = False
@@ -125,7 +125,7 @@ class Relay:
         if operation.error is not None:
             self._interrupts.end(operation, answers.drain())
         elif operation.stays or rpc is not EXECUTE_PLAN:
-            # A client may come back for it; while none does, the watch looks after it.
+            # A client may reattach; until then, the revocation watch interrupts it if it is abandoned.
             answers.cancel()
         elif has_ended:
             self._operations.end(operation)

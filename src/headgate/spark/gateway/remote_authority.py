@@ -1,4 +1,4 @@
-"""The authority in another process of this machine, asked over HTTP."""
+"""Client of the authority, which runs in another process on this machine: questions over HTTP."""
 
 from http import HTTPStatus
 from typing import Any, Final
@@ -43,34 +43,34 @@ _ASKED: Final = {
 
 
 class RemoteAuthority:
-    """Asks the process that decides. Whatever is not a clear answer is none."""
+    """Sends questions to the deciding process. Fails closed: any unclear response counts as no answer."""
 
     def __init__(self, url: str, key: str) -> None:
-        """`url` is where that process listens for the gateway, `key` what it knows the gateway by."""
+        """`url` is the address of that process, `key` the secret that authenticates the gateway."""
         self._wire = HttpClient(url, key)
 
     async def authenticate(self, credential: PresentedCredential) -> AdmittedCaller | None:
-        """Return who is calling; None for nobody."""
+        """Return the caller of the credential and the driver to use; None for an unknown credential."""
         return _ADMISSION.validate_json(await self._ask(Authenticate(credential)))
 
     async def open(self, credential: PresentedCredential, session_id: str, driver: DriverEndpoint) -> OpenedSession:
-        """Begin a session on that start of the driver."""
+        """Open a session on this start of the driver."""
         return _OPENED.validate_json(await self._ask(Open(credential, session_id, driver.name, driver.generation)))
 
     async def close(self, handle: str) -> None:
-        """Make a handle stand for nobody."""
+        """Invalidate a handle."""
         await self._ask(Close(handle))
 
     async def may_access(self, credential: PresentedCredential, action: str, path: str) -> bool:
-        """Tell whether who presents it may touch a file so."""
+        """Whether the caller of the credential may perform the action on the path."""
         return await self._ask(MayAccessMessage(credential, action, path)) == b"true"
 
     async def report(self, report: OperationReport) -> Revocations:
-        """Tell what is under way, and hear what may not go on."""
+        """Report the running operations; return those that must be stopped."""
         return _VERDICTS.validate_json(await self._ask(report, _REPORT_WITHIN))
 
     async def refusal(self, running: Running) -> str | None:
-        """Decide again on everything that an operation needs."""
+        """Decide again on all privileges that an operation requires; return the refusal, or None."""
         return _REFUSAL.validate_json(await self._ask(DecideMessage(running)))
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""Bounds of the driver's answers that are parsed on the event loop, where every other call waits."""
+"""Size limits of the driver's responses that are parsed on the event loop: parsing blocks all other calls."""
 
 from collections.abc import Sized
 from typing import Any, Final
@@ -6,19 +6,19 @@ from typing import Any, Final
 from headgate.spark.gateway.errors import DriverAnswerError
 
 LARGEST_ANSWER: Final = 16 * 1024 * 1024
-"""Bytes. Rows are not parsed."""
+"""The limit of bytes of a response. Rows are not parsed."""
 LARGEST_LISTING: Final = 1024 * 1024
-"""Bytes of an answer that only names operations or streams."""
+"""The limit of bytes of a response that only names operations or streams."""
 
 
 def parse_answer(kind: Any, answer: bytes, most: int = LARGEST_ANSWER) -> Any:
-    """Return an answer as a message of a kind. Raises `DriverAnswerError` for one of more bytes than may be parsed."""
+    """Return a response parsed as a message of `kind`. Raises `DriverAnswerError` for more than `most` bytes."""
     if len(answer) > most:
         raise DriverAnswerError
     return kind.FromString(answer)
 
 
 def require_few_parts(parts: Sized, most: int) -> None:
-    """Raise `DriverAnswerError` for more parts than Spark sends."""
+    """Raise `DriverAnswerError` for more than `most` parts, as many as Spark sends."""
     if len(parts) > most:
         raise DriverAnswerError

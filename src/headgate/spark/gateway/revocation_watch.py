@@ -1,4 +1,4 @@
-"""Running work is reported every few seconds, and work whose rights are gone is ended."""
+"""Revocation: running operations are reported every few seconds, and cancelled if a privilege was revoked."""
 
 import asyncio
 import logging
@@ -20,24 +20,30 @@ from headgate.spark.gateway.session_bindings import Binding, Bindings
 log = logging.getLogger(__name__)
 
 REVOCATION_CHECK_SECONDS: Final = 2.0
-"""Seconds between two reports. Work ends within ten seconds of the revoke of a right that it needs."""
+"""Seconds between two reports. An operation ends within ten seconds after a privilege that it requires is revoked."""
 
 _UNHEARD: Final = 6.0
-"""After so many seconds without a complete report nothing is served, and what runs is ended."""
+"""After this number of seconds without a complete report, no call is served and all operations are cancelled."""
 _HANGS: Final = 10.0
-"""After so many seconds without a complete report the watch itself is started again."""
+"""After this number of seconds without a complete report, the watch itself is restarted."""
 _LOOK_EVERY: Final = 1.0
 _END_WITHIN: Final = 3.0
-"""Seconds that one report waits for an end. An end that takes longer goes on beside the next report."""
+"""Seconds for which a report waits until an operation has ended. A longer cancellation continues during the next report."""
 _AWAY: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
-_UNDECIDED: Final = "whether this may go on could not be decided for some seconds, so it was ended; try again"
+_UNWATCHED: Final = (
+    f"access could not be decided for more than {_UNHEARD:.0f} seconds, so no call is served; retry in a few seconds"
+)
+_UNDECIDED: Final = (
+    f"access could not be decided for more than {_UNHEARD:.0f} seconds, so the operation was cancelled; "
+    "check what it has changed before you run it again"
+)
 
 
 class RevocationWatch:
-    """Ends operations and streams whose rights are gone.
+    """Cancels operations and streams that require a revoked privilege.
 
-    Two tasks: one reports, the other looks whether reports arrive and ends everything when they do not. Every call and
-    every relayed message also reads the time of the last report, so that results stop even if both tasks are dead.
+    Two tasks: one reports; the other checks that reports arrive, and cancels all operations if they do not. Every call
+    and every relayed message also checks the time of the last report, so that results stop even if both tasks are dead.
     """
 
     def __init__(
@@ -61,26 +67,26 @@ class RevocationWatch:
         self.background = BackgroundTasks()
 
     def start(self) -> None:
-        """Begin to report, in the running event loop."""
+        """Start to report, in the running event loop."""
         self._heard = self._clock()
-        endangers = "revoked rights do not end running statements"
+        endangers = "revoking a privilege does not cancel running statements"
         self._tasks = (
             self.background.start_task("revocation watch", self._report, endangers),
             self.background.start_task("watch of the revocation watch", self._look, endangers),
         )
 
     async def stop(self) -> None:
-        """Report no more."""
+        """Stop reporting."""
         for task in self._tasks:
             await task.stop()
 
     def require_current(self) -> None:
-        """Raise `UnavailableError` while running work would not be ended when its rights go."""
+        """Raise `UnavailableError` while a revoked privilege would not cancel running operations."""
         if self._clock() - self._heard > _UNHEARD:
-            raise UnavailableError(_UNDECIDED)
+            raise UnavailableError(_UNWATCHED)
 
     async def tick(self) -> None:
-        """Report once, and end what may not go on."""
+        """Report once, and cancel the operations that are no longer allowed."""
         for each in self._operations.list_unattended():
             self._interrupts.end(each)
         running = self._operations.list_running()
@@ -114,7 +120,7 @@ class RevocationWatch:
                 )
 
     async def _look(self) -> None:
-        """End everything while no report gets through, and restart a watch that hangs."""
+        """Cancel all operations while no report succeeds, and restart a watch that hangs."""
         restarted = self._clock()
         while True:
             await asyncio.sleep(_LOOK_EVERY)
@@ -126,10 +132,12 @@ class RevocationWatch:
                 self._tasks[0].restart()
 
     def _cut_all(self) -> None:
-        """End every operation: nothing says that they may go on."""
+        """Cancel every operation: no decision allows them to continue."""
         running = [each for each in self._operations.list_running() if each.error is None]
         if running:
-            log.error("%d operations are ended: whether they may go on could not be decided", len(running))
+            log.error(
+                "%d operations are cancelled: access could not be decided for more than %g s", len(running), _UNHEARD
+            )
         for each in running:
             each.abort(RequestRefusedError(_UNDECIDED))
             if each.kind is OperationKind.STATEMENT:
@@ -140,18 +148,20 @@ class RevocationWatch:
         return Running(operation.handle, operation.id, binding.credential)
 
     async def _end(self, refused: Revocation) -> Revocation | None:
-        """End what is refused; return it if it need not be refused again."""
+        """Cancel a refused operation or stream; return it if the server need not refuse it again."""
         try:
             if not refused.operation.startswith(STREAM):
                 return await self._cut(refused)
             await asyncio.wait_for(self._stop(refused), _END_WITHIN)
         except grpc.aio.AioRpcError as error:
             if error.code() in _AWAY:
-                log.warning("the driver could not be reached to end a refused stream; the gateway tries again")
+                log.warning(
+                    "a refused stream is not stopped: the driver could not be reached; the gateway retries after the next report"
+                )
                 return None
-            # The stream has ended already, and perhaps its session with it.
+            # The stream, and perhaps its session, has already ended.
         except Exception:
-            log.exception("refused work could not be ended; it is tried again")
+            log.exception("a refused operation could not be cancelled; the gateway retries after the next report")
             return None
         return refused
 
@@ -177,5 +187,5 @@ class RevocationWatch:
 
 
 def _streams(binding: Binding) -> Running:
-    """Return that a session may have streams: without a name, it stands for all of them."""
+    """Return the report that a session may have streams; without a stream's id, the entry covers all of them."""
     return Running(binding.handle, STREAM, binding.credential)

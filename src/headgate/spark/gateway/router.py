@@ -1,4 +1,4 @@
-"""From the path of a call to the gateway's method that serves it."""
+"""Routing of calls: from the path of a call to the method of the gateway that serves it."""
 
 from collections.abc import AsyncIterator
 from typing import Any, Protocol
@@ -10,14 +10,14 @@ from headgate.spark.gateway.rpcs import RPCS, Rpc
 
 
 class CallHandler(Protocol):
-    """The ways to serve a call, by whether either side is a stream."""
+    """The methods that serve a call, depending on whether the requests or the responses are a stream."""
 
     async def answer(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> bytes:
-        """Serve a call of one request and one answer."""
+        """Serve a call with one request and one response."""
         ...
 
     async def answer_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> None:
-        """Serve a call of one request with a stream of answers."""
+        """Serve a call with one request and a stream of responses."""
         ...
 
     async def take_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> bytes:
@@ -25,15 +25,15 @@ class CallHandler(Protocol):
         ...
 
     async def refuse(self, name: str, context: CallContext) -> None:
-        """End a call that is not in the table."""
+        """Refuse a call that is not in the allow list."""
         ...
 
 
 class Router(grpc.GenericRpcHandler):
-    """Finds the gateway's method for a call. Bytes go in and come out: nothing is parsed on the way.
+    """Routes each call to a method of the gateway. Requests and responses stay bytes: the router parses nothing.
 
-    Every call is served as one with a stream of requests: gRPC would receive the request of any other, however large, before
-    the gateway sees whose it is. On the wire there is no difference.
+    Every call is served as one with a stream of requests. For any other kind, gRPC would receive the whole request,
+    however large, before the gateway knows the caller. On the wire there is no difference.
     """
 
     def __init__(self, gateway: CallHandler) -> None:

@@ -1,4 +1,4 @@
-"""The calls of Spark Connect 4.1.4 that pass. A call that is not in the table is refused."""
+"""Allow list of the calls of Spark Connect 4.1.4. Every other call is refused."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,7 +10,7 @@ SERVICE: Final = "/spark.connect.SparkConnectService/"
 
 @dataclass(frozen=True, slots=True)
 class Rpc:
-    """One call: what it sends, whether either side is a stream, and whether it may begin a session."""
+    """One call: its request type, whether either side is a stream, and whether it may open a session."""
 
     name: str
     request: type[Any]

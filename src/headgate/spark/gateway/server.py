@@ -1,4 +1,4 @@
-"""The gateway's server: every call is authenticated, checked, put into the caller's name and only then passed on."""
+"""The gateway's gRPC server: it authenticates and checks every call, and sends it to the driver with the caller's identity."""
 
 import asyncio
 import uuid
@@ -54,27 +54,27 @@ from headgate.untrusted_input.errors import ParsersBusyError
 from headgate.untrusted_input.pool import ParserPool
 
 _OF_ROWS: Final = frozenset({"last_progress", "recent_progress", "explain"})
-"""What tells of the rows that a stream has read. Whether it runs, and why it ended, its owner hears also after a revoke."""
+"""Commands whose response reveals rows that a stream has read. After a revocation, its owner may still ask for its state and error."""
 _LOOPBACK: Final = "127.0.0.1"
 _CALLS_AT_ONCE: Final = 4096
 _WINDOW_BYTES: Final = 64 * 1024
-"""What a client may send in each call before the gateway reads it, so also before the gateway knows the caller.
+"""The bytes that a client may send in a call before the gateway reads them, and so before it knows the caller.
 
-It is also what a client sends in one round trip of an upload in small parts.
+This also limits the bytes in one round trip of an upload in small parts.
 """
 _PART_SECONDS: Final = 60.0
-"""Within which each part of an upload comes, and the end of the requests of a call."""
+"""The time limit for each part of an upload, and for the end of the requests of a call."""
 _REQUEST_SECONDS: Final = 600.0
-"""Within which the one request of a call comes whole: 128 MiB over a line of 2 Mbit/s."""
+"""The time limit for the only request of a call: 128 MiB take this long at 2 Mbit/s."""
 _SERVER_OPTIONS: Final = (
     *CHANNEL_OPTIONS,
     ("grpc.so_reuseport", 0),
-    # A probe of the line's speed would let the window begin at 4 MiB and grow.
+    # With a probe of the bandwidth, the window would begin at 4 MiB and grow.
     ("grpc.http2.bdp_probe", 0),
     ("grpc.http2.lookahead_bytes", _WINDOW_BYTES),
-    # So that one connection does not take all calls. Clients keep what is beyond until one of theirs ends.
+    # One connection must not use up all calls. Clients queue further calls until a running one ends.
     ("grpc.max_concurrent_streams", _CALLS_AT_ONCE // 4),
-    # A client whose machine is gone is noticed, and what it began is not kept for it.
+    # Detects a client whose machine has disappeared, so that its operations are not kept.
     ("grpc.keepalive_time_ms", 60_000),
     ("grpc.keepalive_timeout_ms", 20_000),
 )
@@ -82,9 +82,10 @@ _SERVER_OPTIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class GatewaySettings:
-    """Where the gateway listens: for everybody, with TLS if there are `credentials`, and on loopback without.
+    """The addresses on which the gateway listens: the public port, with TLS if `credentials` are set, and the inner port.
 
-    Port 0 takes a free one. Where the first is on loopback without TLS already, it is both.
+    The inner port is on loopback without TLS. Port 0 selects a free port. If the public port is already on loopback
+    without TLS, it serves as both.
     """
 
     host: str = _LOOPBACK
@@ -94,9 +95,9 @@ class GatewaySettings:
 
 
 class Gateway:
-    """A Spark Connect server that passes on what Headgate allows.
+    """A Spark Connect proxy that relays only what Headgate allows.
 
-    `authority` is asked at every call. The event loop must be running when `start` is awaited, and stays the gateway's.
+    It sends a question to `authority` at every call. `start` binds the gateway to the running event loop.
     """
 
     def __init__(self, settings: GatewaySettings, authority: Authority) -> None:
@@ -117,18 +118,18 @@ class Gateway:
         self._server: grpc.aio.Server | None = None
 
     async def start(self) -> tuple[int, int]:
-        """Listen, and return the port for everybody and the one on loopback. Raises `RuntimeError` if one is taken."""
+        """Listen, and return the public port and the inner port. Raises `RuntimeError` if one is in use."""
         self._server = grpc.aio.server(options=_SERVER_OPTIONS, maximum_concurrent_rpcs=_CALLS_AT_ONCE)
         self._server.add_generic_rpc_handlers((Router(self),))
         ports = self._listen(self._server)
         await self._server.start()
-        with suppress(ParsersBusyError):  # tried again with the first upload
+        with suppress(ParsersBusyError):  # retried at the first upload
             await self._parsers.start()
         self.watch.start()
         return ports
 
     async def stop(self, grace: float | None = None) -> None:
-        """Take no more calls, give those under way `grace` seconds, and close the ways to the drivers."""
+        """Accept no more calls, let running ones finish within `grace` seconds, and close the connections to the drivers."""
         if self._server is not None:
             await self._server.stop(grace)
         await self.watch.stop()
@@ -151,14 +152,14 @@ class Gateway:
         return port, server.add_insecure_port(f"{_LOOPBACK}:{settings.inner_port}")
 
     async def answer(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> bytes:
-        """Serve a call of one request and one answer. The request is received once the caller is known."""
+        """Serve a call with one request and one response. The request is received only after authentication."""
         async with CallLifecycle(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
             with self._budget.share(call.caller.principal) as share:
                 admitted, binding = await self._admit(rpc, call, await _only(requests), share)
                 binding.checkpoints.admit(admitted.request, admitted.references.named)
                 return await self._answer(rpc, call, admitted, binding)
-        raise AssertionError("an aborted call goes no further")
+        raise AssertionError("an aborted call does not continue")
 
     async def _answer(self, rpc: Rpc, call: ActiveCall, admitted: Admitted, binding: Binding) -> bytes:
         if rpc is RELEASE_SESSION:
@@ -174,16 +175,16 @@ class Gateway:
         return scrub_chain(answer) if rpc is FETCH_ERROR_DETAILS else answer
 
     async def _artifact_statuses(self, call: ActiveCall, admitted: Admitted, binding: Binding) -> bytes:
-        """Return which artifacts are there. They may be many, so no names are written anew on the event loop."""
+        """Return which artifacts exist. A thread replaces their names, because they may be many."""
         asked = await asyncio.to_thread(name_asked_artifacts, admitted.request)
         answer = await self._send(ARTIFACT_STATUS, call, admitted, binding)
         return await asyncio.to_thread(restore_statuses, answer, asked)
 
     async def answer_stream(self, rpc: Rpc, requests: AsyncIterator[bytes], context: CallContext) -> None:
-        """Serve a call of one request with a stream of answers, no faster than the client takes them."""
+        """Serve a call with one request and a stream of responses, no faster than the client reads them."""
         async with CallLifecycle(rpc.name, context, self._counts) as answering:
             call = answering.call = await self._begin(context)
-            # Held as long as the call: so long the request is in memory.
+            # Held until the call ends, because the request stays in memory until then.
             with self._budget.share(call.caller.principal) as share:
                 admitted, binding = await self._admit(rpc, call, await _only(requests), share)
                 note = (
@@ -205,13 +206,15 @@ class Gateway:
                         return await self._upload(rpc, call, requests, upload, share)
                 finally:
                     upload.cancel()
-        raise AssertionError("an aborted call goes no further")
+        raise AssertionError("an aborted call does not continue")
 
     async def refuse(self, name: str, context: CallContext) -> None:
-        """End a call that is not in the table."""
+        """Refuse a call that is not in the allow list."""
         async with CallLifecycle("unknown", context, self._counts):
             await self._identify(credential_of_call(context.invocation_metadata() or ()))
-            raise RequestRefusedError(f"the call `{name}` is not allowed: Headgate does not know it")
+            raise RequestRefusedError(
+                f"the call `{name}` is not allowed: Headgate does not know it; use a PySpark 4.1 client"
+            )
 
     async def _begin(self, context: CallContext) -> ActiveCall:
         presented = credential_of_call(context.invocation_metadata() or ())
@@ -230,7 +233,7 @@ class Gateway:
         return admission
 
     async def _admit(self, rpc: Rpc, call: ActiveCall, data: bytes, share: Share) -> tuple[Admitted, Binding]:
-        """Check a request, and see to it that its session is signed. `share` holds the rows in its plan."""
+        """Check a request and ensure that its session is signed. `share` counts the memory of the rows in its plan."""
         admitted = await self._inspect(rpc, call, data)
         if admitted.references.local_rows:
             await self._rows.rewrite_relations(call.caller.principal, admitted.references.local_rows, share)
@@ -248,7 +251,7 @@ class Gateway:
         return admitted, binding
 
     async def _probe(self, call: ActiveCall, binding: Binding, request: bytes) -> None:
-        """Let Spark analyse a statement for the refusal alone: another error of it says nothing about the request."""
+        """Send a statement to be analysed only for its refusal; ignore its other errors, which are not about the request."""
         try:
             await self._calls.send(ANALYZE_PLAN, call, binding, request)
         except grpc.aio.AioRpcError as error:
@@ -274,7 +277,7 @@ class Gateway:
         )
 
     async def _operation(self, rpc: Rpc, call: ActiveCall, admitted: Admitted, binding: Binding) -> Operation:
-        """Return the operation whose results the call brings."""
+        """Return the operation whose results the call relays."""
         request = admitted.request
         if rpc is REATTACH_EXECUTE:
             return await self._require_reattachable(call, admitted)
@@ -296,14 +299,14 @@ class Gateway:
         )
 
     async def _require_stream(self, call: ActiveCall, binding: Binding, command: Any) -> None:
-        """Decide again on what a stream needs, also of one that has ended: its progress counts rows and holds observed values."""
+        """Check again the privileges of a stream, even of one that has ended: its progress contains row counts and observed values."""
         if command.WhichOneof("command") in _OF_ROWS:
             why = await self._authority.refusal(Running(binding.handle, STREAM + command.query_id.id, call.credential))
             if why is not None:
                 raise RequestRefusedError(why)
 
     async def _require_reattachable(self, call: ActiveCall, admitted: Admitted) -> Operation:
-        """Return an operation whose results may be given out now: they are decided on again at each use."""
+        """Return an operation whose results may be returned now: its privileges are checked again at each reattachment."""
         found = self._operations.find(call.backend, admitted.key, admitted.request.operation_id)
         if found is None:
             raise NoOperationError
@@ -316,15 +319,15 @@ class Gateway:
         return found
 
     async def _release(self, call: ActiveCall, admitted: Admitted, binding: Binding) -> bytes:
-        """Let the driver release an operation, which interrupts it.
+        """Release an operation in the driver, which also interrupts it.
 
-        A driver that does not know the operation answers OK too, and may get its plan later. So without a confirmation
-        the operation stays tracked, and is interrupted until its end is confirmed.
+        A driver that does not know the operation also responds with OK, and may receive its plan later. So without a
+        confirmation the operation stays tracked, and is interrupted until its end is confirmed.
         """
         id = admitted.request.operation_id
         found = self._operations.find(
             call.backend, admitted.key, id
-        )  # a later one may have the id when the answer comes
+        )  # before the call: a later operation may have the same id when the response arrives
         answer = await self._send(RELEASE_EXECUTE, call, admitted, binding)
         if found is not None and is_released(answer, id):
             self._operations.end(found)
@@ -338,7 +341,7 @@ class Gateway:
             admitted.key, call.backend, lambda: self._send(RELEASE_SESSION, call, admitted, binding)
         )
         for each in self._operations.of_session(call.backend, admitted.key):
-            # A plan that is on its way reaches the driver after the release, perhaps in a session of the same id.
+            # A plan in transit may reach the driver after the release, perhaps in a new session of the same id.
             self._interrupts.end(each)
         return answer
 
@@ -350,7 +353,7 @@ class Gateway:
     ) -> bytes:
         key: SessionKey | None = None
         upload: Upload | None = None
-        with suppress(asyncio.InvalidStateError):  # the driver has answered already, most likely with an error
+        with suppress(asyncio.InvalidStateError):  # the driver has already responded, most likely with an error
             while (data := await _next(requests)) is not None:
                 if upload is None:
                     admitted, _ = await self._admit(rpc, call, data, share)
@@ -358,7 +361,9 @@ class Gateway:
                 else:
                     admitted = await self._inspect(rpc, call, data)
                 if key not in (None, admitted.key):
-                    raise InvalidRequestError("all requests of one upload must be of one session")
+                    raise InvalidRequestError(
+                        "the requests of the upload name different sessions; send one upload for each session"
+                    )
                 key = admitted.key
                 await _write(driver, await upload.take(admitted.request, len(data)))
             await _write(driver, await upload.finish() if upload else ())
@@ -372,21 +377,21 @@ async def _write(driver: Any, requests: Iterable[bytes]) -> None:
 
 
 async def _only(requests: AsyncIterator[bytes]) -> bytes:
-    """Return the request of a call that has one."""
+    """Return the request of a call that must have exactly one."""
     request = await _next(requests, _REQUEST_SECONDS)
     if request is None:
         raise InvalidRequestError("the call has no request; send one")
     if await _next(requests) is not None:
-        raise InvalidRequestError("the call has more than one request; send each of them in a call of its own")
+        raise InvalidRequestError("the call has more than one request; send each request in its own call")
     return request
 
 
 async def _next(requests: AsyncIterator[bytes], seconds: float = _PART_SECONDS) -> bytes | None:
     try:
-        # Not `wait_for`, which loses a cancellation that comes with the end of the requests: both come when the client leaves.
+        # Not `wait_for`: it loses a cancellation that arrives with the end of the requests, as happens when a client disconnects.
         async with asyncio.timeout(seconds):
             return await anext(requests, None)
     except TimeoutError:
         raise InvalidRequestError(
-            f"no request came whole within {seconds:.0f} seconds; send it again, or less of it"
+            f"no complete request arrived within {seconds:.0f} seconds; send it again, or a smaller one"
         ) from None

@@ -1,4 +1,4 @@
-"""Which Spark sessions are signed: each begins with the caller's handle in its configuration, before anything else."""
+"""Signed Spark sessions: the gateway sets the caller's handle in the configuration of each before any other request."""
 
 import asyncio
 import time
@@ -14,17 +14,17 @@ from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.sessions.sessions import IDLE_SECONDS
 
 PRINCIPAL_KEY: Final = "headgate.principal.token"
-"""Not below `spark.`: what is goes with every task to wherever that runs."""
+"""Outside the prefix `spark.`: Spark sends such settings with every task to the executors."""
 HANDLE_KEY: Final = "spark.sql.catalog.lake.token-handle"
 POOL_KEY: Final = "spark.scheduler.pool"
-"""Pools share a driver's cores alike: each principal has one, and another for the runs that use its rights."""
+"""Scheduler pools share a driver's cores equally. Each principal has one, and another for the runs that act as it."""
 _LIVES: Final = IDLE_SECONDS - 300
-"""Seconds without a use after which a handle is not relied on any more: it is about to expire."""
+"""Seconds without a use after which a handle is treated as expired: it is about to expire."""
 
 
 @dataclass(slots=True)
 class Binding:
-    """A session: its handle, the start of the driver that it is in, and who was in it last."""
+    """A session: its handle, the start of the driver that it belongs to, and the credential that used it last."""
 
     key: SessionKey
     handle: str = ""
@@ -32,13 +32,13 @@ class Binding:
     credential: PresentedCredential = field(default_factory=lambda: PresentedCredential(""))
     used: float = 0.0
     streams: bool = False
-    """Whether it has begun streaming queries."""
+    """Whether streaming queries were started in the session."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     checkpoints: SessionCheckpoints = field(default_factory=SessionCheckpoints)
 
 
 class Bindings:
-    """The handle of every Spark session that the gateway has begun."""
+    """The handles of the Spark sessions that the gateway has opened."""
 
     def __init__(self, authority: Authority, clock: Callable[[], float] = time.monotonic) -> None:
         self._authority = authority
@@ -47,10 +47,10 @@ class Bindings:
         self._used = set[str]()
 
     async def ensure(self, key: SessionKey, credential: PresentedCredential, backend: DriverBackend) -> Binding:
-        """Return the session once it is signed; nothing else of it reaches the driver before. Raises `GatewayError`s.
+        """Return the session once it is signed; no other request of it reaches the driver before. Raises `GatewayError`s.
 
-        A session whose handle is dead, or that an earlier start of the driver had, begins anew: Iceberg keeps the
-        handle that a session first used, so the old session would never reach the catalog again.
+        A session with an invalid handle, or of an earlier start of the driver, is released and opened again: Iceberg
+        keeps the handle that a session first used, so the old session could never reach the catalog again.
         """
         binding = self._binding(key, backend)
         async with binding.lock:
@@ -67,25 +67,25 @@ class Bindings:
         backend: DriverBackend,
         send: Callable[[], Awaitable[bytes]],
     ) -> bytes:
-        """Send a request that makes a new session, and return the answer once that session is signed itself."""
+        """Send a request that creates a new session, and return the response once that session is signed."""
         binding = self._binding(key, backend)
         async with binding.lock:
             if self._is_live(binding, backend):
-                raise RequestRefusedError("the new session exists already; choose another id")
+                raise RequestRefusedError("the session to create already exists; choose another session id")
             answer = await send()
             await self._sign(binding, credential, backend)
         self._use(binding, credential)
         return answer
 
     async def release(self, key: SessionKey, backend: DriverBackend, send: Callable[[], Awaitable[bytes]]) -> bytes:
-        """End the session: its handle dies first, then the driver is told."""
+        """End the session: invalidate its handle first, then release it in the driver."""
         binding = self._binding(key, backend)
         async with binding.lock:
             await self._end(binding)
             return await send()
 
     def find(self, key: SessionKey, backend: DriverBackend) -> Binding:
-        """Return a session; one that is not begun has no handle."""
+        """Return a session; one that is not open has no handle."""
         return self._bindings.get((backend.name, key)) or Binding(key)
 
     def of_handle(self, handle: str) -> Binding | None:
@@ -93,33 +93,33 @@ class Bindings:
         return next((each for each in self._bindings.values() if each.handle == handle), None)
 
     def list_streaming(self) -> tuple[Binding, ...]:
-        """Return the sessions that have begun streaming queries."""
+        """Return the open sessions in which streaming queries were started."""
         return tuple(each for each in self._bindings.values() if each.streams and each.handle)
 
     def touch(self, binding: Binding) -> None:
-        """Count a use of a session, so that it does not expire under a long statement."""
+        """Record a use of a session, so that it does not expire during a long statement."""
         if binding.handle:
             binding.used = self._clock()
             self._used.add(binding.handle)
 
     def put_back(self, used: Iterable[str]) -> None:
-        """Let uses be returned once more: they could not be told."""
+        """Record uses again, because the report with them failed."""
         self._used.update(used)
 
     def take_used(self) -> tuple[str, ...]:
-        """Return the handles that were used since this was called last."""
+        """Return the handles that were used since the last call."""
         used, self._used = tuple(self._used), set()
         return used
 
     def drop(self, gone: Iterable[str]) -> None:
-        """Take note of handles that stand for nobody any more: their sessions begin anew."""
+        """Forget invalid handles: their sessions are opened again at the next use."""
         dead = frozenset(gone)
         for binding in tuple(self._bindings.values()) if dead else ():
             if binding.handle in dead:
                 binding.handle = ""
 
     def prune(self) -> None:
-        """Forget the sessions that have ended. Those with streams go on by themselves, until these are stopped."""
+        """Forget the sessions that have ended. Sessions with streams are kept until the streams are stopped."""
         for place, binding in tuple(self._bindings.items()):
             over = not binding.handle or (self._is_idle(binding) and not binding.streams)
             if over and not binding.lock.locked():

@@ -1,6 +1,6 @@
-"""The memory that rows of callers may hold in the gateway, those of one principal and all of them together.
+"""Memory limits for rows of callers in the gateway: those of one principal, and all of them together.
 
-Rows count as they were uploaded, until they are rewritten, and as they were rewritten, until the driver has them.
+Rows count with their uploaded size until they are rewritten, and with their rewritten size until the driver has them.
 """
 
 from collections import Counter
@@ -12,11 +12,11 @@ from headgate.spark.gateway.errors import ExhaustedError
 
 _TOTAL_BYTES: Final = 1024 * 1024 * 1024
 _PRINCIPAL_BYTES: Final = 384 * 1024 * 1024
-"""Room for the largest artifact, before and after it is rewritten."""
+"""Enough for the largest artifact, before and after it is rewritten."""
 
 
 class UploadBudget:
-    """What uploads and plans hold now. Of one event loop."""
+    """The bytes that uploads and plans hold now. Bound to one event loop."""
 
     def __init__(self, total: int = _TOTAL_BYTES, per_principal: int = _PRINCIPAL_BYTES) -> None:
         self._total = total
@@ -25,7 +25,7 @@ class UploadBudget:
 
     @contextmanager
     def share(self, principal: str) -> Iterator["Share"]:
-        """Hold what one call takes until it gives that back or the block ends."""
+        """Yield the share of one call, which is returned to the budget when the block ends."""
         share = Share(self, principal)
         try:
             yield share
@@ -33,17 +33,15 @@ class UploadBudget:
             share.give()
 
     def change(self, principal: str, size: int) -> None:
-        """Count more bytes, or fewer. Raises `ExhaustedError` if that is too much."""
+        """Add `size` bytes, which may be negative. Raises `ExhaustedError` if a limit is exceeded."""
         held = self._held[principal] + size
         if size > 0 and held > self._per_principal:
             raise ExhaustedError(
-                f"your rows that are on their way to Spark are too large together (at most {_mebibytes(self._per_principal)} MiB); "
+                f"your rows that wait to be sent to Spark are too large together (at most {_mebibytes(self._per_principal)} MiB); "
                 "wait until one of your uploads or statements ends, or send fewer rows at once"
             )
         if size > 0 and self._held.total() + size > self._total:
-            raise ExhaustedError(
-                "the rows that all callers are sending are too large together; send yours again in a few seconds"
-            )
+            raise ExhaustedError("the rows that all callers send now are too large together; retry in a few seconds")
         self._held[principal] = held
         if not held:
             del self._held[principal]
@@ -54,7 +52,7 @@ class UploadBudget:
 
 
 class Share:
-    """What one call holds."""
+    """The bytes that one call holds."""
 
     def __init__(self, budget: UploadBudget, principal: str) -> None:
         self._budget = budget
@@ -62,12 +60,12 @@ class Share:
         self._held = 0
 
     def take(self, size: int) -> None:
-        """Hold more bytes. Raises `ExhaustedError` if that is too much."""
+        """Hold more bytes. Raises `ExhaustedError` if a limit is exceeded."""
         self._budget.change(self._principal, size)
         self._held += size
 
     def give(self) -> None:
-        """Give all of it back."""
+        """Return all bytes to the budget."""
         self._budget.change(self._principal, -self._held)
         self._held = 0
 

@@ -1,4 +1,4 @@
-"""One upload of artifacts: from the client's requests to requests of our own for the driver."""
+"""One upload of artifacts: from the client's requests to new requests for the driver."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -13,14 +13,14 @@ from headgate.spark.gateway.upload_budget import Share
 
 _GROUP_BYTES: Final = 4 * 1024 * 1024
 _GROUP_ARTIFACTS: Final = 256
-"""One parser process rewrites a group: starting one costs as much as rewriting a megabyte."""
+"""The limits of a group of artifacts. One parser process rewrites a group: starting one costs as much as rewriting 1 MB."""
 
 
 class Upload:
-    """Collects the client's artifacts, and returns what goes to the driver as soon as there is enough for a parser."""
+    """Collects the client's artifacts, and returns requests for the driver whenever a group is complete."""
 
     def __init__(self, head: ArtifactRequest, rows: ArrowRows, principal: str, share: Share) -> None:
-        """`head` is the first request, checked and in the caller's name."""
+        """`head` is the first request, checked and with the caller's identity."""
         self._head = base.AddArtifactsRequest()
         self._head.CopyFrom(head)
         self._head.ClearField(head.WhichOneof("payload") or "batch")
@@ -30,13 +30,13 @@ class Upload:
         self._collector = Collector()
         self._group: list[Artifact] = []
         self.client_names: dict[str, str] = {}
-        """Of the artifacts that went to the driver, by the names that the driver has."""
+        """Name in the driver -> the client's name, for the artifacts that were sent to the driver."""
 
     async def take(self, request: ArtifactRequest, size: int) -> Iterator[bytes]:
         """Return the requests for the driver that a checked request of the client completes. Raises `GatewayError`s.
 
-        `size` is the number of bytes that the client sent. The requests are made as they are taken, and what the upload
-        holds is given back when the last one has been sent.
+        `size` is the number of bytes that the client sent. The iterator creates the requests lazily, and returns the
+        memory of the upload to the budget after the last one.
         """
         self._share.take(size)
         self._group += await asyncio.to_thread(self._collector.take, request)
@@ -61,11 +61,11 @@ class Upload:
 
     def _requests(self, artifacts: Sequence[Artifact]) -> Iterator[bytes]:
         yield from upload_requests(self._head, artifacts)
-        # A group is complete with the last chunk of an artifact, so nothing else is held.
+        # A group ends with the last chunk of an artifact, so the upload holds no other bytes.
         self._share.give()
 
     def _renamed(self, kind: str, artifact: Artifact) -> Artifact:
-        """Return the artifact under the hash that the driver knows it by."""
+        """Return the artifact with the driver's hash, and record the client's name."""
         hash = driver_hash(kind, artifact.hash)
         self.client_names[CACHE_PREFIX + hash] = CACHE_PREFIX + artifact.hash
         return replace(artifact, hash=hash)

@@ -1,4 +1,4 @@
-"""Reads the bytes of a message, in memory and time that are bounded also where few bytes mean many messages."""
+"""Parsing of a message's bytes with bounded memory and time, even if few bytes encode many messages."""
 
 from functools import cache
 from typing import Any, Final
@@ -9,20 +9,20 @@ from google.protobuf.message import DecodeError
 from headgate.spark.gateway.errors import RequestRefusedError, TooComplexError
 
 MAX_PARTS: Final = 250_000
-"""Parts of one request, as `message_types` counts them. The guard allows as many expressions in a statement."""
+"""The limit of parts of one request, as `message_types` counts them; the same as the guard's limit of expressions."""
 TOO_MANY_PARTS: Final = (
     f"the request has more than {MAX_PARTS:,} expressions, fields and values; split it, or put its data into a table"
 )
 _SCANNED_BYTES: Final = 4 * 1024 * 1024
-"""Below, a message is parsed at once: it takes 0.2 s and 100 MB at most."""
+"""Messages up to this size are parsed without a scan: parsing takes at most 0.2 s and 100 MB."""
 _MAX_RECORDS: Final = 4 * MAX_PARTS
-"""Fields on the wire. A literal in a list has three."""
+"""The limit of fields on the wire. A literal in a list has three."""
 _MAX_UNKNOWN_BYTES: Final = 64 * 1024
 _LENGTH_DELIMITED: Final = 2
 _FIXED: Final = {0: 0, 1: 8, 5: 4}
 """Wire type -> the bytes of a value, or 0 for a varint."""
 _LONG: Final = 128
-"""The first byte that does not end a varint."""
+"""The smallest byte that is not the last of a varint."""
 
 
 def parse_message(kind: Any, data: bytes) -> Any:
@@ -35,13 +35,13 @@ def parse_message(kind: Any, data: bytes) -> Any:
     unknown = size - message.ByteSize()
     if unknown > _MAX_UNKNOWN_BYTES:
         raise RequestRefusedError("the request has many fields that Headgate does not know; use a PySpark 4.1 client")
-    # A few stay, so that the check can name the message that holds them.
+    # Keep a few unknown fields, so that the check can name the message that contains them.
     return kind.FromString(data) if unknown else message
 
 
 @cache
 def _inner(descriptor: Descriptor) -> dict[int, Descriptor | None]:
-    """Return the fields of a message that can hold many values: number -> its message, or None for scalars."""
+    """Return the fields that can hold many values: field number -> its message type, or None for packed scalars."""
     packed = {
         field.number: None
         for field in descriptor.fields
@@ -51,7 +51,7 @@ def _inner(descriptor: Descriptor) -> dict[int, Descriptor | None]:
 
 
 def _require_few_records(descriptor: Descriptor, data: bytes) -> None:
-    """Raise `TooComplexError` for more fields on the wire than a request may have, `DecodeError` for what is malformed."""
+    """Raise `TooComplexError` if there are too many fields on the wire, `DecodeError` for malformed bytes."""
     try:
         _scan(descriptor, data)
     except IndexError:
@@ -75,7 +75,7 @@ def _scan(descriptor: Descriptor, data: bytes) -> None:
             if position + size > end:
                 raise DecodeError("a field is longer than its message")
             number = tag >> 3
-            if number not in inner:  # a text, bytes, or unknown
+            if number not in inner:  # a string, bytes, or an unknown field
                 position += size
             elif (below := inner[number]) is None:
                 position += size
@@ -107,6 +107,6 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
 
 def _skip_scalar(data: bytes, position: int, wire_type: int) -> int:
     size = _FIXED.get(wire_type)
-    if size is None:  # a group, which no message of Spark's has
+    if size is None:  # a group, which no message of Spark has
         raise DecodeError("a field has an unknown form")
     return position + size if size else _varint(data, position)[1]

@@ -364,11 +364,13 @@ class TestARefusal:
         )
 
     def test_a_refusal_that_no_grant_can_lift_has_no_request_link(self, spark: Spark) -> None:
-        spark.has(error=StatementError("paths are reached through a declared connection only", "42501", None))
+        spark.has(
+            error=StatementError("a path can be used only through a connection that a pipeline declares", "42501", None)
+        )
 
         problem = sent(spark).json()
 
-        assert problem["reason"] == "paths are reached through a declared connection only"
+        assert problem["reason"] == "a path can be used only through a connection that a pipeline declares"
         assert "ask" not in problem
         assert "missing" not in problem
 

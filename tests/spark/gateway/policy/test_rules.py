@@ -247,7 +247,7 @@ class TestUnseen:
 
         assert [each.sql.query for each in saved("lake.`a b`", append)] == ["EXPLAIN INSERT INTO lake.`a b` VALUES (1)"]
         assert saved("lake.t", overwrite) == []
-        with pytest.raises(RequestRefusedError, match="is not a name"):
+        with pytest.raises(RequestRefusedError, match="is not a name of a table, database or catalog"):
             saved("t VALUES (2) --", append)
 
     def test_a_request_with_too_many_unused_references_is_refused(self) -> None:

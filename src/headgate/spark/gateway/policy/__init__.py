@@ -1,1 +1,1 @@
-"""The policy of the gateway: which messages, fields and values of Spark Connect pass."""
+"""The policy of the gateway: the allow list of messages, fields and values of Spark Connect."""

@@ -1,6 +1,6 @@
-"""Every message type of Spark Connect 4.1.4, reviewed by hand: the fields that pass, and why the rest does not.
+"""Allow list of the message types and fields of Spark Connect 4.1.4, reviewed by hand.
 
-Names are without `spark.connect.`. A field that is named nowhere is refused, as is a message type.
+Names are without the prefix `spark.connect.`. A message type or field that is not listed is refused; `deny_reasons` says why.
 """
 
 from typing import Final
@@ -284,4 +284,4 @@ _ALLOWED: Final = {
 }
 
 ALLOWED: Final = {name: frozenset(fields.split()) for name, fields in _ALLOWED.items()}
-"""Message type -> the fields that may be set. What the fields may hold is the business of `rules`."""
+"""Message type -> the fields that may be set. `rules` checks the values of the fields."""

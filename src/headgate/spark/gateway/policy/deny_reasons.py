@@ -1,53 +1,58 @@
-"""Why a message type or a field of Spark Connect 4.1.4 does not pass. A name covers everything below it."""
+"""Reasons for refused message types and fields of Spark Connect 4.1.4. The entry of a name covers everything below it."""
 
 from typing import Final
 
 from headgate.spark.gateway.policy import user_code
 
-_PATH = "paths are reached through a declared connection only"
-_ML = "machine learning commands load classes and paths by name"
-_PIPELINE = "declarative pipelines take code and create tables without a plan that could be decided on"
-_LISTENERS = "listeners on the server are user code beside the driver"
-_PLACE = "the place of a table is chosen by Headgate"
-_USE = "it is put into SQL before it is looked at"
-_CACHE = "cached data is shared by all sessions"
-_OPAQUE = "extensions cannot be looked into"
-_RESOURCES = "the resources of the cluster are the operator's business"
-_JVM = "only JVM clients send it"
+_PATH = "a file path can be used only through a connection that a pipeline declares; use a table instead"
+_ML = "machine-learning commands load classes and files by name; train in your program on rows from `toPandas()`"
+_PIPELINE = (
+    "declarative pipelines run code and create tables without a plan to check; define a Headgate pipeline instead"
+)
+_LISTENERS = (
+    "a listener on the server is user code that runs beside the driver; poll `lastProgress` of the query instead"
+)
+_PLACE = "Headgate chooses where a table is stored; leave `path` and `options` out"
+_USE = "the gateway rewrites it as a SQL statement before the check; use `USE` or `SET CATALOG` in SQL instead"
+_CACHE = "all sessions share the cached data; use `uncacheTable` for single tables instead"
+_OPAQUE = "Headgate cannot check what an extension contains; use a PySpark 4.1 client without extensions"
+_RESOURCES = "the operator manages the resources of the cluster; leave resource requests and profiles out"
+_JVM = "only JVM clients send it; use a PySpark 4.1 client"
+_GLOBAL_VIEW = "all sessions share global temporary views; use a temporary view instead"
 
 REFUSED: Final = {
     **dict.fromkeys(user_code.MESSAGES, user_code.REFUSAL),
-    "CachedLocalRelation": "only clients before 4.1 send it",
+    "CachedLocalRelation": "only clients before 4.1 send it; use a PySpark 4.1 client",
     "ClearCache": _CACHE,
-    "ConfigRequest.GetAll": "read the keys that you need one by one",
-    "CreateDataFrameViewCommand.is_global": "global temporary views are shared by all sessions",
+    "ConfigRequest.GetAll": "it would also return settings of the operator; read single keys with `spark.conf.get`",
+    "CreateDataFrameViewCommand.is_global": _GLOBAL_VIEW,
     "CreateExternalTable": _PATH,
     "CreateResourceProfileCommand": _RESOURCES,
     "CreateTable.options": _PLACE,
     "CreateTable.path": _PLACE,
-    "DataType.UDT": "user-defined types load classes by name",
-    "DropGlobalTempView": "global temporary views are shared by all sessions",
-    "ExecuteExternalCommand": "external commands load classes by name",
+    "DataType.UDT": "user-defined types load classes by name; use built-in types instead",
+    "DropGlobalTempView": _GLOBAL_VIEW,
+    "ExecuteExternalCommand": "external commands load classes by name; use SQL or DataFrame operations instead",
     "ExecutorResourceRequest": _RESOURCES,
-    "Expression.UnresolvedFunction.is_internal": "internal functions are Spark's own",
+    "Expression.UnresolvedFunction.is_internal": "only Spark itself may call its internal functions; call a public function instead",
     "Fetch": _ML,
     "GetResourcesCommand": _RESOURCES,
     "JvmOrigin": _JVM,
-    "MergeIntoTableCommand.with_schema_evolution": "alter the table before the merge instead",
+    "MergeIntoTableCommand.with_schema_evolution": "a merge must not change the table's schema; alter the table before the merge",
     "MlCommand": _ML,
     "MlOperator": _ML,
     "MlParams": _ML,
     "MlRelation": _ML,
     "ObjectRef": _ML,
-    "Parse": "it is not supported; read the files through a declared connection",
+    "Parse": "parsing CSV or JSON rows of a DataFrame is not supported; use `from_csv` or `from_json` instead",
     "PipelineCommand.DefineFlow": _PIPELINE,
     "PipelineCommand.DefineFlowQueryFunctionResult": _PIPELINE,
     "PipelineCommand.DefineOutput": _PIPELINE,
     "PipelineCommand.DefineSqlGraphElements": _PIPELINE,
     "PipelineCommand.GetQueryFunctionExecutionSignalStream": _PIPELINE,
     "PipelineCommand.StartRun": _PIPELINE,
-    "Plan.CompressedOperation": "it is unpacked before it is looked at, and nothing in it is packed again",
-    "Read.DataSource.predicates": "databases are reached through a declared connection only",
+    "Plan.CompressedOperation": "the gateway decompresses a plan once, before the check; compress it only once",
+    "Read.DataSource.predicates": "it is not supported, and a database is read only through a connection that a pipeline declares; use `filter`",
     "RefreshByPath": _PATH,
     "ResourceProfile": _RESOURCES,
     "SetCurrentCatalog": _USE,
@@ -58,15 +63,15 @@ REFUSED: Final = {
     "StreamingQueryManagerCommand.StreamingQueryListenerCommand": _LISTENERS,
     "StreamingQueryManagerCommand.list_listeners": _LISTENERS,
     "TaskResourceRequest": _RESOURCES,
-    "Unknown": "it means nothing",
-    "WriteStreamOperationStart.continuous_checkpoint_interval": "what runs continuously is never asked about again; use a processing time",
+    "Unknown": "it has no meaning in a plan; use a PySpark 4.1 client",
+    "WriteStreamOperationStart.continuous_checkpoint_interval": "privileges of a continuous query cannot be checked again while it runs; use the trigger `processingTime`",
     "WriteStreamOperationStart.path": _PATH,
     "google.protobuf.Any": _OPAQUE,
 }
 
 
 def reason(name: str) -> str | None:
-    """Return why the message type or field is refused, by its own entry or that of a type around it."""
+    """Return why the message type or field is refused, or None; an entry of an enclosing type also counts."""
     while name:
         if name in REFUSED:
             return REFUSED[name]

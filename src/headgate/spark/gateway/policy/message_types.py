@@ -1,4 +1,4 @@
-"""What the walk over a request knows of each type of message, worked out once: its lists, its rule, and what it counts."""
+"""Cached descriptions of message types for the check of a request: allowed fields, rule, rewrite and how parts are counted."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -26,9 +26,10 @@ _JSON: Final = frozenset(
         "DataType.Unparsed.data_type_string",
     }
 )
-"""Texts that a rule may have to read as JSON."""
+"""Text fields that a rule may parse as JSON."""
+_UNKNOWN: Final = "Headgate does not know it; use a PySpark 4.1 client"
 _JSON_PART: Final = 16
-"""Characters of JSON that count as one part."""
+"""The number of characters of JSON that count as one part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,9 @@ class FieldType:
 
     name: str
     is_plain: bool
-    """Whether it is allowed, holds no message, and counts as nothing."""
+    """Whether the field is allowed, contains no message, and counts as no part."""
     is_kind: bool
-    """Whether it is allowed, and one of several messages that exclude each other: it counts with the message it is in."""
+    """Whether the field is an allowed alternative of a `oneof` of messages: it counts together with its enclosing message."""
     is_allowed: bool
     is_json: bool
     is_map: bool
@@ -49,7 +50,7 @@ class FieldType:
     descriptor: FieldDescriptor
 
     def parts(self, value: Any) -> int:
-        """Return how many parts a value is."""
+        """Return the number of parts that a value counts as."""
         if self.is_repeated:
             return len(value)
         if self.is_json:
@@ -57,7 +58,7 @@ class FieldType:
         return int(self.holds_messages)
 
     def messages(self, value: Any) -> Iterable[Any]:
-        """Return the messages in a value of a field that holds messages."""
+        """Return the messages in a value; the field must contain messages."""
         if self.is_map:
             return value.values()
         return value if self.is_repeated else (value,)
@@ -69,13 +70,15 @@ class FieldType:
         if self.enum is not None:
             numbers = value if self.is_repeated else (value,)
             if any(number not in self.enum for number in numbers):
-                raise RequestRefusedError(f"`{owner}.{self.name}` has a value that Headgate does not know")
+                raise RequestRefusedError(
+                    f"`{owner}.{self.name}` has a value that Headgate does not know; use a PySpark 4.1 client"
+                )
         check_length(self.descriptor, value)
 
 
 @dataclass(frozen=True, slots=True)
 class MessageType:
-    """A type of message."""
+    """A message type: its name, its allowed fields, its rule and its rewrite."""
 
     name: str
     is_allowed: bool
@@ -86,7 +89,7 @@ class MessageType:
 
 @cache
 def message_type(kind: type[Message]) -> MessageType:
-    """Return what is known of the messages of a class."""
+    """Return the description of a message class."""
     descriptor: Any = kind.DESCRIPTOR
     name = short_name(descriptor)
     allowed = ALLOWED.get(name)
@@ -106,17 +109,17 @@ def short_name(descriptor: Descriptor) -> str:
 
 def build_refused_message_error(name: str) -> RequestRefusedError:
     """Return the error for a message or field that is not allowed."""
-    return RequestRefusedError(f"`{name}` is not allowed: {reason(name) or 'Headgate does not know it'}")
+    return RequestRefusedError(f"`{name}` is not allowed: {reason(name) or _UNKNOWN}")
 
 
 def _field_type(field: FieldDescriptor, *, is_allowed: bool) -> FieldType:
     inner = field.message_type
     is_map = inner is not None and inner.GetOptions().map_entry
     is_json = any(field.full_name.endswith(f".{each}") for each in _JSON)
-    looked_at = field.is_repeated or inner or field.enum_type or is_json or any(find_bounds(field))
+    needs_check = field.is_repeated or inner or field.enum_type or is_json or any(find_bounds(field))
     return FieldType(
         field.name,
-        is_plain=is_allowed and not looked_at,
+        is_plain=is_allowed and not needs_check,
         is_kind=is_allowed and inner is not None and not field.is_repeated and _excludes_others(field),
         is_allowed=is_allowed,
         is_json=is_json,
@@ -129,12 +132,12 @@ def _field_type(field: FieldDescriptor, *, is_allowed: bool) -> FieldType:
 
 
 def _excludes_others(field: FieldDescriptor) -> bool:
-    """Return whether a field is one of several alternatives; an `optional` field is one of a single one."""
+    """Whether a field is one of several alternatives of a `oneof`; an `optional` field is the only one of its `oneof`."""
     return field.containing_oneof is not None and len(field.containing_oneof.fields) > 1
 
 
 def _subject(name: str, field: FieldDescriptor) -> str:
-    """Return what to call a refused field: its message type if that is refused as such, else the field."""
+    """Return the name for a refused field: its message type if the type has its own reason, else the field."""
     inner = field.message_type
     type_name = "" if inner is None else short_name(inner)
     return type_name if type_name and type_name not in ALLOWED and reason(type_name) else f"{name}.{field.name}"

@@ -1,4 +1,4 @@
-"""Compressed plans: unpacked within a bound, so that what is checked is what Spark gets."""
+"""Decompression of plans, within a size limit. The check and Spark then see the same plan."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -15,11 +15,11 @@ _OPERATION: Final = base.Plan.CompressedOperation
 
 
 class LargePlanError(Exception):
-    """A plan is larger, once it is unpacked, than was asked for."""
+    """A plan is larger after decompression than the caller of `unpack_plan` allowed."""
 
 
 def unpack_plan(request: Message, most: int = MAX_PLAN_BYTES) -> None:
-    """Replace every compressed plan of the request by its content.
+    """Replace every compressed plan of the request by its decompressed content.
 
     Raises `RequestRefusedError`, `InvalidRequestError`, and `LargePlanError` for a plan of more than `most` bytes.
     """
@@ -29,7 +29,7 @@ def unpack_plan(request: Message, most: int = MAX_PLAN_BYTES) -> None:
 
 
 def _plans(message: Message, depth: int = 0) -> Iterator[Any]:
-    """Yield the plans of a request; they lie in the request itself or one message below it."""
+    """Yield the plans of a request; they are fields of the request itself or of a message directly below it."""
     for field, value in message.ListFields():
         if field.message_type is None or field.is_repeated:
             continue
@@ -42,7 +42,9 @@ def _plans(message: Message, depth: int = 0) -> Iterator[Any]:
 def _unpack_plan(plan: Any, most: int) -> None:
     operation = plan.compressed_operation
     if operation.compression_codec != base.COMPRESSION_CODEC_ZSTD:
-        raise RequestRefusedError("the plan's compression is not known to Headgate")
+        raise RequestRefusedError(
+            "the compression codec of the plan is unknown; use zstd or send the plan uncompressed"
+        )
     data = _decompress(operation.data, most)
     try:
         if operation.op_type == _OPERATION.OP_TYPE_RELATION:
@@ -50,9 +52,9 @@ def _unpack_plan(plan: Any, most: int) -> None:
         elif operation.op_type == _OPERATION.OP_TYPE_COMMAND:
             plan.command.CopyFrom(parse_message(commands.Command, data))
         else:
-            raise RequestRefusedError("the kind of the compressed plan is not known to Headgate")
+            raise RequestRefusedError("the type of the compressed plan is unknown; use a PySpark 4.1 client")
     except DecodeError:
-        raise InvalidRequestError("the compressed plan cannot be read") from None
+        raise InvalidRequestError("the compressed plan is not a valid Spark Connect message; send it again") from None
 
 
 def _decompress(data: bytes, most: int) -> bytes:
@@ -60,9 +62,11 @@ def _decompress(data: bytes, most: int) -> bytes:
         with zstandard.ZstdDecompressor().stream_reader(data) as reader:
             plan = reader.read(most + 1)
     except (zstandard.ZstdError, MemoryError):
-        raise InvalidRequestError("the compressed plan cannot be read") from None
+        raise InvalidRequestError("the compressed plan cannot be decompressed as zstd; send it again") from None
     if len(plan) <= most:
         return plan
     if most < MAX_PLAN_BYTES:
         raise LargePlanError
-    raise TooLargeError(f"the plan is larger than {MAX_PLAN_BYTES // 1024 // 1024} MiB; put its data into a table")
+    raise TooLargeError(
+        f"the plan is larger than {MAX_PLAN_BYTES // 1024 // 1024} MiB after decompression; put its data into a table"
+    )

@@ -1,4 +1,4 @@
-"""What a request refers to and the guard does not see in it: queries that Spark passes over, and rows by id."""
+"""References of a request that the guard does not see in its plan: queries that Spark ignores, and cached rows by id."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,29 +18,30 @@ REFERRING: Final = frozenset(
         "WriteOperation",
     }
 )
-"""The types of messages that `references` reads."""
+"""The message types that `find_references` reads."""
 _MOST: Final = 20
-"""Each costs an analysis; the stock client sends none."""
+"""The limit of unused plans in a request. Each costs an analysis; the stock client sends none."""
 
 
 @dataclass(slots=True)
 class References:
-    """Queries that Spark must analyse first, for whoever may not run them may not send the request; and ids of rows.
+    """Queries that Spark must analyse before the request, and ids of cached rows.
 
-    Spark passes over a reference that nothing uses, answers a malformed one with an error of its own, and makes a
-    graph of pipelines without any plan. What is named in them is needed all the same.
+    A caller who may not run such a query may not send the request either. Spark ignores a reference that nothing uses,
+    answers a malformed one with an error of its own, and creates a graph of pipelines without any plan. The request
+    still requires the privileges on the objects that these references name.
     """
 
     unseen: list[Any] = field(default_factory=list[Any])
     probes: list[Any] = field(default_factory=list[Any])
-    """Statements that need what the request needs: their refusal counts, and no other error of theirs."""
+    """Statements that require the same privileges as the request. Only their refusal counts; other errors are ignored."""
     named: set[str] = field(default_factory=set[str])
     local_rows: list[Any] = field(default_factory=list[Any])
-    """The local relations that carry rows themselves."""
+    """The local relations that contain their rows inline."""
 
 
 def find_references(messages: Iterable[tuple[str, Any]]) -> References:
-    """Return what a request with these `REFERRING` messages refers to. Raises `RequestRefusedError` if that is too much."""
+    """Return the references in the `REFERRING` messages of a request. Raises `RequestRefusedError` if they are too many."""
     found = References()
     plans: list[Any] = []
     used: set[int] = set()
@@ -64,19 +65,19 @@ def find_references(messages: Iterable[tuple[str, Any]]) -> References:
 
 
 def _are_by_name(message: Any) -> bool:
-    """Tell whether the references are those of SQL: each is made a view, used or not."""
+    """Whether these are the references of a SQL text: Spark creates a view of each, used or not."""
     return message.root.HasField("sql") and all(each.HasField("subquery_alias") for each in message.references)
 
 
 def _graph(message: Any) -> Any:
-    """Return what needs the same as making tables where the graph's tables would go."""
+    """Return a statement with the privileges of creating a table in the catalog and database of the graph."""
     parts = (part for part in (message.default_catalog, message.default_database, "t") if part)
     name = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
     return _build_explain("CREATE TABLE {} (x INT)", name)
 
 
 def _appends(write: Any) -> bool:
-    """Tell whether this is `saveAsTable` to a table that may be there: where it is hidden, Spark would go on to make it."""
+    """Whether this is `saveAsTable` in append mode: Spark would try to create a table that exists but is hidden."""
     saves = write.table.save_method == commands.WriteOperation.SaveTable.TABLE_SAVE_METHOD_SAVE_AS_TABLE
     return saves and write.mode == commands.WriteOperation.SAVE_MODE_APPEND
 

@@ -1,4 +1,4 @@
-"""Messages that act before the guard sees a plan, put into the words of one that it sees."""
+"""Rewrites of messages that take effect before the guard sees a plan, into equivalent messages that it does see."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from headgate.spark.gateway.protos import commands, relations
 
 _PART: Final = r"(?:\w+|`(?:[^`]|``)+`)"
 _NAME: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
-"""A name as SQL has it."""
+"""A qualified name in SQL syntax."""
 
 
 def _rewrite_relation(relation: Any) -> None:
@@ -31,14 +31,14 @@ def _rewrite_catalog(relation: Any) -> None:
 
 
 def _name_database(lookup: Any) -> None:
-    """Put a database that is named apart into the name: Spark would look for it in a catalog of its own."""
+    """Move a separate database name into the table name: Spark would look the database up in its own catalog."""
     if lookup.HasField("db_name"):
         lookup.table_name = f"{lookup.db_name}.`{lookup.table_name.replace('`', '``')}`"
         lookup.ClearField("db_name")
 
 
 def _use_database(catalog: Any) -> Any:
-    """Spark itself would look the name up and tell whether there is such a database."""
+    """Return the SQL statement `USE`: Spark's own call would look the name up and reveal whether the database exists."""
     return _sql("USE", catalog.set_current_database.db_name)
 
 
@@ -51,9 +51,11 @@ def _sql(command: str, name: str) -> Any:
 
 
 def require_name(text: str) -> str:
-    """Return a text that may stand in SQL as a name, and as nothing else. Raises `RequestRefusedError`."""
+    """Return the text if it is a name in SQL and nothing else, so that it is safe in a statement. Raises `RequestRefusedError`."""
     if not _is_name(text):
-        raise RequestRefusedError(f"`{text}` is not a name; write one with other characters in backquotes")
+        raise RequestRefusedError(
+            f"`{text}` is not a name of a table, database or catalog; put parts with special characters into backquotes"
+        )
     return text
 
 
@@ -69,7 +71,7 @@ _CATALOG_CHANGES: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 def _name_iceberg_table(read: Any) -> None:
-    """Read `format("iceberg").load(name)` as what it means: the table of that name."""
+    """Replace `format("iceberg").load(name)` by an equivalent read of the table of that name."""
     source = read.data_source
     if source.format.lower() == "iceberg" and len(source.paths) == 1 and not source.schema and not source.predicates:
         table = relations.Read.NamedTable(unparsed_identifier=source.paths[0], options=source.options)
@@ -77,7 +79,7 @@ def _name_iceberg_table(read: Any) -> None:
 
 
 def _name_written_table(command: Any) -> None:
-    """Write `format("iceberg").save(name)` as what it means: rows for the table of that name."""
+    """Replace `format("iceberg").save(name)` by an equivalent write to the table of that name."""
     write = command.write_operation
     mode = _MODES.get(write.mode)
     set_fields = {field.name for field, _ in write.ListFields()}
@@ -90,16 +92,16 @@ def _name_written_table(command: Any) -> None:
 
 
 _WRITTEN: Final = frozenset({"input", "mode", "options", "path", "source"})
-"""Not how a new table is laid out: this one is there."""
+"""Fields without the layout of a new table: the table exists already."""
 _MODES: Final[Mapping[int, Any]] = {
     commands.WriteOperation.SAVE_MODE_APPEND: commands.WriteOperationV2.MODE_APPEND,
     commands.WriteOperation.SAVE_MODE_OVERWRITE: commands.WriteOperationV2.MODE_OVERWRITE,
 }
-"""What Iceberg does to a table that is there; it makes none in these modes."""
+"""The equivalent modes for an existing table; Iceberg creates no table in these modes."""
 
 REWRITES: Final[Mapping[str, Callable[[Any], None]]] = {
     "ChunkedCachedLocalRelation": name_cached_rows,
     "Command": _name_written_table,
     "Relation": _rewrite_relation,
 }
-"""Message type -> what replaces such messages by the guard's words. Raises `RequestRefusedError`."""
+"""Message type -> the function that rewrites such messages in place. It raises `RequestRefusedError`."""

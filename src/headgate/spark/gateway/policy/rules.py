@@ -1,4 +1,4 @@
-"""What the fields of an allowed message may hold: names, paths, options, schemas and configuration keys."""
+"""Rules for the values of allowed fields: names, paths, options, schemas and configuration keys."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -13,16 +13,17 @@ from headgate.spark.gateway.policy.streams import check_stream_sink, check_strea
 from headgate.spark.gateway.policy.values import check_decimal, check_name, check_options
 
 MayAccess = Callable[[Caller, str, str], bool]
-"""Whether a run may do something (`path.read`) with a path, by what its pipeline declares and its run-as may use."""
+"""Whether a run may perform an action (such as `path.read`) on a path: its pipeline declares a connection with the path,
+and its run-as principal may use the connection."""
 
 
 def _allow_any_time() -> None:
-    """Let a request take whatever time it needs."""
+    """Set no time limit on the check of a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestingCaller:
-    """The caller of a request, the question which paths it may touch, and what ends a check that takes too long."""
+    """The caller of a request, the check of the paths that the caller may access, and the time limit of the request's check."""
 
     caller: Caller
     may_touch: MayAccess
@@ -30,7 +31,7 @@ class RequestingCaller:
 
 
 Rule = Callable[[Any, RequestingCaller], None]
-"""Raises `RequestRefusedError`. The message is `Any`: each rule is found by the name of the one type it reads."""
+"""Raises `RequestRefusedError`. The message is `Any`: `RULES` maps the name of each message type to its rule."""
 
 _NOT_IN_A_PATH: Final = re.compile(r"[*?\[\]{}]|(?:^|/)\.\.(?:/|$)")
 _TAG: Final = re.compile(r"[^,\s]([^,\r\n]{0,126}[^,\s])?")
@@ -40,7 +41,7 @@ _COLLECTIONS: Final = frozenset({"array", "map", "map_from_arrays", "map_from_en
 _WRITE_FORMATS: Final = frozenset({"", "iceberg"})
 _RATE: Final = "rate"
 _NOWHERE: Final = "noop"
-"""The sink that computes and keeps nothing."""
+"""The sink that computes the rows and discards them."""
 
 
 def _name(*fields: str) -> Rule:
@@ -86,7 +87,7 @@ def _stream(message: Any, reader: RequestingCaller) -> None:
         reader.caller.run is None or not reader.may_touch(reader.caller, "path.checkpoint", place)
     ):
         raise RequestRefusedError(
-            "where a stream keeps its checkpoint is chosen by Headgate; leave `checkpointLocation` out"
+            "Headgate chooses where a stream keeps its checkpoint; leave `checkpointLocation` out"
         )
 
 
@@ -95,28 +96,31 @@ def _check_stream(source: Any, reader: RequestingCaller) -> None:
         check_stream_source(source)
         return
     if not source.schema:
-        raise RequestRefusedError("a stream of files must name its columns")
+        raise RequestRefusedError("a stream of files has no schema; set its columns with `schema`")
     _check_files(source, reader, options.FILE_STREAM)
 
 
 def _check_table(source: Any) -> None:
-    """Let a run read a table of a database by the name of a connection; whether it may, the guard asks."""
-    if source.paths or source.schema:
-        raise RequestRefusedError("a database is read table by table, with the columns that it has")
+    """Allow a run to read a table of a database by the name of a connection; the guard decides whether the run may use it."""
+    if source.paths:
+        raise RequestRefusedError("a read of a database has a path; name the table in the option `dbtable` instead")
+    if source.schema:
+        raise RequestRefusedError("a read of a database has a schema; leave it out, the columns are those of the table")
     check_options(source.options, options.DATABASE_READ, "option of a database")
 
 
 def _check_files(message: Any, reader: RequestingCaller, allowed: frozenset[str] = options.FILE_READ) -> None:
     if reader.caller.run is None:
         raise RequestRefusedError(
-            "`Read.DataSource` is not allowed: only a run reads files, and what its pipeline declares"
+            "`Read.DataSource` is not allowed: only a run of a pipeline reads files and databases, through the connections "
+            "that it declares; read a table with `spark.table` instead"
         )
     if message.format not in options.FILE_FORMATS:
         raise RequestRefusedError(
             f"the format `{message.format}` is not allowed; use {', '.join(sorted(options.FILE_FORMATS))}"
         )
     if not message.paths:
-        raise RequestRefusedError("a read of files must name its paths")
+        raise RequestRefusedError("the read of files names no path; pass at least one path to `load`")
     check_schema(message.schema)
     check_options(message.options, allowed, "option of a file read")
     for path in message.paths:
@@ -124,16 +128,20 @@ def _check_files(message: Any, reader: RequestingCaller, allowed: frozenset[str]
 
 
 def _check_path(path: str, action: str, reader: RequestingCaller) -> None:
-    if _NOT_IN_A_PATH.search(path) or not reader.may_touch(reader.caller, action, path):
-        raise RequestRefusedError(f"the path `{path}` is not declared by the pipeline")
+    if _NOT_IN_A_PATH.search(path):
+        raise RequestRefusedError(f"the path `{path}` contains a wildcard or `..`; name the exact file or folder")
+    if not reader.may_touch(reader.caller, action, path):
+        raise RequestRefusedError(
+            f"the run may not access the path `{path}`; use a path of a connection that the pipeline declares"
+        )
 
 
 def _query(*fields: str) -> Rule:
-    """Let an analysis look at queries; Spark has no answer about a command."""
+    """Return a rule that allows the analysis of queries only; Spark cannot answer it for commands."""
 
     def rule(message: Any, _reader: RequestingCaller) -> None:
         if not all(getattr(message, field).HasField("root") for field in fields):
-            raise RequestRefusedError("only a query can be analysed, not a command")
+            raise RequestRefusedError("a command cannot be analysed; analyse a query instead")
 
     return rule
 
@@ -144,13 +152,15 @@ def _sql_arguments(message: Any, _reader: RequestingCaller) -> None:
 
 
 def _check_argument(argument: Any) -> None:
-    """Let the values pass that Spark takes; what else there is it evaluates while it reads the statement."""
+    """Allow literals and collections of literals. Spark would evaluate any other expression while it parses the statement."""
     kind = argument.WhichOneof("expr_type")
     if kind in {"literal", "common_inline_user_defined_function"}:
-        return  # the latter is refused for what it is
+        return  # the check of its message type refuses the latter
     call = argument.unresolved_function
     if kind != "unresolved_function" or call.function_name not in _COLLECTIONS:
-        raise RequestRefusedError("an argument of SQL must be a literal, or an array, map or struct of literals")
+        raise RequestRefusedError(
+            "a parameter of the SQL statement is not a literal; pass a literal, or an array, map or struct of literals"
+        )
     for each in call.arguments:
         _check_argument(each)
 
@@ -168,10 +178,10 @@ def _write(message: Any, reader: RequestingCaller) -> None:
         _check_written_table(message)
         return
     if message.source == _NOWHERE and not message.HasField("table"):
-        check_options(message.options, frozenset(), "option of this sink")
+        check_options(message.options, frozenset(), "option of the `noop` sink")
         return
     if not message.HasField("table"):
-        raise RequestRefusedError("a write must name a table; use `saveAsTable` or `writeTo`")
+        raise RequestRefusedError("the write names no table; use `saveAsTable` or `writeTo`")
     check_name(message.table.table_name)
     _check_write_format(message.source)
     check_options(message.options, options.TABLE_WRITE, "option of a table write")
@@ -180,29 +190,32 @@ def _write(message: Any, reader: RequestingCaller) -> None:
 def _check_written_table(message: Any) -> None:
     _check_plain(message)
     if message.partitioning_columns:
-        raise RequestRefusedError("the tables of a database have no folders to write into")
+        raise RequestRefusedError("a table of a database has no partitions to write; leave `partitionBy` out")
     check_options(message.options, options.DATABASE_WRITE, "option of a database")
 
 
 def _check_plain(message: Any) -> None:
     if message.sort_column_names or message.HasField("bucket_by") or message.clustering_columns:
-        raise RequestRefusedError("rows are not sorted, bucketed or clustered where they are written outside the lake")
+        raise RequestRefusedError(
+            "a write to files or a database cannot sort, bucket or cluster; leave `sortBy`, `bucketBy` and `clusterBy` out"
+        )
 
 
 def _check_written_files(message: Any, reader: RequestingCaller) -> None:
     if reader.caller.run is None:
         raise RequestRefusedError(
-            "`WriteOperation.path` is not allowed: paths are reached through a declared connection only"
+            "`WriteOperation.path` is not allowed: only a run of a pipeline writes files, through the connections that it "
+            "declares; write to a table with `saveAsTable` instead"
         )
     if message.source not in options.FILE_FORMATS:
         raise RequestRefusedError(
-            f"files are written as {', '.join(sorted(options.FILE_FORMATS))}, not as `{message.source}`"
+            f"the format `{message.source}` is not allowed; use {', '.join(sorted(options.FILE_FORMATS))}"
         )
     _check_plain(message)
     check_options(message.options, options.FILE_WRITE, "option of a file write")
     for key, value in message.options.items():
         if key.lower() == "compression" and not _PLAIN.fullmatch(value):
-            raise RequestRefusedError("a compression is named by a plain word, such as `gzip`")
+            raise RequestRefusedError("the option `compression` is not a codec name; use a plain word such as `gzip`")
     _check_path(message.path, "path.write", reader)
 
 
@@ -215,18 +228,22 @@ def _write_v2(message: Any, _reader: RequestingCaller) -> None:
 
 def _check_write_format(name: str) -> None:
     if name.lower() not in _WRITE_FORMATS:
-        raise RequestRefusedError(f"the table format `{name}` is not allowed; leave it out")
+        raise RequestRefusedError(
+            f"the table format `{name}` is not allowed: all tables are Iceberg tables; leave the format out"
+        )
 
 
 def _artifact(message: Any, _reader: RequestingCaller) -> None:
-    """Let an artifact pass by its name. What it holds is checked once it is collected (`artifacts.verify_hashes`)."""
+    """Check the name of an artifact. `artifacts.verify_hashes` checks its content once it is complete."""
     _check_artifact_name(message.name)
 
 
 def _chunked_artifact(message: Any, _reader: RequestingCaller) -> None:
     _check_artifact_name(message.name)
     if not message.initial_chunk.data:
-        raise RequestRefusedError("an artifact in several chunks begins with an empty one; send its first bytes")
+        raise RequestRefusedError(
+            "the first chunk of an artifact is empty; put the first bytes of the artifact into it"
+        )
 
 
 def _artifact_names(message: Any, _reader: RequestingCaller) -> None:
@@ -240,17 +257,21 @@ def _check_artifact_name(name: str) -> None:
 
 
 def _tags(message: Any, _reader: RequestingCaller) -> None:
-    """Spark writes tags between its own, and knows users and sessions by theirs."""
+    """Refuse tags that look like Spark's own: Spark joins all tags, and identifies users and sessions by its own tags."""
     for tag in message.tags:
-        if not _TAG.fullmatch(tag) or "_Session_" in tag or tag.startswith("SparkConnect"):
-            raise RequestRefusedError("a tag is a short text without commas, and none of Spark's own")
+        if not _TAG.fullmatch(tag):
+            raise RequestRefusedError("an operation tag must have 1 to 128 characters, without commas and line breaks")
+        if "_Session_" in tag or tag.startswith("SparkConnect"):
+            raise RequestRefusedError("an operation tag contains a word that Spark reserves; choose another tag")
 
 
 def _settable(keys: Callable[[Any], Iterable[str]]) -> Rule:
     def rule(message: Any, _reader: RequestingCaller) -> None:
         for key in keys(message):
             if key not in config_keys.SETTABLE:
-                raise RequestRefusedError(f"the configuration key `{key}` cannot be changed by users")
+                raise RequestRefusedError(
+                    f"the configuration key `{key}` cannot be changed by users; leave it unchanged"
+                )
 
     return rule
 
@@ -259,7 +280,9 @@ def _readable(keys: Callable[[Any], Iterable[str]]) -> Rule:
     def rule(message: Any, _reader: RequestingCaller) -> None:
         for key in keys(message):
             if key not in config_keys.READABLE and key not in config_keys.SETTABLE:
-                raise RequestRefusedError(f"the configuration key `{key}` cannot be read by users")
+                raise RequestRefusedError(
+                    f"the configuration key `{key}` cannot be read by users; ask the operator for its value"
+                )
 
     return rule
 
@@ -321,4 +344,4 @@ RULES: Final[Mapping[str, Rule]] = {
     "WriteOperationV2": _write_v2,
     "WriteStreamOperationStart": _stream,
 }
-"""Message type -> the rule for its values. No entry: any value of an allowed field will do."""
+"""Message type -> the rule for its values. Without an entry, every value of an allowed field passes."""

@@ -1,4 +1,4 @@
-"""Types and metadata that a client sends: no class by name, and no SQL text that Spark would evaluate unseen."""
+"""Checks of schemas and column metadata: no class names, and no SQL text that Spark would evaluate before the guard sees it."""
 
 import json
 import re
@@ -10,20 +10,22 @@ from headgate.spark.gateway.policy.options import METADATA_KEYS
 
 MAX_SCHEMA_BYTES: Final = 4 * 1024 * 1024
 _DEFAULTS: Final = frozenset({"CURRENT_DEFAULT", "EXISTS_DEFAULT"})
-"""The keys under which metadata holds the SQL text of a column's default."""
+"""The metadata keys with the SQL text of a column's default."""
 _OF_USER_DEFINED: Final = frozenset({"class", "pyClass", "serializedClass"})
 _MAX_NESTING: Final = 200
 _NOTE: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _USER_DEFINED: Final = "user-defined types are not allowed: they load classes by name; use a built-in type"
-_NO_DEFAULT: Final = "a column of a schema cannot be given a default here; leave it out and use `coalesce` instead"
+_NO_DEFAULT: Final = (
+    "a schema in a request must not set a column default; leave the default out and use `coalesce` instead"
+)
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The pairs of one object, also where a key repeats."""
+    """The pairs of one JSON object, including repeated keys."""
 
 
 def check_schema(text: str) -> None:
-    """Raise `RequestRefusedError` if the schema is JSON with a user-defined type, a default or unknown metadata, or DDL of great depth."""
+    """Raise `RequestRefusedError` for JSON with a user-defined type, a default or unknown metadata, and for deeply nested DDL."""
     if text.lstrip().startswith(("{", "[", '"')):
         _check_json(text, _check_type_pairs)
     if text.count("<") > _MAX_NESTING or text.count("/*") > _MAX_NESTING:
@@ -31,7 +33,7 @@ def check_schema(text: str) -> None:
 
 
 def _check_nesting(text: str) -> None:
-    """Raise `RequestRefusedError` where types or comments stand within each other: Spark's parser takes ever longer for each level."""
+    """Raise `RequestRefusedError` for deeply nested types or comments: Spark's parser takes longer and longer for each level."""
     for opening, closing in (("<", ">"), ("/*", "*/")):
         levels = 0
         for sign in re.findall(f"{re.escape(opening)}|{re.escape(closing)}", text):
@@ -43,13 +45,13 @@ def _check_nesting(text: str) -> None:
 
 
 def check_schema_metadata(text: str) -> None:
-    """Raise `RequestRefusedError` unless the metadata of a column, as JSON, has only keys that a client may write."""
+    """Raise `RequestRefusedError` unless the column metadata is JSON that has only keys that a client may write."""
     if text:
         _check_keys(key for key, _ in _check_json(text, _check_pairs))
 
 
 def _check_json(text: str, check: Callable[[list[tuple[str, Any]]], _Pairs]) -> _Pairs:
-    """Return the pairs of the outermost object after a check of each object, so that a repeated key hides nothing."""
+    """Check each object, and return the pairs of the outermost one. Pairs, not a dictionary: a repeated key must hide nothing."""
     try:
         found = json.loads(text, object_pairs_hook=check)
     except (ValueError, RecursionError):
@@ -76,5 +78,5 @@ def _check_keys(keys: Iterable[str]) -> None:
     for key in keys:
         if key not in METADATA_KEYS and not _NOTE.fullmatch(key):
             raise RequestRefusedError(
-                f"the metadata key `{key}` is not allowed; use lower-case letters, digits, `_` and `-`"
+                f"the column metadata key `{key}` is not allowed; use lower-case letters, digits, `_` and `-`"
             )

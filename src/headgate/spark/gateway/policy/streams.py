@@ -1,4 +1,4 @@
-"""What a stream may read beside tables, and where it may write."""
+"""Rules for streams: which sources they may read beside tables, and which sinks they may write."""
 
 import re
 from typing import Any, Final
@@ -8,33 +8,41 @@ from headgate.spark.gateway.policy import options
 from headgate.spark.gateway.policy.values import check_name, check_options
 
 _QUERY_NAME: Final = re.compile(r"[A-Za-z0-9_]{0,64}")
-"""Spark makes a folder and a temporary view of that name."""
+"""The allowed names of streaming queries: Spark creates a folder and a temporary view of that name."""
 _TABLE_SINKS: Final = frozenset({"", "iceberg"})
 _OTHER_SINKS: Final = frozenset({"memory", "noop"})
 _CHECKPOINT: Final = "checkpointlocation"
 
 
 def check_stream_source(source: Any) -> None:
-    """Raise `RequestRefusedError` unless the source makes its rows itself: what is read from elsewhere is read by name."""
-    if source.format != "rate" or source.paths or source.schema:
-        raise RequestRefusedError(f"a stream reads a table or `rate`, and not `{source.format}`")
-    check_options(source.options, options.RATE_READ, "option of this source")
+    """Raise `RequestRefusedError` unless the source generates its rows itself: other streams read tables by name."""
+    if source.format != "rate":
+        raise RequestRefusedError(
+            f"a stream cannot read the format `{source.format}`; read a table with `readStream.table`, or use `rate`"
+        )
+    if source.paths or source.schema:
+        raise RequestRefusedError("a stream of the format `rate` has a path or schema; leave both out")
+    check_options(source.options, options.RATE_READ, "option of the `rate` source")
 
 
 def check_stream_sink(start: Any) -> str | None:
-    """Return where the stream is to keep its checkpoint, if it says so.
+    """Return the `checkpointLocation` of the stream, or None.
 
-    Raises `RequestRefusedError` unless it writes into a table, the session's memory, or nothing.
+    Raises `RequestRefusedError` unless the stream writes to a table, to the session's memory, or to the `noop` sink.
     """
     if not _QUERY_NAME.fullmatch(start.query_name):
-        raise RequestRefusedError("the name of a streaming query is made of at most 64 letters, digits and underscores")
+        raise RequestRefusedError(
+            "the name of the streaming query is not allowed; use at most 64 letters, digits and underscores"
+        )
     sink = start.format.lower()
     if start.HasField("table_name"):
         check_name(start.table_name)
-    if sink not in (_TABLE_SINKS if start.HasField("table_name") else _OTHER_SINKS):
-        raise RequestRefusedError("a stream writes into an Iceberg table, `memory` or `noop`")
+        if sink not in _TABLE_SINKS:
+            raise RequestRefusedError("a stream writes to a table in a format other than Iceberg; leave the format out")
+    elif sink not in _OTHER_SINKS:
+        raise RequestRefusedError("a stream writes to a sink that is not allowed; use `toTable`, `memory` or `noop`")
     places = [value for key, value in start.options.items() if key.lower() == _CHECKPOINT]
     if len(places) > 1:
-        raise RequestRefusedError("a stream keeps its checkpoint in one place")
+        raise RequestRefusedError("`checkpointLocation` is set more than once; set it once")
     check_options(start.options, options.TABLE_WRITE | {_CHECKPOINT}, "option of a stream's sink")
     return places[0] if places else None

@@ -1,4 +1,4 @@
-"""The longest texts that a request may carry outside of its plan. A plan is bounded by the size of a message."""
+"""Length limits of the texts in a request outside of its plan. The limit of the message size bounds the plan."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -11,7 +11,7 @@ from headgate.spark.gateway.errors import RequestRefusedError
 from headgate.spark.gateway.policy.schemas import MAX_SCHEMA_BYTES
 
 _SHORT: Final = 2048
-"""PySpark holds its `client_type` to this length too."""
+"""PySpark limits its `client_type` to this length too."""
 _CONFIG_KEYS: Final = 256
 _ANY_REQUEST: Final = "Request"
 
@@ -40,7 +40,7 @@ _LENGTHS: Final[Mapping[str, int]] = {
     "UserContext.user_id": _SHORT,
     "UserContext.user_name": _SHORT,
 }
-"""Field -> the most characters of one text in it. `Request` is the outermost message of every call."""
+"""Field -> the limit of characters of each of its texts. `Request` is the outermost message of every call."""
 _COUNTS: Final[Mapping[str, int]] = {
     "Get.keys": _CONFIG_KEYS,
     "GetOption.keys": _CONFIG_KEYS,
@@ -51,12 +51,12 @@ _COUNTS: Final[Mapping[str, int]] = {
     "Set.pairs": _CONFIG_KEYS,
     "Unset.keys": _CONFIG_KEYS,
 }
-"""Repeated field -> the most values of it."""
+"""Repeated field -> the limit of its values."""
 
 
 @cache
 def find_bounds(field: FieldDescriptor) -> tuple[int | None, int | None]:
-    """Return the most characters of a text and the most values of a field, each None where only its message is bounded."""
+    """Return the limits of characters and of values of a field; None where only the message size is limited."""
     *outer, message, name = field.full_name.removeprefix("spark.connect.").split(".")
     is_outermost = not outer and message.endswith(_ANY_REQUEST)
     place = f"{_ANY_REQUEST if is_outermost else message}.{name}"
@@ -64,10 +64,10 @@ def find_bounds(field: FieldDescriptor) -> tuple[int | None, int | None]:
 
 
 def check_length(field: FieldDescriptor, value: Any) -> None:
-    """Raise `RequestRefusedError` if a field holds a text that is too long, or too many values."""
+    """Raise `RequestRefusedError` if a text of the field is too long, or the field has too many values."""
     length, count = find_bounds(field)
     if count is not None and len(value) > count:
-        raise RequestRefusedError(f"the request has more than {count:,} `{field.name}`; send fewer at once")
+        raise RequestRefusedError(f"the request has more than {count:,} `{field.name}`; send fewer in one request")
     if length is None:
         return
     if any(len(text) > length for text in (value if field.is_repeated else (value,))):

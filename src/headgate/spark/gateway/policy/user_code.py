@@ -1,9 +1,9 @@
-"""User code: the messages that carry Python or JVM code, and the artifacts that may. It does not run in the driver."""
+"""User code, which must not run in the driver: the messages with Python or JVM code, and the artifacts that may contain it."""
 
 import re
 from typing import Final
 
-REFUSAL: Final = "user code does not run in the driver"
+REFUSAL: Final = "user code does not run in the driver; use built-in functions or SQL instead"
 
 MESSAGES: Final = (
     "ApplyInPandasWithState",
@@ -22,11 +22,11 @@ MESSAGES: Final = (
     "TransformWithStateInfo",
     "TypedAggregateExpression",
 )
-"""Types of messages of Spark Connect."""
+"""The message types of Spark Connect that contain user code."""
 
 _CACHED_DATA: Final = re.compile(r"cache/[0-9a-f]{64}")
 
 
 def is_artifact_of_data(name: str) -> bool:
-    """Return whether an artifact is data by its name, the hash of the data, and so neither a file, an archive nor a jar."""
+    """Whether the artifact is data: its name is `cache/` and a hash, so that it is no file, archive or jar."""
     return _CACHED_DATA.fullmatch(name) is not None

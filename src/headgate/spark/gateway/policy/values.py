@@ -1,4 +1,4 @@
-"""Values that messages hold: names of tables, options, and numbers."""
+"""Checks of values in messages: names of tables, options and numbers."""
 
 import re
 from collections.abc import Mapping
@@ -7,21 +7,21 @@ from typing import Final
 from headgate.spark.gateway.errors import RequestRefusedError
 
 _NOT_IN_A_NAME: Final = "/\\:#"
-"""What a path has and a table of ours has not; Iceberg takes an identifier with a slash for a path."""
+"""Characters of paths that no table name of Headgate has; Iceberg treats an identifier with a slash as a path."""
 
 MAX_NAME: Final = 65_536
-"""Characters of the name of a table, with the names of what it lies in."""
+"""The limit of characters of a table's full name, with its catalog and database."""
 
 _MAX_DIGITS: Final = 1000
 _EXPONENT: Final = re.compile(r"[eE][+-]?0*([0-9]+)")
 
 
 def check_decimal(number: str) -> None:
-    """Raise `RequestRefusedError` for a decimal number of many digits: Spark writes it out, which can take minutes."""
+    """Raise `RequestRefusedError` for a decimal number of many digits: Spark writes all digits out, which can take minutes."""
     exponent = _EXPONENT.search(number)
     is_far = exponent is not None and (len(exponent[1]) > len(str(_MAX_DIGITS)) or int(exponent[1]) > _MAX_DIGITS)
     if is_far or len(number) > _MAX_DIGITS:
-        raise RequestRefusedError(f"a decimal number has more than {_MAX_DIGITS:,} digits; use fewer")
+        raise RequestRefusedError(f"a decimal number has more than {_MAX_DIGITS:,} digits; use fewer digits")
 
 
 def check_name(name: str) -> None:
@@ -30,12 +30,13 @@ def check_name(name: str) -> None:
         raise RequestRefusedError(f"the name of a table has more than {MAX_NAME:,} characters; use a shorter one")
     if any(character in name for character in _NOT_IN_A_NAME):
         raise RequestRefusedError(
-            f"`{name}` is not the name of a table; paths are reached through a declared connection only"
+            f"`{name}` is not the name of a table, view or database: it contains `/`, `\\`, `:` or `#`; a path can be used "
+            "only through a connection that a pipeline declares"
         )
 
 
 def check_options(given: Mapping[str, str], allowed: frozenset[str], what: str) -> None:
-    """Raise `RequestRefusedError` for an option that is not on the list; `what` names it to the user."""
+    """Raise `RequestRefusedError` for an option that is not in `allowed`; `what` is the kind of option in the message."""
     for key in given:
         if key.lower() not in allowed:
-            raise RequestRefusedError(f"the {what} `{key}` is not allowed")
+            raise RequestRefusedError(f"the {what} `{key}` is not allowed; leave it out")

@@ -1,4 +1,4 @@
-"""The walk over a request: every message, field and value of it is on the allow list, or it is refused."""
+"""The check of a request against the allow list: a message, field or value that is not listed is refused."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -14,19 +14,19 @@ from headgate.spark.gateway.policy.rules import RequestingCaller
 from headgate.spark.gateway.wire_format import MAX_PARTS, TOO_MANY_PARTS
 
 MAX_DEPTH = 1024
-"""Messages within messages; Spark's own limit."""
+"""The limit of levels of nested messages; the same as Spark's own."""
 TOO_DEEP: Final = f"the plan is nested more than {MAX_DEPTH} levels deep; split it into temporary views"
 _LOOKS: Final = 4096
-"""Messages between two looks at the clock."""
+"""The number of messages between two checks of the time limit."""
 
 
 def check_request(request: Message, reader: RequestingCaller) -> list[tuple[str, Any]]:
-    """Put the request into words that the guard sees, and return its messages that refer to something, by type.
+    """Check and rewrite the request, and return its `REFERRING` messages with their type names.
 
-    Raises `RequestRefusedError` unless everything in it is allowed to this reader, and it is small enough to look at.
+    Raises `RequestRefusedError` unless all of the request is allowed to this caller and small enough to check.
     """
     walk = _Walk(reader)
-    # One iterator for each level: what is not reached takes no memory.
+    # One iterator for each level: messages that are not reached take no memory.
     levels: list[Iterator[Any]] = [iter((request,))]
     while levels:
         message = next(levels[-1], None)
@@ -40,7 +40,7 @@ def check_request(request: Message, reader: RequestingCaller) -> list[tuple[str,
 
 
 class _Walk:
-    """What one walk has seen."""
+    """The state of one check: the counts of parts and messages, and the referring messages."""
 
     def __init__(self, reader: RequestingCaller) -> None:
         self._reader = reader
@@ -49,7 +49,7 @@ class _Walk:
         self.referring: list[tuple[str, Any]] = []
 
     def enter(self, message: Any) -> list[Iterable[Any]]:
-        """Check one message without the messages in it, and return those."""
+        """Check one message without its nested messages, and return these."""
         self._messages += 1
         if self._messages % _LOOKS == 0:
             self._reader.require_time()

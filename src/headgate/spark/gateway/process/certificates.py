@@ -1,4 +1,4 @@
-"""The gateway's certificate: the files are looked at for each connection, so that a new one is taken without a restart."""
+"""The gateway's TLS certificate: the files are checked for each connection, so that a renewal needs no restart."""
 
 import logging
 import ssl
@@ -11,7 +11,7 @@ from headgate.spark.tls_files import no_password, read_stamps
 
 log = logging.getLogger(__name__)
 
-_UNUSABLE: Final = "the certificate `%s` with its key cannot be used (%s); the one in use stays"
+_UNUSABLE: Final = "the new certificate `%s` with its key cannot be used (%s); the gateway keeps the previous one"
 
 
 class CertificateError(Exception):
@@ -19,7 +19,7 @@ class CertificateError(Exception):
 
 
 class Certificates:
-    """Hands gRPC the newest certificate that can be used."""
+    """Provides gRPC with the newest usable certificate."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
         """Read the files. Raises `CertificateError`."""
@@ -31,7 +31,7 @@ class Certificates:
             raise CertificateError(f"the certificate `{certificate}` with its key cannot be used: {error}") from None
 
     def credentials(self) -> grpc.ServerCredentials:
-        """Return what a secure port is opened with."""
+        """Return the credentials for a secure port."""
         return grpc.dynamic_ssl_server_credentials(self._first, self._renew)
 
     def _renew(self) -> Any:
@@ -43,13 +43,13 @@ class Certificates:
         try:
             renewed = self._read()
         except (OSError, ValueError) as error:
-            log.error(_UNUSABLE, self._files[0], error)  # noqa: TRY400 (the sentence says it all)
+            log.error(_UNUSABLE, self._files[0], error)  # noqa: TRY400 (the message is complete without a trace)
             return None
-        log.info("the certificate was read again")
+        log.info("the gateway uses the renewed certificate")
         return renewed
 
     def _read(self) -> Any:
         certificate, key = self._files
-        # gRPC takes any bytes and fails at each handshake; this says at once whether the two fit.
+        # gRPC accepts any bytes and fails at each handshake; this check shows at once whether certificate and key match.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=no_password)
         return grpc.ssl_server_certificate_configuration([(key.read_bytes(), certificate.read_bytes())])

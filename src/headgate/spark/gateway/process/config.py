@@ -1,4 +1,4 @@
-"""What the gateway's process is told when it begins, and what it answers: one line of JSON each."""
+"""The configuration of the gateway's process at its start, and its reply: one line of JSON each."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,14 +7,14 @@ from typing import Final, Literal
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 DRAIN: Final = b"drain\n"
-"""What the parent says last if calls under way are to finish."""
+"""The parent's last message if running calls may finish."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessConfig:
-    """Where to listen, whom to ask, and how to log. Ports are 0 for a free one.
+    """The addresses to listen on, the authority to ask, and the log format. Port 0 selects a free port.
 
-    Beside the port for everybody there is one on loopback without TLS, for the server's own statements.
+    Beside the public port there is an inner port on loopback without TLS, for the server's own statements.
     """
 
     host: str
@@ -31,7 +31,7 @@ class ProcessConfig:
 
 @dataclass(frozen=True, slots=True)
 class ProcessReady:
-    """It answers, on these ports; or it cannot, and why."""
+    """The reply of the process: it serves on these ports, or `error` says why it cannot."""
 
     port: int = 0
     inner_port: int = 0

@@ -1,4 +1,4 @@
-"""The supervisor of the gateway's process: copying results there never delays a decision here."""
+"""The supervisor of the gateway's process. In a separate process, copying results never delays a decision of the server."""
 
 import asyncio
 import enum
@@ -20,16 +20,16 @@ from headgate.spark.process_supervisor import Supervisor
 
 _START_WITHIN: Final = 60.0
 _STOP_WITHIN: Final = 5.0
-"""Beyond the time in which it lets calls finish."""
+"""Seconds to stop, beyond the time in which running calls may finish."""
 _BACK_OFF: Final = (0.1, 1.0, 2.0, 5.0, 10.0, 30.0)
 
 
 class GatewayProcessError(Exception):
-    """The gateway cannot serve, and the message says why."""
+    """The gateway cannot serve; the message says why."""
 
 
 class GatewayState(enum.Enum):
-    """Whether Spark Connect is answered now."""
+    """The state of the gateway: whether it serves Spark Connect now."""
 
     STOPPED = "stopped"
     STARTING = "starting"
@@ -38,7 +38,7 @@ class GatewayState(enum.Enum):
 
 
 class GatewayProcess:
-    """One child at a time, on the ports that the first one got."""
+    """One gateway process at a time. All use the ports of the first one."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class GatewayProcess:
         tasks: BackgroundTasks | None = None,
         sandbox: GatewaySandbox | None = None,
     ) -> None:
-        """`died` is called when the child has ended by itself: its sessions are gone. `say` hears one line about it."""
+        """`died` is called when the process has ended by itself and its sessions are lost. `say` receives one line about it."""
         self._told = told
         self._died = died
         self._say = say
@@ -59,32 +59,32 @@ class GatewayProcess:
         self.state = GatewayState.STOPPED
         self.starts = 0
         self.serving_since = 0.0
-        """When the present child began to serve, by the steady clock."""
+        """The monotonic time at which the current process began to serve."""
 
     @property
     def port(self) -> int:
-        """The port for everybody; 0 before it has served."""
+        """The public port; 0 before the first start."""
         return self._told.port if self.starts else 0
 
     @property
     def inner_port(self) -> int:
-        """The port without TLS, for this machine; 0 while it does not serve: another program could have the port."""
+        """The port without TLS on loopback; 0 while the gateway does not serve, because another program could use the port."""
         return self._told.inner_port if self.state is GatewayState.SERVING else 0
 
     @property
     def pid(self) -> int | None:
-        """The child's process id, if there is one."""
+        """The process id of the gateway, if it runs."""
         return self._process.pid if self._process and self._process.returncode is None else None
 
     async def start(self) -> None:
-        """Start the child and return when it serves. Raises `GatewayProcessError`."""
+        """Start the process and return when it serves. Raises `GatewayProcessError`."""
         await self._launch()
         self._supervision = self._tasks.start_task(
-            "supervision of the gateway", self._supervise, "a gateway that ends is not started again"
+            "supervision of the gateway", self._supervise, "a gateway that exits is not restarted"
         )
 
     async def stop(self) -> None:
-        """Let the child finish what is under way, in its time; returns when it is gone."""
+        """Stop the process: running calls may finish within `drain_seconds`; return when the process has ended."""
         if self._supervision:
             await self._supervision.stop()
         await self._terminate(self._told.drain_seconds + _STOP_WITHIN)
@@ -99,7 +99,9 @@ class GatewayProcess:
             self.state = GatewayState.DOWN
             await self._terminate(0)
             if isinstance(error, TimeoutError):
-                raise GatewayProcessError(f"the gateway does not serve after {_START_WITHIN:.0f} s") from None
+                raise GatewayProcessError(
+                    f"the gateway did not begin to serve within {_START_WITHIN:.0f} s; see its log"
+                ) from None
             raise
         self._told = replace(self._told, port=ready.port, inner_port=ready.inner_port)
         self.starts += 1
@@ -113,7 +115,7 @@ class GatewayProcess:
     def _handle_end(self, code: int) -> str:
         self.state = GatewayState.DOWN
         self._died()
-        return f"the gateway ended (code {code}); its sessions are gone; starting another"
+        return f"the gateway exited (code {code}) and its sessions are lost; restarting it"
 
     async def _terminate(self, within: float) -> None:
         process = self._process
@@ -137,7 +139,7 @@ async def _spawn(told: ProcessConfig, sandbox: GatewaySandbox) -> Process:
         stdin=PIPE,
         stdout=PIPE,
         env=_environment(),
-        # A Ctrl-C at the terminal is for the parent, which ends this one in order.
+        # Ctrl-C at the terminal must reach only the parent, which stops this process gracefully.
         start_new_session=True,
     )
     if process.stdin:
@@ -152,13 +154,13 @@ async def _ready(process: Process) -> ProcessReady:
     try:
         ready = TypeAdapter(ProcessReady).validate_json(line)
     except ValidationError:
-        raise GatewayProcessError("the gateway ended while it started; the log says why") from None
+        raise GatewayProcessError("the gateway exited during its start; see its log") from None
     if ready.error:
         raise GatewayProcessError(ready.error)
     return ready
 
 
 def _environment() -> dict[str, str]:
-    """Return the few variables that it needs; what else the parent has in its environment is not its business."""
+    """Return the few environment variables that the gateway needs; it must not see the others of the parent."""
     kept = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH")
     return {name: os.environ[name] for name in kept if name in os.environ}
