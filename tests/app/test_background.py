@@ -400,7 +400,7 @@ async def _nothing(*_: object) -> None:
 
 
 async def _stuck(*_: object) -> str:
-    return "has not answered"
+    return "has not responded"
 
 
 def test_idle_drivers_are_stopped_after_an_unexpected_error(

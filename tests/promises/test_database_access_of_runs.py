@@ -85,7 +85,7 @@ def test_a_caller_outside_a_run_gets_no_database_access(world: DeploymentHarness
     told = asked(world, world.caller("owner"), "shop")
 
     assert told["allowed"] is False
-    assert "in no other way" in told["message"]
+    assert "only in a run of a pipeline that declares it" in told["message"]
 
 
 def test_a_connection_to_a_folder_gives_no_database_access(world: DeploymentHarness) -> None:

@@ -224,7 +224,7 @@ def test_the_end_of_a_login_ends_its_work_even_if_no_privilege_was_needed(scene:
 
     sessions.end(vic, started.session.id)
 
-    assert scene.refused() == "the token or login that this was started with has ended"
+    assert scene.refused() == "the token or login that started the operation is no longer valid"
 
 
 def test_cancelling_a_run_ends_its_work(scene: Scene, tmp_path: Path) -> None:

@@ -13,7 +13,10 @@ _NO_DRIVER: Final = frozenset({"08001", "08006"})
 """SQLSTATEs of a driver that was not reached, or ended during a statement: the next attempt finds what was committed."""
 _UNDECIDED: Final = "access cannot be decided right now"
 """A part of the guard's and gateway's message while the deciding process is unreachable."""
-_LET_GO: Final = ("session that this was started in has ended", "token or login that this was started with has ended")
+_LET_GO: Final = (
+    "Spark session of the operation has ended",
+    "token or login that started the operation is no longer valid",
+)
 """Parts of the gateway's messages for a lost session, and for a run whose end the gateway has learned of."""
 _SIGNS: Final = tuple(
     map(

@@ -1,4 +1,4 @@
-"""Sessions of a gateway that has ended: nothing tracks what still runs in them, so their drivers end it."""
+"""Abandoned sessions: those of a gateway process that has ended. Nothing tracks their operations, so the drivers end them."""
 
 import threading
 from collections.abc import Collection
@@ -14,24 +14,24 @@ from headgate.spark.sessions.sessions import SparkSessions
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """A session, and the name of the driver that it is in. A user has sessions of one id in several organizations."""
+    """A session and the name of its driver. A user may have sessions of the same id in several organizations."""
 
     driver: str
     key: SessionKey
 
 
 class AbandonedSessions:
-    """The sessions that the drivers have not released yet. Safe to use from several threads.
+    """The sessions that the drivers have not released yet. Thread-safe.
 
-    A client may open its session again through the next gateway, which has the driver release the former one itself.
-    Nothing here releases such a session after that: it would be the new one.
+    A client may open its session again through the next gateway, which then makes the driver release the old session.
+    After that, this class must not release the session of that id: it would be the new one.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sessions = set[_Session]()
         self._releasing = set[_Session]()
-        """Those that drivers have been asked to release and have not answered about."""
+        """Sessions with a pending request to release them."""
 
     def add(self, driver: str, sessions: SparkSessions) -> None:
         """Add the open sessions of the driver of this name."""
@@ -40,7 +40,7 @@ class AbandonedSessions:
             self._sessions |= found
 
     def reopen(self, driver: str, key: SessionKey) -> None:
-        """Leave a session alone: it is opened again. Raises `StaleDriverError` while its driver is asked to release it."""
+        """Forget a session that is opened again. Raises `StaleDriverError` while a request to release it is pending."""
         session = _Session(driver, key)
         with self._lock:
             if session in self._releasing:
@@ -48,9 +48,9 @@ class AbandonedSessions:
             self._sessions.discard(session)
 
     async def release(self, endpoints: Collection[DriverEndpoint]) -> None:
-        """End the sessions in their drivers, which interrupts what runs in them. Raises `grpc.aio.AioRpcError`.
+        """Release the sessions in their drivers, which interrupts their operations. Raises `grpc.aio.AioRpcError`.
 
-        A driver that does not serve has none: its sessions have ended with it.
+        A driver that does not serve has no sessions: they ended with its process.
         """
         backends = {endpoint.name: DriverBackend(endpoint) for endpoint in endpoints}
         try:
@@ -66,7 +66,7 @@ class AbandonedSessions:
             return tuple(self._sessions)
 
     def _begin(self, session: _Session) -> bool:
-        """Keep a session from being opened again while it is released; return False if it has been opened again."""
+        """Block a session from being opened while it is released; return False if it has already been opened again."""
         with self._lock:
             if session in self._sessions:
                 self._sessions.remove(session)
@@ -90,6 +90,6 @@ async def _release(backend: DriverBackend, key: SessionKey) -> None:
     try:
         await backend.release_session(key)
     except grpc.aio.AioRpcError as error:
-        # Spark's own error: this driver has no such session. Without one, the driver could not be asked.
+        # Spark's own error means that the driver has no such session; any other, that the driver did not respond.
         if not rich_status(error):
             raise

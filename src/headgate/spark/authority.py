@@ -1,4 +1,4 @@
-"""Whom the gateway asks: who is calling, which driver serves them, and what may go on."""
+"""The interface of the authority: it authenticates callers for the gateway, chooses their driver and decides on operations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,25 +7,25 @@ from typing import Final, Protocol
 from headgate.facts.caller import Caller
 
 ORGANIZATION_HEADER: Final = "x-headgate-organization"
-"""Names the organization, for those who are in several: `sc://localhost:<port>/;token=...;x-headgate-organization=...`."""
+"""Header with the organization, required for members of several: `sc://localhost:<port>/;token=...;x-headgate-organization=...`."""
 STREAM: Final = "stream:"
-"""How the operation of a streaming query begins: it goes on after the call that started it. Alone it stands for all."""
+"""Prefix of the operation id of a streaming query, which continues after the call that started it. Alone, it means all of them."""
 
 
 class UnknownCredentialError(Exception):
-    """Nobody is known by what was presented."""
+    """The presented credential is unknown or no longer valid."""
 
 
 class StaleDriverError(Exception):
-    """That start of the driver serves nobody any more."""
+    """This start of the driver no longer serves."""
 
 
 class DriverAccess(Protocol):
-    """The driver process: where it listens, the secrets of its present start, and whether it serves."""
+    """The driver process: its address, the secrets of its current start, and whether it serves."""
 
     @property
     def name(self) -> str:
-        """Return what it is called among the drivers."""
+        """Return the name of the driver, unique among the drivers."""
         ...
 
     @property
@@ -35,33 +35,33 @@ class DriverAccess(Protocol):
 
     @property
     def token(self) -> str:
-        """Return the token that the server asks of every call."""
+        """Return the token that the server requires of every call."""
         ...
 
     @property
     def key(self) -> bytes:
-        """Return the key that signs what the guard believes."""
+        """Return the key of the signatures that the guard accepts."""
         ...
 
     @property
     def generation(self) -> int:
-        """Return the number of the present start; sessions of an earlier one are gone."""
+        """Return the number of the current start; the sessions of earlier starts are lost."""
         ...
 
     @property
     def ready(self) -> bool:
-        """Tell whether the driver serves, and refused its probe."""
+        """Whether the driver serves: it is running, and its guard has refused the probe statement."""
         ...
 
     @property
     def trouble(self) -> str:
-        """Return why it does not serve, if it has failed to."""
+        """Return why the last start failed; empty if it did not."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PresentedCredential:
-    """What a call presents: a token, and the organization that it is for where it names one (else that of the token)."""
+    """A credential as presented: a token, and the organization of the call (if empty, that of the token)."""
 
     token: str = field(repr=False)
     organization: str = ""
@@ -69,7 +69,7 @@ class PresentedCredential:
 
 @dataclass(frozen=True, slots=True)
 class DriverEndpoint:
-    """One start of one driver: where it listens, and the token that it asks of every call."""
+    """One start of one driver: its address, and the token that it requires of every call."""
 
     name: str
     generation: int
@@ -79,9 +79,9 @@ class DriverEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class AdmittedCaller:
-    """Who is calling, and the driver that serves them; None while it serves nobody.
+    """An authenticated caller, and the driver to use; None while it does not serve.
 
-    `why_not` says why there will be none, and `trouble` why the driver that there is has failed so far.
+    `why_not` says why the caller gets no driver, `trouble` why the last start of the driver failed.
     """
 
     caller: Caller
@@ -92,7 +92,7 @@ class AdmittedCaller:
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """A new session's handle, and the value that makes the guard believe that the session is the handle's."""
+    """A new session's handle, and the signature that proves to the guard that the session belongs to the handle."""
 
     handle: str
     signature: str = field(repr=False)
@@ -100,7 +100,7 @@ class OpenedSession:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """An operation under way, and what was last presented in its session."""
+    """A running operation, and the credential that used its session last."""
 
     handle: str
     operation: str
@@ -109,11 +109,11 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class OperationReport:
-    """What the gateway tells every few seconds.
+    """The report that the gateway sends every few seconds.
 
-    `used` are the handles that were used since the last report, `ended` the streams that were stopped as they were
-    refused; `figures` are counts by name and label, since the gateway began. `late` is how many seconds ago the gateway
-    last heard an answer and ended what was refused.
+    `used` are the handles used since the last report; `ended` are the refused operations and streams that were stopped.
+    `figures` are counts by name and label since the start of the gateway. `late` is the number of seconds since the
+    gateway last received a response and cancelled what was refused.
     """
 
     running: tuple[Running, ...] = ()
@@ -125,7 +125,7 @@ class OperationReport:
 
 @dataclass(frozen=True, slots=True)
 class Revocation:
-    """Work that is not allowed any more, and why, for who started it."""
+    """An operation or stream that is no longer allowed; `message` tells its caller why."""
 
     handle: str
     operation: str
@@ -134,35 +134,35 @@ class Revocation:
 
 @dataclass(frozen=True, slots=True)
 class Revocations:
-    """What may not go on, and which of the handles that were used stand for nobody any more."""
+    """The operations that must be cancelled, and those of the used handles that are no longer valid."""
 
     refused: tuple[Revocation, ...] = ()
     gone: tuple[str, ...] = ()
 
 
 class Authority(Protocol):
-    """Decides for the gateway. Every method raises `UnavailableError` if no answer can be had."""
+    """Decides for the gateway. Every method raises `UnavailableError` if no answer is available."""
 
     async def authenticate(self, credential: PresentedCredential) -> AdmittedCaller | None:
-        """Return who is calling, asked anew at every call; None for nobody."""
+        """Return the caller of the credential, checked again at every call; None for an unknown credential."""
         ...
 
     async def open(self, credential: PresentedCredential, session_id: str, driver: DriverEndpoint) -> OpenedSession:
-        """Begin a session on that start of the driver. Raises `UnauthenticatedError`, `ExhaustedError`."""
+        """Open a session on this start of the driver. Raises `UnauthenticatedError`, `ExhaustedError`."""
         ...
 
     async def close(self, handle: str) -> None:
-        """Make a handle stand for nobody."""
+        """Invalidate a handle."""
         ...
 
     async def may_access(self, credential: PresentedCredential, action: str, path: str) -> bool:
-        """Tell whether who presents it may touch a file so."""
+        """Whether the caller of the credential may perform the action on the path."""
         ...
 
     async def report(self, report: OperationReport) -> Revocations:
-        """Tell what is under way, and hear what may not go on."""
+        """Report the running operations; return those that must be cancelled."""
         ...
 
     async def refusal(self, running: Running) -> str | None:
-        """Decide again on everything that an operation needs: return why its results are refused now, or None."""
+        """Check again all privileges that an operation requires; return why its results are refused now, or None."""
         ...

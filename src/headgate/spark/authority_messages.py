@@ -1,4 +1,4 @@
-"""The gateway's questions as messages: each kind has a path of its own."""
+"""The gateway's questions as HTTP messages; each kind has its own path."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,14 +10,14 @@ PREFIX: Final = "/gateway/v1/"
 
 @dataclass(frozen=True, slots=True)
 class Authenticate:
-    """Who is calling?"""
+    """Asks for the caller of a credential."""
 
     credential: PresentedCredential
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A session on that start of that driver, please."""
+    """Asks to open a session on one start of a driver."""
 
     credential: PresentedCredential
     session_id: str
@@ -27,14 +27,14 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """This handle is not needed any more."""
+    """Invalidates a handle."""
 
     handle: str
 
 
 @dataclass(frozen=True, slots=True)
 class MayAccessMessage:
-    """May they do this (`path.read`) with this file?"""
+    """Asks whether the caller may perform an action (such as `path.read`) on a path."""
 
     credential: PresentedCredential
     action: str
@@ -43,11 +43,11 @@ class MayAccessMessage:
 
 @dataclass(frozen=True, slots=True)
 class DecideMessage:
-    """May the results of this operation be given out now?"""
+    """Asks whether the results of an operation may be returned now."""
 
     running: Running
 
 
 def message_path(kind: type[object]) -> str:
-    """Return where messages of a kind are sent."""
+    """Return the path for messages of this kind."""
     return PREFIX + kind.__name__.lower()

@@ -1,10 +1,10 @@
-"""The address of the Spark Connect gateway as PySpark takes it: `sc://HOST:PORT`."""
+"""The address of the Spark Connect gateway in PySpark's form: `sc://HOST:PORT`."""
 
 from headgate.control.egress.loopback import is_loopback
 
 
 def connect_address(host: str, port: int, *, tls: bool) -> str:
-    """Return the address without a token; parameters are appended behind `;`, or behind `/;` where there is no TLS.
+    """Return the address without a token; parameters are appended after `;`, or after `/;` without TLS.
 
     PySpark sends a token without TLS to the host name `localhost` only, and not to `127.0.0.1`.
     """
@@ -14,5 +14,5 @@ def connect_address(host: str, port: int, *, tls: bool) -> str:
 
 
 def _in_url(host: str) -> str:
-    """Return a host as a URL has it: an IPv6 address in brackets."""
+    """Return a host for a URL: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host else host

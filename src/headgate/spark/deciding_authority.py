@@ -1,4 +1,4 @@
-"""The answers to the gateway's questions, from the process that decides."""
+"""The authority in the deciding process: answers the gateway's questions."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,31 +29,31 @@ from headgate.spark.sessions.running_operations import SESSION_ENDED, RunningOpe
 from headgate.spark.sessions.sessions import SparkSessions
 from headgate.spark.sessions.signature import sign_session
 
-_NO_TOKEN: Final = "the token or login that this was started with has ended"  # noqa: S105 (a sentence)
+_NO_TOKEN: Final = "the token or login that started the operation is no longer valid"  # noqa: S105 (a sentence)
 
 
 class Spark(Protocol):
-    """An organization's Spark, as far as the gateway is concerned."""
+    """An organization's Spark on one cluster: the parts that the gateway uses."""
 
     @property
     def sessions(self) -> SparkSessions:
-        """Its sessions."""
+        """The open sessions."""
         ...
 
     @property
     def works(self) -> RunningOperations:
-        """What runs in them."""
+        """The running operations in the sessions."""
         ...
 
     @property
     def external_access(self) -> ExternalAccess:
-        """Says which files may be touched, and how."""
+        """The check of access to files and connections outside the lake."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedCredential:
-    """Who presents a credential, on which Spark, and the driver of that; `why_not` says why there will be none."""
+    """The caller of a credential, its Spark, and the driver; `why_not` says why the caller gets no driver."""
 
     caller: Caller
     spark: Spark
@@ -62,10 +62,10 @@ class ResolvedCredential:
 
 
 class DecidingAuthority:
-    """Answers from the facts as they are. `known` looks a credential up anew each time, and may wait for the store.
+    """Answers from the current facts. `known` looks a credential up at every call, and may wait for the store.
 
-    What is asked for a login that is in several organizations and names none raises `SeveralOrganizationsError`; for a member of a
-    suspended organization, `SuspendedError`.
+    Methods raise `SeveralOrganizationsError` for a login with several organizations that names none, and `SuspendedError`
+    for a member of a suspended organization.
     """
 
     def __init__(
@@ -78,25 +78,25 @@ class DecidingAuthority:
         self._abandoned = abandoned
         self._sparks = sparks
         self.figures: Mapping[str, Mapping[str, float]] = {}
-        """What the gateway counted, as it said last."""
+        """The gateway's counts in its last report."""
         self.enforced_at = 0.0
-        """When the gateway last heard an answer and ended what was refused, as it says, by the steady clock.
+        """The monotonic time at which the gateway, by its own report, last received a response and cancelled what was refused.
 
-        An answer that fails, or that comes too late for the gateway, ends nothing.
+        A response that fails, or arrives too late for the gateway, cancels nothing.
         """
 
     def authenticate(self, credential: PresentedCredential) -> AdmittedCaller | None:
-        """Return who is calling, and the driver that serves them."""
+        """Return the caller of the credential and the driver to use; None for an unknown credential."""
         known = self._known(credential)
         return self.admission(known) if known else None
 
     def admission(self, known: ResolvedCredential) -> AdmittedCaller:
-        """Return what the gateway is told of who is known."""
+        """Return the answer about a resolved credential."""
         trouble = known.driver.trouble if known.driver else ""
         return AdmittedCaller(known.caller, endpoint_of(known.driver), known.why_not, trouble)
 
     def open(self, credential: PresentedCredential, session_id: str, name: str, generation: int) -> OpenedSession:
-        """Begin a session on that start of that driver.
+        """Open a session on this start of this driver.
 
         Raises `UnknownCredentialError`, `StaleDriverError`, `TooManySessionsError`.
         """
@@ -109,28 +109,28 @@ class DecidingAuthority:
         return OpenedSession(handle, sign_session(driver.key, handle))
 
     def close(self, handle: str) -> None:
-        """Make a handle stand for nobody."""
+        """Invalidate a handle."""
         for spark in self._sparks():
             spark.sessions.close(handle)
 
     def may_access(self, credential: PresentedCredential, action: str, path: str) -> bool:
-        """Tell whether who presents it may touch a file so. Raises `UnknownCredentialError`."""
+        """Whether the caller of the credential may perform the action on the path. Raises `UnknownCredentialError`."""
         known = self._caller(credential)
         return known.spark.external_access.may_access(known.caller, action, path)
 
     def report(self, report: OperationReport) -> Revocations:
-        """Take note of what is under way, and return what may not go on."""
+        """Record the report of running operations; return those that must be cancelled."""
         self.figures = report.figures
         self.enforced_at = time.monotonic() - report.late
         for handle, operation in report.ended:
             for spark in self._sparks():
                 spark.works.finished(handle, operation)
-        # What a decision says comes last, for it says more.
+        # The refusals by decision come last and replace the others, because their message says more.
         refused = {(each.handle, each.operation): each for each in (*self._dead(report), *self._find_refused(report))}
         return Revocations(tuple(refused.values()), tuple(self._find_gone(report.used)))
 
     def refusal(self, running: Running) -> str | None:
-        """Decide again on everything that an operation needs: return why its results are refused now, or None."""
+        """Check again all privileges that an operation requires; return why its results are refused now, or None."""
         dead = next(self._dead(OperationReport((running,))), None)
         if dead is not None:
             return dead.message
@@ -143,7 +143,7 @@ class DecidingAuthority:
             yield from spark.works.revoked([each for each in running if spark.sessions.is_open(each[0])])
 
     def _dead(self, report: OperationReport) -> Iterator[Revocation]:
-        """Yield what is run by a session that has ended, or on a token that has."""
+        """Yield the operations whose session has ended or whose token is no longer valid."""
         presenters = dict[PresentedCredential, tuple[Caller, Spark] | None]()
         for each in report.running:
             owner = self._owner(each)
@@ -155,7 +155,7 @@ class DecidingAuthority:
                 yield Revocation(each.handle, each.operation, _NO_TOKEN)
 
     def _presenter(self, credential: PresentedCredential) -> tuple[Caller, Spark] | None:
-        """Return the caller that presents a credential now, and on which Spark; None where that is not one, or not known."""
+        """Return the current caller of a credential and its Spark; None if it is invalid or ambiguous, or the log is unreadable."""
         try:
             known = self._known(credential)
         except (SeveralOrganizationsError, SuspendedError, LogRefusedError):
@@ -179,7 +179,7 @@ class DecidingAuthority:
 
 
 def endpoint_of(driver: DriverAccess | None) -> DriverEndpoint | None:
-    """Return how the gateway reaches a driver, while that serves."""
+    """Return the endpoint of a driver; None while it does not serve."""
     if driver is None or not driver.ready:
         return None
     return DriverEndpoint(driver.name, driver.generation, driver.address, driver.token)

@@ -1,4 +1,4 @@
-"""Children that are to stay: whichever ends by itself is started again, after longer and longer waits while it does not come up."""
+"""Supervision of child processes: a child that ends by itself is restarted, with increasing waits while the start fails."""
 
 import asyncio
 import time
@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from typing import Final
 
 _STEADY_AFTER: Final = 60.0
-"""Seconds after which a child that served counts as one that comes up."""
+"""Seconds after which the start of a child counts as successful, so that the waits begin again from the shortest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Supervisor:
-    """Keeps one child up. `launch` starts it and returns when it serves; `failures` are the errors it may raise."""
+    """Keeps one child process running. `launch` starts it and returns when it serves; `failures` are the errors it may raise."""
 
     launch: Callable[[], Awaitable[None]]
     failures: tuple[type[Exception], ...]
     waits: Sequence[float]
-    """Seconds before the first start and each that follows; the last for all others."""
+    """Seconds to wait before each restart, in order; the last value applies to all further ones."""
     say: Callable[[str], None]
 
     async def keep_up(
         self, process: Callable[[], Process | None], ended: Callable[[int], str], again: Callable[[], str]
     ) -> None:
-        """Wait for the child's end and start it again, until cancelled. `ended` and `again` return what is said of it."""
+        """Wait until the child ends and restart it, until cancelled. `ended` and `again` return the messages for `say`."""
         failed = 0
         while running := process():
             since = time.monotonic()
@@ -35,7 +35,7 @@ class Supervisor:
             self.say(again())
 
     async def _relaunch(self, failed: int) -> int:
-        """Start until it serves; return the number of starts so far."""
+        """Start the child until it serves; return the number of attempts since the last successful start."""
         while True:
             await asyncio.sleep(self.waits[min(failed, len(self.waits) - 1)])
             failed += 1

@@ -1,9 +1,9 @@
-"""Files of a certificate and its key: whether they have changed, and that nobody is asked for a password."""
+"""Files of a certificate and its key: detects changes, and prevents a prompt for the key's password."""
 
 from pathlib import Path
 
 Stamp = tuple[int, int, int] | None
-"""What tells one content of a file from the next; None while the file cannot be looked at."""
+"""A stamp of a file's content: time of change, inode and size; None if the file cannot be read."""
 
 
 def read_stamps(files: tuple[Path, ...]) -> tuple[Stamp, ...]:
@@ -20,5 +20,5 @@ def _stamp(file: Path) -> Stamp:
 
 
 def no_password() -> str:
-    """Refuse a key that needs one: without this OpenSSL would ask whoever sits at the terminal. Raises `ValueError`."""
-    raise ValueError("the key needs a password; use one that does not")
+    """Raise `ValueError` for a key with a password: without this callback OpenSSL would prompt at the terminal."""
+    raise ValueError("the key is protected by a password; use a key without one")

@@ -78,7 +78,7 @@ class TestWhileItServes:
 
         os.kill(jvm, signal.SIGKILL)
         # Other lines may come first: the log of a request is written after its answer.
-        server.until_printed("the Spark driver ended")
+        server.until_printed("the Spark driver exited")
         server.until_ready()
 
         assert server.jvm() != jvm

@@ -124,7 +124,7 @@ class TestACheckup:
         assert found == [
             (
                 "warn",
-                "no master of the cluster `big` answers at no.invalid:7077; start it, or correct where it is",
+                "no master of the cluster `big` accepts connections at no.invalid:7077; start it, or correct its address",
             ),
             ("warn", f"`{secret}` can be read by other users of this machine"),
             ("warn", "its executors look for the driver at `127.0.0.1`, which on another machine is that machine"),

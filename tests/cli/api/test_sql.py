@@ -80,7 +80,7 @@ class TestRows:
 
         assert done.stdout.splitlines()[-1] == str(PAGE + 2)
         assert len(done.stdout.splitlines()) == PAGE + 4
-        assert spark.last.why == "its caller ended it"
+        assert spark.last.why == "its caller cancelled it"
 
 
 class TestAStatement:

@@ -115,7 +115,7 @@ class TestADriver:
 
         scene.play(story)
 
-        assert scene.said[0].startswith("the Spark driver `main` has not answered for")
+        assert scene.said[0].startswith("the Spark driver `main` has not responded for")
         assert "serves again" in scene.said[-1]
 
     def test_a_driver_with_a_closed_port_is_ended(self, scene: Scene) -> None:
@@ -148,11 +148,11 @@ class TestADriver:
 
         scene.play(story)
 
-        assert "has kept each question waiting, for 2 s together" in scene.said[0]
+        assert "has responded only late, by 2 s together" in scene.said[0]
 
     def test_a_driver_with_a_large_heap_has_more_time_for_a_garbage_collection(self, scene: Scene) -> None:
         scene.backend.config_seconds = 60 * PART
 
         why = asyncio.run(liveness_module.Liveness(scene.backend.driver.address, "", 64 * 1024).wait_until_stuck())
 
-        assert why == "has not answered for 2 s"
+        assert why == "has not responded for 2 s"

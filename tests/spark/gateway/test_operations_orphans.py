@@ -105,7 +105,7 @@ def test_results_are_refused_at_once_when_the_session_has_ended(spark_behind_gat
 
     gateway.sessions.close(handle)
 
-    with pytest.raises(grpc.RpcError, match="the session that this was started in has ended"):
+    with pytest.raises(grpc.RpcError, match="the Spark session of the operation has ended"):
         list(client.begin("ReattachExecute", operation_id=operation))
     require_none_left(spark_behind_gateway, ATTACKER)
 

@@ -98,7 +98,7 @@ class TestAStatement:
         del gateway.tokens.callers["ann"]
         gateway.report()
 
-        assert statement.fails().details() == "the token or login that this was started with has ended"
+        assert statement.fails().details() == "the token or login that started the operation is no longer valid"
 
     def test_a_statement_ends_with_its_session(self, gateway: RunningGateway, backend: FakeBackend) -> None:
         statement = Statement(gateway, backend)
@@ -232,7 +232,7 @@ class TestBounds:
     @pytest.mark.parametrize(
         ("bound", "user", "said"),
         [
-            ("PER_PRINCIPAL", "ann", "you have 1 running operations"),
+            ("PER_PRINCIPAL", "ann", "you have 2 running operations"),
             ("PER_DRIVER", "bob", "your own operations need not end"),
         ],
     )

@@ -119,7 +119,7 @@ class TestDriver:
 
         asyncio.run(live())
 
-        assert "has not answered for 5 s" in said[0]
+        assert "has not responded for 5 s" in said[0]
         assert "serves again" in said[-1]
 
     def test_a_driver_without_the_guard_does_not_serve(self, toolchain: Toolchain, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ class TestDriver:
 
         async def live() -> None:
             driver = Driver(replace(settings(toolchain, tmp_path, NOWHERE), guard_jar=hollow))
-            with pytest.raises(DriverError, match="the guard is not in the Spark driver"):
+            with pytest.raises(DriverError, match="the guard is not active"):
                 await driver.start()
             assert driver.pid is None or not is_running(driver.pid)
 

@@ -71,7 +71,7 @@ def test_rows_are_refused_if_the_name_of_their_table_belongs_to_another_table() 
     rights.resources[READ] = ResourceId("t-2")
 
     assert found.refusal(ANN) == (
-        "`lake.raw.t` is not the resource that the rows were read from; run the statement again"
+        "`lake.raw.t` no longer names the resource that the rows were read from; run the statement again"
     )
 
 

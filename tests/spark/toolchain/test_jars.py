@@ -56,7 +56,7 @@ class TestEnsureJarFromAFolder:
     def test_another_file_under_the_name_of_the_jar_is_refused(self, cache: Path, folder: Path) -> None:
         (folder / JAR.file_name).write_bytes(b"something else")
 
-        with pytest.raises(ToolchainError, match="is not the file Headgate knows"):
+        with pytest.raises(ToolchainError, match="does not have the expected checksum"):
             ensure_jar(JAR, BUNDLED, cache, folder, print)
 
         assert not [path for path in cache.rglob("*") if path.is_file()]

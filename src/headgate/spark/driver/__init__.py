@@ -1,1 +1,1 @@
-"""The driver: its process, configuration, ports, sandbox and the proof that it is guarded."""
+"""The driver: its process, configuration, ports and sandbox, and the proof that the guard is active."""

@@ -1,4 +1,4 @@
-"""What a driver is started with: its command, its environment, and the configuration that nobody overrides."""
+"""The command, environment and configuration of a driver; users cannot override its security settings."""
 
 import os
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from headgate.spark.toolchain.jars import spark_jars
 _EXTENSIONS = (
     "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,io.headgate.guard.rules.GuardExtensions"
 )
-"""Iceberg brings views, branches and partition fields; the guard stands last, so that it sees what they became."""
+"""Spark extensions: Iceberg's add views, branches and partition fields; the guard is last, so that it sees their results."""
 OPENED = [
     "java.lang",
     "java.lang.invoke",
@@ -32,7 +32,7 @@ OPENED = [
     "sun.security.action",
     "sun.util.calendar",
 ]
-"""The packages of java.base that Spark reaches into (its own `JavaModuleOptions`)."""
+"""The packages of java.base that Spark accesses by reflection (from its own `JavaModuleOptions`)."""
 _NOT_READ = (
     *("java.rmi", "javax.management", "javax.naming", "javax.script", "javax.swing", "java.beans", "com.sun", "sun"),
     *(
@@ -42,9 +42,9 @@ _NOT_READ = (
     ),
     *("com.mchange", "com.zaxxer", "groovy", "org.codehaus", "javassist", "org.springframework", "org.python"),
 )
-"""The packages whose objects Java's serialization does not read back: those that are known to act when they are read."""
+"""Packages whose objects Java deserialization refuses: they are known to have side effects when they are deserialized."""
 CLOSED = (
-    # Nothing is loaded by an XML document, a name service or a remote object that data names.
+    # Data cannot make the JVM load anything through an XML document, a name service or a remote object.
     "-Djavax.xml.accessExternalDTD=",
     "-Djavax.xml.accessExternalSchema=",
     "-Djavax.xml.accessExternalStylesheet=",
@@ -59,45 +59,45 @@ CLOSED = (
     "-Djava.rmi.server.useCodebaseOnly=true",
     "-Dsun.rmi.registry.registryFilter=!*",
     "-Dsun.rmi.transport.dgcFilter=!*",
-    # No other process of this user loads code into it.
+    # No other process of the same OS user can load code into the driver.
     "-XX:+DisableAttachMechanism",
-    # Bytes of a sketch say how long they are; the library checks that in assertions only.
+    # A sketch states its own length; the library checks it only in assertions.
     "-ea:org.apache.datasketches...",
     "-Djdk.serialFilter=" + ";".join((*(f"!{each}.**" for each in _NOT_READ), "maxdepth=10000")),
 )
-"""What a driver's JVM does not do, whatever a statement makes Spark try."""
+"""JVM options that disable dangerous features of the driver, independent of what a statement makes Spark do."""
 STACK_MIB: Final = 16
-"""Of each thread, taken as it is used: Spark works on plans and expressions by recursion."""
+"""The stack size of each thread, of which only used pages take memory: Spark traverses plans by recursion."""
 THREAD_POOLS: Final = {
-    # More than statements at once (`gateway.operations.PER_DRIVER`) and subqueries: they wait for threads of this pool.
+    # More than the concurrent statements (`gateway.operations.PER_DRIVER`) and subqueries: these wait for threads of this pool.
     "spark.sql.resultQueryStage.maxThreadThreshold": 576,
     "spark.sql.shuffleExchange.maxThreadThreshold": 256,
     "spark.sql.broadcastExchange.maxThreadThreshold": 64,
     "spark.sql.subquery.maxThreadThreshold": 16,
 }
-"""The most threads of Spark's pools. A pool takes a new thread for each task until it has so many, and keeps it for a minute."""
+"""The thread limits of Spark's pools. A pool starts a thread for each task up to its limit, and keeps it for a minute."""
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
 _OF_KUBERNETES = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
-"""How Spark's client of Kubernetes finds its way and its account."""
+"""The variables by which Spark's Kubernetes client finds the cluster and its account."""
 
 
 @dataclass(frozen=True, slots=True)
 class DriverSandbox:
-    """How much of the sandbox is enforced, and the folders and ports of one driver beside its own."""
+    """The level of a driver's sandbox, and the folders and ports that it may use in addition to its own."""
 
     level: SandboxLevel = SandboxLevel.NONE
     writes: tuple[Path, ...] = ()
     """The folders of its organization: tables, checkpoints, files of runs."""
     reads: tuple[Path, ...] = ()
     forbidden: tuple[str, ...] = ()
-    """What it must not be able to open, or it does not start."""
+    """Paths that the driver must not be able to open; if it can, it does not start."""
     connects: tuple[int, ...] = ()
-    """The ports of the server that it connects to: the API, and the relay of databases."""
+    """The ports of the server to which it may connect: the API, and the database relay."""
 
 
 @dataclass(frozen=True, slots=True)
 class DriverSettings:
-    """What one driver is started with. `conf` is Spark configuration beside what is fixed, the lake's above all."""
+    """The settings of one driver. `conf` is Spark configuration in addition to the fixed one, mainly that of the lake."""
 
     java: Path
     guard_jar: Path
@@ -107,18 +107,18 @@ class DriverSettings:
     scratch: Path
     decision_url: str
     name: str = "main"
-    """What it is called among the drivers."""
+    """The name of the driver, unique among the drivers."""
     conf: Mapping[str, str] = field(default_factory=dict[str, str])
     cluster: Cluster = field(default_factory=lambda: Cluster(EMBEDDED))
     statement_seconds: float = 0.0
-    """The longest that a statement may run; 0 sets no limit. Streams have none."""
+    """The time limit of a statement; 0 means no limit. Streams have no time limit."""
     free_disk_mib: int = 1024
-    """How much of the disk with the scratch folder statements leave free."""
+    """The space in MiB that statements must leave free on the disk of the scratch folder."""
     sandbox: DriverSandbox = field(default_factory=DriverSandbox)
 
     @property
     def jars(self) -> tuple[Path, ...]:
-        """What stands on the classpath of driver and executors beside Spark's own jars."""
+        """The jars on the classpath of driver and executors in addition to Spark's own."""
         return self.guard_jar, self.iceberg_jar, self.postgresql_jar
 
 
@@ -134,7 +134,7 @@ def rest_lake(api: str) -> dict[str, str]:
 
 
 def java_command(settings: DriverSettings) -> tuple[str, ...]:
-    """Return how the JVM is started. Nothing secret stands in it."""
+    """Return the command that starts the JVM. It contains no secret."""
     hadoop = (str(settings.cluster.hadoop),) if settings.cluster.hadoop else ()
     jars = (*map(str, settings.jars), f"{spark_jars()}{os.sep}*", *hadoop)
     return (
@@ -142,7 +142,7 @@ def java_command(settings: DriverSettings) -> tuple[str, ...]:
         f"-Xmx{settings.cluster.memory}",
         "-XX:+UseParallelGC",
         "-XX:+ExitOnOutOfMemoryError",
-        "-XX:-UseGCOverheadLimit",  # the guard ends the statement that fills the heap, and needs the time
+        "-XX:-UseGCOverheadLimit",  # the guard cancels the statement that fills the heap, and needs time for it
         "-XX:+IgnoreUnrecognizedVMOptions",
         "-Xshare:auto",
         *CLOSED,
@@ -160,7 +160,7 @@ def java_command(settings: DriverSettings) -> tuple[str, ...]:
 
 
 def environment(cluster: Cluster) -> dict[str, str]:
-    """Return the few variables that a JVM needs; what else the parent has in its environment is not the driver's."""
+    """Return the few environment variables that the JVM needs; it must not see the others of the parent."""
     names = (*_KEPT, *(_OF_KUBERNETES if cluster.master.startswith("k8s") else ()))
     kept = {name: os.environ[name] for name in names if name in os.environ}
     hadoop = {"HADOOP_CONF_DIR": str(cluster.hadoop)} if cluster.hadoop else {}
@@ -169,7 +169,7 @@ def environment(cluster: Cluster) -> dict[str, str]:
 
 
 def build_properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, str]:
-    """Return the configuration of every driver; what guards it stands last and cannot be overridden."""
+    """Return the configuration of a driver; the security settings are last, so that nothing overrides them."""
     return {
         "spark.master": settings.cluster.master,
         "spark.app.name": "headgate",
@@ -178,12 +178,12 @@ def build_properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, 
         **settings.conf,
         **({} if settings.cluster.is_remote else _own_ports(ports)),
         "spark.ui.enabled": "false",
-        # What Spark keeps of ended work, also where it shows it to no user; of tasks, for each stage.
+        # Limits for records of finished work, which Spark keeps even without a UI; the limit of tasks is for each stage.
         "spark.ui.retainedJobs": "100",
         "spark.ui.retainedStages": "100",
         "spark.ui.retainedTasks": "100",
-        "spark.sql.ui.retainedExecutions": "1",  # Spark keeps the plans of statements that have ended, with their constants
-        "spark.sql.maxPlanStringLength": "4194304",  # as EXPLAIN shows it, and Spark keeps it
+        "spark.sql.ui.retainedExecutions": "1",  # Spark keeps the plans of finished statements, with their constants
+        "spark.sql.maxPlanStringLength": "4194304",  # characters of a plan's text in EXPLAIN and in Spark's records
         "spark.scheduler.mode": "FAIR",
         "spark.driver.host": settings.cluster.host,
         "spark.driver.bindAddress": settings.cluster.listening,
@@ -201,11 +201,11 @@ def build_properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, 
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.runSQLOnFiles": "false",
         "spark.sql.variable.substitute": "false",
-        "spark.sql.analyzer.maxIterations": "1000",  # each filter in a chain takes one
-        "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold": "4096",  # rows of one key; more of them go to disk
-        "spark.sql.execution.topKSortFallbackThreshold": "100000",  # room for twice as many rows is made at once
-        "spark.executor.killOnFatalError.depth": "0",  # a stack that is too small fails the task, not the driver
-        "spark.sql.parquet.enableVectorizedReader": "false",  # of users' files: a batch repeats a value for 4,096 rows
+        "spark.sql.analyzer.maxIterations": "1000",  # each filter in a chain takes one iteration
+        "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold": "4096",  # rows of one key; further rows spill to disk
+        "spark.sql.execution.topKSortFallbackThreshold": "100000",  # memory for twice this number of rows is allocated at once
+        "spark.executor.killOnFatalError.depth": "0",  # a stack overflow fails the task, not the driver
+        "spark.sql.parquet.enableVectorizedReader": "false",  # for files of users: a batch would repeat a value for 4,096 rows
         "spark.sql.scripting.enabled": "true",
         "spark.sql.artifact.isolation.enabled": "true",
         "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
@@ -214,15 +214,15 @@ def build_properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, 
         **{key: str(threads) for key, threads in THREAD_POOLS.items()},
         "spark.driver.maxResultSize": f"{settings.cluster.heap_mib // 4}m",
         "spark.sql.maxBroadcastTableSize": f"{settings.cluster.heap_mib // 8}m",
-        "spark.connect.session.planCache.maxSize": "0",  # the guard sees no plan that Spark has analyzed before
+        "spark.connect.session.planCache.maxSize": "0",  # the guard must see each plan unanalyzed, so Spark must not reuse analyzed plans
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(ports.connect),
         "headgate.decision.url": settings.decision_url,
         "headgate.statement.seconds": str(settings.statement_seconds),
         "headgate.disk.reserve": str(settings.free_disk_mib * 1024**2),
-        "spark.executor.heartbeatInterval": "2s",  # tells how much a task has written; the disk may be full soon
+        "spark.executor.heartbeatInterval": "2s",  # the heartbeat reports how much a task has written, before the disk is full
         "spark.connect.grpc.interceptor.classes": "io.headgate.guard.driver.GatewayTokenInterceptor,io.headgate.guard.driver.StatementErrors",
-        # Any process of this machine reaches the ports for executors, which give rows and files and read Java's objects.
+        # Every process on this machine can connect to the ports for executors, which serve rows and files and deserialize Java objects.
         "spark.authenticate": "true",
         "spark.network.crypto.enabled": "true",
         "spark.network.crypto.saslFallback": "false",
@@ -231,12 +231,12 @@ def build_properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, 
 
 
 def _own_ports(ports: DriverPorts) -> dict[str, str]:
-    """Return where the embedded driver listens beside its sessions: its sandbox allows no other ports."""
+    """Return the further ports on which the embedded driver listens: its sandbox allows no others."""
     return {"spark.driver.port": str(ports.driver), "spark.driver.blockManager.port": str(ports.blocks)}
 
 
 def _build_cluster_properties(settings: DriverSettings) -> dict[str, str]:
-    """Return how a driver and executors in other processes find and trust each other. The embedded one makes a secret for itself."""
+    """Return how a driver and its remote executors find and authenticate each other. The embedded driver generates its own secret."""
     secret = settings.cluster.secret_file
     return {
         "spark.submit.deployMode": "client",

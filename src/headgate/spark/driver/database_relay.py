@@ -1,7 +1,7 @@
-"""The relay of databases: a sandboxed driver connects to the relay only, and the relay to the addresses of the decision.
+"""The database relay: a sandboxed driver connects only to the relay, and the relay to the addresses that were allowed.
 
-A driver's sandbox knows ports and no hosts, so it has no port of a database. With the decision about a connection it gets a
-ticket, which stands for the addresses of that decision. Nothing that a driver sends says where to connect.
+A driver's sandbox restricts ports but not hosts, so it allows no port of a database. With the decision about a connection
+the driver receives a ticket for the addresses of that decision. A driver cannot send an address to the relay.
 """
 
 import fcntl
@@ -24,27 +24,27 @@ log = logging.getLogger(__name__)
 _LOOPBACK: Final = "127.0.0.1"
 _VALID_SECONDS: Final = 60.0
 _USES: Final = 16
-"""Connections by one ticket: without TLS after one with it failed, and to cancel a query."""
+"""The limit of connections by one ticket. A driver needs several: one without TLS after one with TLS failed, and one to cancel a query."""
 _LONGEST_SECONDS: Final = 3600.0
-"""So long a ticket is good beside a connection of it that is open."""
+"""The lifetime of a ticket while one of its connections is open."""
 _MOST_CONNECTIONS: Final = 256
-"""Those that have not shown a ticket yet are counted."""
+"""The limit of all connections, including those that have not sent a ticket yet."""
 _BREATH: Final = 0.2
-"""Seconds until another connection is taken, where one could not be."""
+"""Seconds to wait after a connection could not be accepted."""
 _TICKET_BYTES: Final = 43
 _PATIENCE: Final = 10.0
-"""Seconds for a ticket to arrive, and for each address to answer."""
+"""The time limit for the ticket to arrive, and for each address to accept the connection."""
 _SOON: Final = 0.001
 _PIECE: Final = 1 << 18
-"""Bytes in the pipe between two sockets."""
+"""The size of the pipe between two sockets, in bytes."""
 _SET_PIPE_SIZE: Final = 1031
 OPEN, REFUSED, UNREACHABLE = b"\0", b"\1", b"\2"
-"""What a driver is answered to its ticket."""
+"""The reply to a ticket."""
 
 
 @dataclass(slots=True)
 class _Ticket:
-    """The addresses that a decision allowed, and how often and how long they may still be connected."""
+    """The addresses that a decision allowed, and the uses of the ticket."""
 
     port: int
     addresses: Sequence[str]
@@ -54,12 +54,12 @@ class _Ticket:
     open: int = 0
 
     def is_valid(self, now: float) -> bool:
-        """Return whether another connection may be made: soon after the decision, or beside one that is open."""
+        """Whether the ticket allows another connection: shortly after the decision, or while one of its connections is open."""
         return self.uses < _USES and now - self.issued < (_LONGEST_SECONDS if self.open else _VALID_SECONDS)
 
 
 class DatabaseRelay:
-    """Listens on a free port of loopback. Bytes are copied by the kernel, in two threads for each connection."""
+    """Listens on a free port on loopback. The kernel copies the bytes; each connection uses two threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -71,16 +71,16 @@ class DatabaseRelay:
 
     @property
     def port(self) -> int | None:
-        """The port that it listens on; None before the start."""
+        """The port on which the relay listens; None before the start."""
         return self._server.getsockname()[1] if self._server else None
 
     def start(self, tasks: BackgroundTasks) -> None:
-        """Listen from now on. Raises `OSError`."""
+        """Start to listen. Raises `OSError`."""
         server = self._server = socket.create_server((_LOOPBACK, 0))
-        tasks.start_thread("database relay", lambda: self._accept(server), "runs reach no database")
+        tasks.start_thread("database relay", lambda: self._accept(server), "runs cannot connect to databases")
 
     def stop(self) -> None:
-        """End every connection, and listen no more."""
+        """Close all connections, and stop listening."""
         with self._lock:
             server, self._server = self._server, None
             for each in self._open:
@@ -90,9 +90,9 @@ class DatabaseRelay:
             server.close()
 
     def route(self, access: JdbcAccess, is_allowed: Callable[[], bool]) -> JdbcAccess:
-        """Return the same access by a ticket of the relay, in place of the addresses that were decided on.
+        """Return the same access by a ticket of the relay, in place of the allowed addresses.
 
-        `is_allowed` decides again, before each connection by the ticket: rights may have gone since.
+        `is_allowed` decides again before each connection by the ticket, because privileges may have been revoked since.
         """
         ticket, now = secrets.token_urlsafe(32), self._clock()
         with self._lock:
@@ -108,11 +108,13 @@ class DatabaseRelay:
             except OSError as error:
                 if self._server is not server:
                     return
-                log.warning("the database relay cannot take a connection: %s", error)
+                log.warning("the database relay cannot accept a connection: %s; it retries", error)
                 time.sleep(_BREATH)
                 continue
             if not self._room.acquire(blocking=False):
-                log.warning("the database relay has %d connections and takes no more", _MOST_CONNECTIONS)
+                log.warning(
+                    "the database relay has %d connections, its limit, and refuses another one", _MOST_CONNECTIONS
+                )
                 client.close()
                 continue
             self._begin(client)
@@ -123,7 +125,7 @@ class DatabaseRelay:
         except RuntimeError as error:
             self._room.release()
             client.close()
-            log.warning("the database relay cannot serve a connection: %s", error)
+            log.warning("the database relay closes a connection because it cannot start a thread: %s", error)
             time.sleep(_BREATH)
 
     def _serve(self, client: socket.socket) -> None:
@@ -164,12 +166,12 @@ class DatabaseRelay:
         with database:
             for each in (client, database):
                 each.settimeout(None)
-                # What is copied is whole already; the kernel would keep the end of an answer for 40 ms.
+                # The copied data is complete; without this option the kernel would delay the end of a response by 40 ms.
                 each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             database.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             pair = {client, database}
             with self._lock:
-                if self._server is None:  # it was stopped while the database was being connected
+                if self._server is None:  # the relay was stopped during the connection to the database
                     return
                 self._open |= pair
             try:
@@ -184,7 +186,7 @@ class DatabaseRelay:
 
 
 def _read_ticket(client: socket.socket) -> str:
-    """Return the ticket that a client sends first; nothing if it sends something else."""
+    """Return the ticket that a client sends first; empty if it does not arrive in time."""
     found, deadline = b"", time.monotonic() + _PATIENCE
     with suppress(OSError):
         while len(found) < _TICKET_BYTES:
@@ -197,7 +199,7 @@ def _read_ticket(client: socket.socket) -> str:
 
 
 def _connect(ticket: _Ticket) -> socket.socket | None:
-    """Return a connection to the first address that answers. They are written in numbers: no name is resolved."""
+    """Return a connection to the first address that accepts one. Addresses are numeric, so no name is resolved."""
     for address in ticket.addresses:
         with suppress(OSError):
             return socket.create_connection((address, ticket.port), _PATIENCE)
@@ -210,11 +212,11 @@ def _answer(client: socket.socket, answer: bytes) -> None:
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
-    """Copy until the source ends, and end the target's input then; an error ends both."""
+    """Copy until the source ends, then close the target's input; an error closes both."""
     ends: tuple[int, ...] = ()
     try:
         ends = read_end, write_end = os.pipe()
-        with suppress(OSError):  # a user may have so much of larger pipes only
+        with suppress(OSError):  # the kernel limits how much of larger pipes a user may have
             fcntl.fcntl(write_end, _SET_PIPE_SIZE, _PIECE)
         while count := os.splice(source.fileno(), write_end, _PIECE):
             while count:

@@ -1,4 +1,4 @@
-"""The supervisor of the Spark driver: one JVM child that serves only while the guard is proven to be in it."""
+"""The supervisor of the Spark driver: a JVM child process that serves only after the guard is proven to be active in it."""
 
 import asyncio
 import enum
@@ -24,18 +24,18 @@ from headgate.spark.process_supervisor import Supervisor
 _KEY_BYTES = 32
 _START_WITHIN = 90.0
 _REMOTE_START_WITHIN = 300.0
-"""A master may have to find room, or a container, first."""
+"""Longer, because a master may first have to find free resources or start a container."""
 _STOP_WITHIN = 5.0
 _BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
 _NO_PORTS = DriverPorts(0, 0, 0)
 
 
 class DriverError(Exception):
-    """The Spark driver cannot serve, and the message says what to do about it."""
+    """The Spark driver cannot serve; the message says what to do."""
 
 
 class DriverState(enum.Enum):
-    """Whether sessions can be opened now."""
+    """The state of the driver: whether sessions can be opened now."""
 
     STOPPED = "stopped"
     STARTING = "starting"
@@ -44,7 +44,7 @@ class DriverState(enum.Enum):
 
 
 class Driver:
-    """One JVM at a time. Each has a key, a token and a port of its own; `generation` counts them."""
+    """One driver: one JVM at a time. Each start has its own key, token and ports; `generation` counts the starts."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Driver:
         tasks: BackgroundTasks | None = None,
         session_ports: SessionPorts | None = None,
     ) -> None:
-        """`say` hears one line whenever the driver dies, comes back or cannot. `session_ports` are shared by all drivers."""
+        """`say` receives one line whenever the driver ends, serves again or cannot. All drivers share `session_ports`."""
         self._settings = settings
         self._session_ports = session_ports or SessionPorts()
         self._say = say
@@ -66,20 +66,20 @@ class Driver:
         self.state = DriverState.STOPPED
         self.generation = 0
         self.hangs = 0
-        """How often it was killed because it did not answer."""
+        """How often the driver was killed because it did not respond."""
         self.key = b""
         self.token = ""
         self.trouble = ""
-        """Why it does not serve, if it has failed to."""
+        """Why the last start failed; empty if it did not."""
 
     @property
     def name(self) -> str:
-        """What it is called among the drivers."""
+        """The name of the driver, unique among the drivers."""
         return self._settings.name
 
     @property
     def address(self) -> str:
-        """Where the driver's Connect server listens."""
+        """The address of the driver's Connect server."""
         return f"127.0.0.1:{self._ports.connect}"
 
     @property
@@ -89,23 +89,23 @@ class Driver:
 
     @property
     def is_answering(self) -> bool:
-        """Whether it answers its supervisor in time, as far as that has asked."""
+        """Whether the driver responded in time to the last liveness check; true before the first one."""
         return self._liveness is None or self._liveness.is_answering
 
     @property
     def pid(self) -> int | None:
-        """The JVM's process id, if there is one."""
+        """The process id of the JVM, if it runs."""
         return self._process.pid if self._process and self._process.returncode is None else None
 
     async def start(self) -> None:
-        """Start the JVM and return when it serves. Raises `DriverError` if it does not come up guarded."""
+        """Start the JVM and return when it serves. Raises `DriverError` if it does not start with an active guard."""
         await self._launch()
         self._supervision = self._tasks.start_task(
-            f"supervision of the driver {self.name}", self._supervise, "a Spark driver that ends is not started again"
+            f"supervision of the driver {self.name}", self._supervise, "a Spark driver that exits is not restarted"
         )
 
     async def stop(self) -> None:
-        """End the JVM: ask first, then kill. Returns when it is gone."""
+        """Stop the JVM: terminate it, then kill it if it does not exit. Returns when the process has ended."""
         self.state = DriverState.STOPPED
         if self._supervision:
             await self._supervision.stop()
@@ -145,20 +145,23 @@ class Driver:
             raise DriverError(str(error)) from None
 
     def _watch_master(self, process: Process) -> None:
-        """A driver whose master is gone never gets another executor, so it ends with it."""
+        """Kill the driver when its master is lost: it would never get another executor."""
         cluster = self._settings.cluster
 
         async def watch() -> None:
             await wait_until_lost(cluster)
-            self._kill(process, f"the master of the cluster `{cluster.name}` is gone, and what runs there ends")
+            self._kill(
+                process,
+                f"the connection to the master of the cluster `{cluster.name}` is lost, so the Spark driver `{self.name}` is killed",
+            )
 
         watching = self._tasks.start_task(
-            f"watch of the master of {cluster.name}", watch, "a driver without a master goes on without executors"
+            f"watch of the master of {cluster.name}", watch, "a driver that lost its master continues without executors"
         )
         self._watches.append(watching)
 
     def _watch_answers(self, process: Process) -> None:
-        """A driver that is stuck may run for ever, and every call waits for it: nothing inside it can be relied on to end it."""
+        """Kill the driver when it hangs: it would never exit by itself, and every call would wait for it."""
         liveness = self._liveness = Liveness(self.address, self.token, self._settings.cluster.heap_mib)
 
         async def watch() -> None:
@@ -169,7 +172,7 @@ class Driver:
         watching = self._tasks.start_task(
             f"watch of the answers of the driver {self.name}",
             watch,
-            "a Spark driver that is stuck is not started again",
+            "a Spark driver that hangs is not restarted",
         )
         self._watches.append(watching)
 
@@ -204,23 +207,23 @@ class Driver:
         return process
 
     def _secrets(self) -> str:
-        """What the JVM reads first; nothing of it stands in arguments, environment or a file."""
+        """Return the secrets and the configuration for the JVM's stdin; they are in no argument, environment variable or file."""
         lines = (f"{key}={value}" for key, value in build_properties(self._settings, self._ports).items())
         return "\n".join((self.key.hex(), self.token, *lines, "", ""))
 
     async def _wait_for(self, process: Process, ready: Awaitable[None]) -> None:
-        """Wait for `ready`; the JVM's death or a failed guard probe ends the wait."""
+        """Wait for `ready`. Raises `DriverError` if the JVM exits or the guard probe fails."""
         waiting, dying = asyncio.ensure_future(ready), asyncio.ensure_future(process.wait())
         try:
             await asyncio.wait((waiting, dying), return_when=asyncio.FIRST_COMPLETED)
             if not waiting.done():
                 message = (
-                    f"the Spark driver ended while starting (code {process.returncode}): see `{self._settings.log}`"
+                    f"the Spark driver exited during its start (code {process.returncode}); see `{self._settings.log}`"
                 )
                 raise DriverError(message)
             waiting.result()
         except GuardProbeError as error:
-            message = f"{error}: see `{self._settings.log}`"
+            message = f"{error}; see `{self._settings.log}`"
             raise DriverError(message) from error
         finally:
             waiting.cancel()
@@ -234,10 +237,10 @@ class Driver:
         self.state = DriverState.DOWN
         self._end_watches()
         self._release_ports()
-        return f"the Spark driver ended (code {code}); its sessions are gone; starting another"
+        return f"the Spark driver exited (code {code}) and its sessions are lost; restarting it"
 
     def _restart_message(self) -> str:
-        return f"the Spark driver serves again, as number {self.generation}"
+        return f"the Spark driver serves again (start number {self.generation})"
 
     async def _terminate(self) -> None:
         self._end_watches()

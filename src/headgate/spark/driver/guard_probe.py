@@ -1,6 +1,6 @@
-"""The guard probe: a statement without a principal that a guarded driver refuses.
+"""The guard probe: a statement without a principal, which a driver with an active guard refuses.
 
-Where the guard cannot be loaded Spark logs a warning and runs unguarded, so this is the only proof.
+If Spark cannot load the guard, it logs a warning and runs without it. So the refusal is the only proof of the guard.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _ANSWER_WITHIN = 60.0
 
 
 class GuardProbeError(Exception):
-    """The driver does not answer, or answers somebody who has no principal."""
+    """The driver does not respond, or serves a caller without a principal."""
 
 
 async def wait_until_listening(address: str, within: float) -> None:
@@ -34,7 +34,7 @@ async def wait_until_listening(address: str, within: float) -> None:
             _, writer = await asyncio.open_connection(host, int(port))
         except OSError:
             if time.monotonic() > deadline:
-                message = f"the Spark driver does not listen after {within:.0f} s"
+                message = f"the Spark driver did not begin to listen within {within:.0f} s"
                 raise GuardProbeError(message) from None
             await asyncio.sleep(_POLL)
         else:
@@ -47,17 +47,19 @@ async def require_guarded(address: str, token: str) -> None:
     error = await _run_probe(address, token)
     if error is None:
         raise GuardProbeError(
-            "the probe statement was not refused: the guard is not in the Spark driver, so nobody is served"
+            "the Spark driver did not refuse the probe statement, so the guard is not active and no user is served"
         )
     if _sql_state(error) != REFUSED_STATE:
-        raise GuardProbeError(f"the probe statement failed, but not by the guard: {error.details()}") from error
+        raise GuardProbeError(
+            f"the probe statement failed with an error that is not the guard's refusal: {error.details()}"
+        ) from error
 
 
 async def require_token_enforced(address: str) -> None:
-    """Return if a call with another token than the driver's is not answered. Raises `GuardProbeError` otherwise."""
+    """Return if the driver refuses a call with a wrong token. Raises `GuardProbeError` otherwise."""
     error = await _run_probe(address, "nobody")
     if error is None or error.code() is not grpc.StatusCode.UNAUTHENTICATED:
-        raise GuardProbeError("the Spark driver answers whoever calls it, so nobody is served")
+        raise GuardProbeError("the Spark driver does not check the token of its callers, so no user is served")
 
 
 async def _run_probe(address: str, token: str) -> grpc.aio.AioRpcError | None:
@@ -68,7 +70,7 @@ async def _run_probe(address: str, token: str) -> grpc.aio.AioRpcError | None:
     async with grpc.aio.insecure_channel(address) as channel:
         call = SparkConnectServiceStub(channel).ExecutePlan(request, metadata=metadata, timeout=_ANSWER_WITHIN)
         try:
-            async for _ in call:  # the first messages may only tell of progress
+            async for _ in call:  # the first messages may only report progress
                 pass
         except grpc.aio.AioRpcError as error:
             return error
@@ -76,7 +78,7 @@ async def _run_probe(address: str, token: str) -> grpc.aio.AioRpcError | None:
 
 
 def _sql_state(error: grpc.aio.AioRpcError) -> str | None:
-    status = rpc_status.from_call(cast(grpc.Call, error))  # it has the three methods that are asked of a call
+    status = rpc_status.from_call(cast(grpc.Call, error))  # it has the three methods of `grpc.Call` that are used
     for detail in status.details if status else ():
         info = error_details_pb2.ErrorInfo()
         if detail.Unpack(info) and "sqlState" in info.metadata:

@@ -1,4 +1,4 @@
-"""Whether a driver that runs still answers: it may be stuck, in collections of garbage for example, and not end by itself."""
+"""Liveness checks of a running driver: it may hang, for example in garbage collection, and not exit by itself."""
 
 import asyncio
 import uuid
@@ -10,21 +10,21 @@ from pyspark.sql.connect.proto import ConfigRequest
 from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
 
 _PAUSE: Final = 2.0
-"""Seconds between an answer and the next question, and between a failure and the next try."""
+"""Seconds between a response and the next check, and between a failure and the next attempt."""
 _PART: Final = 3.0
 _PARTS: Final = 5
-"""How many parts of so many seconds an answer may take; one that takes less than one part is not late."""
+"""The number of parts, each of `_PART` seconds, that a response may take. It is late if it takes more than one part."""
 _LATE_TIMES: Final = 4
-"""How many times as long all answers may be late: a driver whose heap is full may answer each question in ten seconds."""
+"""The factor for successive late responses together: a driver with a full heap may respond to each check in ten seconds."""
 _MIB_FOR_A_PART: Final = 4096
-"""A heap of so many MiB has one part more: one honest collection of a large heap takes longer."""
+"""Heap size in MiB that adds one part: a normal garbage collection of a large heap takes longer."""
 
 
 class Liveness:
-    """Asks one start of a driver for a setting, in a session of its own, again and again."""
+    """Checks one start of a driver repeatedly: reads a setting in a separate session."""
 
     def __init__(self, address: str, token: str, heap_mib: int) -> None:
-        """`address` is that of its Connect server, which answers who presents the token."""
+        """`address` is that of its Connect server, `token` the one that the server requires."""
         self._address = address
         self._metadata = (("authorization", f"Bearer {token}"),)
         self._parts = _PARTS + heap_mib // _MIB_FOR_A_PART
@@ -32,24 +32,24 @@ class Liveness:
         self._question.user_context.user_id = "headgate-liveness"
         self._question.operation.get.keys.append("spark.sql.session.timeZone")
         self.is_answering = True
-        """Whether the latest answer was not late, and the next one is not yet."""
+        """Whether the last response was in time and the current check is not late yet."""
 
     async def wait_until_stuck(self) -> str:
-        """Return why the driver counts as stuck, once it does: it does not answer, or has long answered late only."""
+        """Wait until the driver hangs, and return why: it does not respond, or only late for a long time."""
         late = 0
         while True:
             parts = await self._late_parts()
             late = late + parts if parts else 0
             if parts == self._parts:
-                return f"has not answered for {parts * _PART:.0f} s"
+                return f"has not responded for {parts * _PART:.0f} s"
             if late >= _LATE_TIMES * self._parts:
-                return f"has kept each question waiting, for {late * _PART:.0f} s together"
+                return f"has responded only late, by {late * _PART:.0f} s together"
             await asyncio.sleep(_PAUSE)
 
     async def _late_parts(self) -> int:
-        """Ask, and return how many parts passed before the answer.
+        """Check once, and return how many parts passed before the response.
 
-        If this machine sleeps, or this process does, that counts as one part at most.
+        Time in which this machine or process is suspended counts as one part at most.
         """
         asking = asyncio.ensure_future(self._ask())
         try:
@@ -64,7 +64,7 @@ class Liveness:
             asking.cancel()
 
     async def _ask(self) -> None:
-        """Return once the driver has answered. The channel is a new one each time, so that none waits to connect again."""
+        """Return once the driver has responded. Each attempt uses a new channel, so that no reconnect delay adds to the time."""
         while True:
             with suppress(grpc.aio.AioRpcError):
                 async with grpc.aio.insecure_channel(self._address) as channel:

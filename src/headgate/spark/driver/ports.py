@@ -1,4 +1,4 @@
-"""The ports of drivers: for sessions, for executors, and for the blocks that they exchange."""
+"""The ports of drivers: for sessions, for executors, and for the exchange of blocks."""
 
 import itertools
 import random
@@ -13,9 +13,9 @@ from typing import Final
 _LOOPBACK: Final = "127.0.0.1"
 _RANGE: Final = "/proc/sys/net/ipv4/ip_local_port_range"
 _FIRST, _LAST = 20_000, 65_535
-"""Below the ports that services have by default."""
+"""The range of ports to choose from; most services have default ports below it."""
 _SESSION_PORTS: Final = 64
-"""More drivers than one machine has the memory for, with room for ports that others have taken."""
+"""More than the drivers that fit into one machine's memory, with spare ones for ports that other programs use."""
 
 
 class NoPortError(Exception):
@@ -32,15 +32,15 @@ class DriverPorts:
 
     @property
     def all(self) -> tuple[int, ...]:
-        """All of them."""
+        """All three ports."""
         return self.connect, self.driver, self.blocks
 
 
 class SessionPorts:
-    """The ports at which drivers take sessions, chosen once: the gateway's sandbox can be given no more after its start.
+    """The pool of session ports of drivers, chosen once: the gateway's sandbox cannot be extended after its start.
 
-    No port is given out while the driver that has it runs. That driver's sandbox lets it listen there, so it could be
-    there before the next one and receive what is sent to that one.
+    A port is not assigned again while its driver runs. The sandbox of that driver allows it to listen on the port, so it
+    could listen there before the next driver and receive that driver's requests.
     """
 
     def __init__(self) -> None:
@@ -53,12 +53,12 @@ class SessionPorts:
 
     @property
     def gateway(self) -> int:
-        """The port of the gateway on loopback, which no driver is given. Raises `NoPortError`."""
+        """The inner port of the gateway on loopback, which no driver receives. Raises `NoPortError`."""
         return self._chosen[0]
 
     @property
     def all(self) -> tuple[int, ...]:
-        """All of the drivers'. Raises `NoPortError`."""
+        """All session ports of drivers. Raises `NoPortError`."""
         return self._chosen[1:]
 
     @cached_property
@@ -66,14 +66,14 @@ class SessionPorts:
         return itertools.cycle(self.all)
 
     def take(self) -> DriverPorts:
-        """Return the ports of a driver that is about to start, each time other ones. Raises `NoPortError`."""
+        """Assign ports to a driver that is about to start; session ports rotate. Raises `NoPortError`."""
         with self._lock:
             ports = DriverPorts(self._session_port(), *_free_ports(2, {*self._chosen, *self._in_use}))
             self._in_use.update(ports.all)
             return ports
 
     def release(self, ports: DriverPorts) -> None:
-        """Give back the ports of a driver whose process is gone."""
+        """Release the ports of a driver whose process has ended."""
         with self._lock:
             self._in_use.difference_update(ports.all)
 
@@ -82,23 +82,25 @@ class SessionPorts:
             if port not in self._in_use and is_free(_LOOPBACK, port):
                 return port
         raise NoPortError(
-            f"all {len(self.all)} ports for Spark drivers are in use; end programs that listen on loopback"
+            f"all {len(self.all)} ports for Spark drivers are in use; stop other programs that listen on loopback"
         )
 
 
 def _free_ports(count: int, without: Collection[int] = ()) -> tuple[int, ...]:
-    """Return free ports that no program is given by chance: it could be there before the driver. Raises `NoPortError`."""
+    """Return free ports outside the ephemeral range: another program could get an ephemeral port first. Raises `NoPortError`."""
     lowest, highest = _read_ephemeral_range()
     wanted = [port for port in range(_FIRST, _LAST) if not lowest <= port <= highest and port not in without]
     random.SystemRandom().shuffle(wanted)
     found = tuple(itertools.islice((port for port in wanted if is_free(_LOOPBACK, port)), count))
     if len(found) < count:
-        raise NoPortError(f"no port from {_FIRST} to {_LAST} outside {lowest} to {highest} is free; narrow {_RANGE}")
+        raise NoPortError(
+            f"no port from {_FIRST} to {_LAST} outside {lowest} to {highest} is free; narrow the range in `{_RANGE}`"
+        )
     return found
 
 
 def _read_ephemeral_range() -> tuple[int, int]:
-    """Return the first and last port that the system gives to programs that ask for any; nothing where that is not known."""
+    """Return the first and last ephemeral port of the system; zeros if the range is unknown."""
     try:
         lowest, highest = Path(_RANGE).read_text(encoding="ascii").split()
     except OSError:
@@ -107,9 +109,9 @@ def _read_ephemeral_range() -> tuple[int, int]:
 
 
 def is_free(host: str, port: int) -> bool:
-    """Return whether a server can listen on a port of an address of this machine."""
+    """Whether a server can listen on the port of this local address."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        # As servers do: a port whose last connections are being forgotten is free.
+        # As servers do: a port whose last connections are in TIME_WAIT counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

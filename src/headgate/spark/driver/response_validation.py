@@ -1,7 +1,7 @@
-"""What a driver answers to the server itself, checked before Spark's client reads it.
+"""Validation of a driver's responses to the server itself, before Spark's client reads them.
 
-The client takes the driver for trusted: it loads pickles of accumulators, imports the classes of user-defined types, and reads
-the rows at whatever offsets they state. Code in a driver must not reach the server by that.
+The client trusts the driver: it unpickles accumulators, imports the classes of user-defined types, and reads rows at the
+offsets that they state. Malicious code in a driver must not attack the server in this way.
 """
 
 import threading
@@ -16,28 +16,28 @@ from headgate.untrusted_input.arrow import require_valid_arrow
 from headgate.untrusted_input.errors import UntrustedInputError
 
 _LARGEST_COMMAND: Final = 64 * 1024 * 1024
-"""Bytes that the client collects of what a command answers."""
+"""The limit of bytes of the response to a command, which the client collects."""
 
 _UNPARSED: Final = "Exception deserializing response"
-"""What gRPC says of an answer that it cannot parse."""
+"""The text of gRPC's error for a response that it cannot parse."""
 
 _here = threading.local()
-"""The command that this thread sent last, as it is the one that comes back for the rest of its answer."""
+"""The command that this thread sent last: the same thread later fetches the rest of its response."""
 
 
 class UnreadableRowsError(SparkConnectException):
-    """The rows are of a kind that the server does not read; the session lasts."""
+    """The rows are of a type that the server does not read; the session remains usable."""
 
     def getSqlState(self) -> str:  # noqa: N802 (Spark's name)
-        """Return that of a feature that is not supported."""
+        """Return the SQLSTATE of an unsupported feature."""
         return "0A000"
 
 
 class CheckedAnswers(grpc.UnaryStreamClientInterceptor, grpc.UnaryUnaryClientInterceptor):
-    """Passes on to Spark's client only answers that it can read without harm. Raises `SparkConnectException` for others."""
+    """Passes only harmless responses to Spark's client. Raises `SparkConnectException` for others."""
 
     def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
-        """Send a statement, or come back for its results."""
+        """Send a statement, or reattach to its results."""
         if isinstance(request, ExecutePlanRequest):
             _require_whole_batches(request)
             _here.command = _Command(request.operation_id) if request.plan.HasField("command") else None
@@ -57,7 +57,7 @@ class CheckedAnswers(grpc.UnaryStreamClientInterceptor, grpc.UnaryUnaryClientInt
 
 
 class _Command:
-    """A command, whose answers the client collects; it passes on the rows of a query as they come."""
+    """A command, whose responses the client collects; rows of a query it passes on as they arrive."""
 
     def __init__(self, operation: str) -> None:
         self.operation = operation
@@ -67,7 +67,8 @@ class _Command:
         self._left -= answer.ByteSize()
         if self._left < 0:
             raise _refusal(
-                f"it is larger than {_LARGEST_COMMAND >> 20} MiB; ask the operator to restart the Spark driver"
+                f"the response to a command is larger than {_LARGEST_COMMAND >> 20} MiB; "
+                "ask the operator to restart the Spark driver"
             )
 
 
@@ -82,18 +83,18 @@ def _checked(call: Any, command: _Command | None) -> Iterator[ExecutePlanRespons
         _require_parsed(error)
         raise
     finally:
-        call.cancel()  # does nothing to a call that has ended
+        call.cancel()  # has no effect on a call that has ended
 
 
 def _require_whole_batches(request: ExecutePlanRequest) -> None:
-    """Ask for batches in one piece each: the client collects pieces without end."""
+    """Request each batch in one chunk: the client would collect chunks without a limit."""
     for option in request.request_options:
         if option.HasField("result_chunking_options"):
             option.result_chunking_options.allow_arrow_batch_chunking = False
 
 
 def _require_parsed(error: Any) -> None:
-    """Raise `UnreadableRowsError` if the error is that an answer nests deeper than protobuf parses."""
+    """Raise `UnreadableRowsError` if the error is that a response nests deeper than protobuf parses."""
     if _UNPARSED in (error.details() or ""):
         raise UnreadableRowsError(
             "the types of the columns are nested too deeply for Spark Connect; flatten them"
@@ -101,7 +102,9 @@ def _require_parsed(error: Any) -> None:
 
 
 def _check(answer: ExecutePlanResponse) -> None:
-    answer.ClearField("observed_metrics")  # the server observes nothing, and the client unpickles some of them
+    answer.ClearField(
+        "observed_metrics"
+    )  # the server uses no observed metrics, and the client would unpickle some of them
     if answer.HasField("schema"):
         _require_plain_type(answer.schema)
     if answer.HasField("arrow_batch"):
@@ -110,11 +113,11 @@ def _check(answer: ExecutePlanResponse) -> None:
 
 def _require_valid_batch(batch: ExecutePlanResponse.ArrowBatch) -> None:
     if batch.num_chunks_in_batch > 1 or batch.chunk_index:
-        raise _refusal("the rows come in pieces; ask the operator to restart the Spark driver")
+        raise _refusal("a batch of rows is split into chunks; ask the operator to restart the Spark driver")
     try:
         require_valid_arrow(batch.data)
     except UntrustedInputError as error:
-        raise UnreadableRowsError(f"the server does not read Spark's rows: {error}") from None
+        raise UnreadableRowsError(f"the server cannot read Spark's rows: {error}") from None
 
 
 def _require_plain_type(type: DataType) -> None:
@@ -134,4 +137,4 @@ def _require_plain_type(type: DataType) -> None:
 
 
 def _refusal(why: str) -> SparkConnectException:
-    return SparkConnectException(f"the server does not read Spark's answer: {why}")
+    return SparkConnectException(f"the server rejected the Spark driver's response: {why}")

@@ -1,4 +1,4 @@
-"""What the sandbox lets a driver do: read Java, Spark and its jars, write the folders of its organization, and reach the API."""
+"""Sandbox policy of a driver: read Java, Spark and its jars, write the folders of its organization, and connect to the API."""
 
 import os
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from headgate.spark.driver.ports import DriverPorts
 from headgate.spark.toolchain.jars import spark_jars
 
 _OF_JAVA: Final = ("conf", "lib")
-"""Where a Java's own folder may have links to files of the system, as Debian's has."""
+"""Folders of a Java installation that may have symbolic links to system files, as in Debian."""
 _OPEN_FILES: Final = 8192
 _OTHER_THREADS: Final = 1984
-"""One for each statement and call (`gateway.operations.PER_DRIVER`, `gateway.call_slots.CALLS`), two for each of 256 streams, and
+"""Threads outside of Spark's pools: one for each statement and call (`gateway.operations.PER_DRIVER`, `gateway.call_slots.CALLS`), two for each of 256 streams, and
 about 350 of the JVM and Spark's block manager."""
 _BESIDE_HEAP: Final = 2 << 30
-"""Bytes for code and buffers."""
+"""Bytes of memory in addition to heap and stacks, for code and buffers."""
 _KUBERNETES: Final = "/var/run/secrets/kubernetes.io"
 
 
@@ -45,7 +45,7 @@ def driver_policy(settings: DriverSettings, ports: DriverPorts) -> Policy:
         forbidden=sandbox.forbidden,
         connects=(*sandbox.connects, *ports.all),
         listens=ports.all,
-        # A master and executors are found by their names.
+        # The names of a master and of executors are resolved by DNS.
         datagrams=cluster.is_remote,
         ends_with_parent=True,
         open_files=_OPEN_FILES,
@@ -54,12 +54,12 @@ def driver_policy(settings: DriverSettings, ports: DriverPorts) -> Policy:
 
 
 def _stack_bytes() -> int:
-    """Return the bytes of the stacks of all threads: the limit of private memory counts each as a whole."""
+    """Return the bytes of all thread stacks: the limit of private memory counts each stack in full."""
     return (sum(THREAD_POOLS.values()) + _OTHER_THREADS) * STACK_MIB << 20
 
 
 def _list_linked(home: Path) -> Iterator[Path]:
-    """Yield the files of the system that a Java's own folder has links to."""
+    """Yield the targets of the symbolic links in a Java installation."""
     for folder, folders, names in (found for each in _OF_JAVA for found in os.walk(home / each)):
         for path in (Path(folder, name) for name in (*folders, *names)):
             if path.is_symlink():
@@ -67,7 +67,7 @@ def _list_linked(home: Path) -> Iterator[Path]:
 
 
 def _of_cluster(cluster: Cluster) -> Iterator[str]:
-    """Yield the files by which Spark finds a cluster and its account there."""
+    """Yield the files with the addresses of a cluster and the account in it."""
     if cluster.hadoop:
         yield str(cluster.hadoop)
     if cluster.master.startswith("k8s"):

@@ -1,4 +1,4 @@
-"""The master of a standalone cluster: whether one answers, whether it runs unauthenticated jobs, and when the only one is gone."""
+"""Checks of a standalone cluster's master: that it responds, that it accepts no unauthenticated jobs, and when it is lost."""
 
 import asyncio
 from contextlib import suppress
@@ -7,19 +7,19 @@ from typing import Final
 from headgate.spark.driver.clusters import Cluster
 
 REST_PORT: Final = 6066
-"""Where a master takes applications over REST: Spark's default of `spark.master.rest.port`."""
+"""The port on which a master accepts applications over REST: Spark's default of `spark.master.rest.port`."""
 _ANSWER_WITHIN: Final = 5.0
 _ANSWER_BYTES: Final = 16_384
 
 
 class NoMasterError(Exception):
-    """No master of a cluster answers."""
+    """No master of the cluster responds."""
 
 
 async def require_master(cluster: Cluster) -> None:
-    """Return if a master can be reached, or the cluster is not a standalone one. Raises `NoMasterError`.
+    """Return if a master accepts connections, or the cluster is not a standalone one. Raises `NoMasterError`.
 
-    Spark would try for a minute, and then end without a word to whoever waits.
+    Without this check, Spark would try for a minute and then exit without an error message.
     """
     masters = tuple(cluster.masters)
     for host, port in masters:
@@ -30,12 +30,12 @@ async def require_master(cluster: Cluster) -> None:
     if masters:
         where = " or ".join(f"{host}:{port}" for host, port in masters)
         raise NoMasterError(
-            f"no master of the cluster `{cluster.name}` answers at {where}; start it, or correct where it is"
+            f"no master of the cluster `{cluster.name}` accepts connections at {where}; start it, or correct its address"
         )
 
 
 async def accepts_unauthenticated_jobs(host: str) -> bool:
-    """Return whether a master runs jobs that are sent to its REST port without a secret, as the user of its workers.
+    """Whether a master runs jobs that are sent to its REST port without a secret, as the OS user of its workers.
 
     `spark.authenticate` does not cover this interface, and Spark opens it by default.
     """
@@ -58,7 +58,7 @@ async def _ask(host: str, port: int) -> bytes:
 
 
 async def wait_until_lost(cluster: Cluster) -> None:
-    """Return when the only master is gone: it would not know this driver again. Never, where Spark turns to another itself."""
+    """Wait until the only master is lost; after a restart it would not know this driver. With several masters, Spark fails over: never return."""
     masters = tuple(cluster.masters)
     if len(masters) != 1:
         await asyncio.Event().wait()

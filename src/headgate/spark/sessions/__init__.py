@@ -1,1 +1,1 @@
-"""Sessions: callers in Spark, their running operations and the privileges that these require."""
+"""Spark sessions: their callers, their running operations, and the privileges that these require."""

@@ -1,4 +1,4 @@
-"""Who stands behind a request of the driver: signed by its key, for a session that is open."""
+"""Authentication of a driver's requests: signed with the driver's key, on behalf of an open session."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -10,23 +10,23 @@ from headgate.spark.sessions.signature import verify_signature
 TIME_HEADER = "x-headgate-time"
 SIGNATURE_HEADER = "x-headgate-signature"
 _LONGEST_TIME = 12
-"""Digits of the seconds since the epoch; Python counts no number of any length."""
+"""The limit of digits of the time in seconds since the epoch: Python refuses to parse numbers of arbitrary length."""
 
 
 class DriverCalls:
-    """Recognises requests that only the running driver can have sent."""
+    """Verifies that the running driver has sent a request."""
 
     def __init__(self, key: Callable[[], bytes], sessions: SparkSessions) -> None:
         self._key = key
         self._sessions = sessions
 
     def caller(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Caller | None:
-        """Return the caller of the session that a signed request speaks for, or None."""
+        """Return the caller of the session that a signed request acts for; None if the signature or session is invalid."""
         found = self.session(method, target, headers, body)
         return found[1] if found else None
 
     def session(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[str, Caller] | None:
-        """Return the handle of the session that a signed request speaks for, and its caller; or None."""
+        """Return the handle and caller of the session that a signed request acts for; None if the signature or session is invalid."""
         handle = headers.get("authorization", "").removeprefix("Bearer ")
         at, signature = headers.get(TIME_HEADER, ""), headers.get(SIGNATURE_HEADER, "")
         key = self._key()

@@ -1,4 +1,4 @@
-"""What a statement needs, as the guard says it, and the one answer to all of that."""
+"""The privileges that a statement requires, as reported by the guard, and the check of all of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,50 +20,50 @@ ObjectNames = Annotated[tuple[str, ...], Field(min_length=1, max_length=8)]
 
 
 class ExternalAccess(Protocol):
-    """What lies outside the lake, as far as callers may touch it: runs may, by what their pipelines declare."""
+    """Access to files and databases outside the lake. Only runs have it, for the connections that their pipelines declare."""
 
     def may_access(self, caller: Caller, action: str, path: str, /) -> bool:
-        """Tell whether somebody may do something (`path.read`) with a path."""
+        """Whether the caller may perform an action (such as `path.read`) on a path."""
         ...
 
     def may_use(self, caller: Caller, connection: str, /) -> bool:
-        """Tell whether somebody may use the connection that their pipeline declares by this name."""
+        """Whether the caller may use the connection that the run's pipeline declares by this name."""
         ...
 
     def jdbc_access(self, caller: Caller, connection: str, /) -> JdbcAccess:
-        """Return how the database behind such a connection is entered. Raises `JdbcAccessError`."""
+        """Return the JDBC access to the database of such a connection. Raises `JdbcAccessError`."""
         ...
 
 
 MOST_REFUSALS: Final = 20
-"""The audit records this many refused needs of one statement: to decide on a refused one takes longer than on others."""
-_NO_CONNECTION: Final = "a connection is used by a run of a pipeline that declares it, and in no other way"
+"""The limit of refused privileges of one statement in the audit: deciding on a refused one takes longer than on others."""
+_NO_CONNECTION: Final = "a connection can be used only in a run of a pipeline that declares it; add it to a pipeline"
 _NO_PATH: Final = (
-    "files are read and written through a connection that a running pipeline declares, and in no other way"
+    "files can be read and written only in a run of a pipeline, through a connection that the pipeline declares"
 )
 
 
 class RequiredPath(BaseModel, extra="forbid", frozen=True):
-    """A file or folder that is touched through a connection, or by a stream that keeps its progress there."""
+    """Access to a file or folder through a connection, or by a stream that stores its checkpoint there."""
 
     action: Literal["path.read", "path.write", "path.checkpoint"]
     path: str
 
 
 class RequiredConnection(BaseModel, extra="forbid", frozen=True):
-    """A database that is reached through a connection."""
+    """Access to a database through a connection."""
 
     action: Literal["connection.use"]
     connection: str
 
 
 class RequiredName(BaseModel, extra="forbid", frozen=True):
-    """An action on a full name; `discover` asks only whether the caller may know it."""
+    """An action on the resource of a full name; for `discover`, only whether the caller may discover it."""
 
     action: str
     object: ObjectNames
     procedure: str | None = None
-    """The procedure of Iceberg's whose work on the table needs the action; with `arguments`, by name."""
+    """The Iceberg procedure that requires the action on the table; `arguments` are the names of its arguments."""
     arguments: tuple[str, ...] = ()
 
 
@@ -72,14 +72,14 @@ RequiredPrivilege = RequiredPath | RequiredConnection | RequiredName
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a caller may not have one thing that a statement needs: the text for the caller, and what the audit records."""
+    """The refusal of one required privilege: the text for the caller, and the record for the audit."""
 
     message: str
     denial: Denial
 
 
 class PrivilegeChecker:
-    """Asks about everything that a statement needs, of the organization whose lake it runs on."""
+    """Checks all privileges that a statement requires, in the organization of its lake."""
 
     def __init__(self, organization: Organization, external_access: ExternalAccess) -> None:
         self._organization = organization
@@ -87,33 +87,33 @@ class PrivilegeChecker:
 
     @property
     def revision(self) -> int:
-        """The revision that is answered by now."""
+        """The revision of the facts that decisions use now."""
         return self._organization.control.snapshot.revision
 
     def name(self, caller: Caller) -> str:
-        """Return what people call who asks."""
+        """Return the display name of the caller."""
         return self._organization.wording.caller(caller)
 
     def resource(self, need: RequiredPrivilege) -> ResourceId | None:
-        """Return the resource that a need names now, or None."""
+        """Return the resource that a required privilege names now, or None."""
         found = (
             find_by_name(self._organization.control.snapshot, need.object) if isinstance(need, RequiredName) else None
         )
         return found.id if found else None
 
     def full_name(self, resource: ResourceId) -> ObjectNames | None:
-        """Return the full name of a resource now, or None if it is gone."""
+        """Return the full name of a resource now, or None if it was deleted."""
         facts = self._organization.control.snapshot
         return facts.full_name(resource) if resource in facts.resources else None
 
     def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> str | None:
-        """Return why the caller may not have all of this now, or None. Who is nobody any more may have nothing."""
+        """Return why the caller lacks one of the privileges now, or None. An invalid caller has no privileges."""
         return next((each.message for each in self._refusals(caller, needs)), None)
 
     def refusals(
         self, caller: Caller, needs: Sequence[RequiredPrivilege], most: int = MOST_REFUSALS
     ) -> tuple[Refusal, ...]:
-        """Return a refusal for each need that the caller may not have now, `most` of them; none if it may have all."""
+        """Return a refusal for each privilege that the caller lacks now, at most `most`; empty if it has all."""
         return tuple(islice(self._refusals(caller, needs), most))
 
     def _refusals(self, caller: Caller, needs: Sequence[RequiredPrivilege]) -> Iterator[Refusal]:
@@ -149,7 +149,7 @@ class PrivilegeChecker:
 
 
 def _name_need(need: RequiredPrivilege) -> tuple[str, str]:
-    """Return the action of a need and the name that it is about. A path is left out: it can hold a secret."""
+    """Return the action and the name of a required privilege. A path is left out, because it can contain a secret."""
     if isinstance(need, RequiredName):
         return need.action, ".".join(need.object)
     return need.action, need.connection if isinstance(need, RequiredConnection) else ""

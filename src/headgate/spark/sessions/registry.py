@@ -1,4 +1,4 @@
-"""Spark as each organization has it on each cluster: its sessions, the work under way in them, and whom its driver speaks for."""
+"""Registry of Spark by organization and cluster: sessions, their running operations, and the authentication of driver requests."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -17,16 +17,16 @@ from headgate.spark.sessions.running_operations import RunningOperations
 from headgate.spark.sessions.sessions import SparkSessions
 
 Route = Callable[[str, JdbcAccess, Callable[[], bool]], JdbcAccess]
-"""Returns how the driver on a cluster enters a database: directly, or through a relay, which asks if that is still allowed."""
+"""Returns the access of a cluster's driver to a database: direct, or through a relay, which checks that it is still allowed."""
 
 
 def route_directly(_cluster: str, access: JdbcAccess, _is_allowed: Callable[[], bool]) -> JdbcAccess:
-    """Return how a driver enters a database that it connects itself."""
+    """Return the access unchanged: the driver connects to the database directly."""
     return access
 
 
 class OrganizationSpark:
-    """What this process knows of one organization's Spark on one cluster. A handle of one means nothing to another's driver."""
+    """One organization's Spark on one cluster, as known to this process. A handle is invalid for any other driver."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class OrganizationSpark:
         cluster: str = EMBEDDED,
         route: Route = route_directly,
     ) -> None:
-        """`key` returns that of the driver as it runs now, or nothing."""
+        """`key` returns the key of the running driver, or an empty value."""
         self.organization = organization
         self.cluster = cluster
         self.external_access = external_access
@@ -47,7 +47,7 @@ class OrganizationSpark:
         self._route = route
 
     def jdbc_access(self, caller: Caller, connection: str) -> JdbcAccess:
-        """Return how its driver enters a database for a caller. Raises `JdbcAccessError`."""
+        """Return the driver's access to a database for a caller. Raises `JdbcAccessError`."""
         access = self.external_access.jdbc_access(caller, connection)
         return self._route(self.cluster, access, lambda: self._may_use(caller, connection))
 
@@ -56,18 +56,18 @@ class OrganizationSpark:
         try:
             return self.judge.refusal(caller, [need]) is None
         except LogRefusedError:
-            # Nothing can be decided in this organization now.
+            # The log is unreadable, so no decision is possible: refuse.
             return False
 
     def forget(self) -> None:
-        """End all sessions and forget their work: whatever they were in is gone."""
+        """End all sessions and forget their operations, because the driver process has ended."""
         self.sessions.close_where(lambda _: True)
         self.works.clear()
 
 
 @dataclass(frozen=True, slots=True)
 class DriverRequest:
-    """A request of a driver: of whose Spark, in which session, for whom."""
+    """An authenticated request of a driver: its Spark, its session and its caller."""
 
     spark: OrganizationSpark
     handle: str
@@ -75,7 +75,7 @@ class DriverRequest:
 
 
 class SparkRegistry:
-    """The Sparks of the organizations that have used one here. Safe to use from several threads."""
+    """The Spark of each organization and cluster that was used in this process. Thread-safe."""
 
     def __init__(
         self,
@@ -84,23 +84,23 @@ class SparkRegistry:
         serves: Callable[[Organization], bool] = lambda _: True,
         route: Route = route_directly,
     ) -> None:
-        """`key` is that of an organization's driver on a cluster as it runs now, and `serves` says which are to have one."""
+        """`key` returns the key of an organization's running driver on a cluster; `serves` is whether an organization may have one."""
         self._external_access_of = external_access_of
         self._key = key
         self.serves = serves
         self._route = route
         self.result_privileges = ResultPrivilegeRegistry()
-        """The operations whose rows are kept by this process."""
+        """The operations whose rows this process stores."""
         self._lock = threading.Lock()
         self._sparks: dict[tuple[ResourceId, str], OrganizationSpark] = {}
 
     @property
     def all(self) -> tuple[OrganizationSpark, ...]:
-        """Every one that was used."""
+        """All that were used."""
         return tuple(self._sparks.values())
 
     def of(self, organization: Organization, cluster: str = EMBEDDED) -> OrganizationSpark:
-        """Return that of an organization on a cluster."""
+        """Return the Spark of an organization on a cluster; create it at the first use."""
         place = (organization.id, cluster)
         with self._lock:
             if place not in self._sparks:
@@ -111,13 +111,13 @@ class SparkRegistry:
             return self._sparks[place]
 
     def caller(self, handle: str) -> Caller | None:
-        """Return whom a handle stands for, and count that as a use; None if it stands for nobody."""
+        """Return the caller of a handle, and record a use; None for an invalid handle."""
         return next((caller for spark in self.all if (caller := spark.sessions.caller(handle))), None)
 
     def authenticate_driver_request(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes
     ) -> DriverRequest | None:
-        """Return what a driver's signed request is of, or None."""
+        """Return the Spark, session and caller of a driver's signed request; None if its signature or session is invalid."""
         for spark in self.all:
             found = spark.calls.session(method, target, headers, body)
             if found is not None:

@@ -1,4 +1,4 @@
-"""What the rows of an operation needed when they were read, for as long as the rows are kept."""
+"""The privileges that the rows of an operation required when they were read, kept as long as the rows."""
 
 import threading
 from collections.abc import Iterable, Sequence
@@ -11,33 +11,33 @@ from headgate.spark.sessions.privileges import RequiredName, RequiredPrivilege
 
 
 class DecidesPrivileges(Protocol):
-    """Decides on needs in one organization: `headgate.spark.sessions.privileges.PrivilegeChecker`."""
+    """Decides on required privileges in one organization: `headgate.spark.sessions.privileges.PrivilegeChecker`."""
 
     def refusal(self, caller: Caller, needs: Sequence[RequiredPrivilege], /) -> str | None:
-        """Return why the caller may not have all of this now, or None."""
+        """Return why the caller lacks one of the privileges now, or None."""
         ...
 
     def resource(self, need: RequiredPrivilege, /) -> ResourceId | None:
-        """Return the resource that a need names now, or None."""
+        """Return the resource that a required privilege names now, or None."""
         ...
 
 
 class ResultPrivileges:
-    """What one operation was allowed, with the resource that each need named then. Safe to use from several threads."""
+    """The privileges that one operation was allowed, each with the resource that it named then. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._allowed: dict[tuple[DecidesPrivileges, RequiredPrivilege], ResourceId | None] = {}
 
     def record(self, judge: DecidesPrivileges, needs: Iterable[RequiredPrivilege]) -> None:
-        """Add what a judge has allowed. For a need that is there already, the resource that it names now counts."""
+        """Add the privileges that a judge has allowed. For a recorded one, the resource is replaced by the one that it names now."""
         with self._lock:
             self._allowed.update({(judge, need): judge.resource(need) for need in needs})
 
     def refusal(self, caller: Caller) -> str | None:
         """Return why the caller may not read the rows of the operation now, or None.
 
-        The judge that allowed a need is asked again: the caller may have other rights in another organization.
+        The judge that allowed a privilege decides again: the caller may have other privileges in another organization.
         """
         with self._lock:
             allowed = tuple(self._allowed.items())
@@ -48,19 +48,19 @@ class ResultPrivileges:
 
 
 class ResultPrivilegeRegistry:
-    """Operations whose rows may outlive them, by id. An operation is forgotten with the last holder of it."""
+    """Operations whose rows may outlive them, by id. The weak reference expires with the last holder of an operation."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._registered = WeakValueDictionary[str, ResultPrivileges]()
 
     def register(self, operation: str) -> ResultPrivileges:
-        """Return what fills with the needs of an operation from now on; call it before the operation begins."""
+        """Return the object that collects the required privileges of an operation; call this before the operation begins."""
         with self._lock:
             return self._registered.setdefault(operation, ResultPrivileges())
 
     def record(self, operation: str, judge: DecidesPrivileges, needs: Iterable[RequiredPrivilege]) -> None:
-        """Add what a judge has allowed to an operation, if it is registered."""
+        """Add the privileges that a judge has allowed to an operation, if the operation is registered."""
         with self._lock:
             found = self._registered.get(operation)
         if found is not None:
@@ -68,7 +68,9 @@ class ResultPrivilegeRegistry:
 
 
 def _refuse_replaced(judge: DecidesPrivileges, need: RequiredPrivilege, resource: ResourceId | None) -> str | None:
-    """Return the refusal for a name that has passed to another resource, whose rights say nothing about these rows."""
+    """Return the refusal if the name no longer names the same resource: privileges on another one do not cover these rows."""
     if resource is None or not isinstance(need, RequiredName) or judge.resource(need) == resource:
         return None
-    return f"`{'.'.join(need.object)}` is not the resource that the rows were read from; run the statement again"
+    return (
+        f"`{'.'.join(need.object)}` no longer names the resource that the rows were read from; run the statement again"
+    )

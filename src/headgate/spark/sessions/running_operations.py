@@ -1,4 +1,4 @@
-"""Work that is under way on Spark, and what it needs: when a right goes, the work that stands on it goes too."""
+"""Running operations with their required privileges: an operation is cancelled when one of them is revoked."""
 
 import threading
 import time
@@ -15,28 +15,28 @@ from headgate.spark.sessions.result_privileges import DecidesPrivileges
 from headgate.spark.sessions.sessions import SparkSessions
 
 PER_SESSION: Final = 1000
-"""More operations of one session are not kept in mind, and so not allowed."""
+"""The limit of recorded operations of one session; further ones are refused."""
 UNHEARD_SECONDS: Final = 30.0
-"""So long an operation is kept in mind that nobody says to be running: it may be about to be said."""
-SESSION_ENDED: Final = "the session that this was started in has ended"
-UNREADABLE: Final = "the rights in this organization cannot be read now; run it again later"
+"""Seconds for which an operation is kept that no report lists as running: the next report may list it."""
+SESSION_ENDED: Final = "the Spark session of the operation has ended"
+UNREADABLE: Final = "privileges in the organization cannot be read at the moment; run the statement again later"
 _DROPS: Final = ("table.drop", "database.drop")
 _READ: Final = "table.select"
 
 OperationKey = tuple[str, str]
-"""A session's handle, and an operation of it."""
+"""A session's handle, and the id of an operation in it."""
 
 
 class NamesResources(DecidesPrivileges, Protocol):
-    """Decides on needs in one organization, and knows what a resource is called: `headgate.spark.sessions.privileges.PrivilegeChecker`."""
+    """Decides on required privileges in one organization, and returns names of resources: `headgate.spark.sessions.privileges.PrivilegeChecker`."""
 
     def full_name(self, resource: ResourceId, /) -> ObjectNames | None:
-        """Return the full name of a resource now, or None if it is gone."""
+        """Return the full name of a resource now, or None if it was deleted."""
         ...
 
 
 class TooManyOperationsError(Exception):
-    """A session has more under way than can be kept in mind."""
+    """A session has too many running operations."""
 
 
 @dataclass(slots=True)
@@ -45,13 +45,13 @@ class _Kept:
     needs: dict[RequiredPrivilege, ResourceId | None] = field(
         default_factory=dict[RequiredPrivilege, ResourceId | None]
     )
-    """Each once, in the order in which they came, with the resource that it named when it was allowed last."""
+    """Each required privilege once, in order of arrival, with the resource that it named when it was last allowed."""
     has_ended: bool = False
-    """A stream that has: the driver keeps its progress for as long as the session."""
+    """Whether it is a stream that has ended: the driver keeps its progress as long as the session."""
 
 
 class RunningOperations:
-    """What runs now, with everything that was allowed for it. Safe to use from several threads."""
+    """The running operations, with the privileges that each was allowed. Thread-safe."""
 
     def __init__(
         self, sessions: SparkSessions, judge: NamesResources, clock: Callable[[], float] = time.monotonic
@@ -61,10 +61,10 @@ class RunningOperations:
         self._clock = clock
         self._lock = threading.Lock()
         self._works: dict[str, dict[str, _Kept]] = {}
-        """Handle -> operation -> what it was allowed."""
+        """Handle -> operation -> the privileges that it was allowed."""
 
     def record(self, handle: str, operation: str, needs: Iterable[RequiredPrivilege]) -> None:
-        """Keep in mind what an operation was allowed, beside what it was allowed before. Raises `TooManyOperationsError`."""
+        """Record privileges that an operation was allowed, in addition to earlier ones. Raises `TooManyOperationsError`."""
         named = {need: self._judge.resource(need) for need in needs}
         with self._lock:
             of_session = self._works.setdefault(handle, {})
@@ -75,9 +75,9 @@ class RunningOperations:
             kept.needs.update(named)
 
     def revoked(self, running: Collection[OperationKey]) -> list[Revocation]:
-        """Ask again about all that is recorded, and about who runs what is `running`; return what may not go on.
+        """Check again all recorded privileges, and the callers of the `running` operations; return those to cancel.
 
-        What is recorded and does not run is forgotten after a while. A stream is returned until it has `ended`.
+        Recorded operations that do not run are forgotten after a while. A stream is returned until it has `ended`.
         """
         with self._lock:
             self._forget(running)
@@ -92,14 +92,14 @@ class RunningOperations:
         return [Revocation(*work, message) for work, message in answers if message is not None]
 
     def refusal(self, handle: str, operation: str) -> str | None:
-        """Ask again about all that one operation was allowed; return why it is refused now, or None."""
+        """Check again all privileges that one operation was allowed; return why one is refused now, or None."""
         with self._lock:
             kept = self._works.get(handle, {}).get(operation)
             needs = dict(kept.needs) if kept else {}
         return self._find_refusal(handle, needs)
 
     def finished(self, handle: str, operation: str) -> None:
-        """Forget an operation. What a stream was allowed is kept until its session ends: its progress can be asked for."""
+        """Forget an operation. The privileges of a stream are kept until its session ends, because its progress remains readable."""
         with self._lock:
             of_session = self._works.get(handle, {})
             if operation.startswith(STREAM) and operation in of_session:
@@ -108,7 +108,7 @@ class RunningOperations:
                 of_session.pop(operation, None)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget all operations."""
         with self._lock:
             self._works.clear()
 
@@ -123,11 +123,11 @@ class RunningOperations:
         try:
             return _refusal(self._judge, caller, needs)
         except LogRefusedError:
-            # Of this organization nothing can be decided; the answers about the others are not kept back by that.
+            # No decision is possible in this organization; that must not delay the decisions on the others.
             return UNREADABLE
 
     def _forget(self, running: Collection[OperationKey]) -> None:
-        """Drop what has ended: the operations that do not run, and the streams of sessions that are gone."""
+        """Forget operations that do not run any more, and the streams of sessions that have ended."""
         heard, oldest = set(running), self._clock() - UNHEARD_SECONDS
         for handle, of_session in list(self._works.items()):
             streams = self._sessions.is_open(handle)
@@ -145,14 +145,14 @@ class RunningOperations:
 def _refusal(
     judge: NamesResources, caller: Caller, allowed: Mapping[RequiredPrivilege, ResourceId | None]
 ) -> str | None:
-    """Decide again on what an operation was allowed; return why not all of it is allowed now, or None.
+    """Decide again on the privileges that an operation was allowed; return why one is not allowed now, or None.
 
-    A statement that drops or renames a table gives up what it was allowed on the old name by its own success. It reads
-    a renamed table on only if the caller may read it under the new name, which the message does not contain.
+    A statement that drops or renames a table loses its privileges on the old name by its own success. It may continue
+    to read a renamed table only if the caller may read it under the new name, which the message does not reveal.
     """
     spent = _spent(judge, allowed)
     why = _refusal_without(spent, judge, caller, allowed)
-    # The statement may have dropped more while this was decided. Once: a user who renames without end gains nothing.
+    # The statement may have dropped more resources meanwhile. Repeat only once: a user must not gain from endless renames.
     later = _spent(judge, allowed) if why else spent
     return why if later == spent else _refusal_without(later, judge, caller, allowed)
 
@@ -172,7 +172,7 @@ def _refusal_without(
 def _spent(
     judge: NamesResources, allowed: Mapping[RequiredPrivilege, ResourceId | None]
 ) -> dict[RequiredName, ResourceId]:
-    """Return the needs whose resource has left its name, where the operation was allowed to drop it or what it lay in."""
+    """Return the privileges whose name no longer names their resource, if the operation was allowed to drop it or a parent."""
     named = {need: resource for need, resource in allowed.items() if isinstance(need, RequiredName) and resource}
     dropped = {need.object for need in named if need.action in _DROPS}
     return {
@@ -184,16 +184,18 @@ def _spent(
 
 
 def _may_read_on(judge: NamesResources, caller: Caller, need: RequiredName, resource: ResourceId) -> bool:
-    """Tell whether the caller may read a renamed resource under its new name; true if it was not read, or is gone."""
+    """Whether the caller may read a renamed resource under its new name; also true if it was not read, or was deleted."""
     name = judge.full_name(resource) if need.action == _READ else None
     return name is None or judge.refusal(caller, [need.model_copy(update={"object": name})]) is None
 
 
 def _make_room(of_session: dict[str, _Kept]) -> None:
-    """Forget the stream that has asked for nothing the longest: its next batch asks anew. Raises `TooManyOperationsError`."""
+    """Forget the stream whose last privilege check is oldest: its next batch is checked again. Raises `TooManyOperationsError`."""
     if len(of_session) < PER_SESSION:
         return
     stream = next((operation for operation in of_session if operation.startswith(STREAM)), None)
     if stream is None:
-        raise TooManyOperationsError("too much is under way in this session; end some of it")
+        raise TooManyOperationsError(
+            f"the session has too many running operations (at most {PER_SESSION:,}); cancel some of them"
+        )
     del of_session[stream]

@@ -1,4 +1,4 @@
-"""Sessions: opaque handles, each of which stands for one caller in one Spark session."""
+"""Spark sessions: opaque handles, each of which represents one caller in one Spark session."""
 
 import secrets
 import threading
@@ -11,13 +11,13 @@ from headgate.facts.caller import Caller
 
 HANDLE_PREFIX = "hgs_"
 IDLE_SECONDS = 2 * 60 * 60.0
-"""Longer than Spark keeps an idle session (one hour), so that a handle never dies before its session."""
+"""Longer than Spark keeps an idle session (one hour), so that a handle never expires before its session."""
 LIMIT = 10_000
 PER_PRINCIPAL = 500
 
 
 class TooManySessionsError(Exception):
-    """The caller, or everybody together, holds as many sessions as there may be."""
+    """The limit of open sessions is reached: that of the caller, or of all callers together."""
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class _Session:
 
 
 class SparkSessions:
-    """Handle -> caller, in memory and for every thread. An unused handle expires; an unknown one is nobody."""
+    """The open sessions: handle -> caller, in memory. Thread-safe. An unused handle expires; an unknown one has no caller."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class SparkSessions:
         self._clock = clock
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
-        """Least recently used first."""
+        """Ordered by last use, oldest first."""
 
     def open(self, caller: Caller, session_id: str) -> str:
         """Return a new handle for the caller's Spark session. Raises `TooManySessionsError`."""
@@ -58,7 +58,7 @@ class SparkSessions:
             return handle
 
     def caller(self, handle: str) -> Caller | None:
-        """Return whom the handle stands for, and count that as a use; None if it stands for nobody."""
+        """Return the caller of the handle, and record a use; None for an invalid handle."""
         with self._lock:
             self._expire()
             session = self._sessions.get(handle)
@@ -69,23 +69,23 @@ class SparkSessions:
             return session.caller
 
     def peek(self, handle: str) -> Caller | None:
-        """Return whom the handle stands for, without counting that as a use."""
+        """Return the caller of the handle without recording a use; None for an invalid handle."""
         with self._lock:
             self._expire()
             session = self._sessions.get(handle)
             return session.caller if session else None
 
     def is_open(self, handle: str) -> bool:
-        """Tell whether the handle stands for somebody, without counting that as a use."""
+        """Whether the handle is valid, without recording a use."""
         return self.peek(handle) is not None
 
     def close(self, handle: str) -> None:
-        """Make the handle stand for nobody. Closing an unknown handle changes nothing."""
+        """Invalidate the handle. Closing an unknown handle has no effect."""
         with self._lock:
             self._sessions.pop(handle, None)
 
     def close_where(self, matches: Callable[[Caller], bool]) -> int:
-        """Close every session whose caller matches (a dead token, a finished run) and return how many."""
+        """Close every session whose caller matches (such as a revoked token or a finished run); return the number."""
         with self._lock:
             found = [handle for handle, session in self._sessions.items() if matches(session.caller)]
             for handle in found:
@@ -93,7 +93,7 @@ class SparkSessions:
             return len(found)
 
     def list_open(self) -> tuple[tuple[Caller, str], ...]:
-        """Return the caller and the Spark session of every handle."""
+        """Return the caller and the Spark session id of every valid handle."""
         with self._lock:
             self._expire()
             return tuple((each.caller, each.session_id) for each in self._sessions.values())

@@ -1,10 +1,10 @@
-"""The signature on every HTTP request from the driver to Headgate: only that driver could have sent it, just now."""
+"""HMAC signatures of the driver's HTTP requests: they prove that this driver sent the request within the last minute."""
 
 import hashlib
 import hmac
 
 MAX_AGE = 60
-"""Seconds that a signature counts, in both directions of a clock that is off."""
+"""The validity of a signature in seconds; it allows for clock skew in both directions."""
 
 
 def sign(key: bytes, method: str, target: str, at: int, handle: str, body: bytes) -> str:
@@ -16,12 +16,12 @@ def sign(key: bytes, method: str, target: str, at: int, handle: str, body: bytes
 def verify_signature(
     key: bytes, method: str, target: str, at: int, handle: str, body: bytes, *, signature: str, now: float
 ) -> bool:
-    """Tell whether the signature is the key's and at most `MAX_AGE` seconds old."""
+    """Whether the signature was made with the key and is at most `MAX_AGE` seconds old."""
     expected = sign(key, method, target, at, handle, body)
     genuine = hmac.compare_digest(expected.encode(), signature.encode())
     return genuine and abs(now - at) <= MAX_AGE
 
 
 def sign_session(key: bytes, handle: str) -> str:
-    """Return the value that makes the guard believe that a Spark session belongs to the handle."""
+    """Return the handle with a signature, which proves to the guard that a Spark session belongs to the handle."""
     return f"{handle}.{hmac.new(key, f'session:{handle}'.encode(), hashlib.sha256).hexdigest()}"

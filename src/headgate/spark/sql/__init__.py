@@ -1,1 +1,1 @@
-"""SQL over HTTP: statements executed for a caller, and their kept rows."""
+"""SQL over HTTP: statements executed for a caller, and their stored rows."""

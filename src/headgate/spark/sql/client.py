@@ -1,4 +1,4 @@
-"""The stock Spark Connect client, pointed at the gateway: how the server itself runs SQL, as whoever asks."""
+"""The server's own Spark Connect client: it runs SQL through the gateway, with the credential of the caller."""
 
 import atexit
 import logging
@@ -20,34 +20,34 @@ from headgate.spark.sql.statements import Execution, StatementRequest
 
 _RETRIES = 6
 _PORT = 15002
-"""Spark Connect's own, where an address names none."""
+"""The default port of Spark Connect."""
 _LONGEST_WAIT = 2000
-"""Milliseconds between two tries."""
+"""The longest wait between two attempts, in milliseconds."""
 
-# The client logs every failed statement with a stack trace; here each becomes the answer to whoever sent it.
+# The client logs every failed statement with a stack trace; the server returns each failure to the caller instead.
 for _name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
 class _Session(SparkSession):
-    """Ends when it is stopped, and not when the collector finds it: on the client's own thread, that one waits for itself."""
+    """Ends only when stopped, not on garbage collection: on the client's own thread, that would wait for itself (deadlock)."""
 
     def __del__(self) -> None:
-        """Leave the client alone."""
+        """Do not close the client."""
 
     def stop(self) -> None:
-        """End it, also where the gateway has ended it before."""
+        """End the session, even if the gateway has already ended it."""
         try:
             super().stop()
         except DeprecationWarning:
-            # So the client's own logger says that it could not be released, where warnings are errors.
+            # Where warnings are errors, the client's own logger raises one if it cannot release the session.
             self.client.close()
 
 
 def connect(port: int, token: str, organization: str = "") -> SparkSession:
-    """Open a new session through the gateway on this machine. The caller stops it.
+    """Open a new session through the gateway on this machine; the calling code must stop it.
 
-    `organization` is the id or name of one, for a login that is in several.
+    `organization` is an id or name, required for a login with several organizations.
     """
     named = f";{ORGANIZATION_HEADER}={quote(organization, safe='')}" if organization else ""
     return _open_session(f"{connect_address('localhost', port, tls=False)}/;token={token}{named}")
@@ -66,29 +66,31 @@ def _open_session(url: str) -> SparkSession:
     builder.add_interceptor(CheckedAnswers())  # pyright: ignore[reportArgumentType] (it intercepts both kinds of calls)
     builder.add_interceptor(OperationIds())
     session = _Session(builder)
-    # The client would keep itself for a last call when this process ends, and then wait long for a server that is gone.
-    atexit.unregister(session.client._cleanup_ml_cache)  # noqa: SLF001 (there is no public way)
-    # The client's own patience is ten minutes; whoever waits here would rather be told that Spark is away.
+    # The client would register a last call for the exit of this process, and then wait long for a server that has stopped.
+    atexit.unregister(session.client._cleanup_ml_cache)  # noqa: SLF001 (there is no public method)
+    # The client's own timeout is ten minutes; a waiting caller should learn earlier that Spark is not available.
     session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES, max_backoff=_LONGEST_WAIT)])
     return session
 
 
 class Statements:
-    """Runs statements as the holder of a credential, each beside the others in the one session of that credential."""
+    """Runs statements with a caller's credential; the statements of one credential share one session."""
 
     def __init__(self, port: Callable[[], int], register: RegisterOperation) -> None:
-        """`register` has the needs of an operation kept."""
+        """`register` starts to record the required privileges of an operation."""
 
         def connected(credential: PresentedCredential) -> SparkSession:
             session = connect(port(), credential.token, credential.organization)
-            session.registerProgressHandler(cast(ProgressHandler, on_progress))  # any function will do
+            session.registerProgressHandler(
+                cast(ProgressHandler, on_progress)
+            )  # the type is nominal; any function works
             return session
 
         self._sessions = ClientSessions(connected)
         self._register = register
 
     def begin(self, credential: PresentedCredential, wanted: StatementRequest) -> Execution:
-        """Return a statement that is about to run; returns at once."""
+        """Return a statement that is ready to run, without waiting."""
         return StatementExecution(self._sessions, credential, wanted, self._register)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The sessions in which statements over HTTP run: one for each credential, so that temporary views and variables last."""
+"""Sessions for statements over HTTP: one for each credential, so that temporary views and variables are kept."""
 
 import threading
 from collections import OrderedDict
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 KEPT = 32
-"""How many are kept that nobody uses now."""
+"""The number of sessions above which unused ones are ended."""
 
 
 class ClientSession:
-    """The Spark session of a credential, and how many statements use it now."""
+    """The Spark session of a credential, and the number of statements that use it now."""
 
     def __init__(self, credential: PresentedCredential) -> None:
         self.credential = credential
@@ -26,26 +26,26 @@ class ClientSession:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has been used, so that the driver it lives in may have ended since."""
+        """Whether the session was opened, so that its driver may have ended since."""
         with self._lock:
             return self._spark is not None
 
     def spark(self, connect: Callable[[PresentedCredential], "SparkSession"]) -> "SparkSession":
-        """Return the session, which is opened at its first use."""
+        """Return the session; open it at the first use."""
         with self._lock:
             if self._spark is None:
                 self._spark = connect(self.credential)
             return self._spark
 
     def stop(self) -> None:
-        """End it: not left to the collector, which would call the server from wherever it happens to run."""
+        """End the session explicitly: garbage collection would call the server from an arbitrary thread."""
         with self._lock:
             if self._spark is not None:
                 self._spark.stop()
 
 
 class ClientSessions:
-    """Credential -> session, for every thread; any number of statements share one. The least used ones end."""
+    """Credential -> session. Thread-safe. Statements of one credential share a session; least recently used ones are ended."""
 
     def __init__(self, connect: Callable[[PresentedCredential], "SparkSession"]) -> None:
         self.connect = connect
@@ -53,7 +53,7 @@ class ClientSessions:
         self._sessions: OrderedDict[PresentedCredential, ClientSession] = OrderedDict()
 
     def take(self, credential: PresentedCredential) -> ClientSession:
-        """Return the credential's session, which lasts until it is given back at least."""
+        """Return the credential's session, and keep it until `give_back`."""
         with self._lock:
             session = self._sessions.setdefault(credential, ClientSession(credential))
             self._sessions.move_to_end(credential)
@@ -61,7 +61,7 @@ class ClientSessions:
             return session
 
     def give_back(self, session: ClientSession) -> None:
-        """Use it no longer."""
+        """Release the session after its use."""
         with self._lock:
             session.users -= 1
             ended = self._evict()
@@ -71,7 +71,7 @@ class ClientSessions:
             each.stop()
 
     def forget(self, session: ClientSession) -> None:
-        """Begin a new one at the next statement: this one is gone, with the driver it was in."""
+        """Forget a session that was lost with its driver: the next statement opens a new one."""
         with self._lock:
             session.gone = True
             if self._sessions.get(session.credential) is session:

@@ -1,4 +1,4 @@
-"""One statement on Spark Connect, read batch by batch, and ended from elsewhere."""
+"""Execution of one statement on Spark Connect: read batch by batch, and cancelled from another thread."""
 
 import logging
 import threading
@@ -37,23 +37,23 @@ from headgate.spark.sql.statements import (
 log = logging.getLogger(__name__)
 
 _AGAIN = 1.0
-"""Seconds after which an interrupt is repeated: one that comes before what it ends has begun ends nothing."""
+"""Seconds after which an interrupt is repeated: one that arrives before the operation has begun has no effect."""
 
 _PATIENCE = 10.0
-"""Seconds after which a driver that obeys no interrupt is not listened to any longer."""
+"""Seconds after which the call is cancelled if the driver does not react to the interrupt."""
 
-_UNKNOWN = "it is not known what the rows of the statement needed; run the statement again"
+_UNKNOWN = "the privileges that the rows of the statement require are not known; run the statement again"
 _ANY_SETTING = "spark.sql.session.timeZone"
 
 _here = threading.local()
-"""Which statement this thread reads: Spark's client tells of progress and operations without saying whose."""
+"""The statement that this thread reads: Spark's client reports progress and operations without naming their statement."""
 
 RegisterOperation = Callable[[str], ResultPrivileges]
-"""Returns what fills with the needs of the operation of this id."""
+"""Returns the object that collects the required privileges of the operation with this id."""
 
 
 def on_progress(stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: ARG001, FBT001 (as called)
-    """Take what Spark's client tells of progress, in the thread that reads."""
+    """Store the progress that Spark's client reports, in the reading thread."""
     reading: StatementExecution | None = getattr(_here, "reading", None)
     known = tuple(stages)
     if reading is not None and known:
@@ -68,13 +68,13 @@ def on_progress(stages: Any, inflight_tasks: int, operation_id: str | None, done
 
 
 class OperationIds(grpc.UnaryStreamClientInterceptor):
-    """Tells the statement that this thread reads of each operation that is about to be sent for it."""
+    """Registers each operation with the statement that this thread reads, before the operation is sent."""
 
     def intercept_unary_stream(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
-        """Send the call. Spark's client sends operations in this way, and comes back for their results."""
+        """Send the call. Spark's client sends operations by this kind of call, and reattaches to their results."""
         reading: StatementExecution | None = getattr(_here, "reading", None)
         if reading is not None:
-            # An operation without an id would get one of the gateway's, which could not be registered.
+            # Without an id, the gateway would choose one, which could not be registered.
             request.operation_id = request.operation_id or str(uuid.uuid4())
             reading.register(request.operation_id)
             return reading.hold(continuation(client_call_details, request))
@@ -82,7 +82,7 @@ class OperationIds(grpc.UnaryStreamClientInterceptor):
 
 
 class StatementExecution:
-    """`headgate.spark.sql.statements.Execution`: one thread at a time reads it, any thread may cancel it."""
+    """Implements `headgate.spark.sql.statements.Execution`: one thread at a time reads it, any thread may cancel it."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class StatementExecution:
         self._wanted = wanted
         self._register = register
         self._operations: dict[str, ResultPrivileges] = {}
-        """Spark's client runs a statement in up to two operations: commands and scripts in the first."""
+        """Spark's client runs a statement as up to two operations; the first runs commands and scripts."""
         self._tag = f"headgate-{uuid.uuid4().hex}"
         self._lock = threading.Lock()
         self._busy = threading.Lock()
@@ -113,13 +113,13 @@ class StatementExecution:
         self._timer.daemon = True
 
     def open(self) -> tuple[tuple[Column, ...], pa.Schema]:
-        """Run it until its first rows are there, and return what they will be. Raises `StatementError`."""
+        """Run the statement until its first rows arrive; return its columns and Arrow schema. Raises `StatementError`."""
         self._session = self._sessions.take(self._credential)
         self._timer.start()
         return self._run_guarded(self._open)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows as Spark makes them. Raises `StatementError`."""
+        """Yield the rows as Spark computes them. Raises `StatementError`."""
         rows, size = self._wanted.rows, self._wanted.bytes
         while (batch := self._run_guarded(self._next)) is not None:
             kept = batch.slice(0, rows)
@@ -135,22 +135,22 @@ class StatementExecution:
                 return
 
     def register(self, operation: str) -> None:
-        """Have the needs of an operation kept with this. Raises nothing: an id that comes again is the same operation."""
+        """Start to record the required privileges of an operation. A repeated id is the same operation and has no effect."""
         if operation not in self._operations:
             self._operations[operation] = self._register(operation)
 
     def hold(self, call: Any) -> Any:
-        """Take note of the call whose answers this thread reads, and return it."""
+        """Store the call whose responses this thread reads, and return it."""
         self._call = call
         if self._is_given_up:
             call.cancel()
         return call
 
     def decide_again(self, caller: Caller) -> None:
-        """Raise `StatementError` unless the caller may read now what was read. Also once it is closed.
+        """Raise `StatementError` unless the caller may still read the rows that were read; works after `close`, too.
 
-        What its operations needed is asked for: another analysis of the text can find rows without a plan, or names
-        that mean something else by now.
+        The check uses the recorded privileges of the operations: a new analysis of the text could find rows without a
+        plan, or names that now denote other resources.
         """
         operations = tuple(self._operations.values())
         refusals = (each.refusal(caller) for each in operations) if operations else iter((_UNKNOWN,))
@@ -159,7 +159,7 @@ class StatementExecution:
             raise RowsDeniedError(why)
 
     def cancel(self, why: str) -> None:
-        """End it: whoever reads hears why. What has ended stays as it is. From any thread."""
+        """Cancel the statement; its reader gets an error with `why`. No effect on one that has ended. Thread-safe."""
         with self._lock:
             if self._why is not None or self._ended.is_set():
                 return
@@ -168,9 +168,9 @@ class StatementExecution:
         threading.Thread(target=self._give_up, name="headgate-give-up", daemon=True).start()
 
     def close(self) -> None:
-        """Let go of it; what is still under way ends."""
+        """Release the statement; if it still runs, it is cancelled."""
         self._timer.cancel()
-        # After whoever still reads: a generator cannot be closed under its reader.
+        # Wait for the reader: a generator cannot be closed while it is being read.
         with self._busy:
             if self._ended.is_set():
                 return
@@ -185,7 +185,7 @@ class StatementExecution:
         self._go_on()
         spark = self._live_spark()
         self._go_on()
-        # The tag is the thread's, and every call that is begun here carries it.
+        # The tag is thread-local; every call that starts in this block has it.
         spark.addTag(self._tag)
         try:
             frame = spark.sql(self._wanted.text, self._parameters())
@@ -196,7 +196,7 @@ class StatementExecution:
             schema = next(self._rows)
         finally:
             spark.removeTag(self._tag)
-        # What fails at its first rows fails before anybody is told that it works.
+        # A failure at the first rows must be raised before the caller receives a success.
         self._first = next(self._rows, None)
         columns = tuple(Column(field.name, field.dataType.simpleString()) for field in schema.fields)
         return columns, self._first.schema if self._first is not None else to_arrow_schema(schema)
@@ -215,10 +215,10 @@ class StatementExecution:
         return self._session.spark(self._sessions.connect)
 
     def _live_spark(self) -> SparkSession:
-        """Return the session, replaced once by a new one if its driver has ended since the session was used last.
+        """Return the session, replaced once by a new one if its driver has ended since the last use.
 
-        A call without an effect finds that out; the client keeps no answer of it. The statement itself is sent once: after a lost connection it may have
-        had its effect.
+        A call without an effect, which the client does not cache, detects that. The statement itself is sent only once,
+        because after a lost connection it may have had its effect.
         """
         assert self._session is not None  # noqa: S101 (`open` took it)
         if not self._session.is_open:
@@ -241,7 +241,7 @@ class StatementExecution:
             raise self._cancelled()
 
     def _run_guarded(self, work: Any) -> Any:
-        """Return what Spark's client returns, with its errors in the words of this room."""
+        """Run work of Spark's client, and translate its errors to `StatementError`."""
         with self._busy:
             _here.reading = self
             try:
@@ -256,14 +256,14 @@ class StatementExecution:
             return self._cancelled()
         condition, state = error.getCondition(), error.getSqlState()
         if (state in (None, DRIVER_LOST) or is_session_lost(error)) and self._session is not None:
-            # Not an answer about the statement: the session itself is gone, with the driver it was in.
+            # The error is not about the statement: the session is lost, together with its driver.
             self._sessions.forget(self._session)
         if state == DRIVER_LOST or is_session_lost(error):
             return StatementError(STATEMENT_LOST, DRIVER_LOST, LOST)
         if condition == "RETRIES_EXCEEDED" or NOT_READY in str(error):
             return StatementError(NOT_READY, NOT_CONNECTED, "UNAVAILABLE")
         if condition == "PARSE_SYNTAX_ERROR" and has_several_statements(self._wanted.text):
-            text = "one statement at a time; send each by itself, or all of them between `BEGIN` and `END`"
+            text = "the text contains several statements; send them one by one, or put all of them between `BEGIN` and `END`"
             return StatementError(text, state, SEVERAL)
         return StatementError(visible_words(error), state, condition)
 
@@ -276,9 +276,9 @@ class StatementExecution:
             try:
                 session.spark(self._sessions.connect).interruptTag(self._tag)
             except PySparkException:
-                return  # who reads hears the same, or the session is gone
+                return  # the reader gets the same error, or the session has ended
             except Exception:
-                log.exception("a statement could not be interrupted; it is tried again")
+                log.exception("the interrupt of a statement failed; it is repeated in %g s", _AGAIN)
             self._ended.wait(_AGAIN)
 
     def _give_up(self) -> None:
@@ -289,8 +289,8 @@ class StatementExecution:
 
 
 def is_session_lost(error: PySparkException) -> bool:
-    """Return whether an error says that the session is gone, and nothing about the statement."""
-    # Spark's client itself closes a session that a driver of another id answers, and says so in one of these ways.
+    """Whether an error means that the session is lost, and is not about the statement."""
+    # Spark's client itself closes a session if a driver with another id responds, and then raises one of these errors.
     condition = str(error.getCondition())
     is_other_driver = isinstance(error, PySparkAssertionError) and "server side session" in str(error)
     return condition == "NO_ACTIVE_SESSION" or condition.startswith("INVALID_HANDLE") or is_other_driver

@@ -1,4 +1,4 @@
-"""Whether a text that Spark cannot parse is several statements: only to say so, for Spark decides what one is."""
+"""Detects several statements in a text that Spark cannot parse. Only for the error message: Spark decides what a statement is."""
 
 import re
 
@@ -13,17 +13,17 @@ _APART = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""What is never closed goes on to the end: nothing is read twice."""
+"""Matches strings, names, comments and semicolons. An unclosed one extends to the end, so that no text is scanned twice."""
 
 
 def has_several_statements(text: str) -> bool:
-    """Say whether anything but blanks and comments follows a semicolon that is in no string, name or comment."""
+    """Whether the text has several statements: parts that are not empty, separated by semicolons outside strings, names and comments."""
     parts = _APART.sub(_plain, text).split(";")
     return sum(1 for part in parts if part.strip()) > 1
 
 
 def _plain(found: re.Match[str]) -> str:
-    """Return what keeps its meaning here: nothing of a comment, a word for a string, and the semicolon itself."""
+    """Return a replacement with the same meaning for the count: a blank for a comment, a word for a string or name."""
     if found[0] == ";":
         return ";"
     return " " if found[0].startswith(("--", "/*")) else "word"

@@ -1,4 +1,4 @@
-"""Statements over HTTP while they run, and their rows until these have been fetched: each is its caller's alone."""
+"""Store of statements over HTTP: they run here, and their rows are kept to be fetched. Each belongs to one credential."""
 
 import logging
 import secrets
@@ -30,19 +30,19 @@ log = logging.getLogger(__name__)
 State = Literal["running", "succeeded", "failed", "cancelled"]
 
 _BUSY_PRINCIPALS = 16
-"""How many principals can have all their statements read at once, so that no statement of another principal waits.
+"""The number of principals that can run all their statements at once without delaying another principal.
 
-One that is being read takes a thread, and at times a second one that closes it. Threads start when they are needed.
+A running statement takes a thread, and at times a second one that closes it. Threads start when they are needed.
 """
 
 _PAGES, _PAGES_PER_PRINCIPAL = 64, 4
-"""How many pages of rows are in memory at once, from before they are made until their clients have read them."""
+"""The limits of pages of rows in memory, from before they are built until their clients have read them."""
 _MAKING, _MAKING_PER_PRINCIPAL = 2, 1
-"""How many pages are made at once: that is work of Python, of which one thread runs at a time."""
+"""The limits of pages that are built at once: Python runs only one thread of this work at a time."""
 _WAITING, _WAITING_PER_PRINCIPAL = 1024, 64
-"""How many pages wait or are in memory."""
+"""The limits of pages that wait or are in memory."""
 
-CANCELLED_BY = "its caller ended it"
+CANCELLED_BY = "its caller cancelled it"
 
 
 def _pages_busy() -> Exception:
@@ -50,7 +50,7 @@ def _pages_busy() -> Exception:
 
 
 class CountedReading:
-    """A `Execution` that counts as a statement of its principal until it is closed."""
+    """An `Execution` that counts towards the limit of its principal until it is closed."""
 
     def __init__(self, reading: Execution, principal: PrincipalId, closed: "Callable[[CountedReading], None]") -> None:
         self.principal = principal
@@ -59,32 +59,32 @@ class CountedReading:
 
     @property
     def progress(self) -> StatementProgress:
-        """How far it is."""
+        """The progress of the statement."""
         return self._reading.progress
 
     @property
     def more(self) -> bool:
-        """Whether there were more rows than were wanted; known when all of them are read."""
+        """Whether there are more rows than the limit; known after all rows are read."""
         return self._reading.more
 
     def open(self) -> tuple[tuple[Column, ...], pa.Schema]:
-        """Run it until its first rows are there. Raises `StatementError`."""
+        """Run the statement until its first rows arrive. Raises `StatementError`."""
         return self._reading.open()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows as Spark makes them. Raises `StatementError`."""
+        """Yield the rows as Spark computes them. Raises `StatementError`."""
         return self._reading.batches()
 
     def decide_again(self, caller: Caller) -> None:
-        """Raise `StatementError` unless the caller may read now what was read."""
+        """Raise `StatementError` unless the caller may still read the rows that were read."""
         self._reading.decide_again(caller)
 
     def cancel(self, why: str) -> None:
-        """End it."""
+        """Cancel the statement."""
         self._reading.cancel(why)
 
     def close(self) -> None:
-        """Let go of it, and then of its place among the statements of its principal."""
+        """Release the statement, and then its place in the limit of its principal."""
         try:
             self._reading.close()
         finally:
@@ -92,7 +92,7 @@ class CountedReading:
 
 
 class StoredStatement:
-    """A statement under way, and then its rows. `error` is what it failed with."""
+    """A running statement, and later its rows or its `error`."""
 
     def __init__(self, credential: PresentedCredential, reading: CountedReading, now: float) -> None:
         self.id = f"s_{secrets.token_urlsafe(16)}"
@@ -104,13 +104,13 @@ class StoredStatement:
         self.more = False
         self.error: StatementError | None = None
         self.waiting = 0
-        """How many wait for it now."""
+        """The number of requests that wait for its end."""
         self.ended: Future[None] = Future()
-        self.ended.set_running_or_notify_cancel()  # who gives up waiting for it does not end it
+        self.ended.set_running_or_notify_cancel()  # a request that stops waiting must not cancel the statement
 
     @property
     def state(self) -> State:
-        """Where it is."""
+        """The state of the statement."""
         if not self.ended.done():
             return "running"
         if self.error is None:
@@ -119,41 +119,43 @@ class StoredStatement:
 
     @property
     def progress(self) -> StatementProgress:
-        """How far Spark says that it is."""
+        """The progress that Spark reports."""
         return self.reading.progress
 
     def cancel(self, why: str = CANCELLED_BY) -> None:
-        """End it."""
+        """Cancel the statement."""
         self.reading.cancel(why)
 
     def decide_again(self, caller: Caller) -> None:
-        """Raise `StatementError` unless the caller may read its rows now, if there are any yet.
+        """Raise `StatementError` unless the caller may read its rows now, if it has rows yet.
 
-        A result without columns tells nothing; what a `DROP` needed could not be asked for after it.
+        A result without columns reveals nothing, and the privileges for a `DROP` cannot be checked after it.
         """
         if self.rows is not None and self.columns:
             self.reading.decide_again(caller)
 
     def run(self) -> None:
-        """Read all rows that are wanted, or what it fails with; in a thread of its own."""
+        """Run the statement and store its rows, up to the limit, or its error; runs in its own thread."""
         try:
             self.columns, schema = self.reading.open()
             rows = pa.Table.from_batches(list(self.reading.batches()), schema)
-            # In one piece: a page of many small batches would take long to make.
+            # One contiguous chunk: a page of many small batches would take long to build.
             self.rows = rows.combine_chunks()
             self.more = self.reading.more
         except StatementError as error:
             self.error = error
         except Exception:
             log.exception("the statement %s failed", self.id)
-            self.error = StatementError("this failed here; the server's log says why", None, None)
+            self.error = StatementError(
+                "the statement failed in the server; ask the operator to read the server's log", None, None
+            )
         finally:
             self.reading.close()
             self.ended.set_result(None)
 
 
 class StatementStore:
-    """Runs statements and keeps them, each for the credential that it came with. Safe to use from several threads."""
+    """Runs and stores statements; each is accessible only with the credential that started it. Thread-safe."""
 
     def __init__(self, spark: StatementRunner, limits: SqlLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits
@@ -166,19 +168,19 @@ class StatementStore:
         self.pages = FairQueue(_PAGES, _PAGES_PER_PRINCIPAL, _WAITING_PER_PRINCIPAL, _WAITING, _pages_busy)
         """Held while a page of rows is in memory."""
         self.making = FairQueue(_MAKING, _MAKING_PER_PRINCIPAL, _WAITING_PER_PRINCIPAL, _WAITING, _pages_busy)
-        """Held while a page of rows is made."""
+        """Held while a page of rows is built."""
 
     @property
     def workers(self) -> ThreadPoolExecutor:
-        """The threads in which statements are read."""
+        """The threads in which statements run."""
         return self._workers
 
     def begin(
         self, credential: PresentedCredential, principal: PrincipalId, wanted: StatementRequest
     ) -> CountedReading:
-        """Return a statement that nothing is kept of; the caller reads and closes it.
+        """Return a statement that is not stored; the calling code reads and closes it.
 
-        Raises `StatementError` if the principal has as many as there may be.
+        Raises `StatementError` if the principal has reached the limit of statements.
         """
         with self._lock:
             return self._begin(credential, principal, wanted)
@@ -186,7 +188,7 @@ class StatementStore:
     def start(
         self, credential: PresentedCredential, principal: PrincipalId, wanted: StatementRequest
     ) -> StoredStatement:
-        """Run a statement whose rows are kept. Raises `StatementError` if the principal has as many as there may be."""
+        """Run a statement and store its rows. Raises `StatementError` if the principal has reached the limit of statements."""
         with self._lock:
             kept = StoredStatement(credential, self._begin(credential, principal, wanted), self._clock())
             self._kept[kept.id] = kept
@@ -194,7 +196,7 @@ class StatementStore:
         return kept
 
     def find(self, credential: PresentedCredential, id: str) -> StoredStatement | None:
-        """Return a statement of this credential, which counts as a use."""
+        """Return a statement of this credential and record a use; None if there is none."""
         with self._lock:
             self._expire()
             kept = self._kept.get(id)
@@ -204,30 +206,33 @@ class StatementStore:
             return kept
 
     def drop(self, kept: StoredStatement, why: str = CANCELLED_BY) -> None:
-        """End a statement and keep nothing of it."""
+        """Cancel a statement and delete its rows."""
         with self._lock:
             self._kept.pop(kept.id, None)
         kept.cancel(why)
 
     def close(self) -> None:
-        """End everything."""
+        """Cancel all statements, and end the sessions and threads."""
         with self._lock:
             kept = tuple(self._kept.values())
             self._kept.clear()
         for each in kept:
-            each.cancel("the server ends")
+            each.cancel("the server is shutting down")
         self._spark.close()
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     def _begin(
         self, credential: PresentedCredential, principal: PrincipalId, wanted: StatementRequest
     ) -> CountedReading:
-        """Begin a statement within the number that its principal may have."""
+        """Begin a statement. Raises `StatementError` if its principal has reached the limit of statements."""
         self._expire()
         # A statement that was dropped counts until its thread has closed it.
         readings = self._under_way | {each.reading for each in self._kept.values()}
         if sum(1 for each in readings if each.principal == principal) >= self.limits.at_once:
-            text = f"{self.limits.at_once} statements are under way or kept; wait for one, or end one"
+            text = (
+                f"you have {self.limits.at_once} running or stored statements, as many as one principal may have; "
+                "wait for one of them to expire, or delete one"
+            )
             raise StatementError(text, None, TOO_MANY)
         reading = CountedReading(self._spark.begin(credential, wanted), principal, self._closed)
         self._under_way.add(reading)
@@ -238,8 +243,8 @@ class StatementStore:
             self._under_way.discard(reading)
 
     def _expire(self) -> None:
-        """Let go of what nobody has asked for in a while; what still runs goes on only while somebody asks."""
+        """Delete the statements that no request has used for a while, and cancel those of them that still run."""
         oldest = self._clock() - self.limits.kept_seconds
         for each in [each for each in self._kept.values() if each.used < oldest and not each.waiting]:
             del self._kept[each.id]
-            each.cancel("nobody has asked for it in a while")
+            each.cancel(f"no request has asked for it for {self.limits.kept_seconds:g} seconds")

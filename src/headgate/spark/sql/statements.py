@@ -1,4 +1,4 @@
-"""Statements over HTTP: what is asked, what comes of it, and who runs it, without loading PySpark."""
+"""Statements over HTTP: requests, results, errors and the interface of execution, without loading PySpark."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,21 +13,23 @@ if TYPE_CHECKING:
     from headgate.spark.authority import PresentedCredential
 
 CANCELLED = "57014"
-"""The SQLSTATE of a statement that was ended before it was done."""
+"""The SQLSTATE of a statement that was cancelled."""
 NOT_CONNECTED = "08001"
-"""The SQLSTATE of a call that reached no driver: nothing has run."""
+"""The SQLSTATE of a call that did not reach a driver: no statement has run."""
 DRIVER_LOST = "08006"
 """The SQLSTATE of a statement whose driver ended while it ran."""
 NOT_READY = "Spark is starting; try again in a few seconds"
 WITHOUT_SPARK = "this server runs without Spark (`HEADGATE_SPARK=0`); send the statement to a server that has Spark"
-NO_DRIVER = "this organization has no Spark here; the operator adds its id to `HEADGATE_SPARK_ORGANIZATIONS`"
+NO_DRIVER = (
+    "this server runs no Spark for the organization; ask the operator to add its id to `HEADGATE_SPARK_ORGANIZATIONS`"
+)
 STATEMENT_LOST = (
     "the Spark driver ended while it ran this statement, and the statement was not run again; "
     "check what it has changed before you send it again"
 )
 
 SEVERAL, TOO_MANY, LOST, NO_SPARK = "SEVERAL_STATEMENTS", "TOO_MANY_STATEMENTS", "STATEMENT_LOST", "NO_SPARK"
-"""Conditions of Headgate's own: several statements in the text, too many running, the driver ended, a server without Spark."""
+"""Headgate's own error conditions: several statements in the text, too many running, the driver ended, a server without Spark."""
 
 Scalar = str | int | float | bool | None
 Parameters = Mapping[str, Scalar] | Sequence[Scalar]
@@ -35,7 +37,7 @@ Parameters = Mapping[str, Scalar] | Sequence[Scalar]
 
 
 class StatementError(Exception):
-    """Spark or the guard did not run a statement; `sqlstate` is `error_text.REFUSED` where it was a refusal."""
+    """A statement failed; `sqlstate` is `error_text.REFUSED_STATE` if the guard refused it."""
 
     def __init__(self, message: str, sqlstate: str | None, condition: str | None) -> None:
         super().__init__(message)
@@ -44,7 +46,7 @@ class StatementError(Exception):
 
 
 class RowsDeniedError(StatementError):
-    """The caller may not read the rows of a statement now. The guard does not see this denial: no statement runs."""
+    """The caller may not read the stored rows of a statement now. The guard does not see this denial, because no statement runs."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, REFUSED_STATE, None)
@@ -52,9 +54,9 @@ class RowsDeniedError(StatementError):
 
 @dataclass(frozen=True, slots=True)
 class SqlLimits:
-    """What one statement over HTTP may take, and how many there may be. Times in seconds.
+    """Limits of one statement over HTTP, and of the number of statements. Times are in seconds.
 
-    `kept_bytes` is for rows that are kept to be fetched, `kept_seconds` how long they are after they were read last.
+    `kept_bytes` limits the rows that are stored to be fetched; they are deleted `kept_seconds` after their last use.
     """
 
     rows: int = 10_000_000
@@ -63,12 +65,12 @@ class SqlLimits:
     kept_bytes: int = 16 * 1024**2
     kept_seconds: float = 300.0
     at_once: int = 16
-    """How many statements of one principal run, are streamed or are kept, whatever tokens they came with."""
+    """The limit of running, streamed and stored statements of one principal, over all of its tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatementRequest:
-    """One statement as somebody sends it, and how much of its result is wanted at most."""
+    """One statement from a caller, and the limits of its result and time."""
 
     text: str
     parameters: Parameters | None
@@ -79,7 +81,7 @@ class StatementRequest:
 
 @dataclass(frozen=True, slots=True)
 class StatementProgress:
-    """How far Spark says that a statement is. `bytes` are those read so far."""
+    """The progress of a statement, as reported by Spark. `bytes` are those read until now."""
 
     stages: int = 0
     stages_done: int = 0
@@ -91,7 +93,7 @@ class StatementProgress:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a result, with its type in Spark's words."""
+    """A column of a result, with its type in Spark's syntax."""
 
     name: str
     type: str
@@ -102,40 +104,40 @@ class Execution(Protocol):
 
     @property
     def progress(self) -> StatementProgress:
-        """How far it is."""
+        """The progress of the statement."""
         ...
 
     @property
     def more(self) -> bool:
-        """Whether there were more rows than were wanted; known when all of them are read."""
+        """Whether there are more rows than the limit; known after all rows are read."""
         ...
 
     def open(self) -> "tuple[tuple[Column, ...], pa.Schema]":
-        """Run it until its first rows are there, and return what they will be. Raises `StatementError`."""
+        """Run the statement until its first rows arrive; return its columns and Arrow schema. Raises `StatementError`."""
         ...
 
     def batches(self) -> "Iterator[pa.RecordBatch]":
-        """Yield the rows as Spark makes them. Raises `StatementError`."""
+        """Yield the rows as Spark computes them. Raises `StatementError`."""
         ...
 
     def decide_again(self, caller: "Caller") -> None:
-        """Raise `StatementError` unless the caller may read now what was read. Also once it is closed."""
+        """Raise `StatementError` unless the caller may still read the rows that were read; works after `close`, too."""
         ...
 
     def cancel(self, why: str) -> None:
-        """End it: whoever reads hears why. What has ended stays as it is. From any thread."""
+        """Cancel the statement; its reader gets an error with `why`. No effect on one that has ended. Thread-safe."""
         ...
 
     def close(self) -> None:
-        """Let go of it; what is still under way ends."""
+        """Release the statement; if it still runs, it is cancelled."""
         ...
 
 
 class StatementRunner(Protocol):
-    """Runs SQL as the holder of a credential, in the organization that it names."""
+    """Runs SQL with the credential of a caller, in the organization that the credential names."""
 
     def begin(self, credential: "PresentedCredential", wanted: StatementRequest) -> Execution:
-        """Return a statement that is about to run; returns at once."""
+        """Return a statement that is ready to run, without waiting."""
         ...
 
     def close(self) -> None:

@@ -1,1 +1,1 @@
-"""The toolchain: Java, the jars and the guard, fetched, checked and built."""
+"""The toolchain of Spark: Java, the jars and the guard, downloaded, verified and built."""

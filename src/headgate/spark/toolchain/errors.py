@@ -1,5 +1,5 @@
-"""What can be wrong with the Spark side before anybody has asked anything."""
+"""Errors of the toolchain, raised before Spark is started."""
 
 
 class ToolchainError(Exception):
-    """Spark cannot be started with what is installed here; the message says what is missing and what to do."""
+    """Spark cannot be started with the installed software; the message says what is missing and what to do."""

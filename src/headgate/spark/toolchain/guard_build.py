@@ -1,4 +1,4 @@
-"""Build the guard: Scala sources and lists into one jar, with the compiler that ships inside PySpark."""
+"""Build of the guard: compiles its Scala sources and packs them with the lists into one jar, using PySpark's Scala compiler."""
 
 import hashlib
 import os
@@ -20,9 +20,9 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def build_guard(java: Path, iceberg_jar: Path, cache: Path) -> Path:
-    """Return the guard's jar from the cache, built first if these sources never were for this Spark and Iceberg.
+    """Return the guard's jar from the cache; build it first if the cache has none for these sources, Spark and Iceberg.
 
-    Raises `ToolchainError` with the compiler's words if they do not compile.
+    Raises `ToolchainError` with the compiler's output if the sources do not compile.
     """
     jar = guard_jar(iceberg_jar, cache)
     if jar.exists():
@@ -38,7 +38,7 @@ def build_guard(java: Path, iceberg_jar: Path, cache: Path) -> Path:
 
 
 def guard_jar(iceberg_jar: Path, cache: Path) -> Path:
-    """Return where the guard's jar for these sources, this Spark and this Iceberg lies in the cache, once it is built."""
+    """Return the path in the cache of the guard's jar for these sources, this Spark and this Iceberg."""
     return cache / f"headgate-guard-{_fingerprint(iceberg_jar)}.jar"
 
 
@@ -67,14 +67,14 @@ def _compile(java: Path, iceberg_jar: Path, classes: Path) -> None:
 
 
 def _list_jar_contents(classes: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield what the jar holds: the name there, and the file."""
+    """Yield the entries of the jar: the name in it, and the file."""
     for folder in (classes, SOURCES / "resources"):
         yield from ((path.relative_to(folder), path) for path in _files(folder))
     yield from _shared()
 
 
 def _shared() -> Iterator[tuple[Path, Path]]:
-    """Yield the lists that others read too, beside the guard's own."""
+    """Yield the lists that the Python packages also read, in addition to the guard's own lists."""
     yield from (("headgate" / path.relative_to(LISTS), path) for path in _files(LISTS))
 
 

@@ -1,4 +1,4 @@
-"""The jars that Spark has not of its own, Iceberg's first: fetched by Spark's own resolver or taken from a folder, held to our checksum."""
+"""Additional jars such as Iceberg's: downloaded by Spark's package resolver or copied from a folder, and verified by checksum."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ from headgate.spark.toolchain.truststore import PASSWORD, list_trusted_certifica
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """A published jar: its Maven coordinates, and what its bytes must be."""
+    """A published jar: its Maven coordinates, and the checksum that its bytes must have."""
 
     group: str
     artifact: str
@@ -28,12 +28,12 @@ class Jar:
 
     @property
     def file_name(self) -> str:
-        """The name under which it is published."""
+        """The published file name."""
         return f"{self.artifact}-{self.version}.jar"
 
     @property
     def coordinates(self) -> str:
-        """The name that a resolver understands."""
+        """The Maven coordinates in the form for a resolver."""
         return f"{self.group}:{self.artifact}:{self.version}"
 
 
@@ -51,12 +51,12 @@ POSTGRESQL = Jar(
     sha256="2a32a9dcbc42d67a50ad3a0de5efd102c8d2be46720045f2cbd6689f160ab7c7",
     megabytes=1,
 )
-"""The driver by which runs reach PostgreSQL."""
+"""The JDBC driver with which runs connect to PostgreSQL."""
 
 _GIVE_UP_AFTER = 900
 _TELL_EVERY = 5
 _HARMLESS_MAIN = ("--class", "scala.tools.nsc.Main", "spark-internal", "-version")
-"""What the resolver runs after it has resolved: a compiler that prints its version."""
+"""The program that Spark runs after the resolution: a compiler that prints its version."""
 _NETWORK_PATIENCE = (
     "-Dsun.net.client.defaultConnectTimeout=20000",
     "-Dsun.net.client.defaultReadTimeout=60000",
@@ -67,20 +67,20 @@ def spark_jars() -> Path:
     """Return the folder of Spark's own jars, inside the installed PySpark."""
     spec = find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
-        message = "PySpark is not installed: run `make setup`"
+        message = "PySpark is not installed; run `make setup`"
         raise ToolchainError(message)
     return Path(spec.submodule_search_locations[0]) / "jars"
 
 
 def cached_path(jar: Jar, cache: Path) -> Path:
-    """Return where a jar lies in the cache, once it is there."""
+    """Return the path of a jar in the cache."""
     return cache / "jars" / jar.file_name
 
 
 def ensure_jar(jar: Jar, java: Java, cache: Path, folder: Path | None, say: Callable[[str], None]) -> Path:
-    """Return the jar in the cache; put it there first if it is not, from the folder or else from the network.
+    """Return the jar in the cache; if it is missing, copy it from the folder or else download it.
 
-    Raises `ToolchainError` if it cannot be had, or is not the one we know.
+    Raises `ToolchainError` if it is not available, or has another checksum.
     """
     placed = cached_path(jar, cache)
     if placed.is_file() and _sha256(placed) == jar.sha256:
@@ -96,7 +96,7 @@ def ensure_jar(jar: Jar, java: Java, cache: Path, folder: Path | None, say: Call
 def _from_folder(jar: Jar, folder: Path) -> Path:
     found = folder / jar.file_name
     if not found.is_file():
-        message = f"`{folder}` has no `{jar.file_name}`: put it there, or leave the folder out to fetch it"
+        message = f"`{folder}` has no `{jar.file_name}`; add the file to it, or unset HEADGATE_JARS to download it"
         raise ToolchainError(message)
     return found
 
@@ -105,14 +105,14 @@ def _hold_to_checksum(jar: Jar, found: Path) -> None:
     actual = _sha256(found)
     if actual != jar.sha256:
         message = (
-            f"`{jar.file_name}` is not the file Headgate knows: its SHA-256 is {actual} and should be {jar.sha256}; "
-            "nothing was installed, find out who changed it"
+            f"`{jar.file_name}` does not have the expected checksum: its SHA-256 is {actual} and should be {jar.sha256}; "
+            "the file was not installed, find out why it differs"
         )
         raise ToolchainError(message)
 
 
 def _place(found: Path, placed: Path) -> None:
-    """Copy so that nobody ever sees half a jar under its name."""
+    """Copy atomically, so that an incomplete jar never has the final name."""
     with tempfile.NamedTemporaryFile(dir=placed.parent, prefix=".", delete=False) as copy:
         partial = Path(copy.name)
     try:
@@ -124,7 +124,7 @@ def _place(found: Path, placed: Path) -> None:
 
 
 def _resolve(jar: Jar, java: Java, scratch: Path, say: Callable[[str], None]) -> Path:
-    say(f"fetching {jar.file_name} ({jar.megabytes} MB) through Spark's package resolver")
+    say(f"downloading {jar.file_name} ({jar.megabytes} MB) through Spark's package resolver")
     log = scratch / "resolver.log"
     with log.open("wb") as output:
         ended = _run_telling(_resolver_command(jar, java, scratch), output.fileno(), jar, scratch, say)
@@ -150,7 +150,7 @@ def _resolver_command(jar: Jar, java: Java, scratch: Path) -> Sequence[str | Pat
 
 
 def _trust_options(scratch: Path) -> Sequence[str]:
-    """Make the bundled Java trust whom this machine trusts; a Java of the machine's own has its own list."""
+    """Make the bundled Java trust the certificate authorities of this machine; an installed Java has its own list."""
     certificates = list_trusted_certificates()
     if not certificates:
         return ()
@@ -166,7 +166,7 @@ def _trust_options(scratch: Path) -> Sequence[str]:
 def _run_telling(
     command: Sequence[str | Path], output: int, jar: Jar, scratch: Path, say: Callable[[str], None]
 ) -> bool:
-    """Run the resolver, telling how far it is; return whether it ended by itself."""
+    """Run the resolver and report its progress; return False if it was stopped at the time limit."""
     environ = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
     give_up_at = time.monotonic() + _GIVE_UP_AFTER
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environ) as resolver:
@@ -189,10 +189,13 @@ def _megabytes_in(folder: Path) -> int:
 
 
 def _no_download(jar: Jar, log: str) -> str:
-    reason = "the repository's certificate is not trusted" if "PKIX" in log else "no repository could be reached"
+    reason, step = "no repository could be reached", "check the network"
+    if "PKIX" in log:
+        reason = "the repository's certificate is not trusted"
+        step = "add its certificate authority to the trusted ones of this machine"
     return (
-        f"`{jar.file_name}` could not be fetched, {reason}: check the network, or get {jar.coordinates} "
-        "elsewhere and name its folder in HEADGATE_JARS"
+        f"`{jar.file_name}` could not be downloaded: {reason}; {step}, or get {jar.coordinates} "
+        "in another way and set HEADGATE_JARS to its folder"
     )
 
 

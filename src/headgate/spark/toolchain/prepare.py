@@ -1,4 +1,4 @@
-"""What Spark needs before it can start: Java, the jars that it has not of its own, and the compiled guard."""
+"""Preparation of the toolchain: Java, the additional jars and the compiled guard, all required to start Spark."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from headgate.spark.toolchain.java import find_java
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """The files that a driver is started from."""
+    """The files that the start of a driver requires."""
 
     java: Path
     java_version: int
@@ -23,9 +23,9 @@ class Toolchain:
 
 
 def prepare(cache: Path, jars_folder: Path | None, say: Callable[[str], None]) -> Toolchain:
-    """Return the toolchain; fetch and compile whatever the cache does not hold yet.
+    """Return the toolchain; download and compile the files that the cache does not contain yet.
 
-    Raises `ToolchainError` with what to do about it.
+    Raises `ToolchainError`, whose message says what to do.
     """
     java = find_java(os.environ, say)
     try:
@@ -35,20 +35,20 @@ def prepare(cache: Path, jars_folder: Path | None, say: Callable[[str], None]) -
         guard_jar = build_guard(java.path, iceberg_jar, cache)
     except OSError as error:
         message = (
-            f"the cache folder `{cache}` cannot be used, {error.strerror or error} (`{error.filename or cache}`): "
-            "make room or give access, or name another in HEADGATE_CACHE"
+            f"the cache folder `{cache}` cannot be used: {error.strerror or error} (`{error.filename or cache}`); "
+            "free disk space or grant access, or set HEADGATE_CACHE to another folder"
         )
         raise ToolchainError(message) from error
     return Toolchain(java.path, java.version, iceberg_jar, postgresql_jar, guard_jar)
 
 
 def default_cache(environ: Mapping[str, str]) -> Path:
-    """Return the folder for what can be made again: `HEADGATE_CACHE`, else below the home folder."""
+    """Return the cache folder, whose content can be recreated: `HEADGATE_CACHE`, or else a folder in the home folder."""
     named = environ.get("HEADGATE_CACHE")
     return Path(named) if named else Path.home() / ".cache" / "headgate"
 
 
 def default_jars_folder(environ: Mapping[str, str]) -> Path | None:
-    """Return the folder that jars come from instead of the network, if `HEADGATE_JARS` names one."""
+    """Return the folder from which jars are copied instead of downloaded: `HEADGATE_JARS`, or None."""
     named = environ.get("HEADGATE_JARS")
     return Path(named) if named else None

@@ -1,8 +1,8 @@
-"""The certificate authorities of this machine, in the form that a Java reads.
+"""A Java trust store with the certificate authorities of this machine.
 
-A bundled Java knows only the authorities it was built with. Behind a company's proxy every download would
-fail, although Python and the browser work: they trust the machine's own list. This writes that list down in
-Java's oldest key store format, which is public certificates and a checksum, and holds no secret.
+The bundled Java trusts only the authorities it was built with. Behind a company's proxy every download would
+fail, although Python and the browser work: they trust the machine's own list. This module writes that list in
+Java's oldest key store format, which consists of public certificates and a checksum, and contains no secret.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-PASSWORD = "changeit"  # noqa: S105 - the customary one: the format wants a password even where nothing is secret
+PASSWORD = "changeit"  # noqa: S105 - the conventional one: the format requires a password even if the content is not secret
 _MAGIC = 0xFEEDFEED
 _VERSION = 2
 _CERTIFICATE = 2

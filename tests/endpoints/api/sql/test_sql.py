@@ -257,7 +257,7 @@ class TestAStatementUnderWay:
 
         assert spark.world.call("vic", "DELETE", f"/sql/{id}").status_code == 204
 
-        assert spark.made.last.why == "its caller ended it"
+        assert spark.made.last.why == "its caller cancelled it"
         assert spark.world.call("vic", "GET", f"/sql/{id}").status_code == 404
 
     @pytest.mark.parametrize("method", ["GET", "DELETE"])
