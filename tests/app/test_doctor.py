@@ -29,8 +29,8 @@ Seen = Callable[..., dict[str, list[Finding]]]
 WHY = "the kernel is old"
 FULL = Finding("sandbox", "ok", "full: files, TCP ports, system calls and memory of Spark's processes")
 UNENFORCED = {
-    SandboxLevel.FILES_ONLY: "the TCP ports that they connect to are not enforced",
-    SandboxLevel.NONE: "their files, TCP ports, system calls and memory are not enforced",
+    SandboxLevel.FILES_ONLY: "connections to TCP ports are not restricted",
+    SandboxLevel.NONE: "files, TCP ports, system calls and memory are not restricted",
 }
 
 

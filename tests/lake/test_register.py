@@ -57,7 +57,7 @@ def register(world: CatalogHarness, file: Path) -> tuple[int, str]:
     ("content", "why"),
     [
         (DEEP, "levels deep"),
-        (TWICE, "has a name twice"),
+        (TWICE, "has a duplicate name"),
         (b"nonsense", "not valid JSON"),
         (b"[" + b"0," * (metadata_files.MAX_VALUES + 1) + b"0]", "at most 64 MiB and 1,000,000 values"),
         (b"{}", "would not be valid"),

@@ -275,7 +275,7 @@ def test_a_process_that_could_open_a_forbidden_file_does_not_start(
     )
 
     assert done.returncode == FAILED
-    assert done.stderr.strip() == f"sandbox: the sandbox does not hold: this process can open `{folder / 'closed'}`"
+    assert done.stderr.strip() == f"sandbox: the sandbox is not enforced: the process can open `{folder / 'closed'}`"
 
 
 def test_a_writable_folder_of_a_policy_must_exist(policy: Policy, level: SandboxLevel, folder: Path) -> None:

@@ -11,7 +11,7 @@ from headgate.sandbox.seccomp_filter import install_filter
 COMMAND: Final = (sys.executable, "-m", "tests.sandbox.without_landlock")
 """What begins the command line of a program on such a kernel; it is run from the project's folder."""
 NOT_ENFORCED: Final = (
-    "sandbox of Spark's processes: their files, TCP ports, system calls and memory are not enforced "
+    "sandbox of Spark's processes: files, TCP ports, system calls and memory are not restricted "
     "(the kernel has no Landlock)"
 )
 """The line that a server prints there."""

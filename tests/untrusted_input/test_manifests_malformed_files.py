@@ -167,7 +167,7 @@ class TestMalformedFiles:
         schema = record(field(0, "status", "int"), field(2, "data_file", data))
         twice = number(2) + (number(1) + number(5)) * 2 + number(0)
 
-        with pytest.raises(UnreadableInputError, match="key twice"):
+        with pytest.raises(UnreadableInputError, match="duplicate or missing key"):
             read_manifest(avro(schema, 1, number(1) + file_values("p") + twice))
 
 
@@ -176,7 +176,7 @@ class TestBounds:
         bomb = header(LIST, "deflate") + block(1, deflated(bytes(1_000_000), times=300))
         assert len(bomb) < 400_000
 
-        with pytest.raises(OversizedInputError, match="larger than 128 MiB when it is unpacked"):
+        with pytest.raises(OversizedInputError, match="larger than 128 MiB after decompression"):
             manifests.read_manifest_list(bomb)
 
     def test_a_zstandard_block_is_bounded_after_decompression(self) -> None:
@@ -185,7 +185,7 @@ class TestBounds:
         bomb = header(LIST, "zstandard") + block(1, packed)
         assert len(bomb) < 100_000
 
-        with pytest.raises(OversizedInputError, match="larger than 128 MiB when it is unpacked"):
+        with pytest.raises(OversizedInputError, match="larger than 128 MiB after decompression"):
             manifests.read_manifest_list(bomb)
 
     def test_the_blocks_of_a_file_are_bounded_together(self, monkeypatch: pytest.MonkeyPatch) -> None:

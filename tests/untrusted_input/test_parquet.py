@@ -228,9 +228,9 @@ def test_a_process_checks_the_file_that_it_is_handed(pool: BlockingPool, tmp_pat
     assert in_a_process(pool, written(tmp_path, TABLE)) == [b""]
     (tmp_path / "b.parquet").write_text("n\n1\n")
 
-    with pytest.raises(UnreadableInputError, match="it is not a Parquet file"):
+    with pytest.raises(UnreadableInputError, match="the file is not a Parquet file"):
         in_a_process(pool, tmp_path / "b.parquet")
-    with pytest.raises(UnreadableInputError, match="it is not a Parquet file"):
+    with pytest.raises(UnreadableInputError, match="the file is not a Parquet file"):
         pool.rewrite("ann", b"parquet", (b"",), at_no_charge)
 
 

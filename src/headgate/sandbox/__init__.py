@@ -1,4 +1,4 @@
-"""Processes with no more than a given list of files, TCP ports, system calls and memory, on Linux without root or containers."""
+"""Sandbox for processes: restricts files, TCP ports, system calls and memory, on Linux without root or containers."""
 
 from headgate.sandbox.enforcement_level import SandboxLevel
 from headgate.sandbox.errors import SandboxError

@@ -1,10 +1,10 @@
-"""How much of a sandbox a machine enforces."""
+"""Enforcement levels of the sandbox."""
 
 import enum
 
 
 class SandboxLevel(enum.Enum):
-    """What the kernel enforces of a policy."""
+    """The part of a policy that the kernel enforces."""
 
     FULL = "full"
     """Files, TCP ports, system calls, memory."""
@@ -15,12 +15,12 @@ class SandboxLevel(enum.Enum):
 
     @property
     def missing(self) -> str:
-        """What is not enforced at this level, in words; nothing at the full one."""
+        """A text about the restrictions that this level lacks; empty for the full level."""
         return _MISSING[self]
 
 
 _MISSING = {
     SandboxLevel.FULL: "",
-    SandboxLevel.FILES_ONLY: "the TCP ports that they connect to are not enforced",
-    SandboxLevel.NONE: "their files, TCP ports, system calls and memory are not enforced",
+    SandboxLevel.FILES_ONLY: "connections to TCP ports are not restricted",
+    SandboxLevel.NONE: "files, TCP ports, system calls and memory are not restricted",
 }

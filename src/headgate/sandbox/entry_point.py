@@ -1,7 +1,7 @@
-"""`python -P -m headgate.sandbox.entry_point LEVEL POLICY [COMMAND ...]`: becomes the command, held to the policy.
+"""`python -P -m headgate.sandbox.entry_point LEVEL POLICY [COMMAND ...]`: executes the command, restricted by the policy.
 
-It proves first that what the policy does not list is refused. Without a command it proves that and ends. The environment and
-the open descriptors 0 to 2 are the command's.
+It first proves that the kernel refuses what the policy does not list. Without a command it only proves that and exits. The
+command inherits the environment and the open descriptors 0 to 2.
 """
 
 import os
@@ -16,9 +16,9 @@ from headgate.sandbox.errors import SandboxError
 from headgate.sandbox.policy import Policy
 
 FAILED: Final = 125
-"""The exit code where the sandbox cannot be made."""
+"""The exit code if the sandbox cannot be set up."""
 SAYS: Final = "sandbox: "
-"""How the line begins that says why."""
+"""The prefix of the line with the reason."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -30,13 +30,13 @@ def main(arguments: Sequence[str]) -> None:
         if command:
             seccomp_filter.execute(command, secret)
     except (SandboxError, OSError) as error:
-        print(f"{SAYS}{error}", file=sys.stderr)  # noqa: T201 (where the parent looks for it)
+        print(f"{SAYS}{error}", file=sys.stderr)  # noqa: T201 (the parent reads stderr)
         sys.exit(FAILED)
 
 
 def restrict(policy: Policy, level: SandboxLevel) -> seccomp_filter.FilterSecret:
-    """Hold this process to the policy for good, and return what it needs to execute its command. Raises `SandboxError` or `OSError`."""
-    # Landlock's rule for it is of this very entry, which lasts while it is open.
+    """Restrict this process permanently; return the secret that it needs to execute its command. Raises `SandboxError`, `OSError`."""
+    # Landlock's rule refers to this entry of `/proc`, which must stay open so that the rule remains valid.
     os.set_inheritable(os.open("/proc/self", os.O_PATH), True)  # noqa: FBT003
     _limit(policy)
     libc.drop_privileges()

@@ -1,5 +1,5 @@
-"""What goes wrong with a sandbox."""
+"""Errors of the sandbox."""
 
 
 class SandboxError(Exception):
-    """The sandbox cannot be made, or does not hold; the message says what."""
+    """The sandbox cannot be set up, or is not enforced; the message says why."""

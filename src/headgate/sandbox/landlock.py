@@ -1,4 +1,4 @@
-"""Landlock: which files and TCP ports this process may use. Source: `Documentation/userspace-api/landlock.rst` of Linux."""
+"""Landlock: restricts the files and TCP ports of this process. Source: `Documentation/userspace-api/landlock.rst` of Linux."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ from headgate.sandbox.errors import SandboxError
 from headgate.sandbox.policy import Policy
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
-"""The system calls, of the same numbers on every machine."""
+"""The numbers of the system calls, the same on every architecture."""
 _ASK_VERSION: Final = 1
 _PATH_RULE, _PORT_RULE = 1, 2
 
@@ -20,7 +20,7 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_FOLDER = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _REMOVE_FOLDER, _REMOVE_FILE, _MAKE_FOLDER, _MAKE_FILE = 1 << 4, 1 << 5, 1 << 7, 1 << 8
 _MOVE, _TRUNCATE, _DEVICE_CONTROL = 1 << 13, 1 << 14, 1 << 15
 _OF_FILES: Final = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _DEVICE_CONTROL
-"""The rights that a rule about one file can give."""
+"""The access rights that a rule about a single file can grant."""
 _READS: Final = _READ_FILE | _READ_FOLDER
 _EXECUTES: Final = _READS | _EXECUTE
 _WRITES: Final = _READS | _WRITE_FILE | _TRUNCATE | _MAKE_FILE | _MAKE_FOLDER | _REMOVE_FILE | _REMOVE_FOLDER | _MOVE
@@ -28,7 +28,7 @@ _LISTEN, _CONNECT = 1 << 0, 1 << 1
 _OTHERS_SOCKETS_AND_SIGNALS: Final = 3
 
 _WITH_MOVE, _WITH_TRUNCATE, _WITH_PORTS, _WITH_DEVICE_CONTROL, _WITH_SCOPES = 2, 3, 4, 5, 6
-"""The versions of Landlock that know these first."""
+"""The first versions of Landlock with these features."""
 
 
 class _Ruleset(ctypes.Structure):
@@ -45,7 +45,7 @@ class _PortRule(ctypes.Structure):
 
 
 def version() -> int:
-    """Return the version of the kernel's Landlock; 0 if it has none."""
+    """Return the version of the kernel's Landlock; 0 without Landlock."""
     try:
         return libc.system_call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_ASK_VERSION))
     except OSError:
@@ -53,17 +53,17 @@ def version() -> int:
 
 
 def restrict_files(policy: Policy, level: SandboxLevel) -> None:
-    """Hold this process to the files and ports of the policy. Raises `SandboxError` or `OSError`."""
+    """Restrict this process to the files and ports of the policy. Raises `SandboxError` or `OSError`."""
     found = version()
     if found == 0:
         raise SandboxError("the kernel has no Landlock")
     if level is SandboxLevel.FULL and found < _WITH_PORTS:
-        raise SandboxError("the kernel's Landlock has no rules for TCP ports; Linux 6.7 and newer have them")
+        raise SandboxError("the kernel's Landlock cannot restrict TCP ports; use Linux 6.7 or newer")
     files = _file_rights(found)
     ports = (_LISTEN | _CONNECT) if level is SandboxLevel.FULL else 0
     scopes = _OTHERS_SOCKETS_AND_SIGNALS if found >= _WITH_SCOPES else 0
     asked = _Ruleset(files, ports, scopes)
-    # A kernel that does not know the last fields refuses a longer text than it knows.
+    # A kernel that does not know the last fields refuses a structure longer than its own.
     size = 24 if found >= _WITH_SCOPES else 16 if found >= _WITH_PORTS else 8
     ruleset = libc.system_call(_CREATE, ctypes.byref(asked), ctypes.c_size_t(size), ctypes.c_uint32(0))
     try:
@@ -77,7 +77,7 @@ def restrict_files(policy: Policy, level: SandboxLevel) -> None:
 
 
 def _file_rights(found: int) -> int:
-    """Return every right over files that this version knows."""
+    """Return all access rights for files of this version of Landlock."""
     rights = (1 << 13) - 1
     newer = ((_WITH_MOVE, _MOVE), (_WITH_TRUNCATE, _TRUNCATE), (_WITH_DEVICE_CONTROL, _DEVICE_CONTROL))
     for since, right in newer:
@@ -96,7 +96,9 @@ def _allow_paths(ruleset: int, policy: Policy, known: int) -> None:
                 _allow_path(ruleset, path, rights & known)
             except FileNotFoundError:
                 if is_needed:
-                    raise SandboxError(f"`{path}`, which the process is to write, does not exist; create it") from None
+                    raise SandboxError(
+                        f"`{path}`, which the process needs to write, does not exist; create it"
+                    ) from None
 
 
 def _allow_path(ruleset: int, path: str, rights: int) -> None:

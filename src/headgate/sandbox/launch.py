@@ -1,4 +1,4 @@
-"""What this machine enforces, and how a command is started under it."""
+"""Detection of the level that this machine enforces, and the command that starts a program in a sandbox."""
 
 import os
 import subprocess
@@ -48,16 +48,16 @@ SYSTEM: Final = (
     "/sys/fs/cgroup",
     "/sys/kernel/mm/transparent_hugepage",
 )
-"""What every program reads of the machine. Nothing of it is of one user."""
+"""Files of the system that every program reads. None belongs to a user."""
 DEVICES: Final = ("/dev/null",)
-"""What every program writes."""
+"""Devices that every program writes to."""
 LOADERS: Final = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
-"""What loads the libraries of a program that is executed."""
+"""The dynamic loaders of programs."""
 
 
 @cache
 def find_level() -> tuple[SandboxLevel, str]:
-    """Return what this machine enforces, as a process that tried it has proven, and why it is no more."""
+    """Return the highest level that a test process has proven on this machine, and why it is not higher."""
     why = f"{sys.platform} has no Landlock" if sys.platform != "linux" else ""
     for level in () if why else (SandboxLevel.FULL, SandboxLevel.FILES_ONLY):
         fault = _fault(level)
@@ -68,15 +68,15 @@ def find_level() -> tuple[SandboxLevel, str]:
 
 
 def sandbox_command(command: Sequence[str], policy: Policy, level: SandboxLevel) -> tuple[str, ...]:
-    """Return the command that starts another one under a policy; the other one itself at the level `none`."""
+    """Return the command that starts `command` in the sandbox; at the level `NONE`, `command` itself."""
     if level is SandboxLevel.NONE:
         return tuple(command)
     return (sys.executable, "-P", "-m", "headgate.sandbox.entry_point", level.value, policy.to_json(), *command)
 
 
 def _fault(level: SandboxLevel) -> str:
-    """Return why a level is not enforced here, or nothing."""
-    home = os.path.expanduser("~")  # noqa: PTH111 (a text)
+    """Return why this machine does not enforce a level; empty if it does."""
+    home = os.path.expanduser("~")  # noqa: PTH111 (a string)
     policy = Policy(reads=SYSTEM, writes=DEVICES, forbidden=(home,))
     try:
         done = subprocess.run(

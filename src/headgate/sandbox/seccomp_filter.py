@@ -1,4 +1,4 @@
-"""The filter of system calls, as a program of classic BPF that the kernel runs before each call (seccomp)."""
+"""The seccomp filter of system calls: a classic BPF program that the kernel runs before each call."""
 
 import ctypes
 import errno
@@ -16,44 +16,44 @@ from headgate.sandbox.policy import Policy
 _ARCHITECTURES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _SET_SECCOMP, _MODE_FILTER = 22, 2
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
-"""Where they lie in what the kernel hands the program."""
+"""The offsets of these values in the input of the program (`seccomp_data`)."""
 _LOAD, _AND, _IF_EQUAL, _IF_AT_LEAST, _IF_ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
 _FAIL: Final = 0x00050000
 
 _UNIX, _INTERNET, _INTERNET_6 = 1, 2, 10
 _STREAM, _DATAGRAM, _TYPE_MASK = 1, 2, 0xF
 _TCP: Final = (0, 6)
-"""The protocols of a stream. Others, MPTCP above all, pass Landlock's rules for TCP."""
+"""The allowed protocols of stream sockets. Others, such as MPTCP, bypass Landlock's rules for TCP."""
 _UDP: Final = (0, 17)
 _FAST_OPEN: Final = 0x20000000
-"""A flag of sending that connects without the call which Landlock decides about."""
+"""A flag of send calls that connects without `connect`, the call that Landlock checks."""
 _DEVICE_CONTROLS: Final = (
-    *(0x541B, 0x5421, 0x5450, 0x5451),  # how much can be read, whether to wait, whether to close when executing
-    *(0x5401, 0x5413, 0x802C542A),  # whether it is a terminal, and of which size
-    *(0x8905, 0x8912, 0x8913, 0x8915, 0x8919, 0x891B, 0x8921, 0x8927, 0x8933),  # of the network interfaces
+    *(0x541B, 0x5421, 0x5450, 0x5451),  # bytes available to read, non-blocking mode, close-on-exec
+    *(0x5401, 0x5413, 0x802C542A),  # whether it is a terminal, and its size
+    *(0x8905, 0x8912, 0x8913, 0x8915, 0x8919, 0x891B, 0x8921, 0x8927, 0x8933),  # properties of network interfaces
 )
-"""The controls of descriptors that programs need. Others type into terminals, change files' attributes, or command devices."""
+"""The `ioctl` requests that programs need. Others inject input into terminals, change file attributes, or control devices."""
 _DESCRIPTOR_COMMANDS: Final = (*range(8), *range(36, 39), *range(1030, 1035))
-"""What `fcntl` may do: copy descriptors, flags, locks, sizes of pipes. Others send signals and hold up other processes' opens."""
+"""The allowed `fcntl` commands: duplicate descriptors, flags, locks, pipe sizes. Others send signals or delay other processes' opens."""
 _OPTIONS_REFUSED: Final = ((0, 51), (1, 26), (1, 50), (1, 51), (1, 52), (6, 31))
-"""Options of sockets: to listen on a chosen port without having been allowed to, filters of packets, other protocols over TCP."""
+"""Refused socket options: they allow listening on an unlisted port, packet filters, or other protocols over TCP."""
 _ACCESS, _TRUNCATE = 0x3, 0x200
 _SHARED_NOWHERE, _GROWS_DOWN = 0x21, 0x100
-"""Memory that does not count as private."""
+"""Flags of memory that the limit of private memory does not count."""
 _NEW_NAMESPACES: Final = 0x7E020000
 _CHILD_OF_PARENT: Final = 0x8000
 _THREAD: Final = 0x10000
 _FAST_OPEN_FLAGS: Final = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
-"""Which argument has the flags."""
+"""The position of the argument with the flags."""
 
 FilterSecret = tuple[int, int]
-"""Two numbers of 64 bits that let a process execute a program: code that does not know them executes none."""
+"""Two 64-bit numbers that a process needs to execute a program; code that does not know them cannot execute one."""
 Instruction = tuple[int, int, int, int]
-"""Operation, how many instructions to skip if it is true and if not, and the constant."""
+"""Operation, number of instructions to skip if true and if false, and constant."""
 _ALLOW: Final = (_RETURN, 0, 0, 0x7FFF0000)
 _REFUSE: Final = (_RETURN, 0, 0, _FAIL | errno.EPERM)
 _MISSING: Final = (_RETURN, 0, 0, _FAIL | errno.ENOSYS)
-"""The answer of a kernel that does not have the call."""
+"""Returns the error of a kernel without the call."""
 _KILL: Final = (_RETURN, 0, 0, 0x80000000)
 
 
@@ -62,34 +62,34 @@ class _Program(ctypes.Structure):
 
 
 def restrict_calls(policy: Policy) -> FilterSecret:
-    """Hold this process to the system calls of the list from now on, and return what `execute` needs.
+    """Restrict this process to the listed system calls permanently, and return the secret for `execute`.
 
     Raises `SandboxError` or `OSError`.
     """
     machine = os.uname().machine
     if machine not in _ARCHITECTURES:
-        raise SandboxError(f"the system calls of the machine `{machine}` are not known")
+        raise SandboxError(f"the sandbox does not support the processor architecture `{machine}`")
     secret = (secrets.randbits(64), secrets.randbits(64))
     install_filter(program(policy, machine, os.getpid(), secret))
     return secret
 
 
 def execute(command: Sequence[str], secret: FilterSecret) -> None:
-    """Become the command. Raises `OSError` if it cannot be executed."""
+    """Replace this process by the command. Raises `OSError` if the command cannot be executed."""
     number = getattr(calls.CONDITIONAL["execve"], os.uname().machine)
     environment = [f"{name}={value}" for name, value in os.environ.items()]
     libc.execute_from_descriptor(number, command, environment, secret)
 
 
 def install_filter(instructions: Sequence[Instruction]) -> None:
-    """Let the kernel run a program before each call of this process from now on. Raises `OSError`."""
+    """Install a filter program, which the kernel then runs before each system call of this process. Raises `OSError`."""
     written = b"".join(struct.pack("=HBBI", *each) for each in instructions)
     asked = _Program(len(instructions), written)
     libc.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(asked))
 
 
 def program(policy: Policy, machine: str, process: int, secret: FilterSecret) -> Sequence[Instruction]:
-    """Return the program for a machine; `process` is the one that it may send signals to."""
+    """Return the filter program for an architecture; `process` is the only process to which it may send signals."""
     return tuple(_program(policy, machine, process, secret))
 
 
@@ -98,7 +98,7 @@ def _program(policy: Policy, machine: str, process: int, secret: FilterSecret) -
     yield (_IF_EQUAL, 1, 0, _ARCHITECTURES[machine])
     yield _KILL
     yield (_LOAD, 0, 0, _NUMBER)
-    # Newer calls, and on x86-64 those of another interface, are answered as by a kernel that does not have them.
+    # Newer calls, and on x86-64 those of the x32 interface, fail as on a kernel without them.
     yield (_IF_AT_LEAST, 0, 1, calls.HIGHEST)
     yield _MISSING
     for name, numbers in _conditional(policy, process, secret).items():
@@ -123,11 +123,11 @@ def _program(policy: Policy, machine: str, process: int, secret: FilterSecret) -
 
 
 def _conditional(policy: Policy, process: int, secret: FilterSecret) -> dict[str, Sequence[Instruction]]:
-    """Return for each call that depends on its arguments what decides it; each ends by itself."""
+    """Return the instructions for each call that depends on its arguments; each sequence ends with a return."""
     only_this = _equal(0, (process,))
     return {
         "socket": _sockets(policy),
-        # A pair of datagram sockets can be sent anywhere: to every socket of this machine.
+        # A socket of a datagram pair could send to every Unix socket on this machine.
         "socketpair": (
             _argument(1),
             (_AND, 0, 0, _TYPE_MASK),
@@ -143,12 +143,12 @@ def _conditional(policy: Policy, process: int, secret: FilterSecret) -> dict[str
         **{name: _no_bits(argument, _FAST_OPEN) for name, argument in _FAST_OPEN_FLAGS.items()},
         "ioctl": _equal(1, _DEVICE_CONTROLS),
         "clone": _new_process(policy),
-        # Its flags lie in memory, which a filter cannot see; the C library makes do with `clone`.
+        # Its flags are in memory, which a filter cannot read; the C library falls back to `clone`.
         "clone3": (_MISSING,),
-        # Executed by another thread than the first, a program would not end with the parent.
+        # A program that is executed by another thread than the first would not be killed with the parent.
         "execve": (_ALLOW,) if policy.processes else _only_with(secret),
         **dict.fromkeys(("fork", "vfork"), (_ALLOW if policy.processes else _REFUSE,)),
-        # Landlock keeps signals within the sandbox, where it is new enough; a process without children needs none.
+        # A new Landlock restricts signals to the sandbox; a process without children needs no signals to others.
         **dict.fromkeys(("kill", "tgkill"), (_ALLOW,) if policy.processes else only_this),
         "prlimit64": _equal(0, (0,)),
         "prctl": _refuse_outliving_parent(),
@@ -156,7 +156,7 @@ def _conditional(policy: Policy, process: int, secret: FilterSecret) -> dict[str
 
 
 def _argument(position: int) -> Instruction:
-    """Load the lower half of an argument, which is all that the kernel looks at for these calls."""
+    """Return the instruction that loads the lower half of an argument; the kernel uses only that half for these calls."""
     return (_LOAD, 0, 0, _ARGUMENTS + 8 * position)
 
 
@@ -190,12 +190,12 @@ def _unequal_pairs(first: int, second: int, pairs: Sequence[tuple[int, int]]) ->
 
 
 def _openings(position: int) -> Sequence[Instruction]:
-    """Allow opening, but neither for nothing, which Landlock is not asked about, nor to cut a file that is only to be read."""
+    """Allow opening files, but not with access mode 3, which Landlock does not check, nor truncation of a file opened for reading."""
     return (*_refuse(position, _ACCESS, _ACCESS), *_refuse(position, _ACCESS | _TRUNCATE, _TRUNCATE), _ALLOW)
 
 
 def _refuse_outliving_parent() -> Sequence[Instruction]:
-    """Allow the call unless it sets another signal than SIGKILL, or none, for the end of the parent."""
+    """Allow the call unless it sets the parent-death signal to anything but SIGKILL."""
     return (
         _argument(0),
         (_IF_EQUAL, 0, 3, libc.SET_PARENT_DEATH_SIGNAL),
@@ -207,12 +207,12 @@ def _refuse_outliving_parent() -> Sequence[Instruction]:
 
 
 def _private_memory(position: int) -> Sequence[Instruction]:
-    """Allow memory that the limit counts, and files."""
+    """Allow mappings of private memory, which the limit counts, and of files."""
     return (*_refuse(position, _SHARED_NOWHERE, _SHARED_NOWHERE), *_no_bits(position, _GROWS_DOWN))
 
 
 def _refuse(position: int, mask: int, value: int) -> Sequence[Instruction]:
-    """Refuse the call if these bits of the argument are the value; else go on."""
+    """Refuse the call if the masked bits of the argument equal the value; otherwise continue with the next instruction."""
     return (_argument(position), (_AND, 0, 0, mask), (_IF_EQUAL, 0, 1, value), _REFUSE)
 
 
@@ -222,7 +222,7 @@ def _no_bits(position: int, bits: int) -> Sequence[Instruction]:
 
 
 def _new_process(policy: Policy) -> Sequence[Instruction]:
-    """Allow threads, and processes if the policy does; never a new namespace."""
+    """Allow threads, and processes if the policy allows them; refuse new namespaces."""
     return (
         _argument(0),
         (_IF_ANY_BIT, 0, 1, _NEW_NAMESPACES | _CHILD_OF_PARENT),
@@ -234,7 +234,7 @@ def _new_process(policy: Policy) -> Sequence[Instruction]:
 
 
 def _sockets(policy: Policy) -> Sequence[Instruction]:
-    """Allow TCP, and the other kinds that the policy does."""
+    """Allow TCP sockets, and UDP and Unix sockets if the policy allows them."""
     kinds = [(family, _STREAM, protocol) for family in (_INTERNET, _INTERNET_6) for protocol in _TCP]
     if policy.datagrams:
         kinds += [(family, _DATAGRAM, protocol) for family in (_INTERNET, _INTERNET_6) for protocol in _UDP]

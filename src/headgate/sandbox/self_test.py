@@ -1,4 +1,4 @@
-"""What a sandboxed process tries before it becomes what it is for: each try must fail, or the sandbox does not hold."""
+"""Self-test of a sandboxed process before it executes its command: each forbidden attempt must fail."""
 
 import errno
 import os
@@ -23,40 +23,43 @@ _IO_URING: Final = 425
 
 
 def require_enforced(policy: Policy, level: SandboxLevel) -> None:
-    """Try what the policy does not allow. Raises `SandboxError` with everything that did not fail."""
+    """Attempt actions that the policy does not allow. Raises `SandboxError` with all attempts that did not fail."""
     held_not = [what for what, attempt in _attempts(policy, level) if not _is_refused(attempt)]
     if held_not:
-        raise SandboxError(f"the sandbox does not hold: this process can {', '.join(held_not)}")
+        raise SandboxError(f"the sandbox is not enforced: the process can {', '.join(held_not)}")
 
 
 def _attempts(policy: Policy, level: SandboxLevel) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield what must be refused, each with what tries it."""
+    """Yield the forbidden attempts: a text for the message, and the function that makes the attempt."""
     if "/" not in (*policy.reads, *policy.executes, *policy.writes):
         yield "list `/`", lambda: tuple(Path("/").iterdir())
     for path in policy.forbidden:
         yield f"open `{path}`", lambda path=path: _open(path)
-    yield "open a file for nothing", lambda: os.close(os.open("/", os.O_WRONLY | os.O_RDWR))
+    yield "open a file with access mode 3", lambda: os.close(os.open("/", os.O_WRONLY | os.O_RDWR))
     if level is SandboxLevel.FULL:
-        yield "connect a port that is not listed", lambda: _connect(_find_unlisted_port(policy.connects))
-        yield "listen on a port that is not listed", lambda: _listen(_find_unlisted_port(policy.listens))
+        yield "connect to a TCP port that is not listed", lambda: _connect(_find_unlisted_port(policy.connects))
+        yield "listen on a TCP port that is not listed", lambda: _listen(_find_unlisted_port(policy.listens))
     if not policy.datagrams:
         yield "use UDP", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
     if not policy.unix_sockets:
-        yield "use a socket of this machine", lambda: socket.socket(socket.AF_UNIX).close()
+        yield "use a Unix socket", lambda: socket.socket(socket.AF_UNIX).close()
     yield "use a raw socket", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close()
-    yield "use datagrams of this machine", lambda: [each.close() for each in socket.socketpair(type=socket.SOCK_DGRAM)]
+    yield (
+        "use a pair of Unix datagram sockets",
+        lambda: [each.close() for each in socket.socketpair(type=socket.SOCK_DGRAM)],
+    )
     yield "use MPTCP", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM, _MPTCP).close()
     yield "use `io_uring`", lambda: libc.system_call(_IO_URING, 1, None)
     yield "be traced", lambda: libc.system_call(_PTRACE[os.uname().machine], _TRACE_ME, 0, None, None)
-    yield "change its own rights", lambda: os.setuid(os.getuid())
+    yield "change its user id", lambda: os.setuid(os.getuid())
     if not policy.processes:
         yield "start a process", _fork
-        yield "become another program", lambda: os.execv("/proc/self/none", ("none",))  # noqa: S606 (no shell is wanted)
+        yield "execute another program", lambda: os.execv("/proc/self/none", ("none",))  # noqa: S606 (no shell is needed)
         yield "signal another process", lambda: os.kill(os.getppid(), 0)
 
 
 def _is_refused(attempt: Callable[[], object]) -> bool:
-    """Return whether the kernel refuses an attempt. What fails for another reason proves nothing."""
+    """Whether the kernel refuses an attempt. A failure for another reason proves nothing."""
     try:
         attempt()
     except OSError as error:
@@ -65,14 +68,14 @@ def _is_refused(attempt: Callable[[], object]) -> bool:
 
 
 def _open(path: str) -> None:
-    """Open a file or list a folder. One that does not exist cannot be opened either."""
+    """Open a file or list a folder. A missing one counts as refused."""
     try:
         if Path(path).is_dir():
             tuple(Path(path).iterdir())
         else:
             os.close(os.open(path, os.O_RDONLY))
     except FileNotFoundError as error:
-        raise PermissionError(errno.EACCES, "there is no such file") from error
+        raise PermissionError(errno.EACCES, "the file does not exist") from error
 
 
 def _find_unlisted_port(ports: tuple[int, ...]) -> int:

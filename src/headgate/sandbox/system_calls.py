@@ -1,15 +1,15 @@
-"""The system calls that a sandboxed process may make, with their numbers on each machine. What is not here fails.
+"""Allow list of system calls for a sandboxed process, with their numbers on each architecture. All other calls fail.
 
-Not here, so that it is plain: other processes (`ptrace`, `process_vm_readv`, `pidfd_open`), rights (`setuid`, `chmod`, `setxattr`),
-namespaces and mounts, `io_uring`, `bpf`, `perf_event_open`, `userfaultfd`, keys of the kernel, memory shared by a key, watches
-of folders, `vmsplice`, and `truncate`, which old kernels let past Landlock.
+Deliberately not listed: access to other processes (`ptrace`, `process_vm_readv`, `pidfd_open`), changes of privileges
+(`setuid`, `chmod`, `setxattr`), namespaces and mounts, `io_uring`, `bpf`, `perf_event_open`, `userfaultfd`, kernel keys, System
+V shared memory, file watches, `vmsplice`, and `truncate`, which Landlock of old kernels does not check.
 """
 
 from typing import Final, NamedTuple
 
 
 class Numbers(NamedTuple):
-    """The number of a system call; None where the machine does not have it."""
+    """The numbers of a system call; None if the architecture does not have it."""
 
     x86_64: int | None
     aarch64: int | None
@@ -75,7 +75,7 @@ FILE_CALLS: Final = {
     "dup3": Numbers(292, 24),
     "close_range": Numbers(436, 436),
 }
-"""Calls of files and folders; Landlock decides which."""
+"""Calls for files and folders; Landlock decides on the paths."""
 MEMORY: Final = {
     "mprotect": Numbers(10, 226),
     "munmap": Numbers(11, 215),
@@ -94,7 +94,7 @@ MEMORY: Final = {
     "pkey_free": Numbers(331, 290),
     "membarrier": Numbers(324, 283),
 }
-"""Calls of the process's own memory."""
+"""Calls for the process's own memory."""
 PROCESS: Final = {
     "exit": Numbers(60, 93),
     "exit_group": Numbers(231, 94),
@@ -140,7 +140,7 @@ PROCESS: Final = {
     "landlock_add_rule": Numbers(445, 445),
     "landlock_restrict_self": Numbers(446, 446),
 }
-"""Calls of the process itself, its threads, programs that Landlock lets it execute, and sandboxes within this one."""
+"""Calls for the process itself, its threads and children, and for nested sandboxes."""
 SIGNALS: Final = {
     "rt_sigaction": Numbers(13, 134),
     "rt_sigprocmask": Numbers(14, 135),
@@ -152,7 +152,7 @@ SIGNALS: Final = {
     "pause": Numbers(34, None),
     "signalfd4": Numbers(289, 74),
 }
-"""Calls of signals that the process gets."""
+"""Calls for signals that the process receives."""
 TIME: Final = {
     "nanosleep": Numbers(35, 101),
     "clock_nanosleep": Numbers(230, 115),
@@ -166,7 +166,7 @@ TIME: Final = {
     "timerfd_settime": Numbers(286, 86),
     "timerfd_gettime": Numbers(287, 87),
 }
-"""Calls of clocks and timers."""
+"""Calls for clocks and timers."""
 WAITING: Final = {
     "poll": Numbers(7, None),
     "ppoll": Numbers(271, 73),
@@ -183,7 +183,7 @@ WAITING: Final = {
     "pipe": Numbers(22, None),
     "pipe2": Numbers(293, 59),
 }
-"""Calls of waiting for descriptors."""
+"""Calls that wait for descriptors."""
 SOCKETS: Final = {
     "connect": Numbers(42, 203),
     "accept": Numbers(43, 202),
@@ -198,7 +198,7 @@ SOCKETS: Final = {
     "recvmsg": Numbers(47, 212),
     "recvmmsg": Numbers(299, 243),
 }
-"""Calls of sockets that are open; which may be opened is decided with the call."""
+"""Calls for open sockets; the rules for `socket` decide which ones may be opened."""
 CONDITIONAL: Final = {
     "open": Numbers(2, None),
     "openat": Numbers(257, 56),
@@ -222,6 +222,6 @@ CONDITIONAL: Final = {
     "prlimit64": Numbers(302, 261),
     "prctl": Numbers(157, 167),
 }
-"""Calls that depend on their arguments, or on what the policy allows."""
+"""Calls whose permission depends on their arguments or on the policy."""
 HIGHEST: Final = 451
-"""Calls with a higher number are newer than this list."""
+"""The first number of calls that are newer than this list."""

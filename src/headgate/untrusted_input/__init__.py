@@ -1,1 +1,1 @@
-"""Untrusted input: a short-lived process with limits parses bytes that a client made, and writes or draws them again."""
+"""Untrusted input: short-lived processes with limits parse bytes from clients, and rewrite or draw them."""

@@ -1,4 +1,4 @@
-"""Arrow streams, validated in full: those of a client are written again, so that no byte of its framing goes on."""
+"""Validation of Arrow streams. Streams of clients are rewritten, so that no byte of the client's framing is passed on."""
 
 import struct
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from headgate.untrusted_input.arrow_types import plain_schema, require_plain_sch
 from headgate.untrusted_input.errors import OversizedInputError, UnreadableInputError
 
 MAX_STREAM_BYTES: Final = 160 * 1024 * 1024
-"""The rows of one stream after decompression, as they are written again."""
+"""The limit of bytes of one rewritten stream, without compression."""
 MAX_ROWS: Final = 10_000_000
-"""Rows of one stream, and slots that take no memory: a column of nulls of any length is a few bytes."""
+"""The limit of rows of one stream, and of slots without memory: a column of any number of nulls takes a few bytes."""
 
 _PLAIN_MESSAGES: Final = ("schema", "record batch")
 _INVALID_TEXT: Final = "Invalid UTF8"
-_INVALID: Final = "the rows are not a valid Arrow stream; restart the program that made them"
-_ENCODED: Final = "the rows are compressed or encoded by a dictionary; restart the program that made them"
-_NO_UTF_8: Final = "a text is not UTF-8; select it with `make_valid_utf8`"
+_INVALID: Final = "the rows are not a valid Arrow stream; restart the program that created them"
+_ENCODED: Final = "the rows are compressed or dictionary-encoded; restart the program that created them"
+_NO_UTF_8: Final = "a string in the rows is not UTF-8; select its column with `make_valid_utf8`"
 _READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, TypeError, LookupError, OverflowError)
-"""What Arrow raises for a stream that it cannot read."""
+"""The errors that Arrow raises for a stream that it cannot read."""
 _END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _READ: Final = pa.ipc.IpcReadOptions(use_threads=False)
 _WRITE: Final = pa.ipc.IpcWriteOptions(compression=None, use_threads=False, allow_64bit=False)
@@ -30,18 +30,20 @@ _MALFORMED: Final = "the rows are not a valid Arrow stream; create them with pya
 
 
 def rewrite_arrow(data: bytes | bytearray) -> pa.Buffer:
-    """Return the stream with the same rows, written by us.
+    """Return a new stream with the same rows.
 
     Raises:
-        UnreadableInputError: it is malformed, or of types that do not pass.
-        OversizedInputError: its rows are too many or too large.
+        UnreadableInputError: the stream is malformed, or has types that are not allowed.
+        OversizedInputError: the rows are too many or too large.
     """
     source = pa.BufferReader(pa.py_buffer(data))
     try:
         rewritten = _rewrite(pa.ipc.open_stream(source, options=_READ))
         consumed = source.tell()
     except MemoryError:
-        raise OversizedInputError("the rows need more memory than one upload may use; divide them") from None
+        raise OversizedInputError(
+            "the rows need more memory than one upload may use; divide them into several uploads"
+        ) from None
     except _READ_ERRORS:
         raise UnreadableInputError(_MALFORMED) from None
     if consumed != len(data) or data[-len(_END) :] != _END:
@@ -50,12 +52,12 @@ def rewrite_arrow(data: bytes | bytearray) -> pa.Buffer:
 
 
 def require_valid_arrow(data: bytes) -> None:
-    """Return if every value of an uncompressed stream lies within it, for rows that are read as they are.
+    """Return if the stream is uncompressed and all its values are within its bytes; for rows that are read without rewriting.
 
     Raises:
-        UnreadableInputError: it is malformed, compressed or encoded by a dictionary, of types that Spark does not write, or a
-            text is not UTF-8.
-        OversizedInputError: its rows are too many or too large.
+        UnreadableInputError: the stream is malformed, compressed or dictionary-encoded, has types that Spark does not
+            write, or a string that is not UTF-8.
+        OversizedInputError: the rows are too many or too large.
     """
     source = pa.py_buffer(data)
     try:
@@ -63,12 +65,12 @@ def require_valid_arrow(data: bytes) -> None:
             if message.type not in _PLAIN_MESSAGES or is_compressed(message):
                 raise UnreadableInputError(_ENCODED)
         reader = pa.ipc.open_stream(source, options=_READ)
-        # Not written anew: Spark has types that PyArrow reads and does not create, as that of `map()`.
+        # Only checked, not rewritten: Spark has types that PyArrow reads but cannot create, such as that of `map()`.
         require_plain_schema(reader.schema)
         for _ in _read_valid(reader):
             pass
     except MemoryError:
-        raise OversizedInputError("the rows need more memory than there is; select fewer") from None
+        raise OversizedInputError("the rows need more memory than is available; select fewer rows") from None
     except (*_READ_ERRORS, struct.error) as error:
         raise UnreadableInputError(_NO_UTF_8 if _INVALID_TEXT in str(error) else _INVALID) from None
 
@@ -86,7 +88,7 @@ def _read_valid(reader: pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a stream, each validated in full and within the limits of one stream."""
     room = _Room()
     for batch in reader:
-        # In this order: sizes are looked at before what takes time or memory in proportion to them.
+        # In this order: the sizes are checked before steps whose time or memory is proportional to them.
         batch.validate()
         room.take(batch)
         batch.validate(full=True)
@@ -94,7 +96,7 @@ def _read_valid(reader: pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
 
 
 class _Room:
-    """What is left of the limits of one stream."""
+    """The remaining limits of one stream."""
 
     def __init__(self) -> None:
         self._rows = self._slots = MAX_ROWS
@@ -105,15 +107,15 @@ class _Room:
         self._rows -= batch.num_rows
         self._slots -= sum(_count_free_slots(column) for column in batch.columns)
         if self._rows < 0 or self._slots < 0:
-            raise OversizedInputError(f"the rows are more than {MAX_ROWS:,}; divide them")
+            raise OversizedInputError(f"the stream has more than {MAX_ROWS:,} rows; divide them into several streams")
         self._bytes -= pa.ipc.get_record_batch_size(batch)
         if self._bytes < 0:
             most = MAX_STREAM_BYTES // 1024 // 1024
-            raise OversizedInputError(f"the rows are larger than {most} MiB; divide them")
+            raise OversizedInputError(f"the rows are larger than {most} MiB; divide them into several streams")
 
 
 def _count_free_slots(array: pa.Array) -> int:
-    """Return how many values of the array, and of those within it, take no memory of their own."""
+    """Return the number of values of the array and its nested arrays that take no memory of their own."""
     if pa.types.is_null(array.type):
         return len(array)
     if pa.types.is_struct(array.type):

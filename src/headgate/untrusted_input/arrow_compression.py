@@ -1,4 +1,4 @@
-"""Whether rows of an Arrow stream are compressed, found before Arrow unpacks all of them at once, however large they are."""
+"""Detection of compressed rows in an Arrow stream, before Arrow decompresses all of them at once, whatever their size."""
 
 import struct
 from typing import Final
@@ -7,13 +7,13 @@ import pyarrow as pa
 import pyarrow.ipc
 
 _HEADER: Final = 2
-"""The field of a message that holds its record batch."""
+"""The number of the field with a message's record batch."""
 _COMPRESSION: Final = 3
-"""The field of a record batch that names its compression."""
+"""The number of the field with a record batch's compression."""
 
 
 def is_compressed(message: pa.ipc.Message) -> bool:
-    """Return whether a message is a record batch that may be compressed. Raises `struct.error` for one that is malformed.
+    """Whether a message is a record batch that may be compressed. Raises `struct.error` for a malformed message.
 
     Before the fifth version of the format, Arrow also reads the compression from the message's own metadata.
     """
@@ -28,10 +28,10 @@ def is_compressed(message: pa.ipc.Message) -> bool:
 
 
 def _field(metadata: pa.Buffer, table: int, number: int) -> int:
-    """Return where a field of a table of FlatBuffers lies; where the table itself does, if it is left out."""
+    """Return the position of a field of a FlatBuffers table, or the position of the table if the field is missing."""
     names = table - struct.unpack_from("<i", metadata, table)[0]
     if names < 0:
-        raise struct.error("a table lies before the message")
+        raise struct.error("a table is outside of the message")
     at = 4 + 2 * number
     is_there = at < struct.unpack_from("<H", metadata, names)[0]
     return table + (struct.unpack_from("<H", metadata, names + at)[0] if is_there else 0)

@@ -1,4 +1,4 @@
-"""The Arrow types that Spark reads from a client, and schemas reduced to them: every other type is refused."""
+"""Allow list of the Arrow types that Spark reads from a client, and reduction of schemas to them."""
 
 import re
 from typing import Final
@@ -8,9 +8,9 @@ import pyarrow as pa
 from headgate.untrusted_input.errors import UnreadableInputError
 
 MAX_DEPTH: Final = 64
-"""Types within types; Arrow's own limit."""
+"""The limit of levels of nested types; the same as Arrow's own."""
 MAX_FIELDS: Final = 10_000
-"""Columns and their nested fields in one schema."""
+"""The limit of columns and nested fields in one schema."""
 
 _PLAIN_TYPES: Final = frozenset(
     {
@@ -41,18 +41,18 @@ _METADATA: Final = {
     b"geography": re.compile(rb"true"),
     b"srid": re.compile(rb"-?\d{1,10}|ANY|any"),
 }
-"""By these keys Spark knows what a struct of binaries means. Any other key, such as pandas' own, is left out."""
+"""The metadata keys by which Spark interprets a struct of binaries. Other keys, such as those of pandas, are removed."""
 _LONGEST_NAME: Final = 60
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the schema as Spark needs it, without other metadata. Raises `UnreadableInputError`."""
+    """Return the schema with only the metadata that Spark reads. Raises `UnreadableInputError`."""
     require_plain_schema(schema)
     return pa.schema([_plain(field) for field in schema])
 
 
 def require_plain_schema(schema: pa.Schema) -> None:
-    """Raise `UnreadableInputError` unless each type is one that Spark reads and writes, and they are not too many or too deep."""
+    """Raise `UnreadableInputError` for types that Spark does not read and write, and for too many or too deeply nested fields."""
     fields = _Fields()
     for field in schema:
         fields.require_plain(field, 1)
@@ -77,7 +77,7 @@ class _Fields:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    # The classes are compared, not asked with `isinstance`: an extension type is none of these.
+    # Compared by class, not with `isinstance`: an extension type is none of these classes.
     nests = type(kind) in (pa.StructType, pa.ListType, pa.MapType)
     return nests or kind in _PLAIN_TYPES or pa.types.is_decimal128(kind) or _is_zoned_timestamp(kind)
 
@@ -91,7 +91,7 @@ def _nested(kind: pa.DataType) -> list[pa.Field]:
 
 
 def _plain(field: pa.Field) -> pa.Field:
-    """Return a field whose types are plain without the metadata that Spark does not read."""
+    """Return the field with only the metadata that Spark reads."""
     return pa.field(field.name, _plain_type(field.type), field.nullable, _plain_metadata(field))
 
 
@@ -118,5 +118,5 @@ def _plain_metadata(field: pa.Field) -> dict[bytes, bytes]:
 def _unsupported(field: pa.Field) -> UnreadableInputError:
     name, kind = field.name[:_LONGEST_NAME], str(field.type)[:_LONGEST_NAME]
     return UnreadableInputError(
-        f"the column `{name}` has the Arrow type `{kind}`, which does not pass; cast it to a string"
+        f"the column `{name}` has the Arrow type `{kind}`, which is not supported; cast it to a string"
     )

@@ -1,4 +1,4 @@
-"""Avro files: the header, and the blocks, each unpacked within bounds."""
+"""Avro files: parses the header and the blocks, each decompressed within a limit."""
 
 import json
 import zlib
@@ -13,20 +13,20 @@ from headgate.untrusted_input.errors import OversizedInputError, UnreadableInput
 from headgate.untrusted_input.json_documents import distinct_members
 
 MAX_UNPACKED_BYTES: Final = 128 * 1024 * 1024
-"""The blocks of one file after decompression."""
+"""The limit of bytes of all blocks of a file after decompression."""
 MAX_SCHEMA_BYTES: Final = 256 * 1024
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC_BYTES: Final = 16
 _MAX_ENTRIES: Final = 64
-"""Of the header."""
+"""The limit of entries in the header."""
 _MAX_WINDOW: Final = 8 * 1024 * 1024
-"""Of zstandard; writers' usual levels need no more."""
+"""The limit of the window of zstandard; the usual compression levels need no more."""
 _CHUNK_BYTES: Final = 1024 * 1024
 _RAW: Final = -15
 """Deflate without a zlib header."""
 _TRAILER: Final = 4
-"""PyIceberg leaves bytes of zlib's checksum after a block."""
+"""The bytes of zlib's checksum, which PyIceberg leaves after a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ def read_records(data: bytes, shape: AvroShape) -> Iterator[dict[int, Any]]:
     """Yield the records of a file as dictionaries by field id.
 
     Raises:
-        UnreadableInputError: it is malformed, or of another schema or codec than Iceberg's manifests have.
-        OversizedInputError: it is too large after decompression, or needs too much memory.
+        UnreadableInputError: the file is malformed, or has another schema or codec than Iceberg's manifests.
+        OversizedInputError: the file is too large after decompression, or needs too much memory.
     """
     try:
         yield from _records(data, shape)
@@ -63,9 +63,9 @@ def _records(data: bytes, shape: AvroShape) -> Iterator[dict[int, Any]]:
         block = _unpack(header.codec, packed, left)
         left -= len(block)
         if count <= 0 and cursor.left:
-            raise UnreadableInputError("the file goes on after an empty block")
+            raise UnreadableInputError("the file has data after an empty block")
         if not 0 <= count <= len(block):
-            raise UnreadableInputError("a block of the file counts more records than it has bytes")
+            raise UnreadableInputError("a block of the file states more records than it has bytes")
         values = Cursor(block)
         for _ in range(count):
             yield decode(values)
@@ -81,7 +81,7 @@ def _header(cursor: Cursor) -> _Header:
         for _ in range(count):
             key, value = cursor.text(), cursor.binary()
             if key in entries or len(entries) >= _MAX_ENTRIES:
-                raise UnreadableInputError("the header of the file has an entry twice, or too many")
+                raise UnreadableInputError("the header of the file has a duplicate entry, or too many entries")
             entries[key] = value
     return _Header(_schema(entries.get("avro.schema", b"")), _codec(entries), cursor.exactly(_SYNC_BYTES))
 
@@ -89,7 +89,7 @@ def _header(cursor: Cursor) -> _Header:
 def _codec(entries: Mapping[str, bytes]) -> str:
     codec = entries.get("avro.codec", b"null")
     if codec not in {b"null", b"deflate", b"zstandard"}:
-        raise UnreadableInputError("the file's codec is none of `null`, `deflate` and `zstandard`")
+        raise UnreadableInputError("the file's codec is not `null`, `deflate` or `zstandard`")
     return codec.decode()
 
 
@@ -99,17 +99,17 @@ def _schema(text: bytes) -> Any:
     try:
         return json.loads(text, object_pairs_hook=distinct_members)
     except ValueError:
-        raise UnreadableInputError("the file's schema is not JSON, or has a name twice") from None
+        raise UnreadableInputError("the file's schema is not JSON, or has a duplicate name") from None
 
 
 def _unpack(codec: str, packed: bytes, most: int) -> bytes:
     try:
         block = {"null": _plain, "deflate": _inflate, "zstandard": _unpack_zstandard}[codec](packed, most)
     except (zlib.error, zstandard.ZstdError):
-        raise UnreadableInputError("a block of the file cannot be unpacked") from None
+        raise UnreadableInputError("a block of the file cannot be decompressed") from None
     if len(block) > most:
         size = MAX_UNPACKED_BYTES // 1024 // 1024
-        raise OversizedInputError(f"the file is larger than {size} MiB when it is unpacked")
+        raise OversizedInputError(f"the file is larger than {size} MiB after decompression")
     return block
 
 
@@ -121,7 +121,7 @@ def _inflate(packed: bytes, most: int) -> bytes:
     inflater = zlib.decompressobj(_RAW)
     block = inflater.decompress(packed, most + 1)
     if len(block) <= most and (not inflater.eof or len(inflater.unused_data) > _TRAILER):
-        raise UnreadableInputError("a block of the file is cut off, or has bytes after its end")
+        raise UnreadableInputError("a block of the file is truncated, or has bytes after its end")
     return block
 
 

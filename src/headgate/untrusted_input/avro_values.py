@@ -1,4 +1,4 @@
-"""Avro values: how each type of an Iceberg manifest is decoded, within the bytes that are there and never beyond."""
+"""Avro values: decoders for each type of an Iceberg manifest, which never read beyond the available bytes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from typing import Any, Final
 from headgate.untrusted_input.errors import UnreadableInputError
 
 MAX_FIELDS: Final = 1_000
-"""Fields of one record, such as the columns that a table is partitioned by."""
+"""The limit of fields of one record, such as the partition columns of a table."""
 MAX_FIXED_BYTES: Final = 65_536
 _MAX_WRAPS: Final = 4
-"""A type may be written as `{"type": {"type": ...}}`."""
+"""The limit of nested wrappers of a type, as in `{"type": {"type": ...}}`."""
 _OVERFLOW: Final = 64
-"""Bits of a long."""
+"""The number of bits of a long."""
 _MORE: Final = 0x80
 _FIRST_PARTITION_FIELD: Final = 1_000
-"""Iceberg numbers partition fields from here on."""
+"""The first id of partition fields in Iceberg."""
 
 
 class AvroScalar(Enum):
-    """A type without parts."""
+    """A scalar type."""
 
     BOOLEAN = auto()
     INTEGER = auto()
@@ -29,14 +29,14 @@ class AvroScalar(Enum):
 
 
 class AnyPartition(Enum):
-    """The record of partition values, whose fields are the table's own."""
+    """The record of partition values, whose fields depend on the table."""
 
     PARTITION = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class AvroRecord:
-    """A record: its fields by Iceberg's field id, and which of them a file must have."""
+    """A record: its fields by Iceberg's field id, and the ids of the required ones."""
 
     fields: Mapping[int, "AvroShape"]
     required: frozenset[int]
@@ -59,7 +59,7 @@ class Pairs:
 
 
 AvroShape = AvroScalar | AnyPartition | AvroRecord | Items | Pairs
-"""What Iceberg's specification says a field is. A file's own schema must say the same."""
+"""The type of a field in Iceberg's specification. A file's own schema must match it."""
 
 _NAMES: Final = {
     AvroScalar.BOOLEAN: frozenset({"boolean"}),
@@ -70,7 +70,7 @@ _NAMES: Final = {
 
 
 class Cursor:
-    """Decodes from one block. Each method raises `UnreadableInputError` or `IndexError` where the bytes end before."""
+    """Decodes values from one block. Each method raises `UnreadableInputError` or `IndexError` if the bytes end too early."""
 
     __slots__ = ("_at", "_data")
 
@@ -80,14 +80,14 @@ class Cursor:
 
     @property
     def left(self) -> int:
-        """How many bytes are left."""
+        """The number of remaining bytes."""
         return len(self._data) - self._at
 
     def long(self) -> int:
         """Return an int or a long."""
         data, at = self._data, self._at
         byte = data[at]
-        if byte < _MORE:  # most numbers are this short
+        if byte < _MORE:  # most numbers have one byte
             self._at = at + 1
             return (byte >> 1) ^ -(byte & 1)
         value, shift = byte & 0x7F, 7
@@ -111,7 +111,7 @@ class Cursor:
         return value == 1
 
     def binary(self) -> bytes:
-        """Return bytes that are preceded by their length."""
+        """Return bytes with a length prefix."""
         return self.exactly(self.long())
 
     def text(self) -> str:
@@ -119,24 +119,24 @@ class Cursor:
         try:
             return self.binary().decode()
         except UnicodeDecodeError:
-            raise UnreadableInputError("a text in the file is not UTF-8") from None
+            raise UnreadableInputError("a string in the file is not UTF-8") from None
 
     def exactly(self, length: int) -> bytes:
-        """Return so many bytes."""
+        """Return `length` bytes."""
         start, end = self._at, self._at + length
         if length < 0 or end > len(self._data):
-            raise UnreadableInputError("a length in the file is negative, or goes beyond the end of its block")
+            raise UnreadableInputError("a length in the file is negative, or extends beyond the end of its block")
         self._at = end
         return self._data[start:end]
 
     def count(self) -> int:
-        """Return how many items of an array come next; 0 for its end. No item takes less than a byte."""
+        """Return the number of items in the next part of an array; 0 at its end. Each item takes at least one byte."""
         count = self.long()
         if count < 0:
             self.long()  # the size in bytes, for readers that skip
             count = -count
         if count > self.left:
-            raise UnreadableInputError("an array in the file counts more items than there are bytes")
+            raise UnreadableInputError("an array in the file states more items than there are bytes")
         return count
 
 
@@ -144,9 +144,9 @@ Decode = Callable[[Cursor], Any]
 
 
 def build_decoder(written: Any, shape: AvroShape) -> Decode:
-    """Return what decodes a value. Raises `UnreadableInputError` unless the file's schema says what Iceberg's does.
+    """Return the decoder of a value. Raises `UnreadableInputError` unless the file's schema matches Iceberg's.
 
-    Records are dictionaries by field id. `written` is the type as the file's schema has it.
+    Records are decoded as dictionaries by field id. `written` is the type in the file's schema.
     """
     if isinstance(written, list):
         return _optional(_required(_type_beside_null(written), shape))
@@ -178,7 +178,7 @@ def _required(written: Any, shape: AvroShape) -> Decode:
 def _scalar(written: Any, scalar: AvroScalar) -> Decode:
     name = written.get("type") if isinstance(written, dict) else written
     if not isinstance(name, str) or name not in _NAMES[scalar]:
-        raise UnreadableInputError("a field of the file's schema has another type than Iceberg gives it")
+        raise UnreadableInputError("a field of the file's schema has another type than in Iceberg's specification")
     return {
         AvroScalar.BOOLEAN: Cursor.boolean,
         AvroScalar.INTEGER: Cursor.long,
@@ -190,7 +190,7 @@ def _scalar(written: Any, scalar: AvroScalar) -> Decode:
 def _record(fields: Mapping[int, Any], record: AvroRecord) -> Decode:
     if unknown := fields.keys() - record.fields.keys():
         raise UnreadableInputError(
-            f"the file's schema has the field id {min(unknown)}, which Iceberg does not have there"
+            f"the file's schema has the field id {min(unknown)}, which is not in Iceberg's specification of the record"
         )
     if missing := record.required - fields.keys():
         raise UnreadableInputError(f"the file's schema lacks the field id {min(missing)}")
@@ -210,7 +210,9 @@ def _partition_value(written: Any) -> Decode:
     if name == "fixed":
         size = written.get("size") if isinstance(written, dict) else None
         if type(size) is not int or not 1 <= size <= MAX_FIXED_BYTES:
-            raise UnreadableInputError("a fixed type in the file's schema has a size that does not pass")
+            raise UnreadableInputError(
+                f"a fixed type in the file's schema has a size that is not between 1 and {MAX_FIXED_BYTES:,} bytes"
+            )
         return lambda cursor: cursor.exactly(size)
     known: dict[Any, Decode] = {
         "boolean": Cursor.boolean,
@@ -223,12 +225,12 @@ def _partition_value(written: Any) -> Decode:
         "null": lambda _: None,
     }
     if not isinstance(name, str) or name not in known:
-        raise UnreadableInputError("a partition field of the file's schema has a type that does not pass")
+        raise UnreadableInputError("a partition field of the file's schema has a type that is not supported")
     return known[name]
 
 
 def _fields(written: Any) -> Mapping[int, Any]:
-    """Return the types of a record by field id, in the order of the file."""
+    """Return the field types of a record by field id, in the order of the file."""
     listed = _part(written, "record", "fields")
     if not isinstance(listed, list) or len(listed) > MAX_FIELDS:
         raise UnreadableInputError("a record in the file's schema has too many fields, or no list of them")
@@ -243,7 +245,7 @@ def _fields(written: Any) -> Mapping[int, Any]:
 
 def _part(written: Any, kind: str, name: str) -> Any:
     if not isinstance(written, dict) or written.get("type") != kind or name not in written:
-        raise UnreadableInputError("a field of the file's schema has another type than Iceberg gives it")
+        raise UnreadableInputError("a field of the file's schema has another type than in Iceberg's specification")
     return written[name]
 
 
@@ -289,7 +291,7 @@ def _pairs(written: Any, pairs: Pairs) -> Decode:
                 at = key(cursor)
                 found[at] = value(cursor)
         if len(found) != total or None in found:
-            raise UnreadableInputError("a map in the file has a key twice, or none")
+            raise UnreadableInputError("a map in the file has a duplicate or missing key")
         return found
 
     return read

@@ -1,4 +1,4 @@
-"""A pool of parsers for threads and for other event loops: the pool runs on a thread of its own."""
+"""A parser pool for threads and other event loops; it runs in a separate thread."""
 
 import asyncio
 import threading
@@ -17,7 +17,7 @@ FILE_LIMITS: Final = ParserLimits(
     document_bytes=64 * MEBIBYTE,
     answer_bytes=128 * MEBIBYTE,
 )
-"""What the parser of the lake's files may use. A manifest of 10,000 files with statistics of 20 columns takes 1 s."""
+"""Limits of a parser of the lake's files. A manifest of 10,000 files with statistics of 20 columns takes 1 s."""
 
 CHART_LIMITS: Final = ParserLimits(
     memory_bytes=256 * MEBIBYTE,
@@ -26,14 +26,14 @@ CHART_LIMITS: Final = ParserLimits(
     document_bytes=MEBIBYTE,
     answer_bytes=16 * MEBIBYTE,
 )
-"""What the drawing of one chart may use. The start of the engine takes half a second of it."""
+"""Limits for drawing one chart, including half a second for the start of the engine."""
 
 
 class BlockingPool:
-    """Rewrites documents for threads and for other event loops. Safe to use from several threads."""
+    """Rewrites documents for threads and other event loops. Thread-safe."""
 
     def __init__(self, limits: ParserLimits = FILE_LIMITS, purpose: Purpose = SMALLER_FILES) -> None:
-        """Nothing is started before the first call."""
+        """Create the pool; thread and processes start at the first call."""
         self._limits = limits
         self._purpose = purpose
         self._lock = threading.Lock()
@@ -42,25 +42,25 @@ class BlockingPool:
 
     @property
     def launcher_pid(self) -> int | None:
-        """The process id of the launcher, if it has been started."""
+        """The process id of the launcher, if it has started."""
         return self._pool.launcher_pid if self._pool else None
 
     def rewrite(
         self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
     ) -> list[bytes]:
-        """Wait, and return the documents as a parser wrote them. Raises what `ParserPool.rewrite` does."""
+        """Wait for the rewritten documents and return them. Raises the same errors as `ParserPool.rewrite`."""
         return self.submit(owner, kind, documents, charge, file).result()
 
     def submit(
         self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
     ) -> Future[list[bytes]]:
-        """Return at once what becomes the documents as a parser wrote them. Cancelling it ends the job."""
-        with self._lock:  # a job must not be given to a loop that is being stopped
+        """Return a future of the rewritten documents. Cancelling it cancels the job."""
+        with self._lock:  # a job must not be submitted to a loop that is stopping
             loop, pool = self._start_once()
             return asyncio.run_coroutine_threadsafe(pool.rewrite(owner, kind, documents, charge, file), loop)
 
     def close(self) -> None:
-        """Cancel every job, and end every process and the thread. They start again with the next call."""
+        """Cancel all jobs, and end the processes and the thread. They start again at the next call."""
         with self._lock:
             if self._loop is not None and self._pool is not None:
                 self._loop.call_soon_threadsafe(self._loop.stop)

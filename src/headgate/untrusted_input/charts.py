@@ -1,7 +1,7 @@
-"""Charts: drawn as SVG by a native library, which gives a Vega-Lite specification to a JavaScript engine.
+"""Charts: a native library draws a Vega-Lite specification as SVG in a JavaScript engine.
 
-A panic of the library ends its process, and the library keeps the interpreter's lock while it draws. So no other module
-imports it.
+A panic of the library ends its process, and the library holds Python's interpreter lock while it draws. So no other
+module imports it.
 """
 
 from typing import Final
@@ -20,12 +20,12 @@ _SMALLEST: Final = {
 
 
 def start_engine() -> None:
-    """Start the engine, with its threads, by a chart of our own: a process without rights cannot start it later."""
+    """Start the engine and its threads by drawing a trusted chart: a restricted process could not start it later."""
     vl_convert.vegalite_to_svg(_SMALLEST, allowed_base_urls=[])
 
 
 def draw_chart(document: bytes | bytearray) -> bytes:
-    """Return the chart of a specification as SVG, drawn without any network.
+    """Return the chart of a specification as SVG, drawn without network access.
 
     Raises `UnreadableInputError` if the library refuses the specification.
     """

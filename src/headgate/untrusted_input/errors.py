@@ -1,4 +1,4 @@
-"""What can go wrong with untrusted input, in sentences that a client may read."""
+"""Errors of untrusted input; their messages may be shown to clients."""
 
 
 class UntrustedInputError(Exception):
@@ -6,7 +6,7 @@ class UntrustedInputError(Exception):
 
 
 class UnreadableInputError(UntrustedInputError):
-    """The document is malformed, or holds something that does not pass."""
+    """The document is malformed, or contains something that is not allowed."""
 
 
 class OversizedInputError(UntrustedInputError):

@@ -1,4 +1,4 @@
-"""Whose job runs next: a bounded number at once, few of them of one owner, and a bounded number that wait."""
+"""Fair queue of jobs: limits the running jobs, in total and for each owner, and the waiting ones."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -12,11 +12,11 @@ class _Owner:
 
     free: asyncio.Semaphore
     jobs: int = field(default=0)
-    """That run or wait."""
+    """The number of running and waiting jobs."""
 
 
 class FairQueue:
-    """Bounds the jobs that run at once. Of one event loop."""
+    """Limits the jobs that run at once. Bound to one event loop."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class FairQueue:
         self._jobs += 1
         mine.jobs += 1
         try:
-            # An owner waits for its own jobs first, so that only few of them stand in line before another owner's.
+            # An owner's job first waits for the other jobs of the owner, so that only few of them queue before another owner's job.
             async with mine.free, self._free:
                 yield
         finally:

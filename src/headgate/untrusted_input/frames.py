@@ -1,16 +1,16 @@
-"""What a parser process and its parent send each other: fixed-size heads, each followed by its bytes."""
+"""The protocol between a parser process and its parent: fixed-size headers, each followed by its bytes."""
 
 import enum
 import struct
 from typing import Final
 
 COMMAND: Final = struct.Struct(">BI")
-"""Parent to launcher: what to do, and the number of the job.
+"""Parent to launcher: the command, and the number of the job.
 
-`BEGIN` carries the job's socket beside it, and the file that the job reads, if it reads one.
+`BEGIN` also passes the descriptors of the job's socket and, if the job reads a file, of the file.
 """
 FILE_FRAME: Final = 1
-"""The descriptor at which a parser finds the file of its job."""
+"""The descriptor of the job's file in a parser."""
 READY: Final = b"R"
 """Launcher to parent: its imports are done."""
 DOCUMENT: Final = struct.Struct(">8sQ")
@@ -20,14 +20,14 @@ ANSWER_HEAD: Final = struct.Struct(">BQ")
 
 
 class ParserCommand(enum.IntEnum):
-    """What the launcher is asked for."""
+    """The commands of the launcher."""
 
     BEGIN = 1
     END = 2
 
 
 class ParserOutcome(enum.IntEnum):
-    """What became of a document."""
+    """The outcome for a document."""
 
     REWRITTEN = 0
     UNREADABLE = 1

@@ -1,4 +1,4 @@
-"""JSON documents: read within bounds, and written again so that what reads them next meets nothing unexpected."""
+"""JSON documents: parsed within limits, and rewritten so that the next reader finds no unusual encoding."""
 
 import json
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ from headgate.untrusted_input.errors import OversizedInputError, UnreadableInput
 from headgate.untrusted_input.json_shape import too_deep, too_wide
 
 MAX_DEPTH: Final = 100
-"""Objects and arrays within each other. A column within a column takes two or three."""
+"""The limit of levels of nested objects and arrays. A nested column takes two or three levels."""
 MAX_VALUES: Final = 1_000_000
-"""Members, items and the document itself."""
+"""The limit of values: members, items and the document itself."""
 
 
 def rewrite_json(document: bytes | bytearray) -> bytes:
-    """Return the document with the same values, written by us. Raises as `read_json` does."""
+    """Return a new document with the same values. Raises the same errors as `read_json`."""
     with _translate_errors():
         return json.dumps(read_json(document), ensure_ascii=False, allow_nan=False).encode()
 
@@ -24,8 +24,8 @@ def read_json(document: bytes | bytearray) -> Any:
     """Return the value of a document.
 
     Raises:
-        UnreadableInputError: it is not JSON in UTF-8, has a name twice in one object, or a number that is none.
-        OversizedInputError: it has too many values, or values too deep within each other.
+        UnreadableInputError: the document is not JSON in UTF-8, or has a duplicate name in an object, NaN or an infinity.
+        OversizedInputError: the document has too many or too deeply nested values.
     """
     with _translate_errors():
         check_json_bounds(document)
@@ -40,21 +40,21 @@ def _translate_errors() -> Iterator[None]:
         raise OversizedInputError("the JSON document needs more memory than one document may use") from None
     except ValueError:
         raise UnreadableInputError(
-            "the document is not valid JSON in UTF-8, has a name twice, or a number out of range"
+            "the document is not valid JSON in UTF-8, has a duplicate name, or a number out of range"
         ) from None
 
 
 def check_json_bounds(document: bytes | bytearray) -> None:
-    """Raise `OversizedInputError` if a document, which nothing has parsed yet, has too many values or too deep within each other."""
-    # The document itself is one of its values, and no member.
+    """Raise `OversizedInputError` if an unparsed document has too many or too deeply nested values."""
+    # The document itself counts as a value, but not as a member.
     if too_wide(document, MAX_VALUES - 1):
-        raise OversizedInputError(f"the JSON document has more than {MAX_VALUES:,} values")
+        raise OversizedInputError(f"the JSON document has more than {MAX_VALUES:,} values; divide it")
     if too_deep(document, MAX_DEPTH):
         raise OversizedInputError(f"the JSON document has values more than {MAX_DEPTH} levels deep; flatten it")
 
 
 def distinct_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the members of an object. Raises `ValueError` if two have one name."""
+    """Return the members of an object. Raises `ValueError` for a duplicate name."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError

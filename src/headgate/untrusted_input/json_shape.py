@@ -1,4 +1,4 @@
-"""How deep and how wide JSON is, counted before it is parsed: parsed, it takes many times its bytes."""
+"""Depth and width of JSON, counted before parsing: a parsed document takes many times the bytes of its text."""
 
 import re
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ _PART = 1 << 16
 
 
 def too_deep(text: bytes | bytearray, depth: int) -> bool:
-    """Return whether JSON nests deeper than `depth`; what is not JSON may seem to, and is refused either way.
+    """Whether JSON nests deeper than `depth`. The result is arbitrary for invalid JSON, which is refused either way.
 
-    It takes time in proportion to the text times `depth` at most, and hardly any for one of few brackets.
+    The time is at most proportional to the text times `depth`, and very short for a text with few brackets.
     """
     if text.count(b"[") + text.count(b"{") <= depth:
         return False
-    # Where nothing is escaped, what is neither a bracket nor a quote goes first: most strings are empty then.
+    # Without escapes, remove all characters except brackets and quotes first: most strings are then empty.
     signs = text if b"\\" in text else text.translate(None, _NO_SIGNS).replace(b'""', b"")
     brackets = b"".join(part.translate(_SAME_BRACKETS, _NO_BRACKETS) for part in _without_strings(signs))
     if brackets.count(b"]") > brackets.count(b"["):
@@ -35,7 +35,7 @@ def too_deep(text: bytes | bytearray, depth: int) -> bool:
 
 
 def too_wide(text: bytes | bytearray, members: int) -> bool:
-    """Return whether JSON has more than so many members. A form has as many as it has commas and brackets."""
+    """Whether JSON has more than `members` members. The count is derived from commas and brackets."""
     if _count_members(text) <= members:
         return False
     signs = b"".join(part.translate(None, _SPACE) for part in _without_strings(text))
@@ -43,12 +43,12 @@ def too_wide(text: bytes | bytearray, members: int) -> bool:
 
 
 def _count_members(signs: bytes | bytearray) -> int:
-    """Return how many members there are where no array or object is empty: each has one more than it has commas."""
+    """Return the number of members if no array or object is empty: each has one more than it has commas."""
     return signs.count(b",") + signs.count(b"[") + signs.count(b"{")
 
 
 def _without_strings(text: bytes | bytearray) -> Iterator[bytes]:
-    """Yield a text part by part, with a `0` for every string."""
+    """Yield the text in parts, with every string replaced by `0`."""
     at = 0
     while at < len(text):
         whole = _WHOLE.match(text, at, at + _PART)

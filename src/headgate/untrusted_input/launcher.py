@@ -1,7 +1,7 @@
 """`python -P -m headgate.untrusted_input.launcher FAMILY LIMITS`: forks a restricted parser process for each job.
 
-The launcher itself reads no document. It has imported what parsers need, so that a job begins within milliseconds in a
-process that has seen no other job.
+The launcher itself reads no document. It has already imported the modules that parsers need, so that each job starts
+within milliseconds, in a process that has seen no other job.
 """
 
 import os
@@ -18,7 +18,7 @@ from headgate.untrusted_input.parser import serve
 from headgate.untrusted_input.rewriters import Family, load_preparation, load_rewriters
 
 _FILES: Final = 256
-"""More descriptors than the launcher ever has open."""
+"""An upper bound of the launcher's open descriptors."""
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def limits_from(arguments: list[str]) -> ParserLimits:
 
 
 class _Launcher:
-    """The parser processes that run, by the number of their job."""
+    """The running parser processes, by the number of their job."""
 
     def __init__(self, control: socket.socket, work: Callable[[socket.socket], None]) -> None:
         self._control = control
@@ -76,7 +76,7 @@ class _Launcher:
         return ParserCommand(command), number, descriptors
 
     def _begin(self, number: int, job: socket.socket, files: list[int]) -> None:
-        with job, suppress(OSError):  # without a process the parent finds the job's socket closed
+        with job, suppress(OSError):  # if the fork fails, the parent sees that the job's socket is closed
             process = os.fork()
             if process == 0:
                 _become_parser(job, files, self._work)
@@ -87,13 +87,13 @@ class _Launcher:
     def _end(self, number: int) -> None:
         process = self._processes.pop(number, None)
         if process is not None:
-            # Until it is waited for, its number belongs to no other process.
+            # The process id cannot be reused before `waitpid`.
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
 
 
 def _become_parser(job: socket.socket, files: list[int], work: Callable[[socket.socket], None]) -> NoReturn:
-    """Turn a forked process into the parser of one job; it ends here, whatever happens."""
+    """Run the parser of one job in the forked process, then exit in every case."""
     try:
         os.dup2(job.fileno(), 0)
         for each in files:

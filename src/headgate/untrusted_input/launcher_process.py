@@ -1,4 +1,4 @@
-"""The launcher as its parent sees it: started when it is first needed, and again after it has ended."""
+"""The parent's side of the launcher process: starts it at the first use, and again after it has ended."""
 
 import asyncio
 import itertools
@@ -18,7 +18,7 @@ from headgate.untrusted_input.rewriters import Family
 _START_WITHIN: Final = 60.0
 _STOP_WITHIN: Final = 1.0
 _ENVIRONMENT: Final = {
-    # One allocator and no threads of its own, so that the limits count what a document takes.
+    # One allocator and no extra threads, so that the limits count only the memory of a document.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
     "MALLOC_ARENA_MAX": "1",
@@ -27,11 +27,11 @@ _ENVIRONMENT: Final = {
 
 
 class LauncherError(Exception):
-    """The launcher does not start, or has ended."""
+    """The launcher did not start, or has ended."""
 
 
 class LauncherProcess:
-    """One launcher at a time. Of one event loop."""
+    """One launcher at a time. Bound to one event loop."""
 
     def __init__(self, limits: ParserLimits, family: Family = Family.ROWS) -> None:
         self._limits = limits
@@ -43,7 +43,7 @@ class LauncherProcess:
 
     @property
     def pid(self) -> int | None:
-        """The launcher's process id, if it has been started."""
+        """The launcher's process id, if it has started."""
         return self._process.pid if self._process else None
 
     async def start(self) -> None:
@@ -58,7 +58,7 @@ class LauncherProcess:
         if self._control is not None:
             self._control.close()
         if self._process is not None:
-            # Without a parent it ends its parsers and then itself; one that does not takes them along when it is killed.
+            # When the parent's socket closes, it ends its parsers and exits. If it does not, killing it also ends its parsers.
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_STOP_WITHIN)
             self._process.kill()
@@ -87,11 +87,11 @@ class LauncherProcess:
     def _command(self, command: ParserCommand, number: int, passed: Sequence[int] = ()) -> None:
         try:
             if self._control is None:
-                raise LauncherError("the launcher of parsers is not started")
+                raise LauncherError("the launcher of parsers has not started")
             if socket.send_fds(self._control, [COMMAND.pack(command, number)], passed) != COMMAND.size:
                 raise LauncherError("the launcher of parsers does not read its commands")
         except OSError:
-            # Half a command cannot be taken back, so the launcher that did not read it is not used again.
+            # A partly sent command cannot be revoked, so a launcher that did not read it must not be used again.
             self.stop()
             raise LauncherError("the launcher of parsers has ended") from None
 
@@ -111,7 +111,7 @@ class LauncherProcess:
         if ready != READY:
             mine.close()
             self.stop()
-            raise LauncherError("the launcher of parsers does not start")
+            raise LauncherError("the launcher of parsers did not start")
         self._control = mine
 
 

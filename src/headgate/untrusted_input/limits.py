@@ -1,4 +1,4 @@
-"""What a parser process may use, and how it gives the rest up."""
+"""Resource limits of a parser process, and the code that applies them."""
 
 import os
 import resource
@@ -18,25 +18,25 @@ _PR_SET_DUMPABLE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class ParserLimits:
-    """The limits of one parser process. Memory is counted beyond what the process has when it reads its first document."""
+    """The limits of one parser process. Memory counts in addition to what the process uses before its first document."""
 
     memory_bytes: int = 768 * MEBIBYTE
     cpu_seconds: int = 10
     wall_seconds: float = 20.0
-    """For one job, from the first byte that is sent to the last that is answered; the parent holds it."""
+    """The time for one job, from the first byte sent to the last byte received; the parent enforces it."""
     document_bytes: int = 128 * MEBIBYTE
     answer_bytes: int = 192 * MEBIBYTE
 
 
 def build_restriction(limits: ParserLimits, prepare: Callable[[], None]) -> Callable[[], None]:
-    """Return what a process that was just forked calls to restrict itself. What can be loaded before is loaded here.
+    """Return the function with which a forked process restricts itself; the needed libraries are loaded before.
 
-    `prepare` is called before the limits hold, and after what its threads inherit.
+    `prepare` is called before the limits apply, but after the restrictions that its threads must inherit.
     """
 
     def restrict() -> None:
         with suppress(OSError):
-            # Where the machine runs out of memory, a parser goes before anything else does.
+            # If the machine runs out of memory, the kernel kills a parser before other processes.
             Path("/proc/self/oom_score_adj").write_text("1000", encoding="utf-8")
         if sys.platform == "linux":
             libc.prctl(libc.SET_PARENT_DEATH_SIGNAL, libc.KILL)
@@ -50,7 +50,7 @@ def build_restriction(limits: ParserLimits, prepare: Callable[[], None]) -> Call
 
 
 def limit_memory(most: int) -> None:
-    """Limit what this process uses of private memory from now on, in bytes; it writes no core file."""
+    """Limit the further private memory of this process to `most` bytes, and disable core files."""
     _lower("RLIMIT_CORE", 0)
     _lower("RLIMIT_DATA", _memory_in_use()[1] + most)
 
@@ -69,7 +69,7 @@ def _resource_limits(limits: ParserLimits) -> dict[str, int]:
 
 
 def _memory_in_use() -> tuple[int, int]:
-    """Return the bytes of address space and of private memory. Elsewhere than on Linux nothing enforces either."""
+    """Return the bytes of address space and of private memory in use; zeros outside Linux, where neither limit is enforced."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="utf-8").split()
     except OSError:
@@ -79,7 +79,7 @@ def _memory_in_use() -> tuple[int, int]:
 
 
 def _lower(name: str, most: int) -> None:
-    """Set a limit for good. macOS lacks some of them and refuses values below what is in use."""
+    """Set a limit permanently. macOS lacks some limits, and refuses values below the current use."""
     kind = getattr(resource, name, None)
     if kind is None:
         return

@@ -1,4 +1,4 @@
-"""What a parser answers about manifests, in a form that its parent reads without trusting the parser."""
+"""Encoding of a parser's results about manifests; the parent decodes it without trusting the parser."""
 
 import struct
 from collections.abc import Iterable, Iterator
@@ -10,27 +10,27 @@ from headgate.untrusted_input.errors import UnreadableInputError
 _MANIFEST: Final = struct.Struct(">Iqq?32s")
 """Length of the path, partition spec, sequence number, encrypted, identity; the path follows."""
 _FILE: Final = struct.Struct(">IBB?q?q32s")
-"""Length of the path, status, content, both sequence numbers each after whether it is there, identity; the path follows."""
+"""Length of the path, status, content, both sequence numbers (each preceded by a flag of its presence), identity; the path follows."""
 CODES: Final = range(3)
-"""Of a status, and of a content."""
+"""The valid values of a status, and of a content."""
 _MALFORMED: Final = "the file could not be read"
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestAnswer:
-    """A manifest as a manifest list names it."""
+    """An entry of a manifest list: a manifest."""
 
     path: str
     partition_spec_id: int
     sequence_number: int
     is_encrypted: bool
     identity: bytes
-    """The same for a record with the same values."""
+    """A digest that is equal for records with the same values."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileAnswer:
-    """A data or delete file as a manifest names it."""
+    """An entry of a manifest: a data or delete file."""
 
     path: str
     status: int
@@ -38,7 +38,7 @@ class FileAnswer:
     sequence_number: int | None
     file_sequence_number: int | None
     identity: bytes
-    """The same for a file with the same path, partition and statistics."""
+    """A digest that is equal for files with the same path, partition and statistics."""
 
 
 def pack_manifests(manifests: Iterable[ManifestAnswer]) -> bytes:
@@ -52,7 +52,7 @@ def pack_manifests(manifests: Iterable[ManifestAnswer]) -> bytes:
 
 
 def unpack_manifests(answer: bytes) -> Iterator[ManifestAnswer]:
-    """Yield the manifests of an answer. Raises `UnreadableInputError` if it has another form."""
+    """Yield the manifests in a parser's result. Raises `UnreadableInputError` if it is malformed."""
     for (_, spec, sequence, is_encrypted, identity), path in _unpack(_MANIFEST, answer):
         yield ManifestAnswer(path, spec, sequence, is_encrypted, identity)
 
@@ -69,7 +69,7 @@ def pack_files(files: Iterable[FileAnswer]) -> bytes:
 
 
 def unpack_files(answer: bytes) -> Iterator[FileAnswer]:
-    """Yield the files of an answer. Raises `UnreadableInputError` if it has another form."""
+    """Yield the files in a parser's result. Raises `UnreadableInputError` if it is malformed."""
     for (_, status, content, has_sequence, sequence, has_own, own, identity), path in _unpack(_FILE, answer):
         if status not in CODES or content not in CODES:
             raise UnreadableInputError(_MALFORMED)

@@ -1,4 +1,4 @@
-"""Iceberg's manifest lists and manifests: the fields that each version of the format has, reduced to what is asked."""
+"""Iceberg's manifest lists and manifests: their fields in each version of the format, reduced to the fields that Headgate uses."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from headgate.untrusted_input.errors import OversizedInputError, UnreadableInput
 from headgate.untrusted_input.manifest_answers import CODES, FileAnswer, ManifestAnswer, pack_files, pack_manifests
 
 MAX_RECORDS: Final = 1_000_000
-"""Of one file."""
+"""The limit of records of one file."""
 
 _INT: Final = AvroScalar.INTEGER
 _SUMMARY: Final = AvroRecord(
@@ -26,7 +26,7 @@ MANIFEST_LIST: Final = AvroRecord(
     },
     frozenset({500, 501, 502, 503}),
 )
-"""A manifest list's record, of versions 1 to 3."""
+"""The record of a manifest list, in versions 1 to 3 of the format."""
 
 _COUNTS: Final[Mapping[int, AvroShape]] = {
     108: Pairs(117, 118, _INT),
@@ -49,16 +49,16 @@ DATA_FILE: Final = AvroRecord(
     frozenset({100, 101, 102, 103, 104}),
 )
 MANIFEST: Final = AvroRecord({**dict.fromkeys((0, 1, 3, 4), _INT), 2: DATA_FILE}, frozenset({0, 2}))
-"""A manifest's record, of versions 1 to 3."""
+"""The record of a manifest, in versions 1 to 3 of the format."""
 
 _OF_THE_PAST: Final = frozenset({105, 106, 107})
-"""Fields that no reader uses any more."""
+"""Deprecated fields that no reader uses any more."""
 _FORMATS: Final = frozenset({"AVRO", "PARQUET", "ORC", "PUFFIN"})
 _LEAVES: Final = frozenset({int, bytes, str})
 
 
 def read_manifest_list(document: bytes | bytearray) -> bytes:
-    """Return the manifests that a list names, as `unpack_manifests` reads them.
+    """Return the manifests in a manifest list, encoded for `unpack_manifests`.
 
     Raises `UnreadableInputError` or `OversizedInputError`.
     """
@@ -66,7 +66,7 @@ def read_manifest_list(document: bytes | bytearray) -> bytes:
 
 
 def read_manifest(document: bytes | bytearray) -> bytes:
-    """Return the files that a manifest names, as `unpack_files` reads them.
+    """Return the files in a manifest, encoded for `unpack_files`.
 
     Raises `UnreadableInputError` or `OversizedInputError`.
     """
@@ -74,7 +74,7 @@ def read_manifest(document: bytes | bytearray) -> bytes:
 
 
 def _manifest(record: Mapping[int, Any]) -> ManifestAnswer:
-    # Version 1 has none of these three, and Iceberg reads it as if they were 0.
+    # Version 1 lacks these three fields, and Iceberg reads them as 0.
     record = {**record, **{id: record.get(id) or 0 for id in (515, 516, 517)}}
     return ManifestAnswer(
         path=_require_field(record, 500),
@@ -90,7 +90,9 @@ def _file(record: Mapping[int, Any]) -> FileAnswer:
     form = _require_field(file, 101).upper()
     status, content = _require_field(record, 0), file.get(134) or 0
     if form not in _FORMATS or status not in CODES or content not in CODES:
-        raise UnreadableInputError("a file of the manifest has a format, status or content that Iceberg does not have")
+        raise UnreadableInputError(
+            "a file in the manifest has a format, status or content that is not in Iceberg's specification"
+        )
     kept = {id: value for id, value in file.items() if id not in _OF_THE_PAST} | {101: form, 134: content}
     return FileAnswer(
         path=_require_field(file, 100),
@@ -110,12 +112,12 @@ def _require_field(record: Mapping[int, Any], id: int) -> Any:
 
 
 def _identity(record: Mapping[int, Any]) -> bytes:
-    """Return a digest of all values: the same for records with the same values, however a file writes them."""
+    """Return a digest of all values; it is equal for records with the same values, independent of their encoding."""
     return hashlib.sha256(repr(_frozen(record)).encode(errors="surrogatepass")).digest()
 
 
 def _frozen(value: Any) -> Any:
-    """Return the value with its parts in order. What is empty is as what is not there."""
+    """Return the value in a canonical form: sorted, and with empty collections equal to missing ones."""
     kind = type(value)
     if kind is dict:
         pairs = [(key, each if type(each) in _LEAVES else _frozen(each)) for key, each in value.items()]

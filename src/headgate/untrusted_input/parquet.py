@@ -1,6 +1,6 @@
-"""Parquet files: the footer and the header of every page, held to bounds on what a reader allocates by what they say.
+"""Parquet files: checks the footer and every page header against limits of the memory that a reader allocates for them.
 
-A footer alone bounds nothing: it may say any size, and a reader allocates what the header of a page says.
+Checking the footer alone is not enough: it may state any size, and a reader allocates the size that a page header states.
 """
 
 import os
@@ -13,21 +13,21 @@ from headgate.untrusted_input.thrift import Compact
 
 MAX_FOOTER_BYTES: Final = 16 * 1024 * 1024
 MAX_FIELDS: Final = 10_000
-"""Columns and what they are nested in."""
+"""The limit of columns and of the fields that contain them."""
 MAX_DEPTH: Final = 64
 MAX_CHUNKS: Final = 100_000
-"""Columns of all row groups."""
+"""The limit of column chunks: columns times row groups."""
 MAX_PAGE_BYTES: Final = 16 * 1024 * 1024
-"""A page of values, unpacked: one value may be all of it. Most writers make pages of one to a few MiB."""
+"""The limit of a data page after decompression: one value may fill it. Most writers create pages of one to a few MiB."""
 MAX_DICTIONARY_BYTES: Final = 16 * 1024 * 1024
-"""A page of a dictionary, unpacked: each of its values may stand in any number of rows."""
+"""The limit of a dictionary page after decompression: each of its values may occur in any number of rows."""
 MAX_DICTIONARY_VALUES: Final = 4_000_000
 MAX_PAGES_BYTES: Final = 256 * 1024 * 1024
-"""The largest page and the dictionary of each column of a row group: a reader holds these at once."""
+"""The limit of the largest pages and the dictionaries of all columns of a row group: a reader holds them at once."""
 MAX_REPEATED_VALUES: Final = 64_000_000
-"""Of a column within a list or map, in one row group: all of them may be of one row."""
+"""The limit of values of a column within a list or map, in one row group: all of them may belong to one row."""
 _HEADER_BYTES: Final = (1024, 64 * 1024, 4 * 1024 * 1024)
-"""How much of the file is read for one header, each where less was not enough: statistics may be long."""
+"""The numbers of bytes to read for one header; the next one is used if fewer were not enough, because statistics may be long."""
 _MAGIC: Final = b"PAR1"
 _TAIL: Final = 8
 _SNAPPY: Final = 1
@@ -36,14 +36,14 @@ _REPEATED: Final = 2
 
 
 class _Blocks:
-    """Parts of the file that a parser was handed open."""
+    """Access to parts of the open file."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self.size = os.fstat(descriptor).st_size
 
     def read(self, at: int, count: int) -> bytes:
-        """Return so many bytes, or those up to the end of the file."""
+        """Return up to `count` bytes at a position; fewer at the end of the file."""
         return os.pread(self._descriptor, max(0, count), at) if 0 <= at < self.size else b""
 
 
@@ -56,7 +56,7 @@ class _Chunk:
     codec: int
     is_repeated: bool
     index: tuple[int, int] | None
-    """Where the file names its pages once more, and in how many bytes."""
+    """Position and length of the offset index, which lists the pages once more."""
     values: int
 
 
@@ -65,15 +65,15 @@ class _Page:
     kind: int
     at: int
     body: int
-    """Where what follows the header begins."""
+    """The position after the header."""
     end: int
     size: int
-    """Unpacked."""
+    """The size after decompression."""
     header: Mapping[int, Any]
 
     @property
     def values(self) -> int:
-        """How many values the page says to have."""
+        """The number of values that the page states."""
         about = self.header.get({_DATA: 5, _DICTIONARY: 7, _DATA_V2: 8}[self.kind], {})
         return int(about.get(1, -1))
 
@@ -82,8 +82,8 @@ def check_parquet(descriptor: int) -> None:
     """Check an open Parquet file.
 
     Raises:
-        UnreadableInputError: it is malformed or encrypted, or says of itself what is not so.
-        OversizedInputError: it is out of bounds.
+        UnreadableInputError: the file is malformed or encrypted, or its metadata contradicts its content.
+        OversizedInputError: the file exceeds a limit.
     """
     blocks = _Blocks(descriptor)
     try:
@@ -91,14 +91,16 @@ def check_parquet(descriptor: int) -> None:
         repeated = _columns(footer)
         groups = footer.get(4, [])
         if sum(len(group.get(1, ())) for group in groups) > MAX_CHUNKS:
-            raise OversizedInputError(f"it has more than {MAX_CHUNKS:,} columns in its row groups; write smaller files")
+            raise OversizedInputError(
+                f"the file has more than {MAX_CHUNKS:,} columns in its row groups; write smaller files"
+            )
         for group in groups:
             _require_rows_in_columns(group, repeated)
             held = sum(_check_chunk(blocks, chunk) for chunk in _chunks(blocks, group, repeated))
             if held > MAX_PAGES_BYTES:
                 raise _too_large("the pages of a row group that are read at once", MAX_PAGES_BYTES)
     except MemoryError:
-        raise OversizedInputError("it needs more memory than one file may use; write smaller files") from None
+        raise OversizedInputError("the file needs more memory than one file may use; write smaller files") from None
     except (TypeError, AttributeError, LookupError, ValueError):
         raise _malformed() from None
 
@@ -106,25 +108,29 @@ def check_parquet(descriptor: int) -> None:
 def _read_footer(blocks: _Blocks) -> dict[int, Any]:
     tail = blocks.read(blocks.size - _TAIL, _TAIL)
     if tail[4:] != _MAGIC or blocks.read(0, len(_MAGIC)) != _MAGIC:
-        raise UnreadableInputError("it is not a Parquet file, not whole, or encrypted")
+        raise UnreadableInputError(
+            "the file is not a Parquet file, is truncated, or is encrypted; write it again without encryption"
+        )
     length = int.from_bytes(tail[:4], "little")
     if length > MAX_FOOTER_BYTES:
-        raise _too_large("its footer", MAX_FOOTER_BYTES)
+        raise _too_large("the footer", MAX_FOOTER_BYTES)
     if length > blocks.size - _TAIL - len(_MAGIC):
         raise _malformed()
     footer = Compact(blocks.read(blocks.size - _TAIL - length, length)).struct()
-    if 8 in footer:  # noqa: PLR2004 - the field of how it is encrypted
-        raise UnreadableInputError("it is encrypted")
+    if 8 in footer:  # noqa: PLR2004 - the field of the encryption algorithm
+        raise UnreadableInputError("the file is encrypted; write it without encryption")
     return footer
 
 
 def _columns(footer: Mapping[int, Any]) -> dict[tuple[bytes, ...], bool]:
-    """Return, by its path, whether each column is within a list or map."""
+    """Return path -> whether the column is within a list or map, for each column."""
     fields: list[dict[int, Any]] = footer[2]
     if len(fields) > MAX_FIELDS:
-        raise OversizedInputError(f"it has more than {MAX_FIELDS:,} columns and nested fields; write fewer columns")
+        raise OversizedInputError(
+            f"the file has more than {MAX_FIELDS:,} columns and nested fields; write fewer columns"
+        )
     found = dict[tuple[bytes, ...], bool]()
-    # What each field above is called, how many fields of it are left, and whether it repeats.
+    # For each enclosing field: its path, the number of its remaining fields, and whether it repeats.
     above: list[tuple[tuple[bytes, ...], int, bool]] = [((), int(fields[0].get(5, 0)), False)]
     for field in fields[1:]:
         while above and not above[-1][1]:
@@ -133,7 +139,7 @@ def _columns(footer: Mapping[int, Any]) -> dict[tuple[bytes, ...], bool]:
         above.append((path, left - 1, repeats))
         path, repeats = (*path, field[4]), repeats or field.get(3) == _REPEATED
         if len(path) > MAX_DEPTH:
-            raise OversizedInputError(f"its columns are nested more than {MAX_DEPTH} levels deep; flatten them")
+            raise OversizedInputError(f"the columns are nested more than {MAX_DEPTH} levels deep; flatten them")
         if field.get(5):
             above.append((path, int(field[5]), repeats))
         elif found.setdefault(path, repeats) is not repeats:
@@ -142,11 +148,11 @@ def _columns(footer: Mapping[int, Any]) -> dict[tuple[bytes, ...], bool]:
 
 
 def _require_rows_in_columns(group: Mapping[int, Any], repeated: Mapping[tuple[bytes, ...], bool]) -> None:
-    """Refuse a row group whose number of rows is not that of its columns: a reader makes as many rows as it says."""
+    """Refuse a row group whose number of rows differs from its columns: a reader creates the number of rows that it states."""
     found, rows = {tuple(column[3][3]): int(column[3][5]) for column in group[1]}, int(group[3])
     if found.keys() != repeated.keys() or len(found) != len(group[1]) or (rows and not found):
         raise _malformed()
-    # A row has one value, which may be null, of a column outside of lists and maps, and at least one of any other.
+    # A row has one value (possibly null) of each column outside lists and maps, and at least one of any other column.
     if any(values < rows if repeated[path] else values != rows for path, values in found.items()):
         raise _malformed()
 
@@ -155,11 +161,13 @@ def _chunks(blocks: _Blocks, group: Mapping[int, Any], repeated: Mapping[tuple[b
     for column in group[1]:
         about: dict[int, Any] = column[3]
         if 1 in column or column.keys() & {8, 9}:
-            raise UnreadableInputError("a column is encrypted or in another file; write a file of its own")
+            raise UnreadableInputError(
+                "a column is encrypted or stored in another file; write one complete file without encryption"
+            )
         data, dictionary = about[9], about.get(11, 0)
         start = dictionary if 0 < dictionary < data else data
         if not about[5] and not start:
-            # Without a value there is no page of data; the magic is read as a header without fields.
+            # Without values there is no data page; a reader would take the magic bytes for an empty header.
             continue
         end = start + about[7]
         if not len(_MAGIC) <= start <= end <= blocks.size:
@@ -169,7 +177,7 @@ def _chunks(blocks: _Blocks, group: Mapping[int, Any], repeated: Mapping[tuple[b
 
 
 def _check_chunk(blocks: _Blocks, chunk: _Chunk) -> int:
-    """Return how many bytes a reader of the column holds at once, at most."""
+    """Check the pages of a column chunk; return the bytes that a reader of the column holds at most at once."""
     largest = dictionary = values = 0
     starts = set[int]()
     for page in _pages(blocks, chunk):
@@ -183,11 +191,11 @@ def _check_chunk(blocks: _Blocks, chunk: _Chunk) -> int:
             values += page.values if page.kind != _INDEX else 0
         _check_packed(blocks, chunk, page)
     if values != chunk.values:
-        # A reader goes on after the end of the chunk for those that are missing.
+        # A reader would continue after the end of the chunk to find the missing values.
         raise _malformed()
     if chunk.is_repeated and values > MAX_REPEATED_VALUES:
         raise OversizedInputError(
-            f"a list has more than {MAX_REPEATED_VALUES:,} values in a row group; write smaller ones"
+            f"a list has more than {MAX_REPEATED_VALUES:,} values in a row group; write smaller row groups"
         )
     if chunk.index is not None:
         _check_index(blocks, chunk.index, starts)
@@ -224,13 +232,13 @@ def _check_dictionary(page: _Page) -> int:
         raise _too_large("a dictionary page", MAX_DICTIONARY_BYTES)
     if page.values > min(page.size, MAX_DICTIONARY_VALUES):
         raise OversizedInputError(
-            f"a dictionary says to have {page.values:,} values; write the file again, without dictionaries"
+            f"a dictionary states {page.values:,} values, which is too many; write the file again without dictionaries"
         )
     return page.size
 
 
 def _check_packed(blocks: _Blocks, chunk: _Chunk, page: _Page) -> None:
-    """Refuse a page whose packed bytes say another size than its header: a reader may allocate that one."""
+    """Refuse a page whose compressed data states another size than its header: a reader may allocate that size."""
     levels = 0
     if page.kind == _DATA_V2:
         about = page.header[8]
@@ -247,7 +255,7 @@ def _check_packed(blocks: _Blocks, chunk: _Chunk, page: _Page) -> None:
 
 
 def _check_index(blocks: _Blocks, index: tuple[int, int], starts: set[int]) -> None:
-    """Refuse an index that leads to a place where no page begins: a reader would take what is there for a header."""
+    """Refuse an index with a position at which no page begins: a reader would parse the bytes there as a header."""
     at, length = index
     if length > MAX_FOOTER_BYTES:
         raise _too_large("an index of pages", MAX_FOOTER_BYTES)
@@ -258,9 +266,9 @@ def _check_index(blocks: _Blocks, index: tuple[int, int], starts: set[int]) -> N
 
 def _too_large(what: str, most: int) -> OversizedInputError:
     return OversizedInputError(
-        f"{what} takes more than {most // 1024 // 1024} MiB; write the file again, with smaller pages and row groups"
+        f"{what} takes more than {most // 1024 // 1024} MiB; write the file again with smaller pages and row groups"
     )
 
 
 def _malformed() -> UnreadableInputError:
-    return UnreadableInputError("its metadata is malformed or does not fit its pages; write the file again")
+    return UnreadableInputError("the metadata of the file is malformed or does not fit its pages; write the file again")

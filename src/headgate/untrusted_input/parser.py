@@ -1,4 +1,4 @@
-"""A parser process: answers the documents of one job, one after the other, until its parent closes the socket."""
+"""A parser process: rewrites the documents of one job, one after the other, until its parent closes the socket."""
 
 import socket
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from headgate.untrusted_input.rewriters import Rewriter
 
 
 def serve(job: socket.socket, limits: ParserLimits, rewriters: Mapping[bytes, Rewriter]) -> None:
-    """Answer until the parent closes the socket."""
+    """Serve the job until the parent closes the socket."""
     while head := _receive(job, DOCUMENT.size):
         kind, length = DOCUMENT.unpack(head)
         if length > limits.document_bytes:
@@ -31,7 +31,7 @@ def _rewrite(rewrite: Rewriter, document: bytearray) -> tuple[ParserOutcome, Any
 
 
 def _receive(job: socket.socket, length: int) -> bytearray:
-    """Return exactly so many bytes, or none if the parent has closed the socket."""
+    """Return exactly `length` bytes, or none if the parent has closed the socket."""
     data = bytearray(length)
     view, filled = memoryview(data), 0
     while filled < length:

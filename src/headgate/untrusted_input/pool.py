@@ -1,4 +1,4 @@
-"""The parent's side of the parser processes: one process for each job, which sees the documents of no other job."""
+"""The pool of parser processes: one process for each job, which never sees the documents of another job."""
 
 import asyncio
 import os
@@ -14,19 +14,19 @@ from headgate.untrusted_input.limits import ParserLimits
 from headgate.untrusted_input.purposes import UPLOADS, Purpose
 
 Charge = Callable[[int], None]
-"""Told the size of each rewritten document before it is read; what it raises ends the job."""
+"""Receives the size of each rewritten document before it is read; if it raises, the job ends with that error."""
 
 _OUTCOMES: Final = frozenset(map(int, ParserOutcome))
 _MESSAGE_BYTES: Final = 400
 _AT_ONCE: Final = min(16, max(4, 2 * (os.cpu_count() or 2)))
-"""An owner has a quarter of them at most."""
+"""The limit of concurrent parsers; an owner has at most a quarter of them."""
 
 
 class ParserPool:
-    """Rewrites untrusted documents in processes that may fail without harm. Of one event loop.
+    """Rewrites untrusted documents in processes that may fail without harm. Bound to one event loop.
 
-    A process may be under the control of the caller that sent its documents. So each job has a process of its own, and what a
-    process answers is bounded here and then treated as the work of the same client.
+    A document may take control of its parser process. So each job has its own process, and a process's output is limited
+    in size and treated as input from the same client.
     """
 
     def __init__(self, limits: ParserLimits | None = None, at_once: int = _AT_ONCE, purpose: Purpose = UPLOADS) -> None:
@@ -37,29 +37,29 @@ class ParserPool:
 
     @property
     def launcher_pid(self) -> int | None:
-        """The process id of the launcher, if it has been started."""
+        """The process id of the launcher, if it has started."""
         return self._launcher.pid
 
     async def start(self) -> None:
-        """Start what the first job would otherwise wait for. Raises `ParsersBusyError` if it does not start."""
+        """Start the launcher, so that the first job need not wait for it. Raises `ParsersBusyError` if it does not start."""
         try:
             await self._launcher.start()
         except LauncherError:
             raise ParsersBusyError(self._purpose.down) from None
 
     def close(self) -> None:
-        """End every process."""
+        """End all processes."""
         self._launcher.stop()
 
     async def rewrite(
         self, owner: str, kind: bytes, documents: Sequence[bytes], charge: Charge, file: int | None = None
     ) -> list[bytes]:
-        """Return the documents as a parser wrote them, in the same order. `owner` shares the parsers with other owners.
+        """Return the rewritten documents, in the same order. Owners share the parsers fairly.
 
-        The parser may read the open file `file`, which stays the caller's to close.
+        The parser may read the open file `file`; the calling code closes it.
 
-        A compressed document may be rewritten into a thousand times its size, so `charge` bounds what all of them
-        take together.
+        A compressed document may grow to a thousand times its size, so `charge` limits the total size of the rewritten
+        documents.
 
         Raises:
             UnreadableInputError: a document is malformed, or ended its parser.
@@ -118,7 +118,7 @@ class ParserPool:
 
 
 async def _receive(job: socket.socket, length: int) -> bytes:
-    """Return exactly so many bytes. Raises `OSError` if the parser has ended before."""
+    """Return exactly `length` bytes. Raises `OSError` if the parser ends before."""
     data = bytearray(length)
     view, filled, loop = memoryview(data), 0, asyncio.get_running_loop()
     while filled < length:
@@ -130,6 +130,6 @@ async def _receive(job: socket.socket, length: int) -> bytes:
 
 
 def _printable(message: bytes) -> str:
-    """Return a message as one line; the process that wrote it is not trusted."""
+    """Return a message as one line of printable characters; its parser process is not trusted."""
     text = message.decode(errors="replace")
     return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -1,4 +1,4 @@
-"""What pools of parsers are for: the formats that they read, how many documents may wait, and what a client is told."""
+"""The purposes of parser pools: their formats, limits of waiting documents, and messages for clients."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,25 +8,25 @@ from headgate.untrusted_input.rewriters import Family
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What one pool is for. The texts are sentences that a client may read."""
+    """The purpose of one pool. The texts may be shown to clients."""
 
     family: Family
     waiting: int
-    """Jobs that run or wait."""
+    """The limit of running and waiting jobs."""
     waiting_per_owner: int
     noun: str
-    """What a document is to a client."""
+    """The word for a document in messages."""
     verb: str
-    """What is done with it."""
+    """The verb for the work of the parser."""
     participle: str
     less: str
-    """What the client can do about one that needs too much."""
+    """The next step for a document that needs too much memory or time."""
     again: str
-    """What the client can do about one that was not at fault."""
+    """The next step for a document that was refused for lack of a parser."""
 
     @property
     def lost(self) -> str:
-        """A parser has ended."""
+        """The message if a parser has ended unexpectedly."""
         return (
             f"the {self.noun} could not be {self.participle}: it is malformed, or needs more memory or time than one {self.noun} "
             f"may use; {self.less}"
@@ -34,28 +34,28 @@ class Purpose:
 
     @property
     def slow(self) -> str:
-        """A parser has taken all of its time."""
+        """The message if a parser has reached its time limit."""
         return f"the {self.noun} takes too long to {self.verb}; {self.less}"
 
     @property
     def down(self) -> str:
-        """No parser can be started."""
+        """The message if no parser can be started."""
         return f"{self.noun}s cannot be {self.participle} at the moment; {self.again} in a few seconds"
 
     @property
     def busy(self) -> str:
-        """Too many jobs wait."""
+        """The message if too many jobs wait."""
         return f"too many {self.noun}s wait to be {self.participle}; {self.again} in a few seconds"
 
     def larger_than(self, most: int) -> str:
-        """Return what is said of a document of more bytes than `most`."""
+        """Return the message for a document larger than `most` bytes."""
         return f"one part of the {self.noun} is larger than {most // 1024 // 1024} MiB; {self.less}"
 
 
-_SEND: Final = "send this one again"
+_SEND: Final = "send the request again"
 UPLOADS: Final = Purpose(Family.ROWS, 256, 64, "upload", "read", "read", "send fewer rows at once", _SEND)
 SMALLER_FILES: Final = Purpose(Family.FILES, 32, 8, "file", "read", "read", "write smaller files", _SEND)
-"""Each job has a thread of the server waiting for it, so few of them wait. An owner is an organization."""
+"""Each job blocks a thread of the server, so only few may wait. An owner is an organization."""
 CHARTS: Final = Purpose(
-    Family.CHARTS, 64, 16, "chart", "draw", "drawn", "select fewer rows or shorter texts", "request this one again"
+    Family.CHARTS, 64, 16, "chart", "draw", "drawn", "select fewer rows or shorter texts", "request the chart again"
 )

@@ -1,4 +1,4 @@
-"""What parser processes read: rows for the gateway, files for the lake, charts. Each launcher imports what one of them needs."""
+"""The formats of parser processes: rows for the gateway, files for the lake, charts. A launcher imports the modules of one family."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -7,7 +7,7 @@ from typing import Any
 from headgate.untrusted_input.frames import FILE_FRAME
 
 Rewriter = Callable[[bytearray], Any]
-"""Takes a document and returns the rewritten one, as an object with a buffer."""
+"""Rewrites a document; the result is an object with the buffer protocol."""
 
 
 class Family(StrEnum):
@@ -19,7 +19,7 @@ class Family(StrEnum):
 
 
 def load_rewriters(family: Family) -> Mapping[bytes, Rewriter]:
-    """Return how a document is rewritten, by its format."""
+    """Return format -> function that rewrites its documents."""
     if family is Family.ROWS:
         from headgate.untrusted_input.arrow import rewrite_arrow  # noqa: PLC0415 - PyArrow is for these parsers only
 
@@ -40,9 +40,9 @@ def load_rewriters(family: Family) -> Mapping[bytes, Rewriter]:
 
 
 def load_preparation(family: Family) -> Callable[[], None]:
-    """Return what a forked process calls before its limits hold.
+    """Return the function that a forked process calls before its limits apply.
 
-    That is for what starts threads: the launcher cannot start them, because it forks, nor can a process with limits.
+    It starts threads: the launcher must not start them, because it forks, and a process with limits cannot.
     """
     if family is Family.CHARTS:
         from headgate.untrusted_input.charts import start_engine  # noqa: PLC0415 - see above
@@ -52,4 +52,4 @@ def load_preparation(family: Family) -> Callable[[], None]:
 
 
 def _prepare_nothing() -> None:
-    """Leave the process as it was forked."""
+    """Do nothing: the family needs no threads."""

@@ -1,4 +1,4 @@
-"""Thrift's compact protocol, as Parquet writes its metadata: read strictly, so that no other reader finds another value."""
+"""Thrift's compact protocol of Parquet's metadata, parsed strictly, so that no other reader can find another value."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from headgate.untrusted_input.errors import UnreadableInputError
 
 MAX_DEPTH: Final = 32
-"""Structs, lists and maps within each other; Parquet's metadata needs fewer."""
+"""The limit of levels of nested structs, lists and maps; Parquet's metadata needs fewer."""
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
 _FIXED: Final = {_BYTE: 1, _DOUBLE: 8, _UUID: 16}
 _BITS: Final = {_I16: 16, _I32: 32, _I64: 64}
@@ -15,15 +15,15 @@ _MAX_FIELD: Final = 32_767
 
 
 class Compact:
-    """Reads values one after the other. What is malformed, or cut off, raises `UnreadableInputError`."""
+    """Reads values one after the other. Raises `UnreadableInputError` for malformed or truncated bytes."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self.at = 0
-        """The bytes that were read."""
+        """The number of bytes read."""
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        """Return the fields of a struct by their ids. A field that is there twice is refused: readers differ in which counts."""
+        """Return the fields of a struct by their ids. A duplicate field is refused, because readers differ in which one they use."""
         found, field = dict[int, Any](), 0
         while head := self._byte():
             field = field + (head >> 4) if head >> 4 else self._integer(16)
@@ -34,13 +34,13 @@ class Compact:
         return found
 
     def varint(self, bits: int) -> int:
-        """Return a number without a sign, of at most so many bits."""
+        """Return an unsigned number of at most `bits` bits."""
         value = shift = 0
         while True:
             byte = self._byte()
             value |= (byte & 0x7F) << shift
             shift += 7
-            if byte < 0x80:  # noqa: PLR2004 - the bit that says that another byte follows
+            if byte < 0x80:  # noqa: PLR2004 - the continuation bit
                 break
             if shift >= bits:
                 raise _malformed()
@@ -79,13 +79,13 @@ class Compact:
         return self._byte() == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
 
     def _count(self, count: int) -> int:
-        # Every item takes a byte at least; a count of more says what is not there.
+        # Every item takes at least one byte, so a larger count is wrong.
         if count > len(self._data) - self.at:
             raise _malformed()
         return count
 
     def _integer(self, bits: int) -> int:
-        value = self.varint(bits if bits > 16 else 32)  # noqa: PLR2004 - Java reads the shorter ones as 32 bits
+        value = self.varint(bits if bits > 16 else 32)  # noqa: PLR2004 - Java reads shorter numbers as 32 bits
         number = (value >> 1) ^ -(value & 1)
         if not -(1 << bits - 1) <= number < 1 << bits - 1:
             raise _malformed()
@@ -105,4 +105,4 @@ class Compact:
 
 
 def _malformed() -> UnreadableInputError:
-    return UnreadableInputError("its metadata is malformed or cut off; write the file again")
+    return UnreadableInputError("the metadata of the file is malformed or truncated; write the file again")

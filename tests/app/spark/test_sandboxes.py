@@ -20,7 +20,7 @@ from tests.app.deployment_harness import DeploymentHarness, settings_in, world_i
 
 PORTS = (8123,)
 WHY = "the kernel has no Landlock"
-LINE = f"sandbox of Spark's processes: their files, TCP ports, system calls and memory are not enforced ({WHY})"
+LINE = f"sandbox of Spark's processes: files, TCP ports, system calls and memory are not restricted ({WHY})"
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def reached_by_others(settings: Settings) -> Settings:
 
 def test_a_local_server_serves_without_a_sandbox_and_reports_what_is_not_enforced(settings: Settings) -> None:
     assert describe_unenforced(settings, SandboxLevel.NONE, WHY) == LINE
-    assert "the TCP ports" in describe_unenforced(settings, SandboxLevel.FILES_ONLY, WHY)
+    assert "connections to TCP ports" in describe_unenforced(settings, SandboxLevel.FILES_ONLY, WHY)
     assert describe_unenforced(settings, SandboxLevel.FULL, "") == ""
 
 

@@ -124,7 +124,7 @@ class TestFiles:
                 "PAR1 and no more",
                 "parquet",
                 two,
-                "`torn.parquet` in the connection's folder: it is not a Parquet file",
+                "`torn.parquet` in the connection's folder: the file is not a Parquet file",
             ),
             "damaged.parquet": (
                 None,

@@ -231,7 +231,7 @@ class TestAHostileChart:
             answer = self.picture(world, hostile, "x")
 
         assert (answer.status_code, answer.json()["type"]) == (503, "urn:headgate:problem:busy")
-        assert "request this one again" in answer.json()["detail"]
+        assert "request the chart again" in answer.json()["detail"]
         assert answer.headers["retry-after"]
 
 
