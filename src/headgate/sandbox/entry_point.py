@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def restrict(policy: Policy, level: SandboxLevel) -> seccomp_filter.FilterSecret:
-    """Restrict this process permanently; return the secret that it needs to execute its command. Raises `SandboxError`, `OSError`."""
+    """Restrict this process permanently; return the secret to execute its command. Raises `SandboxError` or `OSError`."""
     # Landlock's rule refers to this entry of `/proc`, which must stay open so that the rule remains valid.
     os.set_inheritable(os.open("/proc/self", os.O_PATH), True)  # noqa: FBT003
     _limit(policy)

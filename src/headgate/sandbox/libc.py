@@ -25,7 +25,7 @@ def system_call(number: int, *arguments: object) -> int:
 def execute_from_descriptor(
     number: int, command: Sequence[str], environment: Sequence[str], more: Sequence[int]
 ) -> None:
-    """Make the system call that replaces this process by a program, with the numbers `more` as further arguments. Raises `OSError`."""
+    """Replace this process by a program, with the numbers `more` as further arguments of the system call. Raises `OSError`."""
     texts = [os.fsencode(each) for each in command], [os.fsencode(each) for each in environment]
     lists = [(ctypes.c_char_p * (len(each) + 1))(*each, None) for each in texts]
     system_call(number, ctypes.c_char_p(texts[0][0]), *lists, *(ctypes.c_ulong(each) for each in more))

@@ -28,7 +28,7 @@ class Policy:
     processes: bool = False
     """Whether the process may start other processes, which have the same access rights."""
     ends_with_parent: bool = False
-    """Whether the kernel kills the process when the thread that started it ends, even after the process has executed another program."""
+    """Whether the kernel kills the process when the thread that started it ends, even if it executes another program."""
     memory_bytes: int | None = None
     """The limit of private memory in bytes."""
     open_files: int | None = None

@@ -34,7 +34,7 @@ _DEVICE_CONTROLS: Final = (
 )
 """The `ioctl` requests that programs need. Others inject input into terminals, change file attributes, or control devices."""
 _DESCRIPTOR_COMMANDS: Final = (*range(8), *range(36, 39), *range(1030, 1035))
-"""The allowed `fcntl` commands: duplicate descriptors, flags, locks, pipe sizes. Others send signals or delay other processes' opens."""
+"""The allowed `fcntl` commands: duplicates, flags, locks, pipe sizes. Others send signals or delay opens of other processes."""
 _OPTIONS_REFUSED: Final = ((0, 51), (1, 26), (1, 50), (1, 51), (1, 52), (6, 31))
 """Refused socket options: they allow listening on an unlisted port, packet filters, or other protocols over TCP."""
 _ACCESS, _TRUNCATE = 0x3, 0x200
@@ -190,7 +190,7 @@ def _unequal_pairs(first: int, second: int, pairs: Sequence[tuple[int, int]]) ->
 
 
 def _openings(position: int) -> Sequence[Instruction]:
-    """Allow opening files, but not with access mode 3, which Landlock does not check, nor truncation of a file opened for reading."""
+    """Allow opening files. Refuse access mode 3, which Landlock does not check, and truncation of files opened for reading."""
     return (*_refuse(position, _ACCESS, _ACCESS), *_refuse(position, _ACCESS | _TRUNCATE, _TRUNCATE), _ALLOW)
 
 

@@ -45,7 +45,7 @@ class FairQueue:
         self._jobs += 1
         mine.jobs += 1
         try:
-            # An owner's job first waits for the other jobs of the owner, so that only few of them queue before another owner's job.
+            # A job first waits for its owner's other jobs, so that only few of them queue before another owner's job.
             async with mine.free, self._free:
                 yield
         finally:

@@ -10,7 +10,7 @@ from headgate.untrusted_input.errors import UnreadableInputError
 _MANIFEST: Final = struct.Struct(">Iqq?32s")
 """Length of the path, partition spec, sequence number, encrypted, identity; the path follows."""
 _FILE: Final = struct.Struct(">IBB?q?q32s")
-"""Length of the path, status, content, both sequence numbers (each preceded by a flag of its presence), identity; the path follows."""
+"""Length of the path, status, content, both sequence numbers (each after a presence flag), identity; the path follows."""
 CODES: Final = range(3)
 """The valid values of a status, and of a content."""
 _MALFORMED: Final = "the file could not be read"

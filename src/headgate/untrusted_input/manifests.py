@@ -1,4 +1,4 @@
-"""Iceberg's manifest lists and manifests: their fields in each version of the format, reduced to the fields that Headgate uses."""
+"""Iceberg's manifest lists and manifests: parses all fields of each format version, and keeps those that Headgate uses."""
 
 import hashlib
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""The formats of parser processes: rows for the gateway, files for the lake, charts. A launcher imports the modules of one family."""
+"""Formats of parser processes: rows for the gateway, files for the lake, charts. A launcher imports one family's modules."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum

@@ -23,7 +23,7 @@ class Compact:
         """The number of bytes read."""
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        """Return the fields of a struct by their ids. A duplicate field is refused, because readers differ in which one they use."""
+        """Return the fields of a struct by their ids. A duplicate field is refused: readers differ in which one they use."""
         found, field = dict[int, Any](), 0
         while head := self._byte():
             field = field + (head >> 4) if head >> 4 else self._integer(16)

@@ -214,7 +214,7 @@ def build_properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, 
         **{key: str(threads) for key, threads in THREAD_POOLS.items()},
         "spark.driver.maxResultSize": f"{settings.cluster.heap_mib // 4}m",
         "spark.sql.maxBroadcastTableSize": f"{settings.cluster.heap_mib // 8}m",
-        "spark.connect.session.planCache.maxSize": "0",  # the guard must see each plan unanalyzed, so Spark must not reuse analyzed plans
+        "spark.connect.session.planCache.maxSize": "0",  # the guard must see each plan before its analysis
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(ports.connect),
         "headgate.decision.url": settings.decision_url,
@@ -222,7 +222,8 @@ def build_properties(settings: DriverSettings, ports: DriverPorts) -> dict[str, 
         "headgate.disk.reserve": str(settings.free_disk_mib * 1024**2),
         "spark.executor.heartbeatInterval": "2s",  # the heartbeat reports how much a task has written, before the disk is full
         "spark.connect.grpc.interceptor.classes": "io.headgate.guard.driver.GatewayTokenInterceptor,io.headgate.guard.driver.StatementErrors",
-        # Every process on this machine can connect to the ports for executors, which serve rows and files and deserialize Java objects.
+        # Every process on this machine can connect to the executors' ports, which serve rows and files and
+        # deserialize Java objects.
         "spark.authenticate": "true",
         "spark.network.crypto.enabled": "true",
         "spark.network.crypto.saslFallback": "false",
@@ -236,7 +237,7 @@ def _own_ports(ports: DriverPorts) -> dict[str, str]:
 
 
 def _build_cluster_properties(settings: DriverSettings) -> dict[str, str]:
-    """Return how a driver and its remote executors find and authenticate each other. The embedded driver generates its own secret."""
+    """Return how a driver and its remote executors find and authenticate each other; the embedded one generates a secret."""
     secret = settings.cluster.secret_file
     return {
         "spark.submit.deployMode": "client",

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 _LOOPBACK: Final = "127.0.0.1"
 _VALID_SECONDS: Final = 60.0
 _USES: Final = 16
-"""The limit of connections by one ticket. A driver needs several: one without TLS after one with TLS failed, and one to cancel a query."""
+"""The limit of connections by one ticket. Several are needed: without TLS after TLS failed, and to cancel a query."""
 _LONGEST_SECONDS: Final = 3600.0
 """The lifetime of a ticket while one of its connections is open."""
 _MOST_CONNECTIONS: Final = 256

@@ -152,7 +152,7 @@ class Driver:
             await wait_until_lost(cluster)
             self._kill(
                 process,
-                f"the connection to the master of the cluster `{cluster.name}` is lost, so the Spark driver `{self.name}` is killed",
+                f"the Spark driver `{self.name}` lost the master of the cluster `{cluster.name}`, and is killed",
             )
 
         watching = self._tasks.start_task(

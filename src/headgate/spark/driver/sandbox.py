@@ -16,8 +16,11 @@ _OF_JAVA: Final = ("conf", "lib")
 """Folders of a Java installation that may have symbolic links to system files, as in Debian."""
 _OPEN_FILES: Final = 8192
 _OTHER_THREADS: Final = 1984
-"""Threads outside of Spark's pools: one for each statement and call (`gateway.operations.PER_DRIVER`, `gateway.call_slots.CALLS`), two for each of 256 streams, and
-about 350 of the JVM and Spark's block manager."""
+"""Threads outside of Spark's pools.
+
+One for each statement (`gateway.operations.PER_DRIVER`) and call (`gateway.call_slots.CALLS`), two for each of 256 streams,
+and about 350 of the JVM and Spark's block manager.
+"""
 _BESIDE_HEAP: Final = 2 << 30
 """Bytes of memory in addition to heap and stacks, for code and buffers."""
 _KUBERNETES: Final = "/var/run/secrets/kubernetes.io"

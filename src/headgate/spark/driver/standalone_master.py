@@ -58,7 +58,10 @@ async def _ask(host: str, port: int) -> bytes:
 
 
 async def wait_until_lost(cluster: Cluster) -> None:
-    """Wait until the only master is lost; after a restart it would not know this driver. With several masters, Spark fails over: never return."""
+    """Wait until the only master is lost; a restarted one would not know this driver.
+
+    With several masters Spark itself fails over, so this never returns.
+    """
     masters = tuple(cluster.masters)
     if len(masters) != 1:
         await asyncio.Event().wait()

@@ -64,7 +64,7 @@ class ArrowRows:
 
 
 def _charge(share: Share, most: int, too_large: str) -> Callable[[int], None]:
-    """Return a function that counts rewritten bytes in `share` and raises `InvalidRequestError` above the limit of one request."""
+    """Return a function that adds bytes to `share`, and raises `InvalidRequestError` above the limit of one request."""
     charged = 0
 
     def charge(size: int) -> None:

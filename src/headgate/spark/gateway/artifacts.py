@@ -34,7 +34,7 @@ class Artifact:
 
 
 def verify_hashes(artifacts: Iterable[Artifact]) -> None:
-    """Raise `InvalidRequestError` for an artifact with another hash, and `RequestRefusedError` for an invalid schema. This is slow."""
+    """Raise `InvalidRequestError` for a wrong hash, and `RequestRefusedError` for an invalid schema. This is slow."""
     for artifact in artifacts:
         if hashlib.sha256(artifact.data).hexdigest() != artifact.hash:
             raise InvalidRequestError(

@@ -193,7 +193,7 @@ class Backends:
         self._backends: dict[str, DriverBackend] = {}
 
     async def reach(self, endpoint: DriverEndpoint | None) -> DriverBackend:
-        """Return the connection to a start of a driver. Raises `UnavailableError` without one, or if a later start replaced it."""
+        """Return the connection to a start of a driver. Raises `UnavailableError` if `endpoint` is None or outdated."""
         if endpoint is None:
             raise UnavailableError(NOT_READY)
         found = self._backends.get(endpoint.name)

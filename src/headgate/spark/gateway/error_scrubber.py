@@ -1,4 +1,4 @@
-"""Scrubbing of Spark's errors: users see what is wrong with a statement; only the operator sees where on the machine it failed."""
+"""Scrubbing of Spark's errors: users see what is wrong with a statement, but not where on the machine it failed."""
 
 from typing import Final
 

@@ -71,7 +71,7 @@ class InvalidRequestError(GatewayError):
 
 
 class NoSessionError(GatewayError):
-    """The session is unknown: an earlier gateway process opened it. Clients recognize Spark's error condition and resend the statement."""
+    """The session is unknown: an earlier gateway opened it. Clients recognize Spark's error condition and resend the statement."""
 
     def __init__(self) -> None:
         super().__init__("[INVALID_HANDLE.SESSION_NOT_FOUND] the session is unknown or closed; open a new session")

@@ -56,7 +56,7 @@ class Operation:
     calls: set["asyncio.Task[object]"] = field(default_factory=set["asyncio.Task[object]"])
     error: GatewayError | None = None
     is_known: bool = False
-    """Whether the driver has shown that it has the operation. Before that, "nothing to interrupt" may mean that it is yet to arrive."""
+    """Whether the driver has shown that it has the operation. Before that, "nothing to interrupt" may mean "not yet arrived"."""
     ended: bool = False
     """Whether the driver has confirmed that it ended or was released."""
 

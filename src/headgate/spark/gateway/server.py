@@ -54,7 +54,7 @@ from headgate.untrusted_input.errors import ParsersBusyError
 from headgate.untrusted_input.pool import ParserPool
 
 _OF_ROWS: Final = frozenset({"last_progress", "recent_progress", "explain"})
-"""Commands whose response reveals rows that a stream has read. After a revocation, its owner may still ask for its state and error."""
+"""Commands that reveal rows of a stream. After a revocation, its owner may still ask for its state and error."""
 _LOOPBACK: Final = "127.0.0.1"
 _CALLS_AT_ONCE: Final = 4096
 _WINDOW_BYTES: Final = 64 * 1024
@@ -299,7 +299,7 @@ class Gateway:
         )
 
     async def _require_stream(self, call: ActiveCall, binding: Binding, command: Any) -> None:
-        """Check again the privileges of a stream, even of one that has ended: its progress contains row counts and observed values."""
+        """Check the privileges of a stream again, even of an ended one: its progress contains row counts and observed values."""
         if command.WhichOneof("command") in _OF_ROWS:
             why = await self._authority.refusal(Running(binding.handle, STREAM + command.query_id.id, call.credential))
             if why is not None:

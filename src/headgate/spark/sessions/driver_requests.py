@@ -26,7 +26,7 @@ class DriverCalls:
         return found[1] if found else None
 
     def session(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[str, Caller] | None:
-        """Return the handle and caller of the session that a signed request acts for; None if the signature or session is invalid."""
+        """Return the handle and caller of a signed request's session; None if the signature or session is invalid."""
         handle = headers.get("authorization", "").removeprefix("Bearer ")
         at, signature = headers.get(TIME_HEADER, ""), headers.get(SIGNATURE_HEADER, "")
         key = self._key()

@@ -1,4 +1,4 @@
-"""Registry of Spark by organization and cluster: sessions, their running operations, and the authentication of driver requests."""
+"""Registry of Spark by organization and cluster: sessions, running operations, and authentication of driver requests."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -84,7 +84,7 @@ class SparkRegistry:
         serves: Callable[[Organization], bool] = lambda _: True,
         route: Route = route_directly,
     ) -> None:
-        """`key` returns the key of an organization's running driver on a cluster; `serves` is whether an organization may have one."""
+        """`key` returns the key of a running driver by organization and cluster; `serves` is whether an organization may have one."""
         self._external_access_of = external_access_of
         self._key = key
         self.serves = serves

@@ -30,7 +30,7 @@ class ResultPrivileges:
         self._allowed: dict[tuple[DecidesPrivileges, RequiredPrivilege], ResourceId | None] = {}
 
     def record(self, judge: DecidesPrivileges, needs: Iterable[RequiredPrivilege]) -> None:
-        """Add the privileges that a judge has allowed. For a recorded one, the resource is replaced by the one that it names now."""
+        """Add the privileges that a judge has allowed; for a recorded one, replace the resource by the one that it names now."""
         with self._lock:
             self._allowed.update({(judge, need): judge.resource(need) for need in needs})
 

@@ -28,7 +28,7 @@ OperationKey = tuple[str, str]
 
 
 class NamesResources(DecidesPrivileges, Protocol):
-    """Decides on required privileges in one organization, and returns names of resources: `headgate.spark.sessions.privileges.PrivilegeChecker`."""
+    """Decides on required privileges and names resources: `headgate.spark.sessions.privileges.PrivilegeChecker`."""
 
     def full_name(self, resource: ResourceId, /) -> ObjectNames | None:
         """Return the full name of a resource now, or None if it was deleted."""
@@ -99,7 +99,7 @@ class RunningOperations:
         return self._find_refusal(handle, needs)
 
     def finished(self, handle: str, operation: str) -> None:
-        """Forget an operation. The privileges of a stream are kept until its session ends, because its progress remains readable."""
+        """Forget an operation. Those of a stream are kept until its session ends, because its progress remains readable."""
         with self._lock:
             of_session = self._works.get(handle, {})
             if operation.startswith(STREAM) and operation in of_session:

@@ -17,7 +17,7 @@ _APART = re.compile(
 
 
 def has_several_statements(text: str) -> bool:
-    """Whether the text has several statements: parts that are not empty, separated by semicolons outside strings, names and comments."""
+    """Whether the text has several statements: non-empty parts separated by semicolons outside strings, names and comments."""
     parts = _APART.sub(_plain, text).split(";")
     return sum(1 for part in parts if part.strip()) > 1
 

@@ -46,7 +46,7 @@ class StatementError(Exception):
 
 
 class RowsDeniedError(StatementError):
-    """The caller may not read the stored rows of a statement now. The guard does not see this denial, because no statement runs."""
+    """The caller may not read the stored rows of a statement now. The guard does not see this denial: no statement runs."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, REFUSED_STATE, None)

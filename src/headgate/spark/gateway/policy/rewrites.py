@@ -51,7 +51,7 @@ def _sql(command: str, name: str) -> Any:
 
 
 def require_name(text: str) -> str:
-    """Return the text if it is a name in SQL and nothing else, so that it is safe in a statement. Raises `RequestRefusedError`."""
+    """Return the text if it is safe as a name in a SQL statement. Raises `RequestRefusedError` otherwise."""
     if not _is_name(text):
         raise RequestRefusedError(
             f"`{text}` is not a name of a table, database or catalog; put parts with special characters into backquotes"

@@ -13,8 +13,7 @@ from headgate.spark.gateway.policy.streams import check_stream_sink, check_strea
 from headgate.spark.gateway.policy.values import check_decimal, check_name, check_options
 
 MayAccess = Callable[[Caller, str, str], bool]
-"""Whether a run may perform an action (such as `path.read`) on a path: its pipeline declares a connection with the path,
-and its run-as principal may use the connection."""
+"""Whether a run may perform an action (`path.read`) on a path, by the connections of its pipeline and its run-as principal."""
 
 
 def _allow_any_time() -> None:
@@ -260,7 +259,9 @@ def _tags(message: Any, _reader: RequestingCaller) -> None:
     """Refuse tags that look like Spark's own: Spark joins all tags, and identifies users and sessions by its own tags."""
     for tag in message.tags:
         if not _TAG.fullmatch(tag):
-            raise RequestRefusedError("an operation tag must have 1 to 128 characters, without commas and line breaks")
+            raise RequestRefusedError(
+                "an operation tag is empty, too long or has commas or line breaks; use 1 to 128 other characters"
+            )
         if "_Session_" in tag or tag.startswith("SparkConnect"):
             raise RequestRefusedError("an operation tag contains a word that Spark reserves; choose another tag")
 
