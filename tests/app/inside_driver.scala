@@ -5,7 +5,10 @@ import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 
-/** A driver that also tries what a test writes into a file: a line for each attempt, and one for how it ended. */
+/**
+ * A driver that also makes the attempts that a test writes into a file, one on each line, and writes a line with the outcome of
+ * each.
+ */
 object Driver {
   def main(arguments: Array[String]): Unit = {
     val Array(attempts, results) = arguments.map(Path.of(_))
@@ -36,6 +39,6 @@ object Driver {
     case "send" :: host :: port :: Nil =>
       new DatagramSocket().send(new DatagramPacket(Array[Byte](1), 1, InetAddress.getByName(host), port.toInt))
     case "execute" :: path :: Nil => new ProcessBuilder(path).start()
-    case _ => throw new IllegalArgumentException("that is no attempt")
+    case _ => throw new IllegalArgumentException("the attempt is not known")
   }
 }

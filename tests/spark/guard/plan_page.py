@@ -1,4 +1,4 @@
-"""The page of plan classes: what the guard's tables say of every class that Spark and Iceberg have."""
+"""The page of plan classes: the entry in the guard's tables for every class that Spark and Iceberg have."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ _OF_ICEBERG = ("org/apache/iceberg/spark/", "org/apache/spark/")
 _HEAD = """\
 # Plan classes
 
-Spark makes a plan of every statement, and the guard looks at every node of it: plans, commands and expressions. What it
-does not know it refuses. This page sets every class that PySpark {spark} and Iceberg {iceberg} have against the guard's
-tables (`plan-classes.txt` and `expressions.txt`). It is generated: with another Spark it shows what has no review
-yet, and all of that is refused.
+Spark makes a plan of every statement, and the guard checks every node of it: plans, commands and expressions. It refuses
+every class that is not in its tables (`plan-classes.txt` and `expressions.txt`). This page compares the tables with all
+classes of PySpark {spark} and Iceberg {iceberg}. It is generated: with another Spark it shows the classes without a
+review, which are all refused.
 
-A need is a verb on what a field of the node names; *told by code* means that it takes more than one field to tell.
+A need is a verb on the object in a field of the node; *decided in code* means that it follows from more than one field.
 """
 _WHEN = {"always": "may run", "parsed": "until it is resolved"}
 
@@ -96,7 +96,7 @@ def _line(row: Row) -> str:
 
 def _need(need: str) -> str:
     if need.startswith("="):
-        return "told by code"
+        return "decided in code"
     verb, _, field = need.partition(":")
     return f"{verb} `{field}`"
 

@@ -146,7 +146,7 @@ class TestBounds:
         first, second = lake.session(READER, READER), lake.session(READER, READER)
         queries = [start_rate_stream(session) for session in (first, second) for _ in range(32)]
 
-        with pytest.raises(PySparkException, match="64 streams of yours are active; stop one of them") as caught:
+        with pytest.raises(PySparkException, match="64 of your streams are active; stop one of them") as caught:
             start_rate_stream(second)
 
         assert caught.value.getSqlState() == "54000"
@@ -182,7 +182,7 @@ class TestBounds:
 
         refusals = [said for said in ended if isinstance(said, str)]
         assert len(refusals) == 32
-        assert all("64 streams of yours are active" in said for said in refusals)
+        assert all("64 of your streams are active" in said for said in refusals)
 
 
 class TestFiles:

@@ -375,7 +375,7 @@ class TestASelect:
         assert save(spark, definition("visualization", "unread")).status_code == 429
 
     def test_a_select_with_a_forbidden_function_is_refused(self, spark: DeploymentHarness) -> None:
-        words = "function `java_method` is not among those Headgate allows"
+        words = "the function `java_method` is refused: Headgate allows only reviewed functions"
         has(spark, error=StatementError(words, REFUSED_STATE, "HEADGATE_ACCESS_DENIED"))
 
         answer = save(spark, definition("visualization", "refused"))

@@ -16,8 +16,8 @@ import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.types.StructType
 
 /**
- * A table as far as the right to describe it goes: its columns and properties. How many rows and bytes it has, and which
- * snapshot is current, is data; Spark finds no scan here to ask for it.
+ * A table as a principal sees it that may describe but not read it: its columns and properties. The number of its rows and
+ * bytes, and its current snapshot, are data; the table has no scan from which Spark could get them.
  */
 final class DescribedTable(val table: Table) extends Table with SupportsMetadataColumns {
   override def name: String = table.name
@@ -41,18 +41,18 @@ final class DescribedTable(val table: Table) extends Table with SupportsMetadata
 }
 
 object DescribedTable {
-  /** Properties by which Iceberg says what was written, and when. */
+  /** Properties in which Iceberg shows what was written, and when. */
   private val OfData = Set("current-snapshot-id", "current-snapshot-summary", "current-snapshot-timestamp-ms", "snapshot-count")
 }
 
-/** The tables of a catalog, each as far as the session's principal may describe or read it. */
+/** A catalog whose tables are shown by what the session's principal may do: describe or read them. */
 private final class DescribedCatalog(catalog: CatalogPlugin, shown: (Identifier, Table) => Table) extends DelegatingCatalogExtension {
   setDelegateCatalog(catalog)
 
   override def loadTable(identifier: Identifier): Table = shown(identifier, super.loadTable(identifier))
 }
 
-/** What a statement shows of a table leaves out what is data, for a principal that may not read the table. */
+/** Removes data from the description of a table, for a principal that may not read the table. */
 final class DescribeWithoutData(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case show: DescribeRelation => show.copy(relation = without(show.relation))

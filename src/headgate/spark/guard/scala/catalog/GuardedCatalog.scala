@@ -10,8 +10,8 @@ import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableWritePriv
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 
 /**
- * The lake as Spark sees it. Some calls reach a catalog before there is a plan that the rules could see
- * (`saveAsTable`, `insertInto`, `spark.catalog`), so what may not be known is not looked up here either.
+ * The lake as a Spark catalog. Some calls (`saveAsTable`, `insertInto`, `spark.catalog`) reach it before there is a plan that
+ * the rules could check. So the catalog itself looks up no name that the principal may not know of.
  */
 class GuardedCatalog extends SparkCatalog {
   override def loadTable(identifier: Identifier): Table = {
@@ -29,7 +29,10 @@ class GuardedCatalog extends SparkCatalog {
     super.loadTable(identifier, timestamp)
   }
 
-  /** `saveAsTable` comes here before there is a plan; what it may come to make does not hang on what there is. */
+  /**
+   * Load a table that is to be written. `saveAsTable` calls this before there is a plan; whether it requires the privilege to
+   * create the table does not depend on whether the table exists.
+   */
   override def loadTable(identifier: Identifier, privileges: JavaSet[TableWritePrivilege]): Table = {
     if (isSaveAsTable) {
       val made = Target.Relation(ObjectNames.of(this, identifier))
@@ -38,7 +41,7 @@ class GuardedCatalog extends SparkCatalog {
     super.loadTable(identifier, privileges)
   }
 
-  /** A view's text is a query, whoever wrote it and in whichever way it came into the catalog. */
+  /** Load a view. Its text must be a query, whichever engine stored it and in whichever way. */
   override def loadView(identifier: Identifier): View = {
     StatementContext.requireReadable(session, ObjectNames.of(this, identifier))
     ViewNesting.count(identifier.toString)
@@ -47,7 +50,7 @@ class GuardedCatalog extends SparkCatalog {
     view
   }
 
-  /** A new name may begin with the catalog, as the old one does. */
+  /** Rename a table. The new name may begin with the catalog, as the old one does. */
   override def renameTable(from: Identifier, to: Identifier): Unit =
     super.renameTable(from, to.namespace match {
       case Array(head, rest @ _*) if head == name && rest.nonEmpty => Identifier.of(rest.toArray, to.name)
@@ -57,7 +60,10 @@ class GuardedCatalog extends SparkCatalog {
   override def loadProcedure(identifier: Identifier): UnboundProcedure =
     new GuardedProcedure(super.loadProcedure(identifier), this)
 
-  /** The lake removes the files itself; Iceberg's way would query the metadata of a table that is gone by then. */
+  /**
+   * Drop a table with its files, which the lake deletes. Iceberg's implementation would query the metadata of a table that is
+   * dropped by then.
+   */
   override def purgeTable(identifier: Identifier): Boolean =
     icebergCatalog.dropTable(Spark3Util.identifierToTableIdentifier(identifier), true)
 

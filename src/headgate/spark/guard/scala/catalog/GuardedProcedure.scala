@@ -12,7 +12,10 @@ import org.apache.spark.sql.connector.catalog.procedures.{BoundProcedure, Proced
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.types.StructType
 
-/** A procedure of Iceberg's that asks again, for the very table it will work on, before it does anything. */
+/**
+ * An Iceberg procedure that requires its privileges again, for the resolved table that it will work on, before it does
+ * anything.
+ */
 final class GuardedProcedure(inner: UnboundProcedure, catalog: GuardedCatalog) extends UnboundProcedure {
   override def name: String = inner.name
 
@@ -39,7 +42,7 @@ private final class GuardedCall(inner: BoundProcedure, catalog: GuardedCatalog) 
     ProcedureOptions.check(name, parameters.toSeq, arguments)
     catalog.loadTable(named.identifier) match {
       case loaded: SparkTable => ProcedureRun.of(session, table, loaded.table.location)(inner.call(arguments))
-      case _ => Refusal.because("a procedure works on an Iceberg table of the lake only")
+      case _ => Refusal.because("the table of the procedure is not an Iceberg table; name an Iceberg table of the lake")
     }
   }
 

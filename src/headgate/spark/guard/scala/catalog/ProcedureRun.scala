@@ -14,9 +14,9 @@ import org.apache.spark.sql.execution.datasources.SparkExpressionConverter.Dummy
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 
 /**
- * An allowed procedure at work. Iceberg's procedures are Spark programs of their own: they read metadata tables
- * and staged files by relations that no name leads to, with functions of their own. While one runs, what it
- * plans is let through as long as all data in it is of the one table that the procedure was called for.
+ * An allowed procedure that is running. Iceberg's procedures are Spark programs: they read metadata tables and staged files
+ * through relations without a name, with functions of their own. While one runs, its plans are allowed if all data in them
+ * belongs to the one table that the procedure was called for.
  */
 final class ProcedureRun(private val asker: String, table: Seq[String], location: String) {
   @volatile private var isOver = false
@@ -24,7 +24,7 @@ final class ProcedureRun(private val asker: String, table: Seq[String], location
   private def check(plan: LogicalPlan, names: ObjectNames): Unit = PlanTraversal(plan).foreach {
     case relation: DataSourceV2Relation => if (!isOwn(relation)) Refusal.node(relation)
     case source: UnresolvedDataSource => if (!isStaged(source)) Refusal.node(source)
-    case UnresolvedRelation(parts, _, _) => if (!names.table(parts).contains(table)) Refusal.because("a procedure reads its own table only")
+    case UnresolvedRelation(parts, _, _) => if (!names.table(parts).contains(table)) Refusal.because("the procedure reads a table other than its own, so it is refused; call it for that table")
     case _: LocalRelation | _: OneRowRelation | _: LogicalRDD | _: ExternalRDD[_] | _: DataSourceV2ScanRelation =>
     case map: MapPartitions => RetainedRelations.left(map, table)
     case view: CreateViewCommand if view.viewType == LocalTempView =>
@@ -42,7 +42,10 @@ final class ProcedureRun(private val asker: String, table: Seq[String], location
 
   private def isOwn(found: IcebergTable): Boolean = found.location == location
 
-  /** Files of a table that are being rewritten are read and written under an id that only Iceberg gives. */
+  /**
+   * Whether a source is files of the table that the procedure rewrites. They are read and written under an id that only Iceberg
+   * assigns.
+   */
   private def isStaged(source: UnresolvedDataSource): Boolean = (source.paths ++ source.options.get("path")).distinct match {
     case Seq(id) => source.format == "iceberg" && SparkTableCache.get.contains(id) && isOwn(SparkTableCache.get.get(id))
     case _ => false
@@ -50,10 +53,12 @@ final class ProcedureRun(private val asker: String, table: Seq[String], location
 }
 
 object ProcedureRun {
-  /** Inherited, for a procedure's own workers; a pool that outlives the procedure keeps a run that is over. */
+  /**
+   * Inherited by a procedure's own threads; a pool that outlives the procedure keeps a run that is over, and so allows nothing.
+   */
   private val current = new InheritableThreadLocal[ProcedureRun]
 
-  /** Runs the body as a procedure that this session called for the table with that full name and storage location. */
+  /** Run the body as a procedure that this session called for the table with this full name and storage location. */
   def of[T](session: SparkSession, table: Seq[String], location: String)(body: => T): T = {
     val run = new ProcedureRun(StatementContext.handle(session), table, location)
     current.set(run)
@@ -65,8 +70,8 @@ object ProcedureRun {
   }
 
   /**
-   * Whether a plan is a running procedure's own and may pass; throws `AccessDenied` if it is and may not. A
-   * condition that the caller wrote is nobody's own: the usual rules are for it.
+   * Whether a plan belongs to a running procedure and is allowed. Throw `AccessDenied` if it belongs to one and is not allowed.
+   * A condition that the caller wrote does not belong to the procedure: the usual rules apply to it.
    */
   def passes(session: SparkSession, plan: LogicalPlan, names: ObjectNames): Boolean =
     Option(current.get).exists { run =>

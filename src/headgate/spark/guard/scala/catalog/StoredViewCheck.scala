@@ -6,13 +6,14 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
 
 /**
- * The text of a view of the lake. Iceberg puts what is parsed from it into the plan after `ParsedPlanRule` has run, and
- * analysis can act, so the same checks read the text where it is loaded; its names are decided as those of the plan are.
+ * Checks of the text of a view of the lake. Iceberg inserts the parsed text into the plan after `ParsedPlanRule` has run, and
+ * analysis can have effects. So the same checks are applied to the text when it is loaded; its names are decided like those of
+ * the plan.
  */
 final class StoredViewCheck(session: SparkSession) {
   private val limits = new NodeRestrictions(session)
 
-  /** Throws `AccessDenied` unless the text is a query of what is known to be harmless. */
+  /** Throw `AccessDenied` unless the text is a query that is known to be harmless. */
   def check(text: String): Unit = {
     val parsed = session.sessionState.sqlParser.parsePlan(text)
     requireQuery(parsed)
@@ -24,12 +25,12 @@ final class StoredViewCheck(session: SparkSession) {
     }
   }
 
-  /** What IDENTIFIER stands in may turn out a command, if it is the whole statement. */
+  /** Refuse IDENTIFIER as the whole statement, which may turn out to be a command. */
   private def requireQuery(plan: LogicalPlan): Unit = plan match {
     case _: PlanWithUnresolvedIdentifier => refuse()
     case UnresolvedWith(child, _, _) => requireQuery(child)
     case _ =>
   }
 
-  private def refuse(): Nothing = Refusal.because("a view is a query and nothing else")
+  private def refuse(): Nothing = Refusal.because("the text of the view is not a plain query, so reading the view is refused; replace the view by one with a SELECT")
 }

@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.analysis.AnalysisContext
 
 /** Counts the views that one statement opens: views that read each other would be opened without end. */
 object ViewNesting {
-  /** Views in one statement, each as often as it is read. */
+  /** Most views in one statement; a view counts each time it is read. */
   val Most = 500
 
-  /** How often one statement may read the same view: those that read each other come back to it. */
+  /** Most times that one statement may read the same view: views that read each other come back to it. */
   val MostOfOne = 100
 
   private final class Opened(val statement: WeakReference[AnyRef]) {
@@ -20,7 +20,7 @@ object ViewNesting {
 
   private val opened = new ThreadLocal[Opened]
 
-  /** A view is opened. Throws `LimitExceeded` if the statement has opened too many. */
+  /** Count a view that is opened. Throw `LimitExceeded` if the statement has opened too many. */
   def count(view: String): Unit = {
     val statement = AnalysisContext.get.relationCache
     if (opened.get == null || (opened.get.statement.get ne statement)) opened.set(new Opened(new WeakReference(statement)))
@@ -29,7 +29,7 @@ object ViewNesting {
     now.each(view) = now.each.getOrElse(view, 0) + 1
     if (now.all > Most || now.each(view) > MostOfOne)
       throw new LimitExceeded(
-        s"the statement reads more than $Most views, or one of them more than $MostOfOne times; views may read each other in a circle",
+        s"the statement reads more than $Most views, or one view more than $MostOfOne times; views may read each other in a circle, so check their definitions",
         LimitExceeded.TooComplex)
   }
 }

@@ -14,9 +14,9 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.headgate.guard.connections.JdbcAccess
 import io.headgate.guard.policy.{AccessDenied, ColumnLineage, RequiredCall, RequiredConnection, RequiredName, RequiredPath, RequiredPrivilege}
 
-/** The decision service of the parent process. Whatever is not a clear "allowed" is a refusal. */
+/** The client of the decision service in the parent process. Every answer except a clear "allowed" is a refusal. */
 object DecisionClient {
-  private val NoAnswer = "access cannot be decided right now, so it is refused; try again"
+  private val NoAnswer = "access cannot be decided right now, so the statement is refused; retry it"
   private val Within = Duration.ofSeconds(10)
   private val json = new ObjectMapper()
   private lazy val service = new URI(System.getProperty("headgate.decision.url"))
@@ -26,15 +26,16 @@ object DecisionClient {
     HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Within).build()
 
   /**
-   * Returns if all needs are allowed to the handle's principal now; throws `AccessDenied` otherwise. They are kept
-   * for as long as the operation runs, if it has a name. Tells whether lineage is kept of what this principal does.
+   * Return if the handle's principal has all privileges now; otherwise throw `AccessDenied`. The decision service keeps the
+   * privileges for as long as the operation runs, if it has an id. The result is whether lineage is recorded for the principal.
    */
   def require(handle: String, needs: Seq[RequiredPrivilege], statement: String, operation: Option[String]): Boolean =
     answer(handle, body(needs, statement, operation)).path("traced").booleanValue
 
   /**
-   * Whether all needs are allowed to the handle's principal now; no answer is no. Allowed ones are kept with the operation:
-   * what it shows by them may outlive it. A no refuses nothing, so the audit does not record it as a denial.
+   * Whether the handle's principal has all privileges now; false if the service does not answer. The service keeps allowed
+   * privileges with the operation, because what the operation shows may outlive it. A false refuses no statement, so the audit
+   * records no denial.
    */
   def allows(handle: String, needs: Seq[RequiredPrivilege], operation: Option[String]): Boolean =
     try {
@@ -42,7 +43,7 @@ object DecisionClient {
       true
     } catch { case _: AccessDenied => false }
 
-  /** Says of what the columns are made that a statement writes. */
+  /** Report the source columns of the columns that a statement writes. */
   def tell(handle: String, written: ColumnLineage.Written): Unit = {
     val said = json.createObjectNode()
     val table = said.putArray("table")
@@ -58,11 +59,14 @@ object DecisionClient {
     ask(handle, lineage, json.writeValueAsBytes(said))
   }
 
-  /** What people call the handle's principal; throws `AccessDenied` if it is nobody's now. */
+  /** Return the display name of the handle's principal. Throw `AccessDenied` if the handle has no principal any more. */
   def principal(handle: String): String =
     Option(answer(handle, body(Nil, "current_user", None)).path("principal").textValue).getOrElse(throw new AccessDenied(NoAnswer))
 
-  /** How a database is entered; throws `AccessDenied` unless the handle's principal may use the connection now. */
+  /**
+   * Return the URL and the properties of a connection. Throw `AccessDenied` unless the handle's principal may use the
+   * connection now.
+   */
   def access(handle: String, connection: String): JdbcAccess = {
     val told = answer(handle, entrance, json.writeValueAsBytes(json.createObjectNode().put("connection", connection)))
     val properties = told.path("properties").properties.asScala.map(each => each.getKey -> each.getValue.asText).toMap
@@ -76,7 +80,7 @@ object DecisionClient {
       try ask(handle, where, body)
       catch { case NonFatal(_) | _: InterruptedException => throw new AccessDenied(NoAnswer) }
     if (!answer.path("allowed").isBoolean) throw new AccessDenied(NoAnswer)
-    if (!answer.path("allowed").booleanValue) throw new AccessDenied(answer.path("message").asText("refused"))
+    if (!answer.path("allowed").booleanValue) throw new AccessDenied(answer.path("message").asText("access is refused, without a reason from the decision service"))
     answer
   }
 
@@ -85,7 +89,7 @@ object DecisionClient {
     request.header("Content-Type", "application/json")
     DriverKey.headers(handle, "POST", where.getRawPath, body).foreach { case (k, v) => request.header(k, v) }
     val response: HttpResponse[Array[Byte]] = client.send(request.build(), BodyHandlers.ofByteArray())
-    if (response.statusCode != 200) throw new IllegalStateException(s"status ${response.statusCode}")
+    if (response.statusCode != 200) throw new IllegalStateException(s"the decision service answered with the status ${response.statusCode}")
     json.readTree(response.body)
   }
 

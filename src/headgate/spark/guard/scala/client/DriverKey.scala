@@ -7,28 +7,31 @@ import javax.crypto.spec.SecretKeySpec
 
 import io.headgate.guard.policy.AccessDenied
 
-/** The key that this driver shares with the process that started it, and what can be done with it. */
+/**
+ * The secret key that this driver shares with the process that started it: it signs requests, and verifies the tokens of
+ * sessions.
+ */
 object DriverKey {
   private val Algorithm = "HmacSHA256"
   @volatile private var key: Option[SecretKeySpec] = None
   @volatile private var caller: Option[String] = None
 
-  /** The key, and the token that whoever calls this driver presents. */
+  /** Set the key, and the token that callers of this driver present. */
   def install(bytes: Array[Byte], token: String): Unit = {
     key = Some(new SecretKeySpec(bytes, Algorithm))
     caller = Some(s"Bearer $token")
   }
 
-  /** Whether the `authorization` of a call is that of the process that started this driver. */
+  /** Whether the `authorization` of a call has the token from the process that started this driver. */
   def isCalledBy(presented: String): Boolean = presented != null && caller.exists(sameText(_, presented))
 
-  /** The handle inside a session's token, if this driver's key has signed it. */
+  /** Return the handle in a session's token, if this driver's key has signed it. */
   def handleIn(token: String): Option[String] = token.split('.') match {
     case Array(handle, signature) if sameText(signature, sign(s"session:$handle")) => Some(handle)
     case _ => None
   }
 
-  /** The headers that make a request to the parent process one of this driver's, for that handle. */
+  /** Return the headers of a request to the parent process, signed by this driver for a handle. */
   def headers(handle: String, method: String, target: String, body: Array[Byte]): Seq[(String, String)] = {
     val now = (System.currentTimeMillis() / 1000).toString
     val digest = Hex.encode(MessageDigest.getInstance("SHA-256").digest(body))
@@ -38,12 +41,12 @@ object DriverKey {
       "X-Headgate-Signature" -> sign(Seq(method, target, now, handle, digest).mkString("\n")))
   }
 
-  /** A word for a connection of a session that nobody else can guess. */
+  /** Return a reference to a connection of a session that no other caller can guess. */
   def reference(handle: String, connection: String): String = sign(s"connection:$handle:$connection")
 
   private def sign(text: String): String = {
     val mac = Mac.getInstance(Algorithm)
-    mac.init(key.getOrElse(throw new AccessDenied("the driver has no key")))
+    mac.init(key.getOrElse(throw new AccessDenied("the driver has no key, so access is refused; ask the operator to restart the driver")))
     Hex.encode(mac.doFinal(text.getBytes(UTF_8)))
   }
 

@@ -9,12 +9,12 @@ import io.headgate.guard.policy.Refusal
 import org.apache.iceberg.rest.{HTTPHeaders, HTTPRequest, ImmutableHTTPRequest, RESTClient}
 import org.apache.iceberg.rest.auth.{AuthManager, AuthSession}
 
-/** Makes every Iceberg REST call of a Spark session one of that session's principal, signed by this driver. */
+/** Authenticates every Iceberg REST call of a Spark session as the session's principal, signed by this driver. */
 class SignedAuthManager(name: String) extends AuthManager {
   override def catalogSession(client: RESTClient, properties: JavaMap[String, String]): AuthSession =
     Option(properties.get("token-handle")) match {
       case Some(handle) => new SignedAuthSession(handle)
-      case None => Refusal.because("this Spark session has no principal, so it has no catalog")
+      case None => Refusal.because("the Spark session has no principal, so it cannot use the catalog; connect through the Headgate gateway")
     }
 
   override def close(): Unit = ()

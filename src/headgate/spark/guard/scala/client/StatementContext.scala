@@ -10,14 +10,14 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext
 
 /**
- * The statement under analysis: who asks, and which of its needs have been allowed.
+ * The statement under analysis: its principal, and those of its required privileges that have been allowed.
  *
- * Spark analyzes one statement in many nested passes (each subquery and view is one), and they share a
- * relation cache that no other statement has. Answers live exactly as long, so that a revoke counts from
- * the next statement on.
+ * Spark analyzes one statement in many nested passes (each subquery and view is one), which share a relation cache that no
+ * other statement has. Allowed privileges are kept for exactly as long as this cache, so a revoke takes effect with the next
+ * statement.
  */
 object StatementContext {
-  private val Unsigned = "this Spark session has no principal; connect through the Headgate gateway"
+  private val Unsigned = "the Spark session has no principal that this driver has signed; connect through the Headgate gateway"
   private val TokenKey = "headgate.principal.token"
 
   private final case class Allowed(scope: WeakReference[AnyRef], handle: String, needs: Set[RequiredPrivilege]) {
@@ -26,39 +26,41 @@ object StatementContext {
 
   private val allowed = new ThreadLocal[Allowed]
 
-  /** What the last statement that was decided on this thread may do, while it runs. */
+  /** The allowed privileges of the last statement that was decided on this thread, while it runs. */
   private val running = new ThreadLocal[Allowed]
 
   /**
-   * What an operation has needed so far, in all statements that ran inside it; whether any of them read something, and
-   * whether one of them was computed of it.
+   * The privileges that an operation has required so far, in all statements inside it; whether one of them has read data, and
+   * whether one of them was computed from that data.
    */
   final case class Accumulated(operation: String, asker: String, needs: Set[RequiredPrivilege], reads: Boolean, computes: Boolean = false)
 
   private val accumulated = new ThreadLocal[Accumulated]
 
-  /** Whose statements on this thread lineage hears of. */
+  /** The handle whose statements on this thread are reported for lineage. */
   private val traced = new ThreadLocal[String]
 
-  /** A statement begins. Throws `AccessDenied` unless the session's principal is signed by this driver's key. */
+  /** Begin a statement. Throw `AccessDenied` unless the session's principal is signed by this driver's key. */
   def begin(session: SparkSession): Unit = {
     running.remove()
     handle(session)
   }
 
   /**
-   * What the operation on this thread has needed since it began. Work without a name of its own has none: what it leaves
-   * behind cannot be told from what the thread did before.
+   * Return the privileges that the operation on this thread has required since it began. Work without an operation id has none:
+   * what it leaves behind cannot be distinguished from earlier work of the thread.
    */
   def sinceBegin(session: SparkSession): Option[Accumulated] = OperationId.current(session).map { operation =>
     val asker = handle(session)
     Option(accumulated.get).filter(each => each.operation == operation && each.asker == asker).getOrElse(Accumulated(operation, asker, Set.empty, reads = false))
   }
 
-  /** What people call the session's principal. */
+  /** Return the display name of the session's principal. */
   def principal(session: SparkSession): String = DecisionClient.principal(handle(session))
 
-  /** Asks for those needs that this statement has not asked for yet; throws `AccessDenied` if one is refused. */
+  /**
+   * Request decisions on the privileges that this statement has not been allowed yet. Throw `AccessDenied` if one is refused.
+   */
   def require(session: SparkSession, needs: Set[RequiredPrivilege], description: String): Unit = {
     val asker = handle(session)
     val known = Option(allowed.get).filter(_.is(asker, scope)).fold(Set.empty[RequiredPrivilege])(_.needs)
@@ -67,30 +69,33 @@ object StatementContext {
     allowed.set(Allowed(new WeakReference(scope), asker, known ++ needs))
   }
 
-  /** Whether the principal has all of this now. Nothing fails by a refusal, and what this statement may go on with is unchanged. */
+  /**
+   * Whether the principal has all these privileges now. A refusal throws nothing, and does not change what the statement is
+   * allowed.
+   */
   def allows(session: SparkSession, needs: Set[RequiredPrivilege]): Boolean = DecisionClient.allows(handle(session), needs.toSeq, OperationId.current(session))
 
-  /** Asks for all needs now, whatever was allowed before. */
+  /** Request decisions on all these privileges now, whatever was allowed before. Throw `AccessDenied` if one is refused. */
   def again(session: SparkSession, needs: Set[RequiredPrivilege], description: String): Unit = ask(session, handle(session), needs, description)
 
   /**
-   * Asks whether the principal may know a name, unless this statement has been allowed something on it: whoever may
-   * make a thing learns whether there is one.
+   * Throw `AccessDenied` unless the principal may know of a name, or this statement has been allowed an action on it. A
+   * principal that may create an object learns whether it exists.
    */
   def requireKnown(session: SparkSession, name: Seq[String]): Unit =
     if (!needs(session).exists(isAbout(name))) require(session, Set(RequiredPrivilege.discover(name)), "catalog")
 
   /**
-   * Asks whether the principal may read from a name that came up while a statement is analyzed, unless this
-   * statement has been allowed something on it; without a statement, whether it may know the name.
+   * Throw `AccessDenied` unless the principal may read a name that was found during the analysis of a statement, or this
+   * statement has been allowed an action on it. Outside of a statement, it is enough that the principal may know of the name.
    */
   def requireReadable(session: SparkSession, name: Seq[String]): Unit =
     if (!isOpen(session)) requireKnown(session, name)
     else if (!needs(session).exists(isAbout(name))) require(session, RequiredPrivilege.of("read", Target.Relation(name)).toSet, "view")
 
   /**
-   * The last question about a statement: Spark has given up its relation cache by now, so what was allowed last
-   * on this thread counts, once. `reads` says whether the statement reads anything that a need stands for.
+   * Request the last decision on a statement. Spark has released its relation cache by now, so the privileges that were allowed
+   * last on this thread count, once. `reads` is whether the statement reads data that a privilege protects.
    */
   def close(session: SparkSession, needs: Set[RequiredPrivilege], description: String, reads: Boolean): Unit = {
     val asker = handle(session)
@@ -102,12 +107,12 @@ object StatementContext {
     accumulate(session, needs, reads)
   }
 
-  /** Nothing that an operation has needed is forgotten before it ends, whatever statements it nests. */
+  /** Add to the privileges of the operation, which are kept until it ends, whatever statements it nests. */
   private def accumulate(session: SparkSession, needs: Set[RequiredPrivilege], reads: Boolean): Unit = sinceBegin(session).foreach { before =>
     accumulated.set(before.copy(needs = before.needs ++ needs, reads = before.reads || reads))
   }
 
-  /** Remembers that the next statements of the operation may be computed of what it has needed so far. */
+  /** Record that the next statements of the operation may be computed from what it has read so far. */
   def computes(session: SparkSession): Unit = sinceBegin(session).filter(_.needs.nonEmpty).foreach { before =>
     accumulated.set(before.copy(computes = true))
   }
@@ -130,7 +135,7 @@ object StatementContext {
     accumulate(session, needs, reads = false)
   }
 
-  /** Says what a statement writes of what, where somebody hears of that. No statement fails because it cannot be said. */
+  /** Report the lineage of what a statement writes, if it is recorded for the principal. A failed report fails no statement. */
   def tell(session: SparkSession, written: => Option[ColumnLineage.Written]): Unit = {
     val asker = handle(session)
     if (traced.get == asker)
@@ -138,7 +143,10 @@ object StatementContext {
       catch { case NonFatal(_) => }
   }
 
-  /** The handle of the session's principal; throws `AccessDenied` where it has none that this driver's key has signed. */
+  /**
+   * Return the handle of the session's principal. Throw `AccessDenied` if the session has no handle that this driver's key has
+   * signed.
+   */
   def handle(session: SparkSession): String =
     Option(session.sessionState.conf.getConfString(TokenKey, null))
       .flatMap(DriverKey.handleIn)

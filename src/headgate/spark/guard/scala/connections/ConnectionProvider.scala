@@ -8,14 +8,14 @@ import io.headgate.guard.policy.Refusal
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.jdbc.JdbcConnectionProvider
 
-/** How a database is entered. It stands in no plan and in no text. */
+/** The URL and the properties, with the password, of a database. They are in no plan and in no text. */
 final case class JdbcAccess(connection: String, url: String, properties: Map[String, String]) {
   override def toString: String = s"access to $connection"
 }
 
 /**
- * Opens the connections of Spark's JDBC source. Each time it is decided anew whether the session that a reference is of
- * may, and what it takes is forgotten again.
+ * Opens the connections of Spark's JDBC source. For each connection it requests a decision again, whether the session of the
+ * reference may use it, and keeps no password.
  */
 final class ConnectionProvider extends JdbcConnectionProvider {
   override val name: String = ConnectionProvider.Name
@@ -23,7 +23,7 @@ final class ConnectionProvider extends JdbcConnectionProvider {
   override def canHandle(driver: Driver, options: Map[String, String]): Boolean = reference(options).nonEmpty
 
   override def getConnection(driver: Driver, options: Map[String, String]): Connection = {
-    val access = ConnectionProvider.access(reference(options).getOrElse(Refusal.because("no connection is named")))
+    val access = ConnectionProvider.access(reference(options).getOrElse(Refusal.because("the options of the database have no reference to a connection; name one with the option `connection`")))
     val properties = new Properties
     access.properties.foreach { case (key, value) => properties.setProperty(key, value) }
     try driver.connect(access.url, properties)
@@ -40,24 +40,24 @@ object ConnectionProvider {
   val Name = "headgate"
   private val Driver = "driver"
 
-  /** What a reference stands for. Executors in other processes know none, and ask the driver. */
+  /** Return the access that a reference refers to. Executors in other processes know no references, and ask the driver. */
   private def access(reference: String): JdbcAccess =
     if (SparkEnv.get.executorId == Driver) known(reference) else ConnectionsPlugin.ask(reference)
 
-  /** The same in the driver; throws `AccessDenied` unless it may be used now. */
+  /** Return the same in the driver. Throw `AccessDenied` unless the connection may be used now. */
   private[guard] def known(reference: String): JdbcAccess = {
     val meant = ConnectionReferences.meant(reference)
     DecisionClient.access(meant.handle, meant.connection)
   }
 
-  /** The driver's own words would tell hosts and users. */
+  /** Return an error without the message of the database's driver, which would reveal hosts and users. */
   private def unusable(connection: String, error: SQLException): SQLException = {
     val state = String.valueOf(error.getSQLState)
     val why = state.take(2) match {
-      case "28" => "it does not take the user and password that it was declared with"
-      case "3D" => "there is no such database any more"
-      case "53" | "57" => "it takes no more connections at the moment"
-      case _ => "it cannot be reached"
+      case "28" => "it does not accept the user and password of the connection; correct them in the connection"
+      case "3D" => "it does not exist any more; correct the name of the database in the connection"
+      case "53" | "57" => "it accepts no more connections at the moment; retry later"
+      case _ => "it cannot be reached; check the connection, and whether the database is running"
     }
     new SQLException(s"the database of the connection `$connection` cannot be used: $why", state)
   }

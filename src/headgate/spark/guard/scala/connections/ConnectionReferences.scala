@@ -5,9 +5,9 @@ import java.util.{LinkedHashMap => JavaLinkedHashMap, Map => JavaMap}
 import io.headgate.guard.client.DriverKey
 import io.headgate.guard.policy.Refusal
 
-/** What a plan says in the place of a connection: a word that means something to this driver only. */
+/** Connection references: a plan names a connection by a reference that only this driver can resolve. */
 object ConnectionReferences {
-  /** The option that it stands in. */
+  /** The option that holds a reference. */
   val Option = "headgatereference"
 
   final case class Meant(handle: String, connection: String)
@@ -15,12 +15,12 @@ object ConnectionReferences {
   private val Most = 10000
   private val InOrderOfUse = true
 
-  /** Those used last: a session that has ended leaves its own behind. */
+  /** The references used last: a session that has ended does not remove its own. */
   private val known = new JavaLinkedHashMap[String, Meant](16, 0.75f, InOrderOfUse) {
     override def removeEldestEntry(eldest: JavaMap.Entry[String, Meant]): Boolean = size > Most
   }
 
-  /** The reference by which a session knows a connection. */
+  /** Return the reference of a session to a connection. */
   def of(handle: String, connection: String): String = synchronized {
     val reference = DriverKey.reference(handle, connection)
     known.put(reference, Meant(handle, connection))
@@ -28,6 +28,6 @@ object ConnectionReferences {
   }
 
   def meant(reference: String): Meant = synchronized {
-    scala.Option(known.get(reference)).getOrElse(Refusal.because("it is not known which connection is meant"))
+    scala.Option(known.get(reference)).getOrElse(Refusal.because("the driver does not know the connection of the statement any more; execute the whole statement again"))
   }
 }

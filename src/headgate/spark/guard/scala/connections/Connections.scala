@@ -11,8 +11,8 @@ import org.apache.spark.sql.execution.datasources.{LogicalRelation, SaveIntoData
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions
 
 /**
- * Databases that are reached through a connection. A statement names the connection; its plan says instead by which
- * reference this driver knows it, and how the database is entered is asked for when somebody does.
+ * Databases that are reached through a connection. A statement names the connection; the guard adds the reference to its plan
+ * by which this driver knows the connection. URL and password are requested only when the connection is opened.
  */
 final class Connections(session: SparkSession) {
   import Connections._
@@ -21,20 +21,20 @@ final class Connections(session: SparkSession) {
 
   def needs(save: SaveIntoDataSourceCommand): Seq[RequiredPrivilege] = Seq(RequiredConnection(named(save.options)))
 
-  /** What the rows of a database need, if that is what they are. */
+  /** Return the privileges that a relation requires, if its rows are those of a database. */
   def needs(relation: LogicalRelation): Option[Seq[RequiredPrivilege]] = relation.relation match {
     case jdbc: Product if jdbc.getClass.getName == Relation =>
       jdbc.productIterator.collectFirst { case options: JDBCOptions => options.parameters }.map { parameters =>
-        if (!isPlaced(lowered(parameters))) Refusal.because("it is not known which connection these rows come through")
+        if (!isPlaced(lowered(parameters))) Refusal.because("the rows of the database are refused, because their connection is not known; read them again with the option `connection`")
         Seq(RequiredConnection(named(parameters)))
       }
     case _ => None
   }
 
-  /** Refuses what nobody may say of a database, whatever they hold. */
+  /** Refuse options of a database that no caller may use, whatever their privileges. */
   def check(source: UnresolvedDataSource): Unit = {
     if (source.isStreaming || source.paths.nonEmpty || source.userSpecifiedSchema.nonEmpty)
-      Refusal.because("a database is read table by table, with the columns that it has")
+      Refusal.because("the read of a database is a stream, names a path or declares a schema; read one table with the options `connection` and `dbtable` only")
     check(source.options, AllowLists.databaseOptions)
   }
 
@@ -43,7 +43,7 @@ final class Connections(session: SparkSession) {
     check(save.options, AllowLists.databaseWriteOptions)
   }
 
-  /** The plan with the reference in the place of the connection. */
+  /** Return the plan with the reference to the connection, and the settings that go with it. */
   def placed(plan: LogicalPlan): LogicalPlan = plan match {
     case save: SaveIntoDataSourceCommand => save.copy(options = save.options ++ places(named(save.options)))
     case other => other.resolveOperators {
@@ -56,7 +56,7 @@ final class Connections(session: SparkSession) {
     val given = lowered(options)
     val written = if (isPlaced(given)) given -- places(named(options)).keys else given
     list.check("a database", written)
-    if (!written.get(Table).exists(Name.matches)) Refusal.because("a database is read and written table by table: name one as `schema.table`")
+    if (!written.get(Table).exists(Name.matches)) Refusal.because("the option `dbtable` does not name one table; write it as `schema.table`")
   }
 
   private def isPlaced(options: Map[String, String]): Boolean =
@@ -74,7 +74,7 @@ object Connections {
   private val Provider = "org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider"
   private val Name = "(?:[A-Za-z_]\\w*|\"(?:[^\"]|\"\")+\")(?:\\.(?:[A-Za-z_]\\w*|\"(?:[^\"]|\"\")+\"))?".r
 
-  /** The URL tells Spark which dialect is spoken, and leads nowhere. */
+  /** Settings of every database. The URL gives Spark the SQL dialect, and leads to no host. */
   private val Settings = Map(
     "url" -> "jdbc:postgresql://connection.invalid/",
     "driver" -> "org.postgresql.Driver",
@@ -83,7 +83,7 @@ object Connections {
   def isDatabase(source: UnresolvedDataSource): Boolean = source.format == Format
 
   private def named(options: Map[String, String]): String =
-    lowered(options).get(Connection).filter(_.nonEmpty).getOrElse(Refusal.because("a database is reached through a connection: name one"))
+    lowered(options).get(Connection).filter(_.nonEmpty).getOrElse(Refusal.because("the option `connection` is missing or empty; name the connection to the database"))
 
   private def lowered(options: Map[String, String]): Map[String, String] =
     options.map { case (key, value) => key.toLowerCase(Locale.ROOT) -> value }

@@ -10,7 +10,10 @@ import io.headgate.guard.scheduling.{DiskUse, DiskWatch, Limiter, Workload}
 import org.apache.spark.{LocalScheduler, SparkContext}
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
 
-/** Lets executors in processes of their own ask the driver how a database is entered. */
+/**
+ * The guard's Spark plugin: executors in processes of their own ask the driver for the URL and the password of a database. Its
+ * driver part starts the limiter, too.
+ */
 final class ConnectionsPlugin extends SparkPlugin {
   override def driverPlugin(): DriverPlugin = new DriverPlugin {
     override def init(spark: SparkContext, context: PluginContext): JavaMap[String, String] = {
@@ -24,7 +27,7 @@ final class ConnectionsPlugin extends SparkPlugin {
 
     override def receive(message: AnyRef): AnyRef = message match {
       case reference: String => ConnectionsPlugin.told(ConnectionProvider.known(reference))
-      case _ => Refusal.because("that is no reference")
+      case _ => Refusal.because("the message of the executor is not a reference to a connection")
     }
   }
 
@@ -35,8 +38,9 @@ final class ConnectionsPlugin extends SparkPlugin {
 }
 
 /**
- * An executor may load this class more than once, for each session's own jars; so the way to the driver lies where all
- * find it, and what comes by it is made of Java's own classes.
+ * The messages between executors and the driver. An executor may load this class more than once, for the jars of each session.
+ * So the channel to the driver is in the system properties, where every copy finds it, and messages consist of Java's own
+ * classes.
  */
 object ConnectionsPlugin {
   private val Way = "headgate.way-to-the-driver"
@@ -47,9 +51,9 @@ object ConnectionsPlugin {
   private[guard] def ask(reference: String): JdbcAccess = System.getProperties.get(Way) match {
     case way: PluginContext => way.ask(reference) match {
       case told: JavaMap[_, _] => heard(told.asScala.map { case (key, value) => key.toString -> value.toString }.toMap)
-      case _ => Refusal.because("the driver does not say how the database is entered")
+      case _ => Refusal.because("the driver gave no access to the database; retry the statement")
     }
-    case _ => Refusal.because("this executor has no way to its driver")
+    case _ => Refusal.because("the executor cannot ask its driver for access to the database, because the guard's plugin has not started; ask the operator to check the executor")
   }
 
   private def told(access: JdbcAccess): AnyRef = {

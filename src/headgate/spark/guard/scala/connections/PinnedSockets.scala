@@ -6,21 +6,21 @@ import java.nio.charset.StandardCharsets.US_ASCII
 import javax.net.SocketFactory
 
 /**
- * Connects to the addresses of its argument, `port address address ...`, one after the other, wherever a host's name leads
- * meanwhile; or, where that is `relay port ticket`, to the relay, which knows the addresses that the ticket stands for.
- * PostgreSQL's driver makes it by name; it takes a connected socket as it is, and holds a certificate against the name in the
- * URL.
+ * A socket factory with pinned addresses (against DNS rebinding). For the argument `port address address ...` it connects to
+ * these addresses, one after the other, whatever the host's name resolves to by then. For `relay port ticket` it connects to
+ * the relay, which knows the addresses of the ticket. PostgreSQL's driver creates it by the name of the class. The driver uses
+ * a connected socket as it is, and checks the certificate against the host in the URL.
  */
 final class PinnedSockets(argument: String) extends SocketFactory {
   private val connect: () => Socket = argument.split(' ').toList match {
     case PinnedSockets.Relay :: port :: ticket :: Nil => () => relayed(port.toInt, ticket)
     case port :: addresses if addresses.nonEmpty => () => connected(addresses, port.toInt)
-    case _ => throw new IllegalArgumentException("a port and an address are needed")
+    case _ => throw new IllegalArgumentException("the argument of the socket factory is neither `port address ...` nor `relay port ticket`")
   }
 
   override def createSocket(): Socket = connect()
 
-  // Its driver asks for none of these.
+  // PostgreSQL's driver calls none of these.
   override def createSocket(host: String, port: Int): Socket = connect()
   override def createSocket(host: String, port: Int, local: InetAddress, from: Int): Socket = connect()
   override def createSocket(host: InetAddress, port: Int): Socket = connect()
@@ -31,7 +31,7 @@ final class PinnedSockets(argument: String) extends SocketFactory {
     try {
       socket.setSoTimeout(PinnedSockets.RelayPatienceMillis)
       socket.getOutputStream.write(ticket.getBytes(US_ASCII))
-      if (socket.getInputStream.read() != PinnedSockets.Open) throw new IOException("the database cannot be reached")
+      if (socket.getInputStream.read() != PinnedSockets.Open) throw new IOException("the relay cannot reach the database")
       socket.setSoTimeout(0)
       socket
     } catch {
@@ -44,7 +44,7 @@ final class PinnedSockets(argument: String) extends SocketFactory {
   private def connected(left: List[String], port: Int): Socket = {
     val socket = new Socket
     try {
-      // An address in numbers: no name is resolved.
+      // A numeric address: no name is resolved.
       socket.connect(new InetSocketAddress(InetAddress.getByName(left.head), port), PinnedSockets.PatienceMillis)
       socket
     } catch {
@@ -60,6 +60,6 @@ object PinnedSockets {
   private val Loopback = "127.0.0.1"
   private val Open = 0
   private val PatienceMillis = 10000
-  /** As long as the relay tries an address, for each of several. */
+  /** The relay tries an address for as long as `PatienceMillis`; this allows for several addresses. */
   private val RelayPatienceMillis = 60000
 }

@@ -12,10 +12,10 @@ import org.apache.spark.sql.connect.service.SparkConnectServer
 /**
  * Starts a guarded Spark Connect server.
  *
- * Standard input says everything that is secret or varies: the driver key (hex) on the first line, the token that its
- * callers present on the second, then `key=value` lines until an empty one. They become system properties, because that is where Spark looks
- * for its configuration; none of them stands in the arguments or the environment. After the empty line the
- * stream stays open for as long as the parent lives: its end halts this process.
+ * Standard input has everything that is secret or varies: the driver key (hex) on the first line, the token that its callers
+ * present on the second, then `key=value` lines until an empty one. These lines become system properties, because Spark looks
+ * there for its configuration; none of them is in the arguments or the environment. After the empty line the stream stays open
+ * for as long as the parent process lives: its end halts this process.
  */
 object DriverMain {
   private val Failed = 1
@@ -37,14 +37,17 @@ object DriverMain {
   }
 
   private def line(input: BufferedReader): String =
-    Option(input.readLine()).getOrElse(throw new IllegalStateException("it ended early"))
+    Option(input.readLine()).getOrElse(throw new IllegalStateException("the input ended before the empty line after the settings"))
 
   private def setProperty(line: String): Unit = line.split("=", 2) match {
     case Array(key, value) => System.setProperty(key, value)
-    case _ => throw new IllegalStateException("a line has no `=`")
+    case _ => throw new IllegalStateException("a line is not `key=value`")
   }
 
-  /** Spark's shutdown hooks may hang; nobody is left to wait for them, so this halts and does not exit. */
+  /**
+   * Halt this process when standard input ends. It is halted and not exited, because Spark's shutdown hooks may hang, and no
+   * parent process is left to wait for them.
+   */
   private def haltAtEndOf(input: BufferedReader): Unit = {
     val watchdog = new Thread(() => {
       try while (input.readLine() != null) {}

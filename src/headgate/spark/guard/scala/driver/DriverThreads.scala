@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import io.headgate.guard.limits.PlanParts
 
-/** The threads on which the driver works on operations, by the ids of these: statements, and calls that only analyze. */
+/** The driver's threads by the ids of the operations that they work on: statements, and calls that only analyze. */
 object DriverThreads {
   private val Named = "SparkConnectExecuteThread_opId=(.+)".r
   private val analyses = new ConcurrentHashMap[String, Thread]
@@ -21,13 +21,13 @@ object DriverThreads {
 
   def isRunning(operation: String): Boolean = all.contains(operation)
 
-  /** The operation of this thread. */
+  /** Return the operation of this thread. */
   def own: Option[String] = Option(id.get).orElse(statement(Thread.currentThread))
 
-  /** The statement of this thread. */
+  /** Return the statement of this thread. */
   def ownStatement: Option[String] = statement(Thread.currentThread)
 
-  /** Does the work of an analysis on this thread, which goes on to others afterwards. */
+  /** Do the work of an analysis on this thread, which works for other callers afterwards. */
   def analyze(operation: String)(work: => Unit): Unit = {
     analyses.put(operation, Thread.currentThread)
     id.set(operation)

@@ -4,8 +4,8 @@ import io.headgate.guard.client.DriverKey
 import org.sparkproject.connect.grpc.{Metadata, ServerCall, ServerCallHandler, ServerInterceptor, Status}
 
 /**
- * Answers nobody who does not present the token of this driver. Spark has the same check, but reads its token from the
- * configuration, all of which it hands to every executor.
+ * Refuses every call without the token of this driver. Spark has the same check, but reads its token from the configuration,
+ * all of which it sends to every executor.
  */
 final class GatewayTokenInterceptor extends ServerInterceptor {
   private val authorization = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER)
@@ -13,7 +13,7 @@ final class GatewayTokenInterceptor extends ServerInterceptor {
   override def interceptCall[Q, A](call: ServerCall[Q, A], headers: Metadata, next: ServerCallHandler[Q, A]): ServerCall.Listener[Q] =
     if (DriverKey.isCalledBy(headers.get(authorization))) next.startCall(call, headers)
     else {
-      call.close(Status.UNAUTHENTICATED.withDescription("connect through the Headgate gateway"), new Metadata)
+      call.close(Status.UNAUTHENTICATED.withDescription("the call is not authenticated; connect through the Headgate gateway"), new Metadata)
       new ServerCall.Listener[Q] {}
     }
 }

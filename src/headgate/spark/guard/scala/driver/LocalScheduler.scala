@@ -5,8 +5,9 @@ import org.apache.spark.scheduler.cluster.CoarseGrainedClusterMessages.IsExecuto
 import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
 
 /**
- * Answers in place of the scheduler of a cluster, where there is no cluster. A task that misses the files of a shuffle has Spark
- * take all that its executor has stored for lost; the executor registers again only if a scheduler of this name says that it is alive.
+ * Replaces the scheduler of a cluster where there is no cluster. If a task misses the files of a shuffle, Spark treats
+ * everything that the executor has stored as lost. The executor registers again only if a scheduler with this name answers that
+ * it is alive.
  */
 private final class LocalScheduler(override val rpcEnv: RpcEnv) extends ThreadSafeRpcEndpoint {
   override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] = {

@@ -7,8 +7,9 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.SQLExecution
 
 /**
- * What work is called, so that it can be stopped: the id of a Spark Connect operation, `stream:` and the id of a streaming
- * query, or the id of a call that only analyzes. What Spark does of its own accord has no name. No right is decided by it.
+ * Operation ids, by which work can be stopped: the id of a Spark Connect operation, `stream:` and the id of a streaming query,
+ * or the id of a call that only analyzes. Work that Spark starts of its own accord has no id. No access decision depends on an
+ * id.
  */
 object OperationId {
   private val Tag = "SparkConnect_OperationTag_User_.*_Session_.*_Operation_([^_,]+)".r
@@ -18,22 +19,25 @@ object OperationId {
   private val Pool = "spark.scheduler.pool"
   private val Analysis = "headgate.analysis"
 
-  /** Whether this names a streaming query. */
+  /** Whether this is the id of a streaming query. */
   def isStream(operation: String): Boolean = operation.startsWith(StreamName)
 
-  /** The name by which this thread's work is known outside the driver; a call that only analyzes has none there. */
+  /** Return the id by which this thread's work is known outside of the driver; a call that only analyzes has none there. */
   def current(session: SparkSession): Option[String] = named(key => Option(session.sparkContext.getLocalProperty(key)))
 
-  /** The name of the work that a job or a stage with these properties belongs to. */
+  /** Return the id of the work that a job or a stage with these properties belongs to. */
   def named(properties: Properties): Option[String] = named(property(properties, _)).orElse(property(properties, Analysis))
 
-  /** Names the jobs that this thread starts from now on after a call that only analyzes, or after none. */
+  /** Set the analysis that the jobs of this thread belong to from now on, or remove it. */
   def nameAnalysis(name: Option[String]): Unit = SparkContext.getOrCreate().setLocalProperty(Analysis, name.orNull)
 
-  /** The pool that work with these properties is in: that of its principal. */
+  /** Return the scheduler pool of work with these properties: that of its principal. */
   def owner(properties: Properties): String = property(properties, Pool).getOrElse("default")
 
-  /** The execution of SQL that work with these properties is part of. Work of an RDD alone, and of most analyses, is part of none. */
+  /**
+   * Return the SQL execution that work with these properties is part of. Work of an RDD alone, and of most analyses, is part of
+   * none.
+   */
   def execution(properties: Properties): Option[Long] =
     property(properties, SQLExecution.EXECUTION_ID_KEY).flatMap(_.toLongOption)
 

@@ -2,11 +2,11 @@ package io.headgate.guard.driver
 
 import java.util.concurrent.ConcurrentHashMap
 
-/** What was sent for the statements and analyses that this driver works on, by the ids of these. */
+/** The requests of the statements and analyses that this driver works on, by the ids of these. */
 object ReceivedRequests {
   final case class Request(principal: String, session: String, bytes: Long, at: Long)
 
-  /** Once there are so many, those of ended statements are forgotten; a statement begins within so many milliseconds. */
+  /** Above this number of requests, those of ended statements are removed; a statement begins within `Arrival` milliseconds. */
   private val Kept = 4096
   private val Arrival = 60000L
   private val requests = new ConcurrentHashMap[String, Request]
@@ -20,15 +20,15 @@ object ReceivedRequests {
     requests.put(operation, Request(principal(user), session(user, sessionId), bytes, now))
   }
 
-  /** The request of the operation of this thread, with its id. */
+  /** Return the request of the operation of this thread, with the id of the operation. */
   def own: Option[(String, Request)] = DriverThreads.own.flatMap(id => of(id).map(id -> _))
 
-  /** The request of this operation, which may have ended. */
+  /** Return the request of this operation, which may have ended. */
   def of(operation: String): Option[Request] = Option(requests.get(operation))
 
-  /** What a session of Spark Connect is known by: another user may give a session the same id. */
+  /** Return the key of a Spark Connect session, which includes the user: another user may give a session the same id. */
   def session(user: String, id: String): String = s"$user $id"
 
-  /** The gateway names a user by principal and token. */
+  /** Return the principal of a user id, in which the gateway puts the principal and the token. */
   def principal(user: String): String = user.takeWhile(_ != ':')
 }

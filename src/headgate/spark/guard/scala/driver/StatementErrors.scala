@@ -11,7 +11,7 @@ import org.sparkproject.connect.grpc.ForwardingServerCall.SimpleForwardingServer
 import org.sparkproject.connect.grpc.protobuf.StatusProto
 import org.sparkproject.connect.protobuf.{Any => Packed}
 
-/** Says why a statement ended where Spark would not: a limit of the operator, or a stack that was too small. */
+/** Reports why a statement ended if Spark would not: for a limit of the operator, or for a stack overflow. */
 final class StatementErrors extends ServerInterceptor {
   override def interceptCall[Q, A](call: ServerCall[Q, A], headers: Metadata, next: ServerCallHandler[Q, A]): ServerCall.Listener[Q] = {
     val answered = new AnsweredCall[Q, A](call)

@@ -9,7 +9,7 @@ private[guard] object TaskThreads {
   private val Patience = 1000L
   private val threads = ManagementFactory.getThreadMXBean
 
-  /** The ids of the threads, by those of the tasks. */
+  /** Return the ids of the threads, by the ids of their tasks. */
   def of(tasks: Set[Long]): Map[Long, Long] =
     if (tasks.isEmpty) Map.empty
     else
@@ -17,7 +17,10 @@ private[guard] object TaskThreads {
         Option(info.getThreadName).collect { case Named(id) if tasks(id.toLong) => id.toLong -> info.getThreadId }
       }.toMap
 
-  /** Prints where in the program these tasks are, for a report of a defect, in a second at most: the JVM may have to wait for them. */
+  /**
+   * Print the stack traces of these tasks for a bug report. It takes one second at most, because the JVM may have to wait for
+   * the tasks.
+   */
   def report(tasks: Set[Long]): Unit = {
     val report = new Thread(() => stacks(tasks).foreach(System.err.println), "headgate-stuck-tasks")
     report.setDaemon(true)

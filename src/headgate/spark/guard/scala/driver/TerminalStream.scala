@@ -5,10 +5,13 @@ import java.nio.{ByteBuffer, CharBuffer}
 import java.nio.charset.CodingErrorAction.REPLACE
 import java.nio.charset.StandardCharsets.UTF_8
 
-/** Writes UTF-8 as `TerminalText`: rows and names come into the driver's log with Spark's errors. */
+/**
+ * Escapes control characters in UTF-8 output as `TerminalText` does: with Spark's errors, rows and names get into the driver's
+ * log.
+ */
 final class TerminalStream(to: OutputStream) extends OutputStream {
   private val decoder = UTF_8.newDecoder().onMalformedInput(REPLACE).onUnmappableCharacter(REPLACE)
-  /** The bytes of a character whose last ones are still to come. */
+  /** The first bytes of a character whose last bytes have not been written yet. */
   private var begun = Array.empty[Byte]
 
   override def write(byte: Int): Unit = write(Array(byte.toByte), 0, 1)
@@ -25,7 +28,7 @@ final class TerminalStream(to: OutputStream) extends OutputStream {
 }
 
 object TerminalStream {
-  /** Escapes control characters in everything that this process writes from now on; the JVM's own output is not covered. */
+  /** Escape control characters in everything that this process writes from now on; the JVM's own output is not covered. */
   def install(): Unit = {
     System.setOut(printing(FileDescriptor.out))
     System.setErr(printing(FileDescriptor.err))

@@ -1,12 +1,12 @@
 package io.headgate.guard.driver
 
 /**
- * Text as terminals and logs may show it: what would move a cursor, change a setting or reorder letters is written out. The API
- * writes its logs by the same rule, in `headgate.control.text.terminal_text`.
+ * Text that is safe in terminals and logs: characters that would move a cursor, change a setting or reorder letters are
+ * escaped. The API writes its logs by the same rule, in `headgate.control.text.terminal_text`.
  */
 object TerminalText {
   private val Kept = "\t\n"
-  /** C0, C1, and the controls of direction. */
+  /** The control characters C0 and C1, and those that change the direction of text. */
   private val Ranges = Seq(0x00 -> 0x1f, 0x7f -> 0x9f, 0x61c -> 0x61c, 0x200e -> 0x200f, 0x2028 -> 0x202e, 0x2066 -> 0x2069)
   private val LastOfTwoDigits = 0xff
 

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.Sequence
 import org.apache.spark.sql.types.{DateType, TimestampNTZType, TimestampType, YearMonthIntervalType}
 import org.apache.spark.unsafe.types.CalendarInterval
 
-/** The bytes of the array that `sequence` makes. */
+/** The size in bytes of the array that `sequence` returns. */
 private[guard] object SequenceSize {
   private val Day = 86400000000d
   private val ShortestMonth = 28
@@ -47,8 +47,8 @@ private[guard] object SequenceSize {
 }
 
 /**
- * The bytes of the text that `format_string` makes, at most. Java takes flags, places and widths in more orders than it
- * documents, so every number between `%` and the letter counts, in whatever order they stand.
+ * The largest size in bytes of the text that `format_string` returns. Java accepts flags, places and widths in more orders than
+ * it documents, so every number between `%` and the letter counts, in any order.
  */
 private[guard] object FormatSize {
   private val Place = "%([^a-zA-Z%]*)".r

@@ -11,8 +11,8 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.types.DataType
 
 /**
- * Bounds aggregates whose state is an object in the heap, such as the list of `collect_list`: Spark lets it grow with the
- * rows of a group until the driver ends. Rows, and states that other tasks have made, are counted as they arrive.
+ * Limits aggregates whose state is an object in the heap, such as the list of `collect_list`. Spark lets the state grow with
+ * the rows of a group until the driver ends. Rows, and states that other tasks have made, are counted as they arrive.
  */
 object BoundedAggregates extends ColumnarRule {
   override def preColumnarTransitions: Rule[SparkPlan] = plan => plan.transformUp {
@@ -33,7 +33,7 @@ object BoundedAggregates extends ColumnarRule {
   }
 }
 
-/** A value that an aggregate takes into its state. */
+/** Counts a value that an aggregate adds to its state. */
 final case class AddedToState(child: Expression) extends UnaryExpression with CodegenFallback with GuardExpression {
   @transient private lazy val growth = new Growth
 
@@ -48,8 +48,8 @@ final case class AddedToState(child: Expression) extends UnaryExpression with Co
 }
 
 /**
- * An aggregate that asks for each row and each state whether its task is to end, as either may take long. States which tasks
- * have written are counted before they are read.
+ * An aggregate with an interruption check for each row and each state, as either may take long. States that tasks have written
+ * are counted before they are read.
  */
 final case class WatchedStates[T](inner: TypedImperativeAggregate[T], mutableAggBufferOffset: Int = 0, inputAggBufferOffset: Int = 0)
     extends TypedImperativeAggregate[T] {
@@ -87,7 +87,7 @@ final case class WatchedStates[T](inner: TypedImperativeAggregate[T], mutableAgg
     copy(inner = inner.withNewChildren(changed).asInstanceOf[TypedImperativeAggregate[T]])
 }
 
-/** Counts what one task adds to the states of one aggregate, or to the rows that one operator keeps. */
+/** Counts the bytes that one task adds to the states of one aggregate, or to the rows that one operator keeps. */
 private[guard] final class Growth {
   private var bytes = 0L
 
@@ -101,7 +101,7 @@ private[guard] final class Growth {
 }
 
 private[guard] object Growth {
-  /** Bytes that an entry takes beside its value, at least. */
+  /** Least bytes that an entry takes besides its value. */
   val Entry = 32L
   val Step: Long = 1L << 20
 }

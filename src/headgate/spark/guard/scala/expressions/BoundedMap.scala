@@ -6,11 +6,11 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.util.MapData
 
-/** A map of which a function compares each key with each of another map. */
+/** Limits the entries of a map of which a function compares each key with each key of another map. */
 final case class BoundedMap(child: Expression) extends UnaryExpression with CodegenFallback with GuardExpression {
   override def eval(row: InternalRow): Any = child.eval(row) match {
     case map: MapData if map.numElements() > BoundedMap.Most =>
-      throw new LimitExceeded(s"a map of more than ${BoundedMap.Most} entries with keys of this type is too large to be compared; use fewer, or keys of a simple type")
+      throw new LimitExceeded(s"`map_zip_with` would compare each key of a map of more than ${BoundedMap.Most} entries with each key of another; use fewer entries, or keys that are numbers or strings")
     case other => other
   }
 

@@ -2,7 +2,7 @@ package io.headgate.guard.expressions
 
 import java.math.BigDecimal
 
-/** Bounds numbers that are read from text. What is too large or too small for every type of Spark stays so. */
+/** Limits numbers that are read from text. A number that is too large or too small for every type of Spark stays so. */
 object BoundedNumbers {
   private val MaxCharacters = 10000
 
@@ -10,16 +10,16 @@ object BoundedNumbers {
   private val MaxExponent = 20000
   private val ShortExponent = MaxExponent.toString.length
 
-  /** Returns a text of the same number, or of one as far out of range. Throws `NumberFormatException` if it is too long. */
+  /** Return a text of the same number, or of one as far out of range. Throw `NumberFormatException` if the text is too long. */
   def bounded(text: String): String = {
     if (text.length > MaxCharacters)
-      throw new NumberFormatException(s"a number has ${text.length} characters; it may have $MaxCharacters")
+      throw new NumberFormatException(s"a number has ${text.length} characters; use at most $MaxCharacters")
     val at = math.max(text.lastIndexOf('e'), text.lastIndexOf('E'))
     if (at < 0 || text.length - at <= ShortExponent) text // too short for an exponent out of range
     else text.substring(0, at + 1) + exponent(text.substring(at + 1))
   }
 
-  /** Returns the number, or one as far out of range. */
+  /** Return the number, or one as far out of range. */
   def bounded(number: BigDecimal): BigDecimal =
     if (math.abs(number.scale.toLong) <= MaxExponent) number
     else if (number.signum == 0) BigDecimal.ZERO

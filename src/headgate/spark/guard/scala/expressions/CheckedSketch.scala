@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCo
 import org.apache.spark.sql.types.{BinaryType, StructType}
 
 /**
- * The bytes of a sketch, which a client may have made itself: what they say of their own size is held against their
- * length before the library makes room for it. A state that has its sketch in a struct has it in the first field.
+ * Checks the bytes of a sketch, which a client may have made itself: the size that they declare is compared with their length,
+ * before the library allocates memory for it. A state that has its sketch in a struct has it in the first field.
  */
 final case class CheckedSketch(child: Expression, format: String) extends UnaryExpression with GuardExpression {
   override def nullIntolerant: Boolean = true
@@ -18,9 +18,9 @@ final case class CheckedSketch(child: Expression, format: String) extends UnaryE
     value
   }
 
-  /** Throws `LimitExceeded` for bytes that are no sketch of this format. Generated code calls this. */
+  /** Throw `LimitExceeded` for bytes that are no sketch of this format. Generated code calls this. */
   def checked(value: Any): Unit = {
-    Interruption.check() // to read a large sketch takes milliseconds
+    Interruption.check() // reading a large sketch takes milliseconds
     value match {
       case bytes: Array[Byte] => Sketches.check(format, bytes)
       case state: InternalRow if !state.isNullAt(0) => Sketches.check(format, state.getBinary(0))
@@ -37,7 +37,7 @@ final case class CheckedSketch(child: Expression, format: String) extends UnaryE
 }
 
 object CheckedSketch {
-  /** The argument with its check, if it is of a type that holds a sketch; Spark itself refuses others. */
+  /** Return the argument with its check, if it is of a type that holds a sketch; Spark itself refuses other types. */
   def of(argument: Expression, format: String): Expression = argument.dataType match {
     case BinaryType => CheckedSketch(argument, format)
     case state: StructType if state.headOption.exists(_.dataType == BinaryType) => CheckedSketch(argument, format)

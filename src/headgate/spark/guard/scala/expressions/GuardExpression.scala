@@ -16,7 +16,10 @@ trait GuardExpression extends UnaryExpression {
   override def toString: String = child.toString
 }
 
-/** One that a rule puts into a plan at the end. For Spark it is its child: an exchange and the operator that needs it stay the same. */
+/**
+ * An expression that a rule puts into a plan at the end. Spark treats it as its child, so an exchange still fits the operator
+ * that needs it.
+ */
 trait HiddenExpression extends GuardExpression {
   final override lazy val canonicalized: Expression = child.canonicalized
 }

@@ -9,14 +9,14 @@ import org.apache.spark.sql.catalyst.util.{ArrayBasedMapBuilder, CollationFactor
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** A text that a regular expression reads; reading it asks now and then whether the statement is to end. */
+/** A text for regular expressions. Reading it includes interruption checks. */
 final class InterruptibleText(text: String, function: String = "") extends CharSequence {
   private var reads = 0
   private var taken = 0L
 
   override def length: Int = text.length
 
-  /** A part of the text, for a function that keeps it. */
+  /** Return a part of the text, for a function that keeps it, and count the parts. */
   override def subSequence(start: Int, end: Int): CharSequence = {
     taken += InterruptibleText.Part + end - start
     Sizes.require(function, taken)
@@ -37,9 +37,9 @@ private object InterruptibleText {
   val Part = 8
 }
 
-/** Versions of Spark's functions of regular expressions that end when their statement does. */
+/** Versions of Spark's functions of regular expressions that can be interrupted. */
 object InterruptibleFunctions {
-  /** The version of a call that can be interrupted; the call itself, where it reads no regular expression. */
+  /** Return the version of a call that can be interrupted, or the call itself if it reads no regular expression. */
   def version(call: Expression): Expression = call match {
     case replaced: RuntimeReplaceable => version(replaced.replacement)
     case _ => watched(call.mapChildren(version))
@@ -129,7 +129,7 @@ final class InterruptibleExtractAll(text: Expression, pattern: Expression, group
 }
 
 private object InterruptibleExtractAll {
-  /** A text of so many characters has not too many matches. */
+  /** Characters of a text that cannot have too many matches. */
   val Short = 1 << 20
 }
 
@@ -139,17 +139,22 @@ final class InterruptibleInStr(text: Expression, pattern: Expression, group: Exp
     InterruptibleFunctions.over(super.getLastMatcher(text, pattern), text)
 }
 
-/** What patterns say of themselves, and the parts of a text between matches. */
+/** Whether a pattern repeats, and the parts of a text between its matches. */
 private[guard] object Search {
   private val Repeating = "[*+?{|]".r
 
-  /** A pattern without a repetition or a choice needs no watch: its search ends by itself. */
+  /**
+   * Whether a pattern has a repetition or a choice. The search for any other pattern ends by itself, and needs no interruption
+   * checks.
+   */
   def isRepeating(pattern: String): Boolean = Repeating.findFirstIn(pattern).isDefined
 
   def compile(function: String, pattern: Any, collation: Int): Pattern =
     RegExpUtils.getPatternAndLastRegex(pattern, function, collation)._1
 
-  /** The parts as `String.split` makes them, empty ones at the end included. Throws `LimitExceeded` if they are too many. */
+  /**
+   * Return the parts as `String.split` makes them, empty ones at the end included. Throw `LimitExceeded` if there are too many.
+   */
   def split(function: String, pattern: Pattern, text: Any, limit: Int): Array[UTF8String] =
     pattern.split(new InterruptibleText(text.toString, function), if (limit == 0) -1 else limit).map(UTF8String.fromString)
 }
@@ -168,7 +173,7 @@ final class InterruptibleReplace(text: Expression, pattern: Expression, by: Expr
     extends RegExpReplace(text, pattern, by, from) {
   @transient private lazy val patterns = new LastPattern(prettyName, collationId)
 
-  /** Replaces as Spark does, but reads the text once only, counts what it writes, and ends with its statement. */
+  /** Replace as Spark does, but read the text only once, count the result, and end with the statement. */
   override def nullSafeEval(text: Any, pattern: Any, by: Any, from: Any): Any = {
     val (written, start) = (text.toString, from.asInstanceOf[Int] - 1)
     if (start != 0 && start >= written.codePointCount(0, written.length)) text

@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.window.WindowExecBase
 
-/** A value inside a loop that Spark compiles without a way out: each `every` values it asks whether the task is to end. */
+/** A value in a loop that Spark compiles without an interruption check. It has a check after each `every` values. */
 final case class InterruptionPoint(child: Expression, every: Int) extends UnaryExpression with HiddenExpression {
   @transient private var beats = 0
 
@@ -38,7 +38,7 @@ final case class InterruptionPoint(child: Expression, every: Int) extends UnaryE
 }
 
 private[guard] object InterruptionPoint {
-  /** Code that asks each `every` times. */
+  /** Return code with an interruption check after each `every` values. */
   def code(context: CodegenContext, every: Int): String = {
     val beats = context.addMutableState("int", "beats")
     s"if (++$beats >= $every) { $beats = 0; io.headgate.guard.limits.Interruption.check(); }"
@@ -46,11 +46,11 @@ private[guard] object InterruptionPoint {
 }
 
 /**
- * Puts a pulse into joins and generators, one row of which may stand for millions, into sorts whose comparisons take long, and
- * above operators that make many rows and do not ask themselves; and a bound before broadcasts.
+ * Adds interruption checks: to joins and generators, one row of which may become millions; to sorts whose comparisons take
+ * long; and above operators that return many rows without checks of their own. Adds a limit below broadcasts.
  */
 object InterruptionPoints extends ColumnarRule {
-  private val Pairs = 1 << 8 // between two questions
+  private val Pairs = 1 << 8 // between two checks
   private val Comparisons = 1 << 6
 
   override def preColumnarTransitions: Rule[SparkPlan] = plan => plan.transformUp { case node => above(within(node)) }

@@ -6,14 +6,18 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 
 /**
- * The body of a lambda function: one row may run it without end. Where the function keeps what the body returns,
- * its size is counted from one row to the next; where the body is given what it returned before, each value is measured.
+ * The body of a lambda function, which one row may run any number of times, with interruption checks. If the function keeps the
+ * values that the body returns, their sizes are added up for each row. If the body gets the value that it returned before, each
+ * value is measured.
  */
 final case class LambdaBody(child: Expression, returned: LambdaBody.Returned) extends UnaryExpression with CodegenFallback with GuardExpression {
   @transient private var runs = 0
   @transient private var kept = 0L
 
-  /** A constant body is one value that an array holds many times; each is written into the row. */
+  /**
+   * A constant body is one value that an array holds many times; each is written into the row. So it does not count as a
+   * constant.
+   */
   override def foldable: Boolean = false
   override protected def withNewChildInternal(changed: Expression): LambdaBody = copy(child = changed)
 
@@ -29,7 +33,7 @@ final case class LambdaBody(child: Expression, returned: LambdaBody.Returned) ex
     value
   }
 
-  /** A new row begins. */
+  /** Begin to count again: a new row begins. */
   def reset(): Unit = kept = 0L
 
   private def count(value: Any): Unit = {
@@ -39,13 +43,13 @@ final case class LambdaBody(child: Expression, returned: LambdaBody.Returned) ex
 }
 
 object LambdaBody {
-  /** What becomes of a value that the body returns. */
+  /** How the function uses a value that the body returns. */
   sealed trait Returned
 
-  /** All of them together are the function's value. */
+  /** The values together are the function's result. */
   case object Kept extends Returned
 
-  /** It is an argument of the next call, and at last the function's value. */
+  /** The value is an argument of the next call, and at last the function's result. */
   case object Carried extends Returned
 
   case object Dropped extends Returned

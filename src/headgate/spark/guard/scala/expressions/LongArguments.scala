@@ -15,8 +15,8 @@ import org.apache.spark.sql.types.{DataType, ObjectType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * An argument of no fixed size. Before a call works on a long one, which may take tens of milliseconds, it asks whether its
- * task is to end: a batch has thousands of rows, a statement thousands of calls, and a sort compares a row many times.
+ * An argument without a fixed size. Before a call works on a long one, which may take tens of milliseconds, there is an
+ * interruption check: a batch has thousands of rows, a statement thousands of calls, and a sort compares a row many times.
  */
 final case class LongArgument(child: Expression) extends UnaryExpression with HiddenExpression {
   override def nullIntolerant: Boolean = true
@@ -28,7 +28,7 @@ final case class LongArgument(child: Expression) extends UnaryExpression with Hi
     value
   }
 
-  /** Generated code asks for each call, also where Spark computes the argument of several calls only once. */
+  /** Generate code with a check for each call, even if Spark computes the argument of several calls only once. */
   override def genCode(context: CodegenContext): ExprCode = {
     val value = super.genCode(context)
     value.copy(code = code"${value.code}\nif (!${value.isNull}) io.headgate.guard.expressions.LongArgument.ask(${value.value});")
@@ -37,16 +37,16 @@ final case class LongArgument(child: Expression) extends UnaryExpression with Hi
   override protected def doGenCode(context: CodegenContext, made: ExprCode): ExprCode = child.genCode(context)
 }
 
-/** How long values are, and how they are compared. */
+/** The length of values, and how they are compared. */
 object LongArgument {
   private val Bytes = 4096
 
-  /** Asks whether the task is to end, if the value may be long. Generated code calls this. */
+  /** Check for an interruption, if the value may be long. Generated code calls this. */
   def ask(value: Any): Unit = value match {
     case text: UTF8String => if (text.numBytes > Bytes) Interruption.check()
     case bytes: Array[Byte] => if (bytes.length > Bytes) Interruption.check()
     case null =>
-    case _ => Interruption.check() // to look how large an array, a map, a struct or a variant is takes as long
+    case _ => Interruption.check() // measuring an array, a map, a struct or a variant takes as long as the check
   }
 
   /** Whether a value of the expression may be long. */
@@ -63,7 +63,10 @@ object LongArgument {
   }
 }
 
-/** Lets each call ask for its long arguments. Where Spark passes a value on or looks at its beginning, there is nothing to ask. */
+/**
+ * Adds interruption checks for the long arguments of each call. A call that only passes a value on, or reads its beginning,
+ * needs none.
+ */
 object LongArguments extends ColumnarRule {
   override def preColumnarTransitions: Rule[SparkPlan] = plan => plan.transformUp {
     case leaf: LeafExecNode => leaf
@@ -71,7 +74,7 @@ object LongArguments extends ColumnarRule {
   }
 
   private def asking(expression: Expression): Expression = expression match {
-    case SizedCall(call) => SizedCall(call.mapChildren(asking)) // it asks for each value
+    case SizedCall(call) => SizedCall(call.mapChildren(asking)) // it has a check for each value
     case call if isPassThrough(call) => call.mapChildren(asking)
     case call => call.mapChildren { argument => if (LongArgument.mayBeLong(argument)) LongArgument(asking(argument)) else asking(argument) }
   }

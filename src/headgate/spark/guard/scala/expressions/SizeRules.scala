@@ -11,9 +11,15 @@ import org.apache.spark.sql.catalyst.util.{ArrayData, TypeUtils}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
 
-/** Which functions make large values, or run long, by their arguments; the list `sizes.txt` names them all. */
+/**
+ * Rules for calls that return large values, or run long, depending on their arguments; `sizes.txt` has an entry for each
+ * function.
+ */
 object SizeRules {
-  /** Judges a call by its name and the values of its arguments; throws `LimitExceeded` if it asks for too much. */
+  /**
+   * A check of a call by its name and the values of its arguments; throws `LimitExceeded` if the call would return too much or
+   * take too long.
+   */
   type Rule = (String, Array[Any]) => Unit
 
   private val SlowestProduct = 1L << 31
@@ -27,7 +33,7 @@ object SizeRules {
   private val MostWindows = 1000
   private val MostParsed = 16L << 20
 
-  /** The rule that is asked before a call is made, if its class has one. */
+  /** Return the rule that is applied before a call, if its class has one. */
   def before(call: Expression): Option[Rule] = call match {
     case _: StringRepeat => bytes { case Array(text, times) => Sizes.times(whole(times), Sizes.of(text)) }
     case _: StringSpace => bytes { case Array(length) => whole(length) }
@@ -60,7 +66,7 @@ object SizeRules {
     case _ => None
   }
 
-  /** Whether a value of the call is measured after it was made. */
+  /** Whether the result of the call is measured after it was made. */
   def isMeasured(call: Expression): Boolean = call match {
     case _: Hex | _: Base64 | _: UrlEncode | _: StructsToJson | _: StructsToCsv | _: StructsToXml | _: Upper | _: Lower |
         _: InitCap | _: StringTranslate | _: Encode | _: Quote | _: Mask | _: Elt | _: CreateArray | _: MapConcat |
@@ -71,7 +77,7 @@ object SizeRules {
     case _ => false
   }
 
-  /** Whether Spark puts another call in the place of this one, and that has a limit. */
+  /** Whether Spark replaces this call by another one, and that one has a limit. */
   def isReplacedByLimited(call: Expression): Boolean = call match {
     case _: InheritAnalysisRules => false
     case replaced: RuntimeReplaceable if replaced.resolved && before(replaced).isEmpty && !isMeasured(replaced) =>
@@ -79,14 +85,14 @@ object SizeRules {
     case _ => false
   }
 
-  /** Judges arguments that Spark evaluates while it makes the call. */
+  /** Check arguments that Spark evaluates while it builds the call. */
   def arguments(name: String, given: Seq[Expression]): Unit =
     if (name == "approx_count_distinct") given.lift(1).flatMap(constant).foreach { error =>
       if (number(error) < SmallestError)
-        throw new LimitExceeded(s"`$name` takes an error of at least $SmallestError; give a larger one, or count exactly")
+        throw new LimitExceeded(s"the error that `$name` may make is below $SmallestError; use a larger one, or count exactly with `count(DISTINCT ...)`")
     }
 
-  /** Judges what must be constant, and so is known before the statement runs. */
+  /** Check arguments that must be constant, and so are known before the statement runs. */
   def constants(call: Expression): Unit = call match {
     case sketch: ThetaSketchAgg => constant(sketch.right).foreach(entries(sketch.prettyName, _))
     case sketch: ThetaUnionAgg => constant(sketch.right).foreach(entries(sketch.prettyName, _))
@@ -101,11 +107,11 @@ object SizeRules {
     case sketch: CountMinSketchAgg => for (error <- constant(sketch.epsExpression); sure <- constant(sketch.confidenceExpression))
       Sizes.require(sketch.prettyName, counters(error, sure))
     case window: TimeWindow if window.slideDuration > 0 && window.windowDuration / window.slideDuration > MostWindows =>
-      throw new LimitExceeded(s"a row would be in more than $MostWindows windows; slide by more, or make the windows shorter")
+      throw new LimitExceeded(s"a row would be in more than $MostWindows windows; use a longer slide duration, or shorter windows")
     case _ =>
   }
 
-  /** What Spark puts in the place of `lpad` and `rpad` of binary values before it optimizes. */
+  /** Whether the call is what Spark puts in the place of `lpad` and `rpad` of binary values before it optimizes. */
   private def isBinaryPad(call: StaticInvoke): Boolean =
     call.staticObject == classOf[ByteArray] && call.functionName.endsWith("pad")
 
@@ -118,23 +124,23 @@ object SizeRules {
   private def digits: Rule = (name, values) => values(1) match {
     case null | _: UTF8String =>
     case wanted => if (math.abs(whole(wanted)) > Sizes.MaxDigits)
-      throw new LimitExceeded(s"`$name` takes at most ${Sizes.MaxDigits} digits; give fewer")
+      throw new LimitExceeded(s"`$name` would make more than ${Sizes.MaxDigits} digits; use fewer")
   }
 
   private def slow: Rule = (name, values) =>
     if (Sizes.times(Sizes.of(values(0)), Sizes.of(values(1))) > SlowestProduct)
       throw new LimitExceeded(s"`$name` would compare texts that are too long; shorten them")
 
-  /** An argument that Spark reads as a regular expression, out of the reach of an interruption. */
+  /** Return the rule for an argument that Spark reads as a regular expression, where no interruption check can be added. */
   private def key(place: Int): Rule = (name, values) =>
     values.lift(place).filter(key => key != null && !isPlainKey(key.toString)).foreach { _ =>
-      throw new LimitExceeded(s"`$name` takes no groups and no repetitions in a key; write it without `(`, `*`, `+`, `?` and `{`")
+      throw new LimitExceeded(s"the key of `$name` has a group or a repetition, as a regular expression; write it without `(`, `*`, `+`, `?` and `{`")
     }
 
   /** Whether a key of `parse_url`, which Spark reads as a regular expression, has no group and no repetition. */
   def isPlainKey(key: String): Boolean = !key.exists("(*+?{".contains(_))
 
-  /** For a call that is limited while it runs. */
+  /** Return a rule without a check, for a call that is limited while it runs. */
   private def free: Rule = (_, _) => ()
 
   private def both(first: Rule, second: Rule): Rule = (name, values) => {
@@ -142,17 +148,17 @@ object SizeRules {
     second(name, values)
   }
 
-  /** Spark compares the one text at each place of the other. */
+  /** Return the rule for a search: Spark compares one text at each place of the other. */
   private def searched: Rule = (name, values) =>
     if (Sizes.times(Sizes.of(values(0)), Sizes.of(values(1))) > SlowestSearch)
-      throw new LimitExceeded(s"`$name` would search too long a text for too long a text; shorten one of them")
+      throw new LimitExceeded(s"`$name` would search a text that is too long for another long text; shorten one of them")
 
-  /** Spark makes an array of all parts, also where it gives one. */
+  /** Return the rule for a split: Spark makes an array of all parts, even if it returns one. */
   private def parts: Rule = (name, values) =>
     if (Sizes.of(values(0)) / math.max(1, Sizes.of(values(1))) > MostParts)
-      throw new LimitExceeded(s"`$name` would split the text into too many parts; shorten it")
+      throw new LimitExceeded(s"`$name` would split the text into too many parts; shorten the text")
 
-  /** Elements without an equality that Spark could hash: it compares each with each. */
+  /** Whether Spark compares each element with each, because their type has no equality that Spark could hash. */
   private def comparesAll(call: Expression): Boolean = !call.childrenResolved || (call.children.head.dataType match {
     case ArrayType(element, _) => !TypeUtils.typeWithProperEquals(element)
     case _ => true
@@ -161,24 +167,27 @@ object SizeRules {
   private def pairs: Rule = (name, values) => {
     val elements = values.collect { case array: ArrayData => array.numElements().toLong }.sum
     if (elements * elements > SlowestPairs)
-      throw new LimitExceeded(s"`$name` would compare each of $elements elements with each other; use fewer, or explode the array into rows")
+      throw new LimitExceeded(s"`$name` would compare each of $elements elements with each other; use fewer elements, or explode the array into rows")
   }
 
   private def entries(name: String, logarithm: Any): Unit =
     if (whole(logarithm) > LargestSketch)
-      throw new LimitExceeded(s"`$name` takes at most $LargestSketch as the logarithm of its entries; give a smaller one")
+      throw new LimitExceeded(s"the logarithm of the number of entries of `$name` (`lgNomEntries`) is above $LargestSketch; use a smaller one")
 
   private def options(name: String, given: Map[String, String]): Unit =
     given.find(_._2.length > LongestOption).foreach { case (key, _) =>
-      throw new LimitExceeded(s"option `$key` of `$name` has more than $LongestOption characters; shorten it")
+      throw new LimitExceeded(s"the option `$key` of `$name` has more than $LongestOption characters; shorten it")
     }
 
-  /** A document of a few bytes for each struct becomes as many rows as it has structs, each with all fields. */
+  /**
+   * Return the rule for a document: one with a few bytes for each struct becomes as many rows as it has structs, each with all
+   * fields.
+   */
   private def fields(wide: Long, begins: Char): Rule = (name, values) => values(0) match {
     case text: UTF8String if Sizes.times(text.numBytes, wide) > MostParsed =>
       val structs = text.getBytes.count(_ == begins)
       if (Sizes.times(structs, wide) > MostParsed)
-        throw new LimitExceeded(s"`$name` would make too many fields of this text; give a schema of fewer fields, or split the text into rows")
+        throw new LimitExceeded(s"`$name` would make too many fields of the text; use a schema with fewer fields, or split the text into rows")
     case _ =>
   }
 
@@ -189,7 +198,7 @@ object SizeRules {
     case _ => 1
   }
 
-  /** Whether a struct or a map is made of one wide value several times, or of many. */
+  /** Whether a struct or a map has one wide value several times, or many wide values. */
   private def repeats(made: Expression): Boolean = {
     val wide = parts(made).filterNot(part => !part.resolved || SizedFunctions.isNarrow(part.dataType) || part.isInstanceOf[Literal])
     wide.size > Short || wide.map(_.canonicalized).distinct.size < wide.size

@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodeGenerator, Codegen
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 
 /**
- * A call whose arguments decide how large its value is, or how long it takes: each is evaluated once, judged by the
- * function's rule, and only then is the function called.
+ * A call whose arguments determine how large its result is, or how long it takes. Each argument is evaluated once and checked
+ * by the function's rule; only then is the function called.
  *
- * Spark counts it as conditional, so that it does not evaluate the call on its own where it occurs twice.
+ * Spark counts it as conditional, so that it does not evaluate the call on its own if it occurs twice.
  */
 final case class SizedCall(child: Expression) extends UnaryExpression with ConditionalExpression with GuardExpression {
   @transient private lazy val rule = SizeRules.before(child)
@@ -49,7 +49,7 @@ final case class SizedCall(child: Expression) extends UnaryExpression with Condi
     s"${input.code}\nif (!${input.isNull}) $place = ${input.value};"
 }
 
-/** A call to which only those arguments are missing that no constant gives. */
+/** A call with its constant arguments evaluated, which lacks only the other ones. */
 final case class PreparedCall(private val original: Expression) {
   @transient private lazy val rule = SizeRules.before(original)
   @transient private lazy val arguments: Array[Expression] = {
@@ -62,7 +62,10 @@ final case class PreparedCall(private val original: Expression) {
   }
   @transient private lazy val prepared: Expression = InterruptibleFunctions.version(original.withNewChildren(arguments.toSeq))
 
-  /** The value of the call for these arguments. Throws `LimitExceeded` if it would be too large. It may take seconds. */
+  /**
+   * Return the result of the call for these arguments. Throw `LimitExceeded` if it would be too large. The call may take
+   * seconds.
+   */
   def apply(values: Array[Any]): Any = {
     Interruption.check()
     val row = new GenericInternalRow(values)
@@ -76,7 +79,7 @@ final case class PreparedCall(private val original: Expression) {
   }
 }
 
-/** A call whose value is measured once it is made: it is at most a few times as large as the arguments. */
+/** A call whose result is measured after it was made: it is at most a few times as large as the arguments. */
 final case class Measured(child: Expression, function: String) extends UnaryExpression with GuardExpression {
   override protected def withNewChildInternal(changed: Expression): Measured = copy(child = changed)
   @transient private lazy val bodies: Seq[LambdaBody] = child match {
@@ -84,7 +87,7 @@ final case class Measured(child: Expression, function: String) extends UnaryExpr
     case _ => Nil
   }
 
-  /** A new row begins. Generated code calls this. */
+  /** Begin to count again: a new row begins. Generated code calls this. */
   def reset(): Unit = bodies.foreach(_.reset())
 
   override def eval(row: InternalRow): Any = {

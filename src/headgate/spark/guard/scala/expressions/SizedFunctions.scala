@@ -10,11 +10,11 @@ import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType}
 
 /**
- * Spark's functions with the guard's limits. They are made when a function is looked up, because Spark evaluates some
- * arguments while it analyzes a statement, before any rule could see them.
+ * Spark's functions with the guard's limits. The limits are added when a function is looked up, because Spark evaluates some
+ * arguments during analysis, before any rule could see them.
  */
 object SizedFunctions {
-  /** The functions of the list `sizes.txt` whose values are not bounded by what they are made of. */
+  /** Return the functions that `sizes.txt` lists as `sized`: their results are not bounded by their arguments. */
   def all: Seq[(FunctionIdentifier, ExpressionInfo, FunctionRegistry.FunctionBuilder)] = for {
     name <- AllowLists.sized.toSeq
     id = FunctionIdentifier(name)
@@ -25,7 +25,7 @@ object SizedFunctions {
     registered(builder(arguments))
   })
 
-  /** The call with its limit, if it has one. */
+  /** Return the call with its limit, if it has one. */
   def limited(call: Expression): Expression = {
     val judged = if (SizeRules.before(call).isDefined) SizedCall(call) else call
     if (SizeRules.isMeasured(call)) Measured(judged, call.prettyName) else judged
@@ -37,7 +37,10 @@ object SizedFunctions {
     case other => other.defaultSize <= 16 && !Set("array", "map", "struct", "variant")(other.typeName)
   }
 
-  /** Spark takes a lambda function only where it finds a higher-order one; its values are measured once it is resolved. */
+  /**
+   * Return a call of a registry with its limits. Spark accepts a lambda function only inside a higher-order function; its
+   * values are measured once it is resolved.
+   */
   private def registered(call: Expression): Expression = {
     SizeRules.constants(call)
     call match {
@@ -48,7 +51,7 @@ object SizedFunctions {
     }
   }
 
-  /** What becomes of the values that a lambda function returns. */
+  /** Return how the function uses the values that its lambda function returns. */
   private def returned(function: HigherOrderFunction): LambdaBody.Returned = function match {
     case _: ArrayTransform | _: TransformKeys | _: TransformValues | _: ZipWith | _: MapZipWith => LambdaBody.Kept
     case _: ArrayAggregate => LambdaBody.Carried
@@ -63,8 +66,9 @@ object SizedFunctions {
 }
 
 /**
- * Gives their limits to calls that no registry makes: operators of SQL, and what the client or Spark writes itself.
- * Calls are unfolded only once columns have their names, which Spark takes from the calls.
+ * Adds limits to calls that do not come from a registry: operators of SQL, and expressions that the client or Spark builds
+ * itself. Calls are replaced by their implementation (`unfolds`) only once columns have their names, which Spark takes from the
+ * calls.
  */
 final class LimitedCalls(unfolds: Boolean) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
@@ -81,13 +85,13 @@ final class LimitedCalls(unfolds: Boolean) extends Rule[LogicalPlan] {
       SizedFunctions.limited(fewEntries(inner))
   }
 
-  /** What Spark would run in the place of the call; the limits of its parts hold there. */
+  /** Return the expression that Spark would run in the place of the call, with the limits of its parts. */
   private def unfolded(call: Expression): Expression = call match {
     case replaced: RuntimeReplaceable => limited(replaced.replacement)
     case other => other
   }
 
-  /** Keys without an equality that Spark could hash: it compares each with each. */
+  /** Limit maps whose keys have no equality that Spark could hash: it compares each key with each. */
   private def fewEntries(call: Expression): Expression = call match {
     case zip: MapZipWith if zip.resolved && !TypeUtils.typeWithProperEquals(zip.keyType) =>
       zip.copy(left = BoundedMap.of(zip.left), right = BoundedMap.of(zip.right))
@@ -95,7 +99,7 @@ final class LimitedCalls(unfolds: Boolean) extends Rule[LogicalPlan] {
   }
 }
 
-/** Takes a limit off a call that cannot reach it, so that Spark may compile it or hand it to the files. */
+/** Removes the limit of a call that cannot reach it, so that Spark may compile the call or push it down to the files. */
 object HarmlessCalls extends Rule[LogicalPlan] {
   private val ShortText = 1L << 20
   private val ShortSearch = 256

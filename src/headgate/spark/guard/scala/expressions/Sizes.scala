@@ -7,17 +7,17 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeArra
 import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData, MapData}
 import org.apache.spark.unsafe.types.{UTF8String, VariantVal}
 
-/** How large values are, and how large one may become. Generated code calls these functions. */
+/** The sizes of values, and how large one may become. Generated code calls these functions. */
 object Sizes {
-  /** Bytes of one value that a function makes. A heap of 1 GiB holds several such values for each processor. */
+  /** Most bytes of one value that a function returns. A heap of 1 GiB holds several such values for each processor. */
   val MaxBytes: Long = 16L << 20
 
-  /** Digits of a rounded or formatted number. */
+  /** Most digits of a rounded or formatted number. */
   val MaxDigits: Long = 10000
 
   private val Word = 8L
 
-  /** Throws `LimitExceeded` if a value of so many bytes is too large. */
+  /** Throw `LimitExceeded` if a value of this number of bytes is too large. */
   def require(function: String, bytes: Long): Unit = {
     if (bytes > MaxBytes || bytes < 0)
       throw new LimitExceeded(
@@ -25,13 +25,13 @@ object Sizes {
     HeapHeadroom.require(function, bytes)
   }
 
-  /** Returns the value; throws `LimitExceeded` if it is too large. */
+  /** Return the value. Throw `LimitExceeded` if it is too large. */
   def checked(function: String, value: Any): Any = {
     require(function, of(value))
     value
   }
 
-  /** Passes rows; throws `LimitExceeded` with the sentence once they have more bytes together than `most`. */
+  /** Pass rows. Throw `LimitExceeded` with the message `why` once they have more than `most` bytes together. */
   def bounded(rows: Iterator[InternalRow], most: Long, why: String): Iterator[InternalRow] = {
     var bytes = 0L
     rows.map { row =>
@@ -41,7 +41,7 @@ object Sizes {
     }
   }
 
-  /** The bytes of a value once it is written into a row; counting stops above the limit. */
+  /** Return the bytes of a value once it is written into a row; counting stops above the limit. */
   def of(value: Any): Long = value match {
     case null => 0
     case text: UTF8String => text.numBytes
@@ -64,7 +64,7 @@ object Sizes {
     sum
   }
 
-  /** `count` times `each`, or more than any limit. */
+  /** Return `count` times `each`, or more than any limit. */
   def times(count: Long, each: Long): Long =
     if (count <= 0 || each <= 0) 0L
     else if (count > Long.MaxValue / each) Long.MaxValue

@@ -5,8 +5,8 @@ import java.nio.{ByteBuffer, ByteOrder}
 import io.headgate.guard.limits.LimitExceeded
 
 /**
- * What the formats of Apache DataSketches say of their size, and how far that may go. The library takes the word of the
- * bytes for how much memory it needs, and looks at bounds in assertions only, which the driver has switched on.
+ * Checks of the sizes that sketches of Apache DataSketches declare. The library trusts them for the memory that it needs, and
+ * checks bounds in assertions only, which the driver has switched on.
  */
 object Sketches {
   private val Longest = 8 << 20
@@ -20,14 +20,14 @@ object Sketches {
   private val checks: Map[String, Bytes => Boolean] =
     Map("hll" -> isHll, "theta" -> isTheta, "kll" -> isKll, "items" -> isItems)
 
-  /** Throws `LimitExceeded` if the bytes say that they hold more than they can. */
+  /** Throw `LimitExceeded` if the bytes declare more than they can hold. */
   def check(format: String, bytes: Array[Byte]): Unit = {
     val read = new Bytes(bytes)
     if (bytes.length > Longest || (bytes.length < Preamble && format != "kll") || !checks(format)(read))
-      throw new LimitExceeded(s"these bytes are no $format sketch that Headgate reads; make one with Spark's own functions, of at most ${Longest >> 20} MiB")
+      throw new LimitExceeded(s"the argument is not a valid $format sketch, or is larger than ${Longest >> 20} MiB; make the sketch with Spark's own functions")
   }
 
-  /** Bytes in the order that the library writes; beyond their end are zeros. */
+  /** Bytes in the byte order of the library; beyond their end are zeros. */
   private final class Bytes(bytes: Array[Byte]) {
     private val buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
 
@@ -37,14 +37,14 @@ object Sketches {
 
     def int(at: Int): Int = if (at + 4 <= length) buffer.getInt(at) else 0
 
-    /** A number of so many bytes. */
+    /** Return a number of `size` bytes. */
     def number(at: Int, size: Int): Long = (0 until size.min(Word)).map(index => byte(at + index).toLong << (8 * index)).sum
   }
 
-  /** Logarithms of the registers and of the list of coupons or exceptions. */
+  /** Check the logarithms of the registers, and of the list of coupons or exceptions. */
   private def isHll(sketch: Bytes): Boolean = sketch.byte(3) <= LargestLogarithm && sketch.byte(4) <= LargestLogarithm
 
-  /** The number of hashes: whole words in one form, packed bits in the other. */
+  /** Check the number of hashes: whole words in one form, packed bits in the other. */
   private def isTheta(sketch: Bytes): Boolean = {
     val words = sketch.byte(0) & LowSixBits
     sketch.byte(1) match {
@@ -55,7 +55,7 @@ object Sketches {
     }
   }
 
-  /** The levels, each of which begins where it says; none in a sketch of one value. */
+  /** Check the levels, each of which begins where it says; a sketch of one value has none. */
   private def isKll(sketch: Bytes): Boolean = {
     val (preamble, version) = (sketch.byte(0), sketch.byte(1))
     if (sketch.length < Preamble) false
@@ -66,7 +66,7 @@ object Sketches {
     }
   }
 
-  /** Logarithms of the map of counts, and how many it has. */
+  /** Check the logarithms of the map of counts, and the number of counts. */
   private def isItems(sketch: Bytes): Boolean =
     sketch.byte(3) <= LargestLogarithm && sketch.byte(4) <= LargestLogarithm && sketch.int(Word) >= 0 && sketch.int(Word).toLong * Word <= sketch.length
 }

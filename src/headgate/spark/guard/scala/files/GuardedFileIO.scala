@@ -13,9 +13,9 @@ import org.apache.iceberg.io.{InputFile, OutputFile, ResolvingFileIO, SupportsBu
 import org.apache.iceberg.util.SerializableSupplier
 
 /**
- * The files of one table, and no others: whatever a table's metadata names - and somebody may have written it -
- * is read, written and removed only inside the location that the catalog gave with the table. It travels with
- * the table to where its tasks run.
+ * Access to the files of one table, and no others. The files that a table's metadata names are read, written and deleted only
+ * inside the location that the catalog returned with the table, because a user may have written the metadata. The object is
+ * sent with the table to the executors of its tasks.
  */
 class GuardedFileIO extends HadoopConfigurable with SupportsBulkOperations {
   private val files = new ResolvingFileIO
@@ -49,10 +49,10 @@ class GuardedFileIO extends HadoopConfigurable with SupportsBulkOperations {
 
   private def contained(path: String): String =
     if (location != null && PathContainment.isInside(location, path)) path
-    else Refusal.because("a file that this table names lies outside the table's location, so it is refused")
+    else Refusal.because("the metadata of the table names a file outside the table's location, so access to the file is refused; ask the owner of the table to repair it")
 }
 
 object GuardedFileIO {
-  /** What the lake says of a table when it is loaded: where all its files lie. */
+  /** The property in which the lake returns the location of all files of a table, when the table is loaded. */
   val Location = "headgate.location"
 }

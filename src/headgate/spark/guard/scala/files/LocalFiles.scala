@@ -7,9 +7,8 @@ import org.apache.hadoop.fs.{ChecksumFs, DelegateToFileSystem, FileStatus, FsCon
 import org.apache.hadoop.fs.permission.FsPermission
 
 /**
- * The files of this machine as Hadoop reads and writes them, without the programs that it starts for rights: `chmod` for each
- * new file and folder, `ls` for each that is looked at. A sandboxed driver starts none, and the folders above are closed to
- * other users.
+ * Hadoop's local file system without the programs that it starts for permissions: `chmod` for each new file and folder, `ls`
+ * for each status. A sandboxed driver starts no programs, and the parent folders are closed to other users.
  */
 final class LocalFiles extends LocalFileSystem(new LocalFiles.Raw)
 
@@ -26,14 +25,14 @@ object LocalFiles {
 
     override def listStatus(path: Path): Array[FileStatus] = super.listStatus(path).map(plain)
 
-    /** What is known without asking for owner and rights. */
+    /** Return the status without owner and permissions, which a program would have to find. */
     private def plain(status: FileStatus): FileStatus =
       if (status.isSymlink) status
       else new FileStatus(status.getLen, status.isDirectory, 1, status.getBlockSize, status.getModificationTime, status.getPath)
   }
 }
 
-/** The same for Hadoop's other interface to files, through which streams write their progress. */
+/** The same for Hadoop's other interface to files (`FileContext`), through which streams write their progress. */
 final class LocalFilesContext(uri: URI, conf: Configuration) extends ChecksumFs(new LocalFilesContext.Raw(uri, conf))
 
 object LocalFilesContext {

@@ -7,15 +7,15 @@ import java.nio.file.{Files, LinkOption, Path}
 import scala.annotation.tailrec
 
 /**
- * Whether one place lies below another, by the rules of the lake (`headgate.lake.containment`): readers differ
- * in how they read a path, so one counts only where every reading leads to the same side.
+ * Path containment: whether a path is below a location, by the rules of the lake (`headgate.lake.containment`). Readers
+ * interpret a path in different ways, so it counts as below only if it is below in every interpretation.
  */
 object PathContainment {
   private val Local = "file:"
   private val Stores = Seq("s3a://", "s3n://", "s3://")
   private val Unclear = "?#\\"
 
-  /** Whether the path lies strictly below the location, as written, decoded, and wherever a symbolic link leads. */
+  /** Whether the path is strictly below the location: as written, decoded, and with symbolic links resolved. */
   def isInside(location: String, path: String): Boolean = (place(location), place(path)) match {
     case (Some(outer), Some(inner)) =>
       below(outer, inner) && below(decoded(outer), decoded(inner)) && (!inner.startsWith("/") || below(real(outer), real(inner)))
@@ -24,7 +24,9 @@ object PathContainment {
 
   private def below(outer: String, inner: String): Boolean = inner.startsWith(outer.stripSuffix("/") + "/") && parts(inner).forall(_ != "..")
 
-  /** One text for one place: an absolute path, or `s3://bucket/key`; `None` for whatever is neither, or unclear. */
+  /**
+   * Return the one text for a place: an absolute path, or `s3://bucket/key`; `None` for a text that is neither, or is unclear.
+   */
   private def place(written: String): Option[String] = Stores.find(written.startsWith) match {
     case Some(store) if !written.drop(store.length).contains("//") => clear(written.drop(store.length)).map("s3://" + _.stripSuffix("/"))
     case Some(_) => None
@@ -42,7 +44,10 @@ object PathContainment {
 
   private def parts(path: String): Array[String] = path.split('/').filter(_.nonEmpty)
 
-  /** Until nothing changes: nobody knows how often a reader decodes. What cannot be decoded stays as it is. */
+  /**
+   * Decode until nothing changes, because it is unknown how often a reader decodes. A text that cannot be decoded stays as it
+   * is.
+   */
   @tailrec private def decoded(path: String): String = {
     val once =
       try URLDecoder.decode(path.replace("+", "%2B"), UTF_8)
@@ -50,7 +55,7 @@ object PathContainment {
     if (once == path) path else decoded(once)
   }
 
-  /** Where a local path really leads; the part of it that does not exist yet leads nowhere else. */
+  /** Return where a local path leads with symbolic links resolved; the part of it that does not exist yet has no links. */
   private def real(path: String): String = {
     @tailrec def resolved(existing: Path, missing: Seq[String]): String =
       if (existing.getParent == null || Files.exists(existing, LinkOption.NOFOLLOW_LINKS)) (existing.toRealPath().toString +: missing).mkString("/")

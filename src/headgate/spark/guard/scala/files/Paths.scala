@@ -4,19 +4,21 @@ import io.headgate.guard.policy.{Refusal, RequiredPath, RequiredPrivilege}
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.sql.SparkSession
 
-/** The paths that files are read from and a stream's progress is kept in, before any of them is looked at. */
+/**
+ * The privileges for the paths that files are read from and that a stream keeps its progress in, before any of them is opened.
+ */
 final class Paths(session: SparkSession) {
   private val Pattern = "[{}\\[\\]*?\\\\]".r
 
   def of(written: Seq[String]): Seq[RequiredPrivilege] = {
-    if (written.isEmpty) Refusal.because("a read of files must name its path")
+    if (written.isEmpty) Refusal.because("the read of files names no path; add one")
     written.map(path => RequiredPrivilege.readPath(full(path)))
   }
 
   def checkpoint(written: String): RequiredPrivilege = RequiredPath("path.checkpoint", full(written))
 
   private def full(written: String): String = {
-    if (Pattern.findFirstIn(written).nonEmpty) Refusal.because(s"`$written` is a pattern; name each file or folder")
+    if (Pattern.findFirstIn(written).nonEmpty) Refusal.because(s"the path `$written` is a pattern; name each file or folder")
     val path = new Path(written)
     if (path.isAbsoluteAndSchemeAuthorityNull || path.toUri.getScheme == null) {
       val default = FileSystem.getDefaultUri(session.sessionState.newHadoopConf())

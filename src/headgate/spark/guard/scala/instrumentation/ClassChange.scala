@@ -8,13 +8,16 @@ import scala.util.control.NonFatal
 import org.apache.xbean.asm9.{ClassReader, ClassVisitor, ClassWriter, MethodVisitor, Opcodes}
 
 /**
- * Changes methods of some classes of Spark as they are loaded. The changes leave the frames of the stack as they are. A driver
- * whose Spark has a class without such a method ends: a newer Spark may have renamed it.
+ * Changes the bytecode of methods of some classes of Spark as they are loaded. The changes leave the stack frames as they are.
+ * A driver whose Spark has a class without such a method halts: a newer Spark may have renamed the method.
  */
 abstract class ClassChange(names: Set[String]) extends ClassFileTransformer {
   private val classes = names.map(_.replace('.', '/'))
 
-  /** The changed method, `kind` being its descriptor: what is visited goes to `inner`. Returns `inner` for a method that stays. */
+  /**
+   * Return a visitor that changes a method and writes it to `inner`; `kind` is the method's descriptor. Return `inner` for a
+   * method that stays.
+   */
   protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor
 
   final override def transform(loader: ClassLoader, name: String, loaded: Class[_], domain: ProtectionDomain, bytes: Array[Byte]): Array[Byte] =
@@ -22,9 +25,9 @@ abstract class ClassChange(names: Set[String]) extends ClassFileTransformer {
     else try rewritten(bytes)
     catch { case NonFatal(error) => halt(name, error) }
 
-  /** The JVM would load the class as it is. */
+  /** Halt the driver: otherwise the JVM would load the class unchanged. */
   private def halt(name: String, error: Throwable): Array[Byte] = {
-    System.err.println(s"headgate: the class $name cannot be changed: $error; this driver ends")
+    System.err.println(s"headgate: the class $name cannot be changed: $error; the driver is shutting down")
     Runtime.getRuntime.halt(ClassChange.Halted)
     null
   }
@@ -53,11 +56,11 @@ private[guard] object ClassChange {
   val Text = "Ljava/lang/String;"
   val Several = "Lscala/collection/immutable/Seq;"
 
-  /** Calls a function of the guard. */
+  /** Add a call of a function of the guard. */
   def call(visitor: MethodVisitor, owner: String, method: String, kind: String): Unit =
     visitor.visitMethodInsn(Opcodes.INVOKESTATIC, s"io/headgate/guard/$owner", method, kind, false)
 
-  /** Adds to a method that returns nothing what it does last. */
+  /** Return a visitor that adds instructions to the end of a method without a result. */
   def atEnd(inner: MethodVisitor)(more: MethodVisitor => Unit): MethodVisitor = new MethodVisitor(Opcodes.ASM9, inner) {
     override def visitInsn(code: Int): Unit = {
       if (code == Opcodes.RETURN) more(inner)
@@ -65,7 +68,7 @@ private[guard] object ClassChange {
     }
   }
 
-  /** Adds to a method what it does first. */
+  /** Return a visitor that adds instructions to the begin of a method. */
   def atBegin(inner: MethodVisitor)(more: MethodVisitor => Unit): MethodVisitor = new MethodVisitor(Opcodes.ASM9, inner) {
     override def visitCode(): Unit = {
       super.visitCode()
@@ -73,11 +76,17 @@ private[guard] object ClassChange {
     }
   }
 
-  /** Has a method begin with a call of a function of the guard, for arguments each of which an instruction loads from a place, 0 being the object. */
+  /**
+   * Return a visitor that lets a method begin with a call of a function of the guard. Each argument is a load instruction and
+   * the number of the local variable that it loads; 0 is the object.
+   */
   def callAtBegin(inner: MethodVisitor, owner: String, method: String, kind: String, arguments: (Int, Int)*): MethodVisitor =
     atBegin(inner)(callFor(_, owner, method, kind, arguments))
 
-  /** Has a method begin with another value of its argument `at`, which the function of the guard returns for the objects `given`. */
+  /**
+   * Return a visitor that replaces the argument `at` of a method by the result of a function of the guard for the local
+   * variables `given`.
+   */
   def replaceArgument(inner: MethodVisitor, at: Int, owner: String, method: String, kind: String, given: Int*): MethodVisitor =
     atBegin(inner) { visitor =>
       callFor(visitor, owner, method, kind, given.map(Opcodes.ALOAD -> _))
@@ -92,7 +101,10 @@ private[guard] object ClassChange {
   /** A call that a method makes. */
   final case class Call(owner: String, method: String, kind: String)
 
-  /** Changes the calls that a method makes. `change` visits what comes in the place of a call; its second argument visits the call itself. */
+  /**
+   * Return a visitor that changes the calls in a method. `change` writes the instructions in the place of a call; its second
+   * argument writes the call itself.
+   */
   def atCalls(inner: MethodVisitor)(change: (Call, () => Unit) => Unit): MethodVisitor = new MethodVisitor(Opcodes.ASM9, inner) {
     override def visitMethodInsn(code: Int, owner: String, name: String, kind: String, isInterface: Boolean): Unit =
       change(Call(owner, name, kind), () => super.visitMethodInsn(code, owner, name, kind, isInterface))

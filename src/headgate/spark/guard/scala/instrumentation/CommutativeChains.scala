@@ -7,8 +7,9 @@ import org.apache.spark.sql.catalyst.expressions.{CommutativeExpression, Express
 import org.apache.xbean.asm9.MethodVisitor
 
 /**
- * Expressions whose operands Spark puts in order to compare them. Each node of a filter of thousands of conditions would keep
- * a list of all conditions below it; a node of many operands keeps its own sides in order.
+ * Limits the operands that Spark collects to compare expressions in which their order does not matter. In a filter of thousands
+ * of conditions, each node would keep a list of all conditions below it. With this change a node of a long chain orders only
+ * its own two sides.
  */
 final class CommutativeChains extends ClassChange(Set("org.apache.spark.sql.catalyst.expressions.CommutativeExpression")) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
@@ -23,7 +24,10 @@ object CommutativeChains {
 
   private type OperandsOf = PartialFunction[CommutativeExpression, Seq[Expression]]
 
-  /** What is to be taken apart in the chain that begins with `first`: each node of a short one, or the first of a long one. */
+  /**
+   * Return the operands to collect in the chain that begins with `first`: those of each node of a short chain, and those of the
+   * first node alone of a long one.
+   */
   def operands(first: Expression, sides: OperandsOf): OperandsOf =
     if (isLong(first, sides)) { case node if node eq first => sides(node) } else sides
 

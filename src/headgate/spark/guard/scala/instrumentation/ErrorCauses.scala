@@ -3,8 +3,8 @@ package io.headgate.guard.instrumentation
 import org.apache.xbean.asm9.MethodVisitor
 
 /**
- * Sends a client the guard's error where Spark wraps it in one of its own, such as that of a constructor called by reflection,
- * and has Spark keep for the client's next question only errors that are small.
+ * Sends a client the guard's own error where Spark wraps it in another one, such as that of a constructor called by reflection.
+ * Lets Spark keep only small errors for the client's request for details.
  */
 final class ErrorCauses extends ClassChange(Set("org/apache/spark/sql/connect/utils/ErrorUtils$")) {
   import ErrorCauses._

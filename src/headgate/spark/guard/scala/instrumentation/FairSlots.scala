@@ -8,9 +8,9 @@ import scala.collection.concurrent.TrieMap
 import org.apache.xbean.asm9.{MethodVisitor, Opcodes}
 
 /**
- * Where Spark decides which pool gets the next slot, and counts the tasks of a pool. Of pools that have equally many tasks it
- * serves the first in the alphabet: as many principals as there are slots would keep all others from theirs, each taking back
- * the slot that its last task has left.
+ * Fair order of pools with the same number of tasks. Among these, Spark gives the next slot to the first in the alphabet. Then
+ * as many principals as there are slots would starve all others, because each takes the slot again that its last task has left.
+ * This change counts the slots that pools get, and prefers the pool that was served less recently.
  */
 final class FairSlots extends ClassChange(Set("FairSchedulingAlgorithm", "Pool").map("org.apache.spark.scheduler." + _)) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor = method match {
@@ -31,16 +31,16 @@ final class FairSlots extends ClassChange(Set("FairSchedulingAlgorithm", "Pool")
 object FairSlots {
   private val IsBefore = s"(Lscala/collection/StringOps$$;${ClassChange.Text}${ClassChange.Text})Z"
 
-  /** The number of the last slot that each pool got. Spark keeps the pools themselves as long. */
+  /** The number of the last slot that each pool got. An entry is kept for as long as Spark keeps the pool. */
   private val served = TrieMap.empty[String, Long]
   private val slots = new AtomicLong
 
-  /** A pool gets a slot. */
+  /** Record that a pool gets a slot. */
   def serve(pool: String): Unit = served(pool) = slots.incrementAndGet()
 
   /**
-   * Whether the pool `one` gets a slot before `other`, which has as many tasks: it was served less recently, or never.
-   * `receiver` is the object whose comparison of texts Spark calls there.
+   * Whether the pool `one` gets a slot before `other`, which has the same number of tasks: it was served less recently, or
+   * never. `receiver` is the object on which Spark calls the comparison of texts that this replaces.
    */
   def isBefore(receiver: StringOps.type, one: String, other: String): Boolean = {
     val (first, second) = (served.getOrElse(one, 0L), served.getOrElse(other, 0L))

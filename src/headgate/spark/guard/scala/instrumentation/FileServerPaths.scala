@@ -3,8 +3,8 @@ package io.headgate.guard.instrumentation
 import org.apache.xbean.asm9.{MethodVisitor, Opcodes}
 
 /**
- * A driver serves files of its folders to executors. Spark joins the name that one asks for to the folder, so that `..` in it
- * leads to every file that the driver can read.
+ * Prevents path traversal in the driver's file server for executors. Spark joins the requested name to the folder, so that `..`
+ * in it would lead to every file that the driver can read.
  */
 final class FileServerPaths extends ClassChange(Set("org.apache.spark.rpc.netty.NettyStreamManager")) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
@@ -13,7 +13,7 @@ final class FileServerPaths extends ClassChange(Set("org.apache.spark.rpc.netty.
 }
 
 object FileServerPaths {
-  /** Refuses the name of a file that leads out of its folder. Changed bytecode calls this. */
+  /** Refuse the name of a file that leads out of its folder. Changed bytecode calls this. */
   def requireWithin(name: String): Unit =
-    if (name.split('/').contains("..")) throw new SecurityException("the name of the file leads out of its folder")
+    if (name.split('/').contains("..")) throw new SecurityException("the name of the requested file leads out of its folder")
 }

@@ -9,10 +9,10 @@ import org.codehaus.commons.compiler.InternalCompilerException
 import org.codehaus.janino.ClassBodyEvaluator
 
 /**
- * Methods that Spark generates for a statement and compiles. For each variable of a method, the compiler keeps a copy of the
- * table of the variables before it, so that a filter of some hundred calls would fill the heap; and Spark keeps the text of
- * the last classes for other statements. Spark can do without a class that is not compiled: it works in smaller methods, or
- * interprets. While it compiles, the compiler asks whether the statement is to end.
+ * Limits of the code that Spark generates and compiles for a statement. For each variable of a method, the compiler keeps a
+ * copy of the table of the variables before it, so that a filter of some hundred calls would fill the heap. Spark also keeps
+ * the text of the last classes for other statements. Spark can do without a class that is not compiled: it works in smaller
+ * methods, or interprets. The compiler also gets interruption checks.
  */
 final class GeneratedMethods extends ClassChange(Set(GeneratedMethods.Generator, GeneratedMethods.Compiler, GeneratedMethods.StackMaps)) {
   import GeneratedMethods._
@@ -28,7 +28,9 @@ final class GeneratedMethods extends ClassChange(Set(GeneratedMethods.Generator,
     case _ => inner
   }
 
-  /** The compiler may take minutes for a large method: it copies the table of variables at each jump. */
+  /**
+   * Add an interruption check. The compiler may take minutes for a large method: it copies the table of variables at each jump.
+   */
   private def asking(inner: MethodVisitor): MethodVisitor = ClassChange.callAtBegin(inner, "limits/Interruption", "check", "()V")
 }
 
@@ -40,20 +42,20 @@ object GeneratedMethods {
   private val OfDeclaration = "(Lorg/codehaus/janino/Java$LocalVariableDeclarationStatement;"
   private val OfStatement = "(Lorg/codehaus/janino/Java$BlockStatement;)Z"
 
-  /** Copies of variables that all compilers may keep. One takes 48 bytes, so these may fill a sixteenth of the heap. */
+  /** Most copies of variables that all compilers may keep. One takes 48 bytes, so these may fill a sixteenth of the heap. */
   private val Most = Runtime.getRuntime.maxMemory / 16 / 48
 
-  /** Characters of the classes that Spark keeps. */
+  /** Most characters of the classes that Spark keeps. */
   private val Texts = Runtime.getRuntime.maxMemory / 8
 
-  /** Copies that every class may have: some parts of Spark cannot do without theirs. */
+  /** Copies that every class may have, whatever others have: some parts of Spark cannot do without a compiled class. */
   private val Few = 4096
   private val copies = new AtomicLong
   private val own = ThreadLocal.withInitial[Array[Long]](() => Array(0L))
 
-  /** Compiles a class that Spark generated. Throws if its text is too long to be kept. */
+  /** Compile a class that Spark generated. Throw if its text is too long to be kept. */
   def compile(compiler: ClassBodyEvaluator, name: String, code: String): Unit = {
-    if (code.length > Texts / SQLConf.get.codegenCacheMaxEntries) throw new InternalCompilerException("the class is too long")
+    if (code.length > Texts / SQLConf.get.codegenCacheMaxEntries) throw new InternalCompilerException("the generated class is too long")
     try compiler.cook(name, code)
     finally {
       copies.addAndGet(-own.get()(0))
@@ -61,11 +63,11 @@ object GeneratedMethods {
     }
   }
 
-  /** Counts the copies of the variables before one more. Throws if the compilers keep too many. */
+  /** Count the copies of the variables before one more. Throw if the compilers keep too many. */
   def count(before: Variables[_, _]): Unit = {
     val ofClass = own.get()
     ofClass(0) += before.size
     if (copies.addAndGet(before.size) > Most && ofClass(0) > Few)
-      throw new InternalCompilerException("the methods that are compiled at the moment have too many variables")
+      throw new InternalCompilerException("the methods that are being compiled have too many variables together")
   }
 }

@@ -6,11 +6,11 @@ import io.headgate.guard.policy.AllowLists
 import org.apache.xbean.asm9.{Label, MethodVisitor, Opcodes}
 
 /**
- * The classes of Spark whose loops may take minutes for one value: a set whose elements collide, a histogram of many bins. Each
- * turn of such a loop asks whether the task is to end.
+ * Interruption checks in classes of Spark whose loops may take minutes for one value: a set whose elements collide, a histogram
+ * of many bins. Each turn of such a loop has a check.
  */
 final class InterruptedLoops extends ClassChange(AllowLists.of("interrupted-loops")) {
-  /** Spark compiles a method for each kind of number, which it names `method$kind`. */
+  /** Return the visitor of a method. Spark has one compiled method for each kind of number, with the name `method$kind`. */
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
     if (InterruptedLoops.Methods(method.takeWhile(_ != '$'))) asking(inner) else inner
 

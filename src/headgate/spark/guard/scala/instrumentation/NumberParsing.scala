@@ -4,8 +4,8 @@ import io.headgate.guard.policy.AllowLists
 import org.apache.xbean.asm9.MethodVisitor
 
 /**
- * The classes of Spark that make a number of a text, which they do in casts, parsers of rows and files, and paths. Java
- * multiplies a long number out, for hours, and nothing interrupts it. So `BoundedNumbers` is put before each such place.
+ * Limits numbers in text that classes of Spark parse: in casts, parsers of rows and files, and paths. Java multiplies a long
+ * number out, for hours, and nothing interrupts it. So a call of `BoundedNumbers` is added before each such place.
  */
 final class NumberParsing extends ClassChange(AllowLists.of("number-readers")) {
   import NumberParsing._

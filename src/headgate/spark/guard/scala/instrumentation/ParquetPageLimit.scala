@@ -14,6 +14,6 @@ final class ParquetPageLimit extends ClassChange(Set("org.apache.iceberg.shaded.
 }
 
 object ParquetPageLimit {
-  /** Throws `LimitExceeded` if the heap has no room for so many bytes of a page. Changed bytecode calls this. */
+  /** Throw `LimitExceeded` if the heap has no room for these bytes of a page. Changed bytecode calls this. */
   def require(bytes: Int): Unit = HeapHeadroom.require("parquet", bytes)
 }

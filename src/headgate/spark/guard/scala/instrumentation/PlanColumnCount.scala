@@ -2,7 +2,7 @@ package io.headgate.guard.instrumentation
 
 import org.apache.xbean.asm9.{MethodVisitor, Opcodes, Type}
 
-/** The columns of nodes. A star gives a node the columns below it, as often as it is written, and makes no new part of a plan. */
+/** Counts the columns of nodes. Each star gives a node all the columns below it, and creates no new part of a plan. */
 final class PlanColumnCount extends ClassChange(Set("Project", "Aggregate").map("org.apache.spark.sql.catalyst.plans.logical." + _)) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
     if (method != "<init>") inner

@@ -3,9 +3,9 @@ package io.headgate.guard.instrumentation
 import org.apache.xbean.asm9.MethodVisitor
 
 /**
- * Where Spark concludes from a condition on some columns what holds for others: for their further names, and for what they
- * are equal to. Each name doubles the conclusions, so `ConstraintLimit` says from what they are drawn. Spark looks through all of
- * them for each that it removes.
+ * Limits the constraints that Spark infers from a condition on some columns: for other names of these columns, and for columns
+ * that are equal to them. Each name doubles the constraints, so `ConstraintLimit` selects the conditions that they are inferred
+ * from. Spark scans all constraints for each one that it removes, so removals have interruption checks.
  */
 final class PlanConstraints extends ClassChange(PlanConstraints.classes) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor = method match {

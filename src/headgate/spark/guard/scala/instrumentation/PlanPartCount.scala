@@ -3,8 +3,8 @@ package io.headgate.guard.instrumentation
 import org.apache.xbean.asm9.MethodVisitor
 
 /**
- * The parts that plans are made of: nodes, expressions and types. A rule of Spark may make very many of them without a look
- * at an interruption; so every constructor of a part has it counted.
+ * Counts the parts of plans: nodes, expressions and types. A rule of Spark may create very many of them without an interruption
+ * check, so every constructor of a part counts it.
  */
 final class PlanPartCount extends ClassChange(PlanPartCount.classes) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =

@@ -2,7 +2,7 @@ package io.headgate.guard.instrumentation
 
 import org.apache.xbean.asm9.MethodVisitor
 
-/** Has each level of a recursive query counted before Spark computes it, and its rows known where Spark keeps them. */
+/** Counts each level of a recursive query before Spark computes it, and records the rows that Spark keeps of it. */
 final class RecursionLevels extends ClassChange(Set(RecursionLevels.Loop, s"${RecursionLevels.Loop}$$$$anonfun$$2")) {
   import RecursionLevels._
 

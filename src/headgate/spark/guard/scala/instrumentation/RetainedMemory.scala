@@ -3,7 +3,10 @@ package io.headgate.guard.instrumentation
 import org.apache.xbean.asm9.MethodVisitor
 import org.apache.xbean.asm9.Opcodes.{ALOAD, GETFIELD, ILOAD, INVOKESTATIC}
 
-/** Has Spark ask before it keeps for a session what has no name there: frames, cached plans, functions, rows of streams, and rows that a client sends. */
+/**
+ * Memory checks before Spark keeps objects without a name for a session: frames, cached plans, functions, rows of streams, and
+ * rows that a client sends.
+ */
 final class RetainedMemory extends ClassChange(Set(RetainedMemory.Sessions, RetainedMemory.Caches, RetainedMemory.Functions, RetainedMemory.Streams, RetainedMemory.Sink, RetainedMemory.Planner)) {
   import RetainedMemory._
 

@@ -2,7 +2,10 @@ package io.headgate.guard.instrumentation
 
 import org.apache.xbean.asm9.MethodVisitor
 
-/** Where Spark looks for names that are similar to one that does not exist: it compares each letter with each, and nothing interrupts it. */
+/**
+ * Limits Spark's search for names that are similar to one that does not exist: it compares each letter with each, and nothing
+ * interrupts it.
+ */
 final class SimilarNames extends ClassChange(Set("org/apache/spark/sql/catalyst/util/StringUtils$")) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
     if (method != "orderSuggestedIdentifiersBySimilarity") inner

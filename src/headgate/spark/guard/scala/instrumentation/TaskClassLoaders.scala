@@ -3,9 +3,9 @@ package io.headgate.guard.instrumentation
 import org.apache.xbean.asm9.MethodVisitor
 
 /**
- * Tasks load no class from the folder of their session: no code of a user gets there. Spark would ask the driver for each name that
- * generated code might mean. In the embedded driver that is the same JVM, and the thread that answers may wait for the class
- * loader that asks: a deadlock.
+ * Lets tasks load no class from the folder of their session, where no code of a user gets to. Spark would ask the driver for
+ * each name that generated code might refer to. In the embedded driver that is the same JVM, and the thread that answers may
+ * wait for the class loader that asks: a deadlock.
  */
 final class TaskClassLoaders extends ClassChange(Set("org.apache.spark.executor.Executor")) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
@@ -14,6 +14,6 @@ final class TaskClassLoaders extends ClassChange(Set("org.apache.spark.executor.
 }
 
 object TaskClassLoaders {
-  /** The folder that a task loads classes from: none. Changed bytecode calls this. */
+  /** Return the folder that a task loads classes from: none. Changed bytecode calls this. */
   def folderOfClasses(): Option[String] = None
 }

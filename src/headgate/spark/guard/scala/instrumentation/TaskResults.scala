@@ -2,7 +2,7 @@ package io.headgate.guard.instrumentation
 
 import org.apache.xbean.asm9.{MethodVisitor, Opcodes}
 
-/** Where the driver decides whether it fetches the result of a task. */
+/** Counts the result of a task where the driver decides whether to fetch it. */
 final class TaskResults extends ClassChange(Set("org/apache/spark/scheduler/TaskSetManager")) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =
     if (method != "canFetchMoreResults") inner

@@ -9,19 +9,19 @@ import org.apache.spark.sql.catalyst.parser.SqlBaseParser.{GroupingAnalyticsCont
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{SparkSqlAstBuilder, SparkSqlParser}
 
-/** Spark's parser, which stops where a statement takes it too long or would grow in it. */
+/** Spark's parser with limits: it stops if a statement takes too long to parse or would grow too large. */
 final class BoundedSqlParser extends SparkSqlParser {
   override val astBuilder: SparkSqlAstBuilder = new BoundedAstBuilder
 
   override protected def parse[T](text: String)(build: SqlBaseParser => T): T = super.parse(text)(bounded(build))
 
-  /** Spark looks for the parameters with a parser of its own, so this one comes first. */
+  /** Parse once with the limits before Spark looks for the parameters with a parser of its own, which has none. */
   override def parseWithParameters[T](text: String, parameters: ParameterContext)(build: SqlBaseParser => T): T = {
     if (text.exists(sign => sign == ':' || sign == '?')) parse(text)(_.compoundOrSingleStatement())
     super.parseWithParameters(text, parameters)(bounded(build))
   }
 
-  /** Spark parses again, with the same tokens, what it cannot parse the fast way. */
+  /** Return `build` with bounded tokens. If Spark's fast way of parsing fails, Spark parses again with the same tokens. */
   private def bounded[T](build: SqlBaseParser => T)(parser: SqlBaseParser): T = {
     parser.getTokenStream match {
       case _: BoundedTokens =>
@@ -32,7 +32,7 @@ final class BoundedSqlParser extends SparkSqlParser {
   }
 }
 
-/** Holds to limits what has many more parts in the plan than in the text. */
+/** Limits syntax that has many more parts in the plan than in the text. */
 final class BoundedAstBuilder extends SparkSqlAstBuilder {
   override def visitGroupingAnalytics(written: GroupingAnalyticsContext): BaseGroupingSets = {
     PlanLimits.require(GroupingSize.of(written))

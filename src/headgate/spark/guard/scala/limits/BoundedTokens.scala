@@ -6,10 +6,10 @@ import org.antlr.v4.runtime.{CommonTokenStream, ListTokenSource, Token, TokenSou
 import org.apache.spark.sql.catalyst.parser.SqlBaseLexer._
 
 /**
- * The tokens of a statement, which are counted as the lexer gives them, and again as the parser looks ahead: for some
- * statements it looks at all that follows from each place.
+ * The tokens of a statement. They are counted as the lexer returns them, and again as the parser looks ahead: for some
+ * statements it looks at all later tokens from each place.
  *
- * Throws `LimitExceeded` where there are too many, or too many within each other.
+ * Throws `LimitExceeded` if there are too many tokens, or too many levels of nesting.
  */
 final class BoundedTokens(source: TokenSource) extends CommonTokenStream(source) {
   import BoundedTokens._
@@ -34,7 +34,7 @@ final class BoundedTokens(source: TokenSource) extends CommonTokenStream(source)
     super.consume()
   }
 
-  /** How many of the tokens are of these types. */
+  /** Return the number of tokens of these types. */
   def count(types: Int*): Int = {
     val wanted = types.toSet
     (0 until tokens.size).count(at => wanted(tokens.get(at).getType))
@@ -50,22 +50,22 @@ final class BoundedTokens(source: TokenSource) extends CommonTokenStream(source)
       case kind if Numbers(kind) => requireShort(token.getText)
       case _ =>
     }
-    if (dots > MaxDots) PlanLimits.tooComplex(s"has a part with more than $MaxDots dots")
+    if (dots > MaxDots) PlanLimits.tooComplex(s"has more than $MaxDots dots between two commas or brackets")
     if (statements > MaxStatements) PlanLimits.tooComplex(s"has more than $MaxStatements statements")
   }
 }
 
 object BoundedTokens {
-  /** Levels of what stands within each other: brackets, CASE, types of types, functions of functions. */
+  /** Most levels of nesting: brackets, CASE, types in types, functions in functions. */
   val MaxDepth = 500
 
-  /** What Spark makes of a token takes about two kilobytes: half of the heap is left to others. */
+  /** Most tokens. Spark's objects for one take about two kilobytes, so half of the heap is left for other statements. */
   val MaxTokens: Int = math.min(Runtime.getRuntime.maxMemory / 4096, 1000000L).toInt
 
-  /** Statements of a script: each takes ten kilobytes. */
+  /** Most statements of a script: each takes ten kilobytes. */
   private val MaxStatements = 5000
 
-  /** Dots between two commas or brackets: Spark copies a name for each part of it. */
+  /** Most dots between two commas or brackets: Spark copies a name for each part of it. */
   private val MaxDots = 5000
 
   private val MaxLooks = 20000000L
@@ -77,7 +77,7 @@ object BoundedTokens {
   private val Numbers = Set(INTEGER_VALUE, BIGINT_LITERAL, SMALLINT_LITERAL, TINYINT_LITERAL) ++
     Set(DECIMAL_VALUE, EXPONENT_VALUE, FLOAT_LITERAL, DOUBLE_LITERAL, BIGDECIMAL_LITERAL)
 
-  /** The same tokens with limits. Spark's parser goes on to use the tokens that it has made itself. */
+  /** Return the same tokens with limits. Spark's parser goes on to use the tokens that it has created itself. */
   def of(tokens: CommonTokenStream): BoundedTokens = {
     while (tokens.LA(1) != Token.EOF) {
       tokens.consume()
@@ -88,9 +88,9 @@ object BoundedTokens {
   }
 
   private def requireFew(tokens: Int): Unit =
-    if (tokens > MaxTokens) PlanLimits.tooComplex(s"has more than $MaxTokens words and signs")
+    if (tokens > MaxTokens) PlanLimits.tooComplex(s"has more than $MaxTokens tokens (words and signs)")
 
-  /** Spark writes a decimal number out, and a long one takes it minutes. */
+  /** Refuse a number with too many digits: Spark writes a decimal number out, which takes minutes for a long one. */
   private def requireShort(number: String): Unit = {
     val exponent = number match {
       case Exponent(digits) => BigInt(digits).abs
@@ -100,7 +100,10 @@ object BoundedTokens {
       throw new LimitExceeded(s"a number has more than $MaxDigits digits; use fewer")
   }
 
-  /** How deep a token stands. What closes a level returns to where it was opened; a lambda function ends with its argument. */
+  /**
+   * The depth of a token. A closing token returns to the depth at which its level was opened; a lambda function ends with its
+   * argument.
+   */
   private final class Nesting {
     private val open = mutable.Stack.empty[Level]
     private var last = Token.INVALID_TYPE

@@ -3,11 +3,16 @@ package io.headgate.guard.limits
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.UnaryNode
 
-/** What Spark may draw conclusions from. Conclusions make a statement faster and no result different, so it goes on without them. */
+/**
+ * Limits of the conditions from which Spark infers constraints. Constraints make a statement faster and change no result, so
+ * beyond the limits the statement runs without them.
+ */
 object ConstraintLimit {
   private val Most = 2000d
 
-  /** The columns of a node if what holds below it is written with few of their names, and none otherwise. */
+  /**
+   * Return the columns of a node if there are few ways to write the constraints below it with their names, and none otherwise.
+   */
   def named(node: UnaryNode, columns: Seq[NamedExpression]): Seq[NamedExpression] = {
     val names = columns.collect { case Alias(named, _) if named.deterministic && !named.isInstanceOf[Literal] => named.canonicalized }
       .groupMapReduce(identity)(_ => 1d)(_ + _)
@@ -16,13 +21,15 @@ object ConstraintLimit {
     else Nil
   }
 
-  /** The conditions if few of them equate columns, and none otherwise: Spark rewrites each of them for each equality. */
+  /**
+   * Return the conditions if few of them equate columns, and none otherwise: Spark rewrites each condition for each equality.
+   */
   def equated(conditions: ExpressionSet): ExpressionSet = {
     val equalities = conditions.count { case _: EqualTo | _: EqualNullSafe => true; case _ => false }
     if (equalities.toDouble * conditions.size <= Most) conditions else ExpressionSet()
   }
 
-  /** In how many ways a condition can be written with these names. */
+  /** Return the number of ways in which a condition can be written with these names. */
   private def choices(condition: Expression, names: Map[Expression, Double]): Double =
     condition.collect { case part if names.contains(part.canonicalized) => part.canonicalized }.distinct.map(1 + names(_)).product
 }

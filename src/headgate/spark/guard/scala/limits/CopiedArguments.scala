@@ -10,21 +10,21 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Bounds what a call grows to. Some functions stand for an expression that has an argument several times, or that names it
- * several times and is written out later; nested in each other they double with each level.
+ * Limits the growth of calls. Some functions are replaced by an expression that has an argument several times, or that refers
+ * to it several times and is expanded later; nested in each other, they double with each level.
  */
 object CopiedArguments {
-  /** Expressions that are copies of others. */
+  /** Most expressions that are copies of others. */
   private val Most = 20000
 
-  /** The size of a call that was built before. Spark may change the call, and it keeps its tags. */
+  /** The tag with the size of a call that was built before. Spark may change the call, and it keeps its tags. */
   private val Built = TreeNodeTag[Size]("headgate.size")
 
   private final case class Size(written: Double, unique: Double) {
     def +(other: Size): Size = Size(written + other.written, unique + other.unique)
   }
 
-  /** Returns what Spark has just built of the arguments. Throws `LimitExceeded` if that has too many copies of them. */
+  /** Return the call that Spark has just built of the arguments. Throw `LimitExceeded` if it has too many copies of them. */
   def check(call: Expression, arguments: Seq[Expression]): Expression = {
     if (call.isInstanceOf[RuntimeReplaceable] || !call.children.corresponds(arguments)(_ eq _)) {
       val size = Counting.of(call, arguments)
@@ -37,7 +37,7 @@ object CopiedArguments {
   }
 
   private object Counting {
-    /** The size of a call; its arguments are counted first, so that what is left of it is its own. */
+    /** Return the size of a call. Its arguments are counted first, so that the rest of it is its own. */
     def of(call: Expression, arguments: Seq[Expression]): Size = {
       val counting = new Counting
       val given = arguments.map(counting.size).map(_.unique).sum
@@ -51,7 +51,7 @@ object CopiedArguments {
     private val seen = new IdentityHashMap[Expression, Size]
     private val named = mutable.Map.empty[CommonExpressionId, Size]
 
-    /** What an expression is written out to; where it was counted before, none of that is unique. */
+    /** Return the size of an expression once it is expanded; if it was counted before, none of that is unique. */
     def size(part: Expression): Size = Option(seen.get(part)) match {
       case Some(known) => Size(known.written, 0)
       case None =>
@@ -64,7 +64,7 @@ object CopiedArguments {
       case With(body, definitions) =>
         definitions.foreach(each => named(each.id) = size(each.child))
         size(body) + Size(0, definitions.map(each => named(each.id).unique).sum)
-      // Some functions write their arguments out, to say them in an error.
+      // Some functions write their arguments out, to show them in an error.
       case Literal(text: UTF8String, _) if !isOfArguments => Size(1d + text.numBytes, 1)
       case use: CommonExpressionRef => named.get(use.id).fold(Size(1, 1))(known => Size(known.written, 0))
       case replaced: RuntimeReplaceable => total(Try(Seq(replaced.replacement)).getOrElse(replaced.children))

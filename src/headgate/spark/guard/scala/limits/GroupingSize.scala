@@ -5,20 +5,20 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.catalyst.expressions.{Cube, Expression, GroupingSets, Rollup}
 import org.apache.spark.sql.catalyst.parser.SqlBaseParser.{GroupingAnalyticsContext, GroupingElementContext, GroupingSetContext}
 
-/** How much Spark makes of GROUP BY: the sets that it groups by, and the expressions in all of them. */
+/** The size of GROUP BY once Spark has expanded it: the sets that it groups by, and the expressions in all of them. */
 final case class GroupingSize(sets: Double, expressions: Double) {
   def or(other: GroupingSize): GroupingSize = GroupingSize(sets + other.sets, expressions + other.expressions)
 
-  /** Each set with each of another. */
+  /** Return the size of each set combined with each set of another. */
   def and(other: GroupingSize): GroupingSize =
     GroupingSize(sets * other.sets, expressions * other.sets + other.expressions * sets)
 }
 
 object GroupingSize {
-  /** The size of what GROUP BY groups by. */
+  /** Return the size of the expressions of GROUP BY. */
   def of(grouping: Seq[Expression]): GroupingSize = grouping.map(of).foldLeft(set(0))(_ and _)
 
-  /** The size of CUBE, ROLLUP or GROUPING SETS, as it is written: Spark writes out what stands within another while it parses. */
+  /** Return the size of CUBE, ROLLUP or GROUPING SETS from its text: Spark expands nested ones while it parses. */
   def of(written: GroupingAnalyticsContext): GroupingSize = {
     val parts = written.groupingSet.asScala.map(columns).toSeq
     if (written.CUBE != null) cube(parts)

@@ -3,18 +3,18 @@ package io.headgate.guard.limits
 import io.headgate.guard.driver.DriverThreads
 import org.apache.spark.{TaskContext, TaskKilledException}
 
-/** Where a loop that Spark does not interrupt asks whether it is to end. */
+/** Interruption checks for loops that Spark does not interrupt. */
 object Interruption {
   private val Initializer = "<clinit>"
 
-  /** Throws if the task on this thread was killed, or this thread interrupted. */
+  /** Throw if the task on this thread was killed, or this thread interrupted. */
   def check(): Unit = {
     if (isTaskKilled) endTask()
     if (Thread.currentThread.isInterrupted) end()
   }
 
   /**
-   * Throws if the task on this thread was killed, or if this thread works on an operation of a user and was interrupted. Called
+   * Throw if the task on this thread was killed, or if this thread works on an operation of a user and was interrupted. Called
    * for each node of a plan, also by classes of Spark that are being loaded: one that fails then could not be used again.
    */
   def checkNode(): Unit =
@@ -29,7 +29,7 @@ object Interruption {
   private def isLoading: Boolean =
     StackWalker.getInstance.walk[Boolean](_.anyMatch(_.getMethodName == Initializer))
 
-  private def endTask(): Unit = throw new TaskKilledException("the statement of the task was ended")
+  private def endTask(): Unit = throw new TaskKilledException("the task was killed, because its statement was ended")
 
   private def end(): Unit = throw new LimitExceeded("the statement was interrupted", LimitExceeded.Ended)
 }

@@ -2,7 +2,7 @@ package io.headgate.guard.limits
 
 import org.apache.spark.{QueryContext, SparkException}
 
-/** A statement asks for more than this Spark gives. The client sees the SQLSTATE and the message. */
+/** A statement exceeds a limit of this Spark. The client receives the SQLSTATE and the message. */
 final class LimitExceeded(message: String, state: String = LimitExceeded.TooLarge)
     extends SparkException(message, null, Some(LimitExceeded.Condition), Map.empty[String, String], Array.empty[QueryContext]) {
   override def getSqlState: String = state

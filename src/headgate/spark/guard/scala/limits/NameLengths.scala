@@ -2,14 +2,14 @@ package io.headgate.guard.limits
 
 import io.headgate.guard.driver.DriverThreads
 
-/** The characters of names that an operation has put into other names. */
+/** Limits the characters of names that an operation puts into other names. */
 object NameLengths {
   private val Most = 16L << 20
   private val counted = ThreadLocal.withInitial[Counted](() => Counted("", 0))
 
   private final case class Counted(operation: String, characters: Long)
 
-  /** Counts a name. Throws `LimitExceeded` if the operation of this thread has too many. */
+  /** Count a name. Throw `LimitExceeded` if the names of the operation of this thread have too many characters. */
   def count(name: String): Unit = DriverThreads.own.foreach { operation =>
     val before = if (counted.get.operation == operation) counted.get.characters else 0
     counted.set(Counted(operation, before + name.length))

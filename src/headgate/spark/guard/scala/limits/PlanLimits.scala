@@ -17,23 +17,23 @@ import org.apache.spark.sql.execution.command.{ResetCommand, SetCommand}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * How large a statement may be before Spark works on it: what it has to analyze, optimize and plan on the driver, where
- * no task can be taken away from it.
+ * Limits of the size of a statement, checked before Spark works on it. Spark analyzes, optimizes and plans it on the driver,
+ * where no scheduler can stop the work as it can stop a task.
  */
 object PlanLimits {
-  /** Plan nodes, with views and every use of a common table expression. */
+  /** Most plan nodes, with views and every use of a common table expression. */
   val MaxNodes = 4000
 
-  /** Expressions in all nodes. */
+  /** Most expressions in all nodes. */
   val MaxExpressions = 250000
 
-  /** Levels of plan nodes and expressions below each other. */
+  /** Most levels of plan nodes and expressions below each other. */
   val MaxDepth = 1000
 
   val MaxPartitions = 10000
   private val MaxGroupingSets = 4096d
 
-  /** How often a sample with replacement has one row, on average. */
+  /** Most times that a sample with replacement has one row, on average. */
   private val MaxCopies = 1000
 
   private val Shuffles = SQLConf.SHUFFLE_PARTITIONS
@@ -41,7 +41,7 @@ object PlanLimits {
   private val MaxRepeats = 3
   private val Nested = """\)[*+{]|\\[0-9k]""".r
 
-  /** The parsed statement: throws `LimitExceeded` if it is too large. */
+  /** The rule for the parsed statement: it throws `LimitExceeded` if the statement is too large. */
   final class Parsed(session: SparkSession) extends Rule[LogicalPlan] {
     override def apply(plan: LogicalPlan): LogicalPlan = {
       step()
@@ -50,7 +50,10 @@ object PlanLimits {
       plan
     }
 
-    /** A statement that changes the setting is held to the value that it gives, so that it can mend one. */
+    /**
+     * Check the number of shuffle partitions. A statement that changes the setting is checked by its new value, so that it can
+     * correct a value that is too large.
+     */
     private def requireShuffles(plan: LogicalPlan): Unit = plan match {
       case SetCommand(Some((Shuffles.key, value))) => value.flatMap(_.trim.toIntOption).foreach(requireFew)
       case _: SetCommand | _: ResetCommand =>
@@ -61,7 +64,9 @@ object PlanLimits {
       if (partitions > MaxPartitions) throw new LimitExceeded(s"the setting `${Shuffles.key}` is $partitions; set it to at most $MaxPartitions")
   }
 
-  /** The resolved statement, in which views are known. Spark's own checks write common table expressions out after it. */
+  /**
+   * The rule for the resolved statement, in which views are known. Spark's own checks expand common table expressions after it.
+   */
   object Resolved extends Rule[LogicalPlan] {
     override def apply(plan: LogicalPlan): LogicalPlan = {
       step()
@@ -74,7 +79,7 @@ object PlanLimits {
     }
   }
 
-  /** The optimizer, rule by rule. */
+  /** The rule for the plan while the optimizer works on it. */
   object Optimized extends Rule[LogicalPlan] {
     override def apply(plan: LogicalPlan): LogicalPlan = {
       step()
@@ -83,7 +88,10 @@ object PlanLimits {
     }
   }
 
-  /** A step of the work on a statement: ends here if the statement was interrupted, and leaves the processor to others in turn. */
+  /**
+   * Begin a step of the work on a statement. Throw if the statement was interrupted or has no memory, and wait for this
+   * thread's turn.
+   */
   def step(): Unit = {
     PlanParts.begin()
     Interruption.check()
@@ -91,7 +99,9 @@ object PlanLimits {
     ComputeTurns.await()
   }
 
-  /** Throws `LimitExceeded` if what a text was parsed to is too large: Spark looks through it before any rule of its analysis does. */
+  /**
+   * Throw `LimitExceeded` if the parsed form of a text is too large: Spark traverses it before any rule of its analysis runs.
+   */
   def requireParsed(parsed: TreeNode[_]): Unit = {
     val open = mutable.Stack[TreeNode[_]](parsed)
     while (open.nonEmpty) open.pop() match {
@@ -106,7 +116,10 @@ object PlanLimits {
     }
   }
 
-  /** Counts nodes as Spark would write them in the place of names; in some commands it does, before any rule sees the plan. */
+  /**
+   * Return the number of nodes once names of common table expressions are replaced by their queries; in some commands Spark
+   * replaces them before any rule sees the plan.
+   */
   private def sizeOnceWritten(plan: LogicalPlan, known: Map[String, Double]): Double = plan match {
     case UnresolvedWith(child, definitions, _) =>
       sizeOnceWritten(child, definitions.foldLeft(known) { case (before, (name, definition, _)) =>
@@ -166,7 +179,7 @@ object PlanLimits {
     case _ =>
   }
 
-  /** Spark matches names with the pattern while it analyzes, where nothing interrupts it. */
+  /** Refuse a pattern that may take long: Spark matches names with it during analysis, where nothing interrupts it. */
   private def requireSimple(pattern: String): Unit =
     if (pattern.count(Repeats.contains(_)) > MaxRepeats || Nested.findFirstIn(pattern).isDefined)
       throw new LimitExceeded(
@@ -175,18 +188,21 @@ object PlanLimits {
   private def requirePartitions(number: Int): Unit =
     if (number > MaxPartitions) throw new LimitExceeded(s"$number partitions are too many; use at most $MaxPartitions")
 
-  /** Throws `LimitExceeded` if GROUP BY has too many grouping sets, or too many expressions in all of them. */
+  /** Throw `LimitExceeded` if GROUP BY has too many grouping sets, or too many expressions in all of them. */
   def require(grouping: GroupingSize): Unit = {
     if (grouping.sets > MaxGroupingSets)
       throw new LimitExceeded(s"the statement has more than ${MaxGroupingSets.toInt} grouping sets; group by fewer columns")
     if (grouping.expressions > MaxExpressions) tooComplex(s"has more than $MaxExpressions expressions in its grouping sets")
   }
 
-  /** Refuses a statement for what it has too much of. */
+  /** Throw `LimitExceeded` for a statement; `what` is the fault, as the end of a sentence that begins with "the statement". */
   def tooComplex(what: String): Nothing =
     throw new LimitExceeded(s"the statement $what; split it, or write a part of it to a table first", LimitExceeded.TooComplex)
 
-  /** Counts a plan's nodes as Spark will see them: it may write a common table expression out wherever it is used. */
+  /**
+   * Counts the nodes of a plan once Spark has expanded it: Spark may copy a common table expression to every place where it is
+   * used.
+   */
   private final class Expansion {
     private val sizes = mutable.Map.empty[Long, Double]
 
@@ -210,9 +226,9 @@ object PlanLimits {
     expression.collect { case subquery: SubqueryExpression => subquery.plan }
 
   /**
-   * Counts the expressions of conditions as the optimizer will see them: it moves a condition below the projections under
-   * it, and writes out the columns that they compute wherever the condition uses them. Elsewhere it writes out no column
-   * that is used more than once.
+   * Counts the expressions of conditions once the optimizer has expanded them. It moves a condition below the projections under
+   * it, and replaces the columns in the condition by the expressions that compute them, wherever they are used. Elsewhere it
+   * replaces no column that is used more than once.
    */
   private final class WrittenOut {
     private val sizes = mutable.Map.empty[ExprId, Double]

@@ -3,24 +3,27 @@ package io.headgate.guard.limits
 import io.headgate.guard.driver.DriverThreads
 
 /**
- * The parts of plans that an operation makes, and the columns it gives to nodes. A rule of Spark may make very many, which
- * are in memory at once, before the operation takes its next step.
+ * Counts the parts of plans that an operation creates, and the columns that it gives to nodes. A rule of Spark may create very
+ * many of them, which are in memory at once, before the next step of the operation.
  */
 object PlanParts {
-  /** A part takes half a kilobyte, with what Spark keeps in it; so these may fill an eighth of the heap. */
+  /**
+   * Parts between two checks of the heap. A part takes half a kilobyte, with the objects that Spark keeps in it, so these may
+   * fill an eighth of the heap.
+   */
   private val BetweenLooks = Runtime.getRuntime.maxMemory >> 12
   private val made = ThreadLocal.withInitial[Array[Long]](() => Array(0L))
 
-  /** A step of the operation on this thread begins. */
+  /** Begin to count again: a step of the operation on this thread begins. */
   def begin(): Unit = made.get()(0) = 0
 
-  /** Counts a part. */
+  /** Count a part. */
   def count(): Unit = count(1)
 
-  /** Counts the columns of a node: one takes a quarter of a part, with the sets of them. */
+  /** Count the columns of a node: one takes a quarter of a part, with the sets of them. */
   def count(columns: Seq[_]): Unit = count(columns.size >> 2)
 
-  /** Throws `LimitExceeded` if there are many and the heap is half full, or if the operation of this thread was interrupted. */
+  /** Throw `LimitExceeded` if there are many and the heap is half full, or if the operation of this thread was interrupted. */
   private def count(more: Int): Unit = {
     Interruption.checkNode()
     val parts = made.get
@@ -33,7 +36,7 @@ object PlanParts {
     }
   }
 
-  /** Most parts of an honest statement are garbage soon, so this looks at what a collection leaves. */
+  /** Whether the heap is half full after a garbage collection: most parts of an ordinary statement are garbage soon. */
   private def isHalfFull: Boolean = isOverHalf && {
     System.gc()
     isOverHalf

@@ -11,9 +11,12 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.execution.{LogicalRDD, UnionLoopExec}
 
-/** The levels of recursive queries. Spark keeps the rows of all of them in the driver until the last is computed, often on a thread of a pool. */
+/**
+ * Limits of the levels of recursive queries. Spark keeps the rows of all levels in the driver until the last is computed, often
+ * on a thread of a pool.
+ */
 object RecursionLimit {
-  /** Levels of one query: in the end each is an operation of one plan. */
+  /** Most levels of one query: in the end each is an operation of one plan. */
   private val Most = PlanLimits.MaxNodes - 500
 
   /** Bytes of the plan of a level. */
@@ -21,10 +24,13 @@ object RecursionLimit {
 
   private val levels: JavaMap[UnionLoopExec, Integer] = new MapMaker().weakKeys().makeMap[UnionLoopExec, Integer]()
 
-  /** Returns the plan of the next level; throws `LimitExceeded` if its statement has ended, or has no memory for the rows that it reads. */
+  /**
+   * Return the plan of the next level. Throw `LimitExceeded` if its statement has ended, or there is no memory for the rows
+   * that it reads.
+   */
   def counted(loop: UnionLoopExec, plan: LogicalPlan): LogicalPlan = {
     if (levels.merge(loop, 1, (before, more) => before + more) > Most)
-      throw new LimitExceeded(s"the recursive query has more than $Most levels; take more rows in each, or write a part of them to a table first", LimitExceeded.TooComplex)
+      throw new LimitExceeded(s"the recursive query has more than $Most levels; compute more rows in each level, or write a part of the rows to a table first", LimitExceeded.TooComplex)
     for (operation <- OperationId.current(loop.session); request <- ReceivedRequests.of(operation)) {
       if (!DriverThreads.isRunning(operation)) throw new LimitExceeded("the statement has ended", LimitExceeded.Ended)
       PlanMemory.add(operation, request, Level + before(loop, plan).map(_.iterator.map(Sizes.of).sum).sum)
@@ -32,13 +38,16 @@ object RecursionLimit {
     plan
   }
 
-  /** Returns the rows of a level, which Spark has computed of what its statement was allowed; no other statement can name them. */
+  /**
+   * Return the rows of a level. Spark has computed them from data that the statement may read, and no other statement can name
+   * them.
+   */
   def known(rows: LogicalRDD): LogicalRDD = {
     RetainedRelations.computed(rows)
     rows
   }
 
-  /** The rows of the level before, beside those that stand in the query. */
+  /** Return the rows of the level before, without those that are written in the query. */
   private def before(loop: UnionLoopExec, plan: LogicalPlan): Seq[Seq[InternalRow]] =
     rows(plan).filterNot(each => rows(loop.recursion).exists(_ eq each))
 

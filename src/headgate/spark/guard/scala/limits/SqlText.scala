@@ -6,17 +6,20 @@ import org.antlr.v4.runtime.CharStreams
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.parser.{HybridParameterContext, NamedParameterContext, ParameterContext, PositionalParameterContext, SqlBaseLexer}
 
-/** SQL before it is parsed: the limits of a text, which hold before Spark or Iceberg builds anything of it. */
+/** Limits of SQL texts, which are checked before Spark or Iceberg builds anything from the text. */
 object SqlText {
   val MaxCharacters: Int = 16 * 1024 * 1024
 
-  /** Comments that are opened and not closed, also where a quotation has them: Spark's lexer takes ever longer for each. */
+  /** Most comments that are opened and not closed, also inside a quotation: Spark's lexer takes ever longer for each. */
   private val MaxComments = 200
 
-  /** Characters that Iceberg compares where it removes comments: each that begins one, with the whole text. */
+  /** Most characters that Iceberg compares to remove comments: each that begins a comment, with the whole text. */
   private val MaxComparisons = 1000000000L
 
-  /** Throws `LimitExceeded` if the text is too long or too deep, or has parts that take too long to parse. Returns its tokens. */
+  /**
+   * Return the tokens of the text. Throw `LimitExceeded` if it is too long or too deep, or has parts that take too long to
+   * parse.
+   */
   def check(text: String): BoundedTokens = {
     PlanLimits.step()
     requireShort(text.length)
@@ -28,13 +31,16 @@ object SqlText {
     tokens
   }
 
-  /** Throws `LimitExceeded` if the text gets too long once its parameters are written into it. */
+  /** Throw `LimitExceeded` if the text would be too long once its parameters are written into it. */
   def check(tokens: BoundedTokens, length: Int, parameters: ParameterContext): Unit = {
     val longest = values(parameters).map(_.sql.length.toLong).maxOption.getOrElse(0L)
     requireShort(length + tokens.count(SqlBaseLexer.COLON, SqlBaseLexer.QUESTION) * longest)
   }
 
-  /** Whether Iceberg has to look at the text: its own statements begin with ALTER. Throws `LimitExceeded` if that would take too long. */
+  /**
+   * Whether Iceberg has to parse the text: its own statements begin with ALTER. Throws `LimitExceeded` if that would take too
+   * long.
+   */
   def isForIceberg(tokens: BoundedTokens, text: String): Boolean = {
     val isAlter = tokens.LA(1) == SqlBaseLexer.ALTER
     if (isAlter && (occurrences(text, "--") + occurrences(text, "/*")) * text.length > MaxComparisons)

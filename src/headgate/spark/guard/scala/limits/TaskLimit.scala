@@ -2,11 +2,11 @@ package io.headgate.guard.limits
 
 import org.apache.spark.rdd.{RDD, UnionRDD}
 
-/** How many tasks one stage of a statement may have. */
+/** Limit of the tasks that one stage of a statement may have. */
 object TaskLimit {
   private val Most = 100000L
 
-  /** Throws `LimitExceeded` if there are too many partitions in a union or a product. */
+  /** Throw `LimitExceeded` if there are too many partitions in a union or a product. */
   def require(rows: RDD[_]): Unit = if (number(rows) > Most)
     throw new LimitExceeded(s"the statement makes more than $Most tasks at once; use fewer partitions, or join on equal columns")
 

@@ -5,12 +5,12 @@ import java.util.IdentityHashMap
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
-/** Bounds the types of columns, which double with each level that has a column of the level below twice. */
+/** Limits the types of columns, which double with each level that has a column of the level below twice. */
 object TypeSizes {
-  /** Parts of the types of all columns of one node, written out. */
+  /** Most parts of the types of all columns of one node, expanded. */
   private val Most = 100000d
 
-  /** Throws `LimitExceeded` if a node of the plan has larger types. */
+  /** Throw `LimitExceeded` if a node of the plan has larger types. */
   def require(plan: LogicalPlan): Unit = {
     val sizes = new Counting
     plan.foreach(node => if (node.resolved && node.output.map(column => sizes.of(column.dataType)).sum > Most) tooLarge())
@@ -18,7 +18,7 @@ object TypeSizes {
 
   private def tooLarge(): Nothing = PlanLimits.tooComplex(s"has columns whose types have more than ${Most.toInt} fields")
 
-  /** A type that stands in several places is one object, and counted once. */
+  /** Counts the parts of types. A type that is in several places is one object, and is counted once. */
   private final class Counting {
     private val known = new IdentityHashMap[DataType, java.lang.Double]
 

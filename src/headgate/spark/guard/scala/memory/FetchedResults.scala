@@ -6,14 +6,17 @@ import scala.jdk.CollectionConverters._
 
 import com.google.common.collect.MapMaker
 
-/** The results of tasks that the driver has fetched for jobs that are under way. Spark keeps the classes to its package. */
+/**
+ * The results of tasks that the driver has fetched for running jobs. The file is in this package because Spark's classes are
+ * private to it.
+ */
 object FetchedResults {
-  /** What the tasks of a stage have sent. */
+  /** The bytes of results that the tasks of a stage have sent. */
   final case class Fetched(job: Int, properties: Properties, bytes: Long)
 
   private val fetched = new MapMaker().weakKeys().makeMap[TaskSetManager, Fetched]()
 
-  /** Adds the result of a task, and returns what the tasks of its stage have sent with it. */
+  /** Add the result of a task, and return the results of the tasks of its stage. */
   def add(stage: AnyRef, bytes: Long): Fetched = {
     val tasks = stage.asInstanceOf[TaskSetManager]
     val set = tasks.taskSet

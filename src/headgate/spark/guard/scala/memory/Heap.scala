@@ -1,12 +1,12 @@
 package io.headgate.guard.memory
 
-/** The heap of this Java, where what is not in use any more counts as used until it is collected. */
+/** The heap of this JVM. Memory that is no longer in use counts as used until it is collected. */
 object Heap {
-  /** Milliseconds in which an ending statement leaves its memory to others. */
+  /** Milliseconds in which an ending statement releases its memory. */
   private val Patience = 5000L
   private val Pause = 100L
 
-  /** Collects what is not in use until there is enough room. Returns whether there is, in a few seconds at most. */
+  /** Collect the heap until there is enough room, for a few seconds at most. Return whether there is enough. */
   def makesRoom(isEnough: => Boolean): Boolean = {
     val deadline = System.currentTimeMillis() + Patience
     if (!isEnough) System.gc()

@@ -9,11 +9,11 @@ object HeapHeadroom {
   private val Copies = 4
   private val heap = Runtime.getRuntime
 
-  /** Throws `LimitExceeded` if the heap is nearly full of what is in use, and so many bytes more are wanted. */
+  /** Throw `LimitExceeded` if the heap is nearly full of objects in use, and this number of bytes more is wanted. */
   def require(function: String, bytes: Long): Unit =
     if (bytes >= Large && isShort(bytes) && staysShort(bytes))
       throw new LimitExceeded(
-        s"this Spark has no memory left for a value of ${bytes >> 10} KiB of `$function`; make fewer or smaller values in one row, or try again later")
+        s"this Spark has no memory left for a value of ${bytes >> 10} KiB of `$function`; make fewer or smaller values in one row, or retry later")
 
   private def isShort(bytes: Long): Boolean =
     heap.maxMemory - (heap.totalMemory - heap.freeMemory) < heap.maxMemory / SpareShare + Copies * bytes

@@ -1,13 +1,16 @@
 package io.headgate.guard.memory
 
-/** The parts of the heap that one kind of thing may take: what one principal holds, and what all of them hold. */
+/** The shares of the heap for one kind of object: for one principal, and for all principals together. */
 final class HeapShare(ofOne: Int, ofAll: Int) {
   private val heap = Runtime.getRuntime.maxMemory
 
   /** MiB for one principal. */
   val mebibytes: Long = heap / ofOne >> 20
 
-  /** The first sentence if this principal holds too much, the second if all together do. `held` are bytes by principals. */
+  /**
+   * Return `tooMuch` if this principal holds too much, `fullForAll` if all principals together do, and None otherwise. `held`
+   * is the bytes of principals.
+   */
   def fault(principal: String, held: Iterable[(String, Long)])(tooMuch: => String, fullForAll: => String): Option[String] =
     if (held.collect { case (`principal`, bytes) => bytes }.sum > heap / ofOne) Some(tooMuch)
     else if (held.map(_._2).sum > heap / ofAll) Some(fullForAll)

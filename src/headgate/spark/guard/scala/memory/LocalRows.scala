@@ -4,18 +4,20 @@ import io.headgate.guard.expressions.Sizes
 import io.headgate.guard.limits.Interruption
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** Rows that a client has sent: those of few bytes take more in the heap than in the request. */
+/** Counts rows that a client has sent: small rows take more bytes in the heap than in the request. */
 object LocalRows {
   private val Object = 64L
 
-  /** So many bytes are counted at a time. */
+  /** Bytes that are counted at a time. */
   private val Step = 1L << 20
   private val uncounted = ThreadLocal.withInitial[Array[Long]](() => Array(0L))
 
-  /** The bytes of a row in the heap. */
+  /** Return the bytes of a row in the heap. */
   def size(row: Any): Long = Object + Sizes.of(row)
 
-  /** Counts a row; throws `LimitExceeded` if there is no memory for so many, or if the operation of this thread was interrupted. */
+  /**
+   * Count a row. Throw `LimitExceeded` if there is no memory for the rows, or if the operation of this thread was interrupted.
+   */
   def count(row: InternalRow): Unit = {
     val bytes = uncounted.get
     bytes(0) += size(row)

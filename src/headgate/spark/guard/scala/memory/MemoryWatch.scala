@@ -15,7 +15,7 @@ private[guard] final class MemoryWatch {
   private val Overhead = 0.5
   private val Window = 3000L
 
-  /** Milliseconds until ended statements have left their memory, and those among them in which nothing is collected. */
+  /** Milliseconds until ended statements have released their memory; how many of them must pass without a collection. */
   private val Leaving = 2000L
   private val Working = 250L
   private val Much = Runtime.getRuntime.maxMemory / 16
@@ -33,41 +33,47 @@ private[guard] final class MemoryWatch {
 
   private val before = mutable.Map.empty[ThreadWork, Long]
 
-  /** Takes note of how long collections have taken. */
+  /** Record the time that collections have taken. */
   def sample(): Unit = {
     samples.enqueue(present - leftOut)
-    while (samples.size > 1 && samples(1).at <= samples.last.at - Window) samples.dequeue() // what a late sample is compared with stays
+    while (samples.size > 1 && samples(1).at <= samples.last.at - Window) samples.dequeue() // keep the sample that a late one is compared with
     fullSince = if (isFull) fullSince.orElse(Some(samples.last.at)) else None
   }
 
-  /** Collects the heap; that it takes time does not count as a sign of a full one. */
+  /** Collect the heap. The time of this collection does not count as a sign of a full heap. */
   def collect(): Unit = {
     val before = present
     System.gc()
     leftOut += present - before
   }
 
-  /** A time of the steady clock, and how long collections had taken by then, in milliseconds. */
+  /** Return the time of the monotonic clock, and the time that collections had taken by then, in milliseconds. */
   private def present: Sample =
     Sample(System.nanoTime / 1000000, ManagementFactory.getGarbageCollectorMXBeans.asScala.map(_.getCollectionTime).sum)
 
-  /** Statements that were ended begin to leave their memory. */
+  /** Record that ended statements begin to release their memory. */
   def leave(): Unit = leaving = samples.lastOption
 
-  /** Whether they had time for it, in which no collection held them up. */
+  /** Whether ended statements had time to release their memory, without a collection that held them up. */
   def hasLeft: Boolean = leaving.forall { begun =>
     val since = samples.last - begun
     since.at > Leaving && since.at - since.collecting > Working
   }
 
-  /** For how many milliseconds each sample has found the heap full. */
+  /** Return the milliseconds for which each sample has found the heap full. */
   def fullFor: Long = fullSince.fold(0L)(samples.last.at - _)
 
-  /** A heap that is full of what idle sessions hold is no trouble by itself: it is where collecting it takes most of the time. */
+  /**
+   * Whether the heap is full and collecting it takes most of the time. A heap that is full of objects of idle sessions is no
+   * problem by itself.
+   */
   def isFull: Boolean =
     (overhead > Overhead || isLate) && UncountedMemory.old.exists(pool => isOver(pool.getCollectionUsage, Full) && isOver(pool.getUsage, Full))
 
-  /** The thread that takes samples allocates, and waits for the collections as every statement does. */
+  /**
+   * Whether the last sample is late: the thread that takes samples allocates, and waits for the collections as every statement
+   * does.
+   */
   private def isLate: Boolean = samples.size > 1 && samples.last.at - samples(samples.size - 2).at > Window
 
   private def isOver(usage: MemoryUsage, part: Double): Boolean =
@@ -79,13 +85,16 @@ private[guard] final class MemoryWatch {
   }
 
   /**
-   * The operations whose threads have allocated much since the heap was last half empty, that with the most first: the heap may
-   * be full of what no statement holds that runs.
+   * Return the operations whose threads have allocated much since the heap was last half empty, the largest first. There may be
+   * none: the heap may be full of objects that no running statement holds.
    */
   def largest(held: Seq[HeldSlot], connect: Map[String, Thread]): Seq[String] =
     allocated(held, connect).groupMapReduce(_._1)(_._2)(_ + _).filter(_._2 > Much).toSeq.sortBy(-_._2).map(_._1)
 
-  /** Notes what threads had allocated before they began to work on what they work on, as they are used again; or while the heap was half empty. */
+  /**
+   * Record the bytes that threads had allocated before their present work began, because threads are used again; or while the
+   * heap was half empty.
+   */
   def note(held: Seq[HeldSlot], connect: Map[String, Thread]): Unit = {
     val present = working(held, connect)
     if (UncountedMemory.old.exists(pool => !isOver(pool.getUsage, Half))) before.clear()

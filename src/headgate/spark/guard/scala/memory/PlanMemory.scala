@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /**
- * Bounds the memory that the statements of a principal hold in the driver with their plans, for as long as they run: what
- * was sent, the plan that it is, the nodes, expressions and constants that Spark makes of it, and the rows of its recursive queries.
+ * Limits the memory that the running statements of a principal hold in the driver with their plans: the request, its plan, the
+ * nodes, expressions and constants that Spark makes of it, and the rows of its recursive queries.
  */
 object PlanMemory {
   private val share = new HeapShare(8, 4)
@@ -18,16 +18,16 @@ object PlanMemory {
   /** Bytes of a node or an expression, which is in the plan as it was sent, optimized and planned, in its tasks, and in a class that is compiled. */
   private val Node = 2L << 10
 
-  /** Nodes and expressions that every statement may have, however much others hold. */
+  /** Nodes and expressions that every statement may have, whatever others hold. */
   private val Few = 1000
 
-  /** A constant is in the plan, in the tasks of the statement, and twice where these are made ready to be sent. */
+  /** A constant is in the plan, in the tasks of the statement, and twice where tasks are made ready to be sent. */
   private val Copies = 4
 
-  /** There is room for smaller statements always: there are few at once. */
+  /** Bytes of a statement for which there is always room: there are few statements at once. */
   private val Small = 256L << 10
 
-  /** Once there are so many, those that have ended are forgotten. */
+  /** Above this number of statements, those that have ended are removed. */
   private val Kept = 4096
 
   private final case class Held(principal: String, sent: Long, structure: Long = 0, plan: Long = 0, rows: Long = 0) {
@@ -37,22 +37,24 @@ object PlanMemory {
 
   private val held = mutable.Map.empty[String, Held]
 
-  /** Throws `LimitExceeded` if there is no room for the statement of this thread. */
+  /** Throw `LimitExceeded` if there is no room for the statement of this thread. */
   def require(): Unit = hold(plan = 0)
 
-  /** Throws `LimitExceeded` if there is no room for the resolved plan that this thread works on. */
+  /** Throw `LimitExceeded` if there is no room for the resolved plan that this thread works on. */
   def requireResolved(plan: LogicalPlan): Unit = ReceivedRequests.own.foreach { case (operation, request) =>
     val structure = PlanSize.of(plan).structure
     change(operation, request)(before => before.copy(structure = math.max(before.structure, structure)))
   }
 
-  /** Throws `LimitExceeded` if there is no room for what the optimizer makes of the plan that this thread works on. */
+  /**
+   * Throw `LimitExceeded` if there is no room for the objects that the optimizer makes of the plan that this thread works on.
+   */
   def require(plan: LogicalPlan): Unit = hold(worked(plan, Few))
 
-  /** Throws `LimitExceeded` if there is no room for so many bytes of rows more of the operation of this thread. */
+  /** Add bytes of rows to the operation of this thread. Throw `LimitExceeded` if there is no room for them. */
   def add(rows: Long): Unit = ReceivedRequests.own.foreach { case (operation, request) => add(operation, request, rows) }
 
-  /** The bytes of the operation of this thread. */
+  /** Return the bytes of the operation of this thread. */
   def own: Long = synchronized(DriverThreads.own.flatMap(held.get).fold(0L)(_.bytes))
 
   def add(operation: String, request: ReceivedRequests.Request, rows: Long): Unit =
@@ -79,11 +81,11 @@ object PlanMemory {
 
   private def requireRoom(operation: String, wanted: Held): Unit =
     share.fault(wanted.principal, (held.view.filterKeys(_ != operation).values.toSeq :+ wanted).map(each => each.principal -> each.bytes))(
-      s"the data, constants and expressions of this statement take ${wanted.bytes >> 20} MiB in Spark, and those of all your running statements may take ${share.mebibytes} MiB; write the data to a table, use fewer expressions at once, or wait until other statements have ended",
-      "this Spark has no memory for the data, constants and expressions of more statements; try again when some have ended"
+      s"the data, constants and expressions of this statement take ${wanted.bytes >> 20} MiB in Spark, and those of all your running statements may take ${share.mebibytes} MiB; write the data to a table, use fewer expressions at once, or retry when other statements have ended",
+      "this Spark has no memory for the data, constants and expressions of more statements; retry when some statements have ended"
     ).foreach(fault => throw new LimitExceeded(fault))
 
-  /** The bytes of a plan, and of what Spark makes of it. */
+  /** Return the bytes of a plan, and of the objects that Spark makes of it. */
   def of(plan: LogicalPlan): Long = PlanSize.of(plan).structure + worked(plan, free = 0)
 
   private def worked(plan: LogicalPlan, free: Int): Long = {

@@ -16,8 +16,8 @@ import org.apache.spark.sql.types.Metadata
 import org.apache.spark.unsafe.types.{UTF8String, VariantVal}
 
 /**
- * How many bytes a plan takes in the heap: its structure, which is its nodes and expressions with the types, names and
- * texts that they hold, and its constants and rows.
+ * The bytes of a plan in the heap: its structure, which is its nodes and expressions with the types, names and texts that they
+ * hold, and its constants and rows.
  */
 final case class PlanSize(structure: Long, values: Long) {
   def bytes: Long = structure + values
@@ -26,7 +26,10 @@ final case class PlanSize(structure: Long, values: Long) {
 object PlanSize {
   private val Node = 512L
 
-  /** Bytes of an object that a node holds, with what finds it: a field of a type has a name and is in three maps of its type. */
+  /**
+   * Bytes of an object that a node holds, with the structures that lead to it: a field of a type has a name and is in three
+   * maps of its type.
+   */
   private val Part = 128L
 
   def of(plan: LogicalPlan): PlanSize = {
@@ -35,7 +38,7 @@ object PlanSize {
     parts.size
   }
 
-  /** The size of something that is no plan, with the expressions that it holds: a function, or a variable. */
+  /** Return the size of a function or a variable, which is no plan, with the expressions that it holds. */
   def of(part: Product): PlanSize = {
     val parts = new Parts
     parts.add(part)
@@ -43,7 +46,7 @@ object PlanSize {
     parts.size
   }
 
-  /** Counts what hangs on nodes, each object once; nodes that they hold are not entered. */
+  /** Counts the objects that nodes hold, each once; nodes inside them are not entered. */
   private final class Parts {
     private val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     private val open = mutable.Stack.empty[Any]

@@ -7,17 +7,17 @@ import org.apache.spark.scheduler.FetchedResults
 import org.apache.spark.sql.connect.service.UnreadResults
 
 /**
- * Bounds the memory that results take in the driver: those that tasks have sent, and those that clients have not read. Spark
- * bounds the result of one statement, and makes all of it whether or not its client reads.
+ * Limits the memory of results in the driver: those that tasks have sent, and those that clients have not read. Spark limits
+ * the result of one statement, and makes all of it whether or not its client reads.
  */
 object ResultMemory {
-  /** As much for one principal as for one statement. */
+  /** The share of one principal is as large as the limit of one statement. */
   private val share = new HeapShare(4, 3)
 
-  /** Results are looked at each time they have grown by so much; smaller ones pass. */
+  /** Bytes by which a result grows between two checks; smaller results pass. */
   private val Step = 1L << 20
 
-  /** Counts the result of a task before the driver fetches it, and ends its statement if there is no memory for it. */
+  /** Count the result of a task before the driver fetches it, and end its statement if there is no memory for it. */
   def fetch(stage: AnyRef, bytes: Long): Unit = {
     val sent = FetchedResults.add(stage, bytes)
     if (sent.bytes / Step > (sent.bytes - bytes) / Step)
@@ -28,9 +28,9 @@ object ResultMemory {
   private def fault(principal: String): Option[String] =
     share.fault(principal, held.toSeq.flatMap { case (operation, bytes) => ReceivedRequests.of(operation).map(_.principal -> bytes) })(
       s"the results of your statements that your clients have not read take more than ${share.mebibytes} MiB; read them first, ask for less, or write them to tables",
-      "this Spark has no memory for more results; try again when other clients have read theirs, or write the result to a table")
+      "this Spark has no memory for more results; retry when other clients have read theirs, or write the result to a table")
 
-  /** The bytes of results by operation: what was made of those that tasks have sent is not counted twice. */
+  /** Return the bytes of results by operation. What Spark has made of results that tasks have sent is not counted twice. */
   private def held: Map[String, Long] = {
     val unread = UnreadResults.all
     val sent = FetchedResults.all.flatMap(each => OperationId.named(each.properties).map(_ -> each.bytes)).groupMapReduce(_._1)(_._2)(_ + _)

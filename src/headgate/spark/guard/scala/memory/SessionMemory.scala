@@ -17,8 +17,8 @@ import org.apache.spark.sql.execution.streaming.sources.MemorySink
 import org.apache.spark.util.SizeEstimator
 
 /**
- * Bounds the memory that the sessions of a principal keep in the driver between statements: the sessions themselves, temporary
- * views, variables and functions, frames and plans that are cached, rows of streams.
+ * Limits the memory that the sessions of a principal keep in the driver between statements: the sessions themselves, temporary
+ * views, variables and functions, frames and plans that are cached, and rows of streams.
  */
 object SessionMemory {
   private val share = new HeapShare(8, 4)
@@ -26,14 +26,14 @@ object SessionMemory {
   /** Bytes that a session takes once it has read a table, most of them for copies of Hadoop's settings in its catalogs. */
   private val OfSession = 1L << 20
 
-  /** Sessions that a user may have however much the sessions of others keep. */
+  /** Sessions that a user may have, whatever the sessions of others keep. */
   private val Few = 4
 
-  /** Nanoseconds. */
+  /** Nanoseconds between two garbage collections. */
   private val BetweenCollections = 2000000000L
   private var collected = System.nanoTime - BetweenCollections
 
-  /** Whose a session is, and by what Spark Connect knows it. */
+  /** The principal of a session, and its key in Spark Connect. */
   private final case class Owner(principal: String, session: String)
   private final case class Held(owner: Owner, bytes: Long)
 
@@ -42,14 +42,15 @@ object SessionMemory {
   /** The bytes of temporary views and of variables. */
   private val sizes: JavaMap[Product, java.lang.Long] = weak
 
-  /** What no name leads to, for as long as something refers to it. */
+  /** Objects without a name, for as long as something refers to them. */
   private val held: JavaMap[AnyRef, Held] = weak
 
   private def weak[K, V]: JavaMap[K, V] = new MapMaker().weakKeys().makeMap[K, V]()
 
   /**
-   * A session begins. The clone of one has what that keeps: Spark would copy it at the first use, when the session may have ended.
-   * Throws `LimitExceeded` if the principal has a few already, and they, or all, keep too much.
+   * Record a session that begins. The clone of a session has copies of what that session keeps; they are made here, because
+   * Spark would make them at the first use, when that session may have ended. Throw `LimitExceeded` if the principal already
+   * has `Few` sessions, and its sessions, or those of all principals, keep too much.
    */
   def open(session: SessionHolder): Unit = {
     session.session.sessionState.catalog
@@ -61,33 +62,33 @@ object SessionMemory {
     }
   }
 
-  /** Throws `LimitExceeded` if a session cannot keep one thing more. */
+  /** Throw `LimitExceeded` if there is no memory for one more object of a session. */
   def require(session: SparkSession): Unit = synchronized {
     Option(owners.get(session)).foreach(owner => requireRoom(owner.principal, 0))
   }
 
-  /** The open sessions, each with its principal. */
+  /** Return the open sessions, each with its principal. */
   def sessions: Seq[(String, SparkSession)] = owners.asScala.toSeq.map { case (session, owner) => owner.principal -> session }
 
   /**
-   * A frame that the client refers to by its id. Behind its plan can be the rows that were sent for the operation, and the
-   * expressions that a checkpoint which is not computed yet is to be computed from.
+   * Count a frame that the client refers to by its id. Its plan may refer to rows that were sent for the operation, and to the
+   * expressions of a checkpoint that is not computed yet.
    */
   def keepFrame(frame: Dataset[_]): Unit = frame match {
     case frame: classic.Dataset[_] => own.foreach(keep(_, frame, PlanSize.of(frame.queryExecution.logical).bytes + PlanMemory.own))
     case _ =>
   }
 
-  /** A plan whose rows Spark caches. */
+  /** Count a plan whose rows Spark caches. */
   def keepCached(plan: LogicalPlan): Unit = own.foreach(keep(_, plan, PlanSize.of(plan).bytes))
 
-  /** A temporary function, whose texts Spark keeps once more in what it says of the function. */
+  /** Count a temporary function, whose texts Spark keeps a second time in its description. */
   def keepFunction(function: SQLFunction): Unit = own.foreach(keep(_, function, 2 * PlanSize.of(function).bytes))
 
-  /** A stream of this principal's keeps its rows in the sink. */
+  /** Record the sink in which a stream of this principal keeps its rows. */
   def keepSink(sink: MemorySink): Unit = own.foreach(keep(_, sink, 0))
 
-  /** The rows of a batch, in the place of those before or beside them. */
+  /** Count the rows of a batch, which replace the earlier ones or are added to them. */
   def keepRows(sink: MemorySink, replaces: Boolean, rows: Array[Row]): Unit = synchronized {
     Option(held.get(sink)).foreach { before =>
       if (replaces) held.put(sink, before.copy(bytes = 0))
@@ -102,7 +103,10 @@ object SessionMemory {
     held.merge(thing, Held(owner, bytes), (before, more) => before.copy(bytes = before.bytes + more.bytes))
   }
 
-  /** There may be room after a garbage collection. Any user can cause one, so there are few. */
+  /**
+   * Throw `LimitExceeded` if there is no room, even after a garbage collection. Any user can cause a collection, so there are
+   * few of them.
+   */
   private def requireRoom(principal: String, more: Long): Unit = if (fault(principal, more).isDefined) {
     if (System.nanoTime - collected > BetweenCollections) {
       System.gc()
@@ -113,7 +117,7 @@ object SessionMemory {
 
   private def fault(principal: String, more: Long): Option[String] = share.fault(principal, kept :+ (principal -> more))(
     s"what your sessions keep in Spark (a MiB each; temporary views, functions and variables, cached rows, rows of streams) takes more than ${share.mebibytes} MiB; end some sessions, drop what they keep, or write the data to tables",
-    "this Spark has no memory for more sessions, temporary views, variables and cached rows; write the data to a table, or try again when other sessions have ended")
+    "this Spark has no memory for more sessions, temporary views, variables and cached rows; write the data to a table, or retry when other sessions have ended")
 
   private def kept: Seq[(String, Long)] =
     owners.asScala.toSeq.map { case (session, owner) => owner.principal -> of(session) } ++ held.values.asScala.map(each => each.owner.principal -> each.bytes)
@@ -129,7 +133,10 @@ object SessionMemory {
     case variable => PlanSize.of(variable).bytes
   }
 
-  /** Empties sessions that their clients have closed: a thread of a pool may refer to one for long, and Spark caches for all of them. */
+  /**
+   * Empties sessions that their clients have closed: a thread of a pool may refer to one for a long time, and Spark's cache is
+   * shared by all sessions.
+   */
   object Ends extends SparkListener {
     override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
       case closed: SparkListenerConnectSessionClosed =>
@@ -147,7 +154,10 @@ object SessionMemory {
     owners.remove(session)
   }
 
-  /** What other sessions have cached of these rows goes as well: no session would rebuild it with their rights. */
+  /**
+   * Remove a plan from the cache, and with it what other sessions have cached of its rows: no session would rebuild those with
+   * the privileges of these sessions.
+   */
   private def uncache(plan: LogicalPlan): Unit =
     classic.SparkSession.getDefaultSession.foreach(any => any.sharedState.cacheManager.uncacheQuery(any, plan, cascade = true))
 }

@@ -9,7 +9,7 @@ import io.headgate.guard.limits.{Interruption, LimitExceeded}
 import org.apache.spark.SparkMemory
 
 /**
- * The part of the heap that all tasks together may take for what Spark does not count: states of aggregates that are
+ * The part of the heap that all tasks together may take for objects that Spark does not count: states of aggregates that are
  * objects, and rows that windows and joins keep.
  */
 object UncountedMemory {
@@ -18,13 +18,13 @@ object UncountedMemory {
   private val UsableShare = 0.95
   private val SessionsShare = 8
 
-  /** Where objects lie that have survived some collections. */
+  /** The pool of objects that have survived some collections. */
   val old: Option[MemoryPoolMXBean] = ManagementFactory.getMemoryPoolMXBeans.asScala.find(_.getName.contains("Old Gen"))
 
-  /** Bytes by which all of it may grow before the heap is looked at again. */
+  /** Bytes by which the sum may grow before the heap is checked again. */
   private val granted = new AtomicLong
 
-  /** Throws `LimitExceeded` if the heap has no room for so many bytes more. */
+  /** Throw `LimitExceeded` if the heap has no room for this number of bytes more. */
   def grow(bytes: Long): Unit = {
     Interruption.check()
     if (granted.addAndGet(-bytes) < 0) grantMore()
@@ -40,8 +40,9 @@ object UncountedMemory {
   }
 
   /**
-   * Bytes that are left. What Spark itself counts it can write to disk; the rest counts twice, because a state makes its
-   * larger table before it leaves the smaller one. Sessions and their plans, which do not, have an eighth of the heap.
+   * Return the bytes that are left. Spark can write to disk what it counts itself. The rest counts twice, because a state makes
+   * its larger table before it releases the smaller one. Sessions and their plans do not grow like that; an eighth of the heap
+   * is kept for them.
    */
   private def left: Long = old.map(_.getUsage).fold(Long.MaxValue) { usage =>
     val growing = usage.getUsed - SparkMemory.used - Runtime.getRuntime.maxMemory / SessionsShare

@@ -10,8 +10,8 @@ import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
 import org.apache.spark.sql.execution.exchange.Exchange
 
 /**
- * Bounds what one task holds of a result. Spark bounds the whole of a result in the driver, but only by what its tasks
- * have sent, and a task sends its part at its end.
+ * Limits the part of a result that one task holds. Spark limits the whole result in the driver, but only by the parts that its
+ * tasks have sent, and a task sends its part at its end.
  */
 object BoundedResults extends ColumnarRule {
   override def preColumnarTransitions: Rule[SparkPlan] = {
@@ -21,26 +21,26 @@ object BoundedResults extends ColumnarRule {
   }
 }
 
-/** Rows that may be a result; where they are written or cached, they pass uncounted. */
+/** Rows that may be a result; rows that are written or cached pass uncounted. */
 final case class BoundedResult(child: SparkPlan) extends PassedRows {
   override protected def withNewChildInternal(changed: SparkPlan): BoundedResult = copy(child = changed)
 
   override protected def doExecute(): RDD[InternalRow] =
     if (BoundedResult.isCollected) {
       val most = sparkContext.getConf.getSizeAsBytes("spark.driver.maxResultSize") / BoundedResult.TasksAtOnce
-      val why = s"the result is larger than ${most >> 20} MiB; ask for less of it, or write it to a table"
+      val why = s"the result is larger than ${most >> 20} MiB; select fewer rows or columns, or write the result to a table"
       child.execute().mapPartitions(Sizes.bounded(_, most, why))
     } else child.execute()
 }
 
 object BoundedResult {
-  /** So many tasks hold a part of a result each, while as much of it waits in the driver. */
+  /** The number of tasks that hold a part of a result each, while as much of it waits in the driver. */
   private val TasksAtOnce = 2
 
-  /** Where Spark begins to collect rows in the driver. */
+  /** Methods in which Spark begins to collect rows in the driver. */
   private val Collecting = Set("processAsArrowBatches", "getByteArrayRdd")
 
-  /** Where Spark begins to fill a cache, which it may do while it collects what reads the cache. */
+  /** The method in which Spark begins to fill a cache, which it may do while it collects rows that read the cache. */
   private val Caching = "buildBuffers"
 
   private def isCollected: Boolean = StackWalker.getInstance.walk[Boolean] { frames =>

@@ -8,9 +8,9 @@ import org.apache.spark.unsafe.array.ByteArrayMethods
 
 
 /**
- * The bytes of a row while Spark writes it: Spark's own class with a limit. Every row that Spark makes is written here,
- * and Spark has no other place where a row's size is known before it is made: one value may stand in a hundred columns.
- * The guard's jar is before Spark's on the driver's class path; executors of a cluster have Spark's own class.
+ * The buffer of a row while Spark writes it: Spark's own class with a limit. Every row that Spark creates is written here, and
+ * Spark has no other place where the size of a row is known before the row is created: one value may be in a hundred columns.
+ * The guard's jar comes before Spark's on the driver's class path; executors of a cluster use Spark's own class.
  */
 final class BufferHolder(row: UnsafeRow, initialSize: Int) {
   private[this] val fixedSize = UnsafeRow.calculateBitSetWidthInBytes(row.numFields) + 8 * row.numFields
@@ -49,6 +49,6 @@ final class BufferHolder(row: UnsafeRow, initialSize: Int) {
 private object BufferHolder {
   private val InitialSize = 64
 
-  /** An eighth of the heap, as a broadcast table may take. */
+  /** Most bytes of a row: an eighth of the heap, as for a broadcast table. */
   private val Most = math.min(Runtime.getRuntime.maxMemory / 8, (Int.MaxValue / 4).toLong)
 }

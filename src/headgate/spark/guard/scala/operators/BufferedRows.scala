@@ -8,7 +8,10 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.joins.{CartesianProductExec, SortMergeJoinExec}
 import org.apache.spark.sql.execution.window.WindowExec
 
-/** Counts rows before operators that keep some thousand of them, however large each is, before they write them to disk. */
+/**
+ * Counts the rows of operators that keep some thousand rows in memory, whatever the size of each, before they write them to
+ * disk.
+ */
 object BufferedRows extends ColumnarRule {
   override def preColumnarTransitions: Rule[SparkPlan] = plan => plan.transformUp {
     case window: WindowExec => window.copy(child = counted(window.child))

@@ -7,9 +7,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan}
 
-/** Rows of an operator that does not ask whether the task is to end, or seldom: they ask, as the work for each may take milliseconds. */
+/** Interruption checks for the rows of an operator that has none, or few: the work for each row may take milliseconds. */
 final case class InterruptibleRows(child: SparkPlan) extends PassedRows with CodegenSupport {
-  /** Rows that are there already are passed as they are. */
+  /** Whether the child generates code; rows that exist already are passed as they are. */
   override def supportCodegen: Boolean = child match {
     case maker: CodegenSupport => maker.supportCodegen
     case _ => false
@@ -25,12 +25,12 @@ final case class InterruptibleRows(child: SparkPlan) extends PassedRows with Cod
   override protected def doExecute(): RDD[InternalRow] =
     child.execute().mapPartitions(rows => rows.map { row => Interruption.check(); row }, preservesPartitioning = true)
 
-  /** Spark finds an exchange that it has already made by what it reads. */
+  /** Return the form of the child, by which Spark finds an exchange that it has already made. */
   override protected def doCanonicalize(): SparkPlan = child.canonicalized
 
   override protected def withNewChildInternal(changed: SparkPlan): InterruptibleRows = copy(child = changed)
 }
 
 object InterruptibleRows {
-  private val Every = 16 // rows between two questions
+  private val Every = 16 // rows between two checks
 }

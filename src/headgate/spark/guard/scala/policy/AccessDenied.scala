@@ -6,10 +6,10 @@ import org.apache.spark.{QueryContext, SparkException}
 import org.apache.spark.sql.catalyst.SqlScriptingContextManager
 
 /**
- * A refusal. The client sees SQLSTATE 42501 and the message, which must say nothing the asker may not know.
+ * Access denied. The client receives SQLSTATE 42501 and the message, which must reveal nothing that the caller may not know.
  *
- * A script cannot catch it: as long as one runs, the refusal has a condition that nobody can name and a state of
- * the class that `SQLEXCEPTION` leaves out and no handler may name.
+ * A SQL script cannot catch it. While a script runs, the refusal has a random condition that no handler can name, and a
+ * SQLSTATE of the class `XX`, which `SQLEXCEPTION` does not cover and no handler may name.
  */
 class AccessDenied(message: String)
     extends SparkException(message, null, Some(AccessDenied.Condition), Map.empty[String, String], Array.empty[QueryContext]) {

@@ -2,20 +2,20 @@ package io.headgate.guard.policy
 
 import scala.io.Source
 
-/** The reviewed lists that stand in the resource files: what is on none of them is refused. */
+/** Allow lists from the resource files: a name that is not on its list is refused. */
 object AllowLists {
   val expressions: Set[String] = of("expressions")
 
-  /** Functions whose values may be larger than their arguments, or that may run long (see `sizes.txt`). */
+  /** Functions whose results may be larger than their arguments, or that may run for long (see `sizes.txt`). */
   val sized: Set[String] = lines("sizes").map(_.split(":", 2)).collect { case Array("sized", names) => names }
     .flatMap(_.trim.split(" +")).toSet
 
-  /** Functions by the name they are called by; some act while Spark analyzes, so the class comes too late. */
+  /** Functions by their SQL names: some act while Spark analyzes a statement, so a check of their class would come too late. */
   val functions: Set[String] = of("functions")
 
   val tableFunctions: Set[String] = of("table-functions")
 
-  /** Configuration keys that SQL may set. */
+  /** Configuration keys that SQL may read, set and reset. */
   val settings: Set[String] = of("settings")
 
   /** Keys of a column's metadata that Spark reads. */
@@ -25,10 +25,10 @@ object AllowLists {
 
   val writeOptions: OptionList = OptionList.of("write-options")
 
-  /** The keys alone: whether a value may be, the catalog says to every engine. */
+  /** Keys of table properties, without their values: the catalog checks the values, for every engine. */
   val tableProperties: Set[String] = lines("table-properties").map(_.takeWhile(!_.isWhitespace)).toSet
 
-  /** What may follow USING; whichever it is, the lake makes an Iceberg table of it. */
+  /** Formats that may follow USING; the lake creates an Iceberg table for each of them. */
   val tableFormats: Set[String] = of("table-formats")
 
   val fileFormats: Set[String] = of("file-formats")
@@ -44,13 +44,13 @@ object AllowLists {
   /** Options of a stream of files. */
   val streamOptions: OptionList = OptionList.of("file-options", "stream-options")
 
-  /** Options of a stream of made-up rows. */
+  /** Options of the `rate` source of a stream, which generates its rows. */
   val rateOptions: OptionList = OptionList.of("rate-options")
 
-  /** See `Procedures`. */
+  /** The lines of `procedures.txt`; see `Procedures`. */
   val procedures: Set[String] = of("procedures")
 
-  /** The entries of a list; each stands on a line of its own, and what follows a `#` says why. */
+  /** Return the entries of a list: one on each line; the text after `#` is the reason. */
   def of(name: String): Set[String] = lines(name).toSet
 
   def lines(name: String): Seq[String] = {

@@ -9,8 +9,8 @@ import org.apache.spark.sql.connector.catalog.StagedTable
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /**
- * Of which columns of the lake those are made that a statement writes into a table, as far as its plan tells. Lineage
- * hears of it; nothing is decided by it.
+ * Column lineage: for each column that a statement writes into a table, the columns of the lake that its values come from, as
+ * the plan shows them. It is only reported; no decision depends on it.
  */
 final class ColumnLineage(session: SparkSession) {
   import ColumnLineage._
@@ -36,7 +36,7 @@ final class ColumnLineage(session: SparkSession) {
 
   private def named(relation: DataSourceV2Relation): Option[Seq[String]] = targets.of(relation).collect { case Relation(name) => name }
 
-  /** What each attribute of a plan is made of. */
+  /** Finds the source columns of each attribute of a plan. */
   private final class Origins(plan: LogicalPlan) {
     private val from = mutable.Map.empty[ExprId, Set[ExprId]]
     private val columns = mutable.Map.empty[ExprId, Column]
@@ -45,7 +45,7 @@ final class ColumnLineage(session: SparkSession) {
 
     nodes.foreach(note)
 
-    /** The columns that an attribute is made of, by whatever way. */
+    /** Return the columns that an attribute is computed from, directly or through other attributes. */
     def of(id: ExprId): Seq[Column] = {
       val seen = mutable.LinkedHashSet(id)
       val open = mutable.Queue(id)
@@ -80,10 +80,13 @@ final class ColumnLineage(session: SparkSession) {
 }
 
 object ColumnLineage {
-  /** A table by its full name, and the name of a column of it. */
+  /** A column: the full name of its table, and its own name. */
   type Column = (Seq[String], String)
 
-  /** What a statement writes into: by each column that it fills, those of other tables that it is made of. */
+  /**
+   * The table that a statement writes into; for each column that it fills, the columns of other tables that the values come
+   * from.
+   */
   final case class Written(table: Seq[String], columns: Map[String, Seq[Column]])
 
   private val MostColumns = 500

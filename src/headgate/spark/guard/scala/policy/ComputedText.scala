@@ -6,18 +6,18 @@ import org.apache.spark.sql.catalyst.plans.logical.{CacheTableAsSelect, CreateVa
 import org.apache.spark.sql.execution.command.{CreateSQLFunctionCommand, CreateViewCommand, SetCommand}
 
 /**
- * Statements whose text or name another statement computes, with EXECUTE IMMEDIATE or IDENTIFIER. Where it is computed of
- * rows, whatever shows the names or the settings of a session would show these rows, after a revoke too.
+ * Statements whose text, or a name in it, is computed by EXECUTE IMMEDIATE or IDENTIFIER. If it is computed from rows, every
+ * command that lists the names or settings of the session would show these rows, even after a revoke.
  */
 object ComputedText {
-  /** Whether a statement is computed of more than constants of its own. */
+  /** Whether the text or a name of the statement is computed from more than constants of its own. */
   def isIn(plan: LogicalPlan): Boolean = plan.exists {
     case execute: UnresolvedExecuteImmediate => execute.expressions.exists(readsNames)
     case name: PlanWithUnresolvedIdentifier => readsNames(name.identifierExpr)
     case _ => false
   }
 
-  /** Throws `AccessDenied` if a statement that is computed of rows would leave a name or a value in the session. */
+  /** Throw `AccessDenied` if a statement that is computed from rows would leave a name or a value in the session. */
   def refuseToKeep(plan: LogicalPlan): Unit = plan match {
     case view: CreateViewCommand if view.viewType == LocalTempView => refuse()
     case _: CacheTableAsSelect | _: CreateVariable | _: CreateSQLFunctionCommand => refuse()
@@ -31,5 +31,5 @@ object ComputedText {
   }
 
   private def refuse(): Nothing =
-    Refusal.because("a view, variable, function or setting cannot be made by a statement whose text is computed of what was read; write its text out")
+    Refusal.because("a view, variable, function or setting cannot be created by a statement whose text is computed from data that was read, because it would show that data; write the text out")
 }

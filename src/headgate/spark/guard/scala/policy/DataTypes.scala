@@ -10,32 +10,32 @@ import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.types._
 
 /**
- * Data types and their metadata. Spark loads the class of a user-defined type by its name, and it evaluates the SQL text
- * of a default with an analyzer of its own that the guard does not see.
+ * Checks of data types and their metadata. Spark loads the class of a user-defined type by its name. It evaluates the SQL text
+ * of a column's default with an analyzer of its own, which the guard does not see.
  */
 object DataTypes {
-  /** The keys under which metadata holds the SQL text of a column's default. */
+  /** The keys of metadata that hold the SQL text of a column's default. */
   private val Defaults = Set("CURRENT_DEFAULT", "EXISTS_DEFAULT")
   private val OfUserDefined = Set("class", "pyClass", "serializedClass")
   private val Note = "[a-z][a-z0-9_-]*".r
   private val LongestLiteral = 65536
   private val UserDefined = "user-defined types are not allowed: they load classes by name; use a built-in type"
-  private val NoDefault = "a column of a schema cannot be given a default here; leave it out and use `coalesce` instead"
+  private val NoDefault = "a column of the schema has a default, whose text Spark would evaluate; remove the default and use `coalesce` instead"
 
-  /** Refuses a user-defined type at any depth, and a default that is more than a literal. */
+  /** Refuse a user-defined type at any depth, and a default that is more than a literal. */
   def check(dataType: DataType): Unit = walk(dataType, requireLiterals)
 
-  /** Refuses a user-defined type and every default in a type that the caller wrote. */
+  /** Refuse a user-defined type and every default in a type that the caller wrote. */
   def checkWritten(dataType: DataType): Unit = walk(dataType, metadata => if (defaults(metadata).nonEmpty) Refusal.because(NoDefault))
 
-  /** Refuses a default that is more than a literal. */
+  /** Refuse a default that is more than a literal. */
   def requireLiterals(metadata: Metadata): Unit = defaults(metadata).find(text => !isLiteral(text)).foreach { _ =>
-    Refusal.because("the default of a column must be a literal")
+    Refusal.because("the default of a column is not a literal; write it as a literal")
   }
 
   /**
-   * Refuses the text of a schema whose JSON names a user-defined type or a default. DDL can say neither; Spark parses it
-   * without the session's parser, so it has the limits of SQL here.
+   * Refuse the text of a schema whose JSON names a user-defined type or a default. DDL can express neither. Spark parses DDL
+   * without the session's parser, so the limits of SQL text are applied here.
    */
   def checkText(text: String): Unit = {
     SqlText.check(text)
@@ -64,7 +64,7 @@ object DataTypes {
       catch { case _: ClassCastException => Refusal.because(NoDefault) }
     }
 
-  /** Whether a text is a literal as Spark itself writes it: what is parsed from it and written again is the same text. */
+  /** Whether a text is a literal as Spark itself writes it: parsed and written again, it gives the same text. */
   private def isLiteral(text: String): Boolean =
     text.length <= LongestLiteral && (try {
       SqlText.check(text)
@@ -74,10 +74,10 @@ object DataTypes {
       }
     } catch { case NonFatal(_) => false })
 
-  /** Whether Spark could read a text as JSON: it tries that where it is no DDL. */
+  /** Whether Spark could read a text as JSON, which it tries for a text that is not DDL. */
   private def isJson(text: String): Boolean = text.dropWhile(char => char <= ' ').headOption.exists("{[\"".indexOf(_) >= 0)
 
-  /** Looks at every pair, so that a repeated key hides nothing. */
+  /** Check every pair of key and value, so that a repeated key hides nothing. */
   private def checkJson(text: String): Unit = {
     val parser = new JsonFactory().createParser(text)
     val inMetadata = mutable.Stack.empty[Boolean]
@@ -94,5 +94,5 @@ object DataTypes {
     if (Defaults(key)) Refusal.because(NoDefault)
     else if (OfUserDefined(key)) Refusal.because(UserDefined)
     else if (isOfMetadata && !AllowLists.metadataKeys(key) && !Note.matches(key))
-      Refusal.because(s"the metadata key `$key` is not among those Headgate allows; use lower-case letters, digits, `_` and `-`")
+      Refusal.because(s"the metadata key `$key` is refused: Spark could give it a meaning; use a key of lower-case letters, digits, `_` and `-` that begins with a letter")
 }

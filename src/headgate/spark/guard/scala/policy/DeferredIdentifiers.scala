@@ -6,15 +6,16 @@ import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /**
- * Statements that act on a name which IDENTIFIER(...) computes. `ParsedPlanRule` sees them first, without the name; it
- * sees the name later and alone, and what acts on it may never do so again: some commands fail before they are resolved.
+ * Statements that act on a name computed by IDENTIFIER(...). `ParsedPlanRule` sees such a statement first without the name, and
+ * later sees the name alone. It may never see both together, because some commands fail before they are resolved. So the
+ * statement is kept until its name is known.
  */
 object DeferredIdentifiers {
   private final case class Waiting(statement: WeakReference[AnyRef], plan: LogicalPlan)
 
   private val waiting = new ThreadLocal[Waiting]
 
-  /** The plan itself or, where it is the name that a statement waits for, that statement with the name. */
+  /** Return the plan; if the plan is the computed name that a statement waits for, return that statement with the name. */
   def completed(plan: LogicalPlan): LogicalPlan = plan match {
     case _: UnresolvedTable | _: UnresolvedTableOrView | _: UnresolvedView | _: UnresolvedIdentifier | _: UnresolvedNamespace =>
       Option(waiting.get).filter(_.statement.get eq statement).fold(plan)(_.plan.transform { case Pending() => plan })
@@ -23,7 +24,7 @@ object DeferredIdentifiers {
       plan
   }
 
-  /** What Spark keeps for one statement and no other. */
+  /** Return the relation cache, an object that Spark keeps for one statement and no other. */
   private def statement: AnyRef = AnalysisContext.get.relationCache
 
   private object Pending {

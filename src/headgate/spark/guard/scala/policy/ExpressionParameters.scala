@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.trees.TreeNode
 import org.apache.spark.sql.types.{DataType, Metadata, StructField, StructType}
 
 /**
- * What the expressions of a statement hold beside other expressions: options, types, names, classes. Each parameter of a
- * reviewed class has an entry in `expression-parameters.txt`; a value without one is refused.
+ * Checks of the constructor parameters of expressions that are not expressions themselves: options, types, names, classes. Each
+ * parameter of a reviewed class has an entry in `expression-parameters.txt`; a value without one is refused.
  */
 object ExpressionParameters {
   private type Rule = (Expression, Any) => Unit
@@ -19,12 +19,12 @@ object ExpressionParameters {
 
   private val entries: Map[(String, String), String] = AllowLists.lines("expression-parameters").map(_.split("\\s+").toSeq).map {
     case Seq(owner, name, _, rule) => (owner, name) -> rule
-    case line => throw new IllegalStateException(s"`$line` in expression-parameters.txt is not of its form")
+    case line => throw new IllegalStateException(s"the line `$line` of expression-parameters.txt does not have the columns class, parameter, type and rule")
   }.toMap
 
   private val known = new ConcurrentHashMap[Class[_], Seq[Parameter]]
 
-  /** Throws `AccessDenied` unless every parameter of the expression may have its value. */
+  /** Throw `AccessDenied` unless every parameter of the expression may have its value. */
   def check(expression: Expression): Unit =
     known.computeIfAbsent(expression.getClass, _ => parameters(expression)).foreach(each => each.rule(expression, each.value(expression)))
 
@@ -36,7 +36,7 @@ object ExpressionParameters {
     (own ++ further).filterNot(_.rule eq safe)
   }
 
-  /** A parameter of a second list: it is no element of the product. */
+  /** Return a parameter of a second parameter list, which is no element of the case class. */
   private def second(of: Class[_], name: String, rule: Rule): Parameter = {
     val method = of.getMethod(name)
     Parameter(method.invoke(_), rule)
@@ -60,7 +60,7 @@ object ExpressionParameters {
 
   private val safe: Rule = (_, _) => ()
 
-  /** Expressions and plans, the guard looks at as nodes of their own. */
+  /** Accepts only expressions and plans, which the guard checks as nodes of their own. */
   private val onlyNodes: Rule = (expression, value) => if (!isNodes(value)) Refusal.node(expression)
 
   private def isNodes(value: Any): Boolean = value match {
@@ -71,7 +71,7 @@ object ExpressionParameters {
     case _ => false
   }
 
-  /** The check on a value itself, or on what a sequence or an option of values holds. */
+  /** Return the rule that applies `check` to a value, or to each value in a sequence or an option. */
   private def each(check: PartialFunction[Any, Unit]): Rule = {
     def on(value: Any): Unit = value match {
       case one if check.isDefinedAt(one) => check(one)

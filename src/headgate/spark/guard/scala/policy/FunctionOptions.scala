@@ -1,9 +1,12 @@
 package io.headgate.guard.policy
 
-/** Options of the functions that read and write CSV, JSON and XML text: by list, because some open files or load classes. */
+/**
+ * Checks of the options of functions that read and write CSV, JSON and XML text. Only listed options are allowed, because
+ * others open files or load classes.
+ */
 object FunctionOptions {
   private val listed = OptionList.byUser("function-options")
 
-  /** Refuses an option that is not on the format's list, and a number that is larger than the list says. */
+  /** Refuse an option that is not on the format's list, and a number outside of its range in the list. */
   def check(format: String, options: Map[String, String]): Unit = listed(format).check(s"$format functions", options)
 }

@@ -5,11 +5,11 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.plans.logical._
 
 /**
- * Commands that stand inside a query. Spark runs them while it plans the query around them, as statements of their own;
- * no client needs that, and what they do hides what the query has read.
+ * Commands nested in a query. Spark runs such a command as a statement of its own while it plans the query around it. No client
+ * needs this, and the effects of the command hide what the query has read.
  */
 object NestedCommands {
-  /** Throws `AccessDenied` if a command stands anywhere but where a whole statement does. */
+  /** Throw `AccessDenied` if a command is anywhere except in the place of a whole statement. */
   def refuse(plan: LogicalPlan): Unit = plan match {
     case UnresolvedWith(statement, _, _) => refuse(statement)
     case WithCTE(statement, _) => refuse(statement)
@@ -17,12 +17,12 @@ object NestedCommands {
     case _ => plan.children.foreach(inside)
   }
 
-  /** Without recursion: how deep a plan may be is for others to say. */
+  /** Check the nodes below without recursion: `PlanLimits` bounds the depth of a plan, not this check. */
   private def inside(plan: LogicalPlan): Unit = {
     val open = mutable.Stack(plan)
     while (open.nonEmpty) {
       val part = open.pop()
-      if (acts(part)) Refusal.because("a command stands inside a query; run it as a statement of its own")
+      if (acts(part)) Refusal.because("the query contains a command, which Spark would run while it plans the query; run the command as a statement of its own")
       open.pushAll(part.children)
     }
   }

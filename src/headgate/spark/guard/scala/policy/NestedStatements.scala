@@ -13,11 +13,14 @@ import org.apache.spark.sql.execution.datasources.v2.LeafV2CommandExec
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Statements that a command describes, as EXPLAIN does. Spark analyzes them when the command runs; they are analyzed and
- * decided before.
+ * Statements inside a command that describes them, such as EXPLAIN. Spark analyzes them when the command runs; the guard
+ * analyzes and decides them before.
  */
 object NestedStatements {
-  /** Decides on the statements in a command and returns them; throws `AccessDenied`. Those that act while they are analyzed are left. */
+  /**
+   * Decide on the statements inside a command, and return them. Throw `AccessDenied` if one is refused. Statements that act
+   * while they are analyzed (CALL, EXECUTE IMMEDIATE) are left out.
+   */
   def decided(session: SparkSession, command: LogicalPlan): Seq[LogicalPlan] = {
     val statements = PlanClasses.inner(command).filterNot(acts)
     statements.foreach(decide(session, _))
@@ -28,7 +31,7 @@ object NestedStatements {
     try session.sessionState.executePlan(statement, CommandExecutionMode.SKIP).assertAnalyzed()
     catch {
       case denied: AccessDenied => throw denied
-      case NonFatal(_) => // Spark's own error, which the command tells in its own way
+      case NonFatal(_) => // an error of Spark's own, which the command reports in its own way
     }
 
   private def acts(statement: LogicalPlan): Boolean = PlanTraversal(statement).exists {
@@ -37,7 +40,10 @@ object NestedStatements {
   }
 }
 
-/** Plans EXPLAIN so that it fails where the statement does. Spark's own gives the error as rows, which nothing scrubs. */
+/**
+ * Plans EXPLAIN so that it fails if the statement fails. Spark's own EXPLAIN returns the error as rows, from which the gateway
+ * does not remove internal details.
+ */
 final class FailingExplain(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case explain: ExplainCommand => Seq(FailingExplainExec(session, explain))
@@ -45,7 +51,7 @@ final class FailingExplain(session: SparkSession) extends SparkStrategy {
   }
 }
 
-/** EXPLAIN of a statement that Spark can analyze and plan; throws what keeps Spark from that. */
+/** EXPLAIN of a statement that Spark can analyze and plan; throws the error that prevents either. */
 final case class FailingExplainExec(of: SparkSession, explain: ExplainCommand) extends LeafV2CommandExec {
   override def output: Seq[Attribute] = explain.output
 

@@ -20,7 +20,7 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
 import org.apache.spark.sql.execution.command._
 import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCommand, SaveIntoDataSourceCommand}
 
-/** What nobody may write, whatever they hold: each rule looks at one node and refuses or says nothing. */
+/** Restrictions for all callers, whatever their privileges: each rule checks one node, and refuses it or does nothing. */
 final class NodeRestrictions(session: SparkSession) {
   private val connections = new Connections(session)
 
@@ -29,9 +29,9 @@ final class NodeRestrictions(session: SparkSession) {
     case source: UnresolvedDataSource if Connections.isDatabase(source) => connections.check(source)
     case save: SaveIntoDataSourceCommand => connections.check(save)
     case source: UnresolvedDataSource => fileRead(source)
-    case view: View if !view.isTempView => Refusal.because("views outside of the lake are refused")
+    case view: View if !view.isTempView => Refusal.because("the view is outside of the catalog `lake`, so it is refused; use a view of the lake or a temporary view")
     case view: CreateViewCommand if view.viewType != LocalTempView =>
-      Refusal.because("only views of the lake, and temporary views of this session, can be made")
+      Refusal.because("the view cannot be created: Headgate allows only views of the lake and temporary views of the session; name it `lake.<database>.<view>`, or use CREATE TEMPORARY VIEW")
     case view: CreateViewCommand => named(view.name.table)
     case cache: CacheTableAsSelect => named(cache.tempViewName)
     case create: CreateVariable => create.names.foreach(named)
@@ -77,12 +77,12 @@ final class NodeRestrictions(session: SparkSession) {
   private def table(spec: TableSpecBase, writeOptions: Map[String, String] = Map.empty): Unit = {
     listed("table format", spec.provider, AllowLists.tableFormats)
     if (spec.location.nonEmpty || spec.external) noLocation("table")
-    if (spec.serde.nonEmpty) Refusal.because("a table cannot be given a row format")
+    if (spec.serde.nonEmpty) Refusal.because("the table has a row format, but every table of the lake is an Iceberg table; remove ROW FORMAT and STORED AS")
     settable(spec.properties)
     spec match {
       case parsed: UnresolvedTableSpec => listed("table option", parsed.optionExpression.options.map(_._1), Set.empty)
       case resolved: TableSpec => listed("table option", resolved.options.keys, Set.empty)
-      case _ => Refusal.because("this form of table definition is not known to Headgate")
+      case _ => Refusal.because("the table is defined in a form that Headgate does not know; use CREATE TABLE with columns, or CREATE TABLE ... AS SELECT")
     }
     options(writeOptions)
   }
@@ -91,7 +91,7 @@ final class NodeRestrictions(session: SparkSession) {
 
   private def settable(properties: Map[String, String]): Unit =
     properties.keys.find(key => !Properties.isSettable(key)).foreach { key =>
-      Refusal.because(s"property `$key` is not among those Headgate allows")
+      Refusal.because(s"the property `$key` is refused: Iceberg or Spark could give it a meaning that Headgate has not reviewed; remove it, or store a note under another key of letters, digits, `_` and `-`")
     }
 
   private def named(variable: LogicalPlan): Unit = variable match {
@@ -101,16 +101,19 @@ final class NodeRestrictions(session: SparkSession) {
   }
 
   private def named(name: String): Unit =
-    if (name.length > NodeRestrictions.LongestName) Refusal.because(s"a name has more than ${NodeRestrictions.LongestName} characters; use a shorter one")
+    if (name.length > NodeRestrictions.LongestName) Refusal.because(s"the name of a view, variable or function has more than ${NodeRestrictions.LongestName} characters; use a shorter name")
 
-  private def noLocation(of: String): Nothing = Refusal.because(s"a $of cannot be given a storage location")
+  private def noLocation(of: String): Nothing = Refusal.because(s"a $of cannot have a storage location of its own: the lake chooses where files are stored; remove LOCATION or EXTERNAL")
 
-  private def onlyTemporary(): Nothing = Refusal.because("only temporary functions of this session can be made and dropped")
+  private def onlyTemporary(): Nothing = Refusal.because("permanent functions cannot be created or dropped: Headgate allows only temporary functions of the session; use CREATE TEMPORARY FUNCTION or DROP TEMPORARY FUNCTION")
 
   private def setting(key: Option[String]): Unit =
-    if (!key.exists(AllowLists.settings)) Refusal.because("this configuration can be neither read nor changed in SQL")
+    if (!key.exists(AllowLists.settings)) Refusal.because("SET or RESET names no setting that can be read or changed in SQL; name an allowed one, such as `spark.sql.session.timeZone`")
 
-  /** A function registered in the session under a built-in name is code that nobody has reviewed. */
+  /**
+   * Refuse a function that is not on the list. Refuse a function that the session has registered under a built-in name, too: it
+   * is code without a review.
+   */
   private def function(name: Seq[String]): Unit = {
     val id = FunctionIdentifier(name.last.toLowerCase(Locale.ROOT))
     val registered = session.sessionState.functionRegistry.lookupFunction(id)
@@ -118,7 +121,7 @@ final class NodeRestrictions(session: SparkSession) {
       listed("function", Seq(name.mkString(".")), AllowLists.functions)
       val builtIn = FunctionRegistry.builtin.lookupFunction(id)
       if (registered.exists(info => !builtIn.exists(_.getClassName == info.getClassName)))
-        Refusal.because(s"function `${name.last}` is user code, so it is refused")
+        Refusal.because(s"the function `${name.last}` is refused: the session has registered user code under this built-in name; drop it with DROP TEMPORARY FUNCTION")
     }
   }
 
@@ -128,7 +131,7 @@ final class NodeRestrictions(session: SparkSession) {
     if (name.size > 1 || !registered.exists(isSql)) listed("table function", Seq(name.mkString(".")), AllowLists.tableFunctions)
   }
 
-  /** A function of the session whose body is SQL: Spark analyzes the body on its own wherever it is used. */
+  /** Whether this is a function of the session with a body of SQL, which Spark analyzes on its own at each use. */
   private def isSql(function: ExpressionInfo): Boolean = SQLFunction.isSQLFunction(function.getClassName)
 
   private def sparkOwn(call: StaticInvoke): Unit =
@@ -136,15 +139,15 @@ final class NodeRestrictions(session: SparkSession) {
 
   private def listed(what: String, names: Iterable[String], list: Set[String]): Unit =
     names.find(name => !list(name.toLowerCase(Locale.ROOT))).foreach { name =>
-      Refusal.because(s"$what `$name` is not among those Headgate allows")
+      Refusal.because(s"the $what `$name` is refused: Headgate allows only reviewed ${what}s; use another one, or leave it out")
     }
 }
 
 object NodeRestrictions {
-  /** Characters in the name of a view, variable or function of a session. */
+  /** Most characters in the name of a view, variable or function of a session. */
   private val LongestName = 255
 
-  /** Where functions lie that Spark itself calls, in SQL and to make rows of objects and objects of rows. */
+  /** The packages and classes of functions that Spark itself calls, in SQL and to convert between rows and objects. */
   private val SparkOwn = Seq("org.apache.spark.sql.catalyst.", "org.apache.spark.sql.types.", "org.apache.spark.unsafe.types.") ++
     Seq("Boolean", "Byte", "Short", "Integer", "Long", "Float", "Double").map("java.lang." + _)
 }

@@ -4,14 +4,17 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier}
 
-/** Names as Spark will resolve them: catalog first, with the session's current catalog and namespace filled in. */
+/**
+ * Names as Spark will resolve them: full names that begin with the catalog, with the session's current catalog and namespace
+ * filled in.
+ */
 final class ObjectNames(session: SparkSession) {
   import ObjectNames._
 
-  /** The full name of a table or view; `None` for a temporary view of the session. */
+  /** Return the full name of a table or view; `None` for a temporary view of the session. */
   def table(parts: Seq[String]): Option[Seq[String]] = if (isTemporaryView(parts)) None else Some(full(parts))
 
-  /** The full name of a table or view, whatever temporary view hides it. */
+  /** Return the full name of a table or view, even if a temporary view hides it. */
   def full(parts: Seq[String]): Seq[String] = dataTable(qualified(parts))
 
   def namespace(parts: Seq[String]): Seq[String] = parts match {
@@ -21,10 +24,10 @@ final class ObjectNames(session: SparkSession) {
     case _ => inCatalog(parts)
   }
 
-  /** The full name of a namespace that is looked for in the current catalog only. */
+  /** Return the full name of a namespace that Spark looks up in the current catalog only. */
   def inCatalog(parts: Seq[String]): Seq[String] = governed(current.head +: parts)
 
-  /** What a table or view will be called: a table's new name is relative to its catalog, a view's to the session. */
+  /** Return the new full name of a table or view: a table's new name is relative to its catalog, a view's to the session. */
   def renamed(from: Seq[String], to: Seq[String], isView: Boolean): Seq[String] = to match {
     case _ if isView => full(to)
     case Seq(name) => governed(from.init :+ name)
@@ -39,7 +42,7 @@ final class ObjectNames(session: SparkSession) {
   }
 
   private def refuseShared(): Nothing =
-    Refusal.because("global temporary views are shared between sessions, so they are refused")
+    Refusal.because("global temporary views are refused, because all sessions share them; use a temporary view")
 
   private def qualified(parts: Seq[String]): Seq[String] = parts match {
     case Seq(name) => current :+ name
@@ -49,7 +52,7 @@ final class ObjectNames(session: SparkSession) {
 
   private def isCatalog(name: String): Boolean = session.sessionState.catalogManager.isCatalogRegistered(name)
 
-  /** Inside a view Spark resolves names as they were when the view was made. */
+  /** Return the current catalog and namespace. Inside a view, Spark uses those that were current when the view was created. */
   private def current: Seq[String] = AnalysisContext.get.catalogAndNamespace match {
     case Seq() =>
       val manager = session.sessionState.catalogManager
@@ -67,19 +70,19 @@ object ObjectNames {
       "branch_.+|tag_.+|snapshot_id_\\d+|at_timestamp_\\d+)").r
   private val TableDepth = 3
 
-  /** The full name of the table whose data an identifier stands for. */
+  /** Return the full name of the table whose data an identifier refers to. */
   def of(catalog: CatalogPlugin, identifier: Identifier): Seq[String] =
     dataTable(catalog.name +: identifier.namespace.toSeq :+ identifier.name)
 
-  /** The table whose data a full name gives: metadata tables, branches, tags and snapshots belong to it. */
+  /** Return the table whose data a full name refers to: metadata tables, branches, tags and snapshots belong to their table. */
   private def dataTable(name: Seq[String]): Seq[String] =
     if (name.size > TableDepth && Selector.matches(name.last)) dataTable(name.init) else governed(name)
 
-  /** The same name, if it lies in the governed lake and cannot be a path. */
+  /** Return the name itself. Refuse a name that is outside of the governed lake or that could be a path. */
   def governed(name: Seq[String]): Seq[String] = {
-    if (name.head != Lake) Refusal.because(s"catalog `${name.head}` is not governed, so it is refused")
+    if (name.head != Lake) Refusal.because(s"the catalog `${name.head}` is refused, because Headgate does not govern it; use the catalog `$Lake`")
     name.find(part => !Word.matches(part)).foreach { part =>
-      Refusal.because(s"`$part` cannot be a name here: use letters, digits, `_` and `-`")
+      Refusal.because(s"the name `$part` is not allowed: it is empty, or has characters other than letters, digits, `_` and `-`; use another name")
     }
     name
   }

@@ -2,11 +2,14 @@ package io.headgate.guard.policy
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** What the table of reviewed classes says of one class. */
+/** The entry of one class in the table of reviewed classes. */
 final case class PlanClass(isParsedOnly: Boolean, needs: Seq[PlanClass.Entry])
 
 object PlanClass {
-  /** A verb on what a field holds, or on the node itself; those that begin with `=` are extractors in `RequiredPrivileges`. */
+  /**
+   * A verb on the target in a field, or on the node itself. A verb that begins with `=` names an extractor in
+   * `RequiredPrivileges`.
+   */
   final case class Entry(verb: String, field: Option[String])
 }
 
@@ -19,24 +22,24 @@ object PlanClasses {
 
   private val all: Map[String, PlanClass] = AllowLists.lines("plan-classes").map(_.split("\\s+").toSeq).map {
     case name +: when +: needs => name -> PlanClass(isParsedOnly(when), needs.filter(_ != Nothing).map(entry))
-    case line => throw new IllegalStateException(s"`$line` in plan-classes.txt is not of its form")
+    case line => throw new IllegalStateException(s"the line `$line` of plan-classes.txt does not have the columns class, when and needs")
   }.toMap
 
   def of(plan: LogicalPlan): Option[PlanClass] = all.get(plan.getClass.getName.stripSuffix("$"))
 
-  /** What needs the class has beside those of what hangs on it. */
+  /** Return the needs of the class itself, without those of the nodes below it. */
   def entries(plan: LogicalPlan): Seq[Entry] = of(plan).fold(Seq.empty[Entry])(_.needs)
 
-  /** What a field of a node holds; a node without it is refused. */
+  /** Return the value of a field of a node; refuse a node without the field. */
   def held(plan: LogicalPlan, field: String): Any = {
     val index = plan.productElementNames.indexOf(field)
     if (index < 0) Refusal.node(plan) else plan.productElement(index)
   }
 
-  /** The plans in a node that it acts on and does not read. */
+  /** Return the plans in a node that it acts on and does not read. */
   def targets(plan: LogicalPlan): Seq[LogicalPlan] = plans(plan, _ != Inner)
 
-  /** The plans in a node that Spark analyzes again, as statements of their own, when it runs. */
+  /** Return the plans in a node that Spark analyzes again, as statements of their own, when the node runs. */
   def inner(plan: LogicalPlan): Seq[LogicalPlan] = plans(plan, _ == Inner)
 
   private def plans(plan: LogicalPlan, wanted: String => Boolean): Seq[LogicalPlan] = entries(plan).collect {

@@ -12,10 +12,10 @@ import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.types.DataType
 
 /**
- * Every plan and expression that hangs on a plan, each once: children, inner plans, subqueries, and
- * whatever a node holds in a field - a command keeps the plans it will run there.
+ * All plans and expressions that are reachable from a plan, each once: children, inner plans, subqueries, and the values of the
+ * fields of nodes, because a command keeps the plans that it will run in its fields.
  *
- * `targets` are those that another node acts on, and that nothing reads.
+ * `targets` are the nodes that another node acts on and that no node reads.
  */
 final case class PlanTraversal(nodes: Seq[PlanTraversal.Node], targets: Seq[PlanTraversal.Node]) {
   def all: Seq[PlanTraversal.Node] = nodes ++ targets
@@ -24,10 +24,10 @@ final case class PlanTraversal(nodes: Seq[PlanTraversal.Node], targets: Seq[Plan
 object PlanTraversal {
   type Node = TreeNode[_]
 
-  /** All nodes below and including `root`, targets among them. */
+  /** Return all nodes below and including `root`, with the targets. */
   def apply(root: LogicalPlan): Seq[Node] = of(root).all
 
-  /** The nodes below and including `root`; of a node, the parts in `unless(node)` are not entered. */
+  /** Return the nodes below and including `root`; the parts in `unless(node)` of a node are not entered. */
   def of(root: LogicalPlan, unless: LogicalPlan => Seq[AnyRef] = _ => Nil): PlanTraversal = {
     val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     val nodes, targets = mutable.ArrayBuffer.empty[Node]
@@ -53,13 +53,13 @@ object PlanTraversal {
   private def parts(node: Node): Iterator[AnyRef] = {
     val own = node.children.iterator ++ node.innerChildren.iterator
     (node match {
-      // Its rows are values; its columns have types and metadata that a client wrote.
+      // The rows are values; the columns have types and metadata that a client wrote.
       case rows: LocalRelation => own ++ rows.output.iterator
-      // How the rows of a checkpoint are distributed and ordered is Spark's own to say.
+      // Spark itself sets how the rows of a checkpoint are distributed and ordered.
       case rows: LogicalRDD => rows.output.iterator
-      // The command has run, and was decided then: what it needed may be gone by its doing.
+      // The command has run and was decided before; it may itself have deleted what it needed.
       case _: CommandResult => node.children.iterator
-      // The variables that it writes are not read.
+      // The variables that the statement sets are not read.
       case set: SetVariable => Iterator(set.sourceQuery)
       case _ => own ++ node.productIterator
     }).collect { case Some(part: AnyRef) => part; case part: AnyRef => part }

@@ -5,11 +5,14 @@ import org.apache.spark.sql.catalyst.util.ArrayBasedMapData
 import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter
 import org.apache.spark.sql.types.{IntegerType, LongType, MapType}
 
-/** Options and numbers that a procedure is called with: by list, because Iceberg makes as many threads, and buffers as large, as they say. */
+/**
+ * Checks of the options and numbers in a call of a procedure. Only listed ones are allowed, because Iceberg creates threads in
+ * the number, and buffers in the size, that they state.
+ */
 object ProcedureOptions {
   private val listed = OptionList.byUser("procedure-options")
 
-  /** Refuses an option or a number that is not on the procedure's list, or out of the range that the list says. */
+  /** Refuse an option or a number that is not on the procedure's list, or is outside of its range in the list. */
   def check(procedure: String, parameters: Seq[ProcedureParameter], arguments: InternalRow): Unit = {
     val given = parameters.zipWithIndex.filterNot { case (_, at) => arguments.isNullAt(at) }
     listed(procedure).check(s"procedure `$procedure`", given.flatMap { case (parameter, at) => options(parameter, arguments, at) }.toMap)

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.catalyst.plans.logical.Call
 import org.apache.spark.sql.types.StringType
 
-/** The procedures that may be called, and what each needs of the table that it is called for. */
+/** The allowed procedures, and the privileges that each requires on the table that it is called for. */
 object Procedures {
   private final case class Known(verbs: Set[String], arguments: Seq[String])
 
@@ -20,16 +20,18 @@ object Procedures {
     case name +: verbs +: arguments if verbs != Never => name -> Known(verbs.split(',').toSet, arguments)
   }.toMap
 
-  /** What a CALL needs, told from the names in it; throws `AccessDenied` where it must not be called at all. */
+  /** Return the privileges that a CALL requires, from the names in it. Throw `AccessDenied` if no caller may make the call. */
   def needs(call: Call, names: ObjectNames): Seq[RequiredPrivilege] = call match {
     case Call(UnresolvedProcedure(parts), arguments, _) =>
       val name = inSystem(names.full(parts))
       val given = named(name, arguments)
       needs(name, names.full(table(name, given)), given.map(_._1))
-    case _ => Nil // resolved: `GuardedProcedure` asks when it is run
+    case _ => Nil // resolved: `GuardedProcedure` requires the privileges when the procedure runs
   }
 
-  /** What a procedure needs when it is called with these arguments for the table of that full name. */
+  /**
+   * Return the privileges that a procedure requires when it is called with these arguments for the table with this full name.
+   */
   def needs(procedure: String, table: Seq[String], arguments: Seq[String]): Seq[RequiredPrivilege] = found(procedure).verbs.toSeq.flatMap {
     case "alter" => RequiredPrivilege.of("alter", Target.Relation(table))
     case "write" => RequiredPrivilege.of("overwrite", Target.Relation(table))
@@ -44,9 +46,9 @@ object Procedures {
   private def found(procedure: String): Known = known.getOrElse(procedure, refuse(procedure))
 
   private def refuse(procedure: String): Nothing =
-    Refusal.because(s"procedure `$procedure` is not among those Headgate allows")
+    Refusal.because(s"the call of the procedure `$procedure` is refused: Headgate allows only reviewed procedures of `lake.system`, with their own arguments; call another procedure, or remove arguments")
 
-  /** The arguments by their names. */
+  /** Return the arguments with their names. */
   private def named(procedure: String, arguments: Seq[Expression]): Seq[(String, Expression)] = {
     val expected = found(procedure).arguments
     val given = arguments.zipWithIndex.map {
@@ -54,15 +56,15 @@ object Procedures {
       case (value, position) => expected.lift(position).getOrElse(refuse(procedure)) -> value
     }
     given.find { case (name, _) => !expected.contains(name) }.foreach { case (name, _) =>
-      Refusal.because(s"argument `$name` of procedure `$procedure` is not among those Headgate allows")
+      Refusal.because(s"the argument `$name` of the procedure `$procedure` is refused: Headgate allows only reviewed arguments; remove it")
     }
     given
   }
 
-  /** The table argument, which must be written out: nothing is evaluated to learn it. */
+  /** Return the table in the argument `table`, which must be a literal: no expression is evaluated to find it. */
   private def table(procedure: String, given: Seq[(String, Expression)]): Seq[String] =
     given.collect { case (TableArgument, value) => value } match {
       case Seq(Literal(text, StringType)) if text != null => CatalystSqlParser.parseMultipartIdentifier(text.toString)
-      case _ => Refusal.because(s"procedure `$procedure` must be told its table as one literal text")
+      case _ => Refusal.because(s"the procedure `$procedure` needs the argument `table` once, as a literal; write it as `'database.table'`")
     }
 }

@@ -2,7 +2,7 @@ package io.headgate.guard.policy
 
 import java.util.Locale
 
-/** Properties of tables, views and databases: which may be set, and what setting them does. */
+/** Properties of tables, views and databases: which ones may be set, and which ones change data. */
 object Properties {
   private val Note = "[a-z0-9_-]+".r
 
@@ -12,7 +12,7 @@ object Properties {
   /** Keys without a dot to which Iceberg or Spark gives a meaning of its own. */
   private val Reserved = AllowLists.of("reserved-properties")
 
-  /** Whether a property may be set: one that has been reviewed, or a plain word that only its owner reads. */
+  /** Whether a property may be set: it has been reviewed, or it is a plain word that only its owner reads. */
   def isSettable(key: String): Boolean = {
     val name = key.toLowerCase(Locale.ROOT)
     AllowLists.tableProperties(name) || ChangeData(name) || (Note.matches(name) && !Reserved(name))

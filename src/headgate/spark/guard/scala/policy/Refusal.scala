@@ -2,10 +2,13 @@ package io.headgate.guard.policy
 
 import org.apache.spark.sql.catalyst.trees.TreeNode
 
-/** Refusals that need no question. They name what was written, never what exists. */
+/**
+ * Refusals that the guard makes without the decision service. A message names only what the statement contains, never what
+ * exists in the lake.
+ */
 object Refusal {
   def node(node: TreeNode[_]): Nothing =
-    throw new AccessDenied(s"`${node.getClass.getSimpleName.stripSuffix("$")}` is not among the operations Headgate allows")
+    throw new AccessDenied(s"the Spark operation `${node.getClass.getSimpleName.stripSuffix("$")}` is refused: Headgate allows only operations that it has reviewed; rewrite the statement without it")
 
   def because(reason: String): Nothing = throw new AccessDenied(reason)
 }

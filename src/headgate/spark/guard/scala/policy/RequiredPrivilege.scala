@@ -1,11 +1,13 @@
 package io.headgate.guard.policy
 
-/** One thing that a statement needs: an action on a named object, or on a path (`path.read`), or a connection. */
+/**
+ * A privilege that a statement requires: an action on a named object or on a path (`path.read`), or the use of a connection.
+ */
 sealed trait RequiredPrivilege
 
 final case class RequiredName(action: String, name: Seq[String]) extends RequiredPrivilege
 
-/** An action on a table for the work of a procedure that is called for it with these arguments. */
+/** An action on a table that a procedure requires when it is called for the table with these arguments. */
 final case class RequiredCall(action: String, name: Seq[String], procedure: String, arguments: Seq[String]) extends RequiredPrivilege
 
 final case class RequiredPath(action: String, path: String) extends RequiredPrivilege
@@ -22,7 +24,10 @@ object RequiredPrivilege {
 
   def discover(name: Seq[String]): RequiredPrivilege = RequiredName("discover", name)
 
-  /** What a verb of the table of plan classes needs of a target. To make something is an action on what will hold it. */
+  /**
+   * Return the privileges that a verb of the table of plan classes requires on a target. To create an object is an action on
+   * its parent.
+   */
   def of(verb: String, target: Target): Seq[RequiredPrivilege] = (verb, target) match {
     case ("read", Relation(name)) => Seq(RequiredName("table.select", name))
     case ("insert", Relation(name)) => Seq(RequiredName("table.insert", name))
@@ -34,7 +39,7 @@ object RequiredPrivilege {
     case ("create", Namespace(name)) if name.size == DatabaseDepth => Seq(RequiredName("lake.create_database", name.init))
     case ("describe" | "alter" | "drop", Relation(name)) => Seq(RequiredName(s"table.$verb", name))
     case ("describe" | "alter" | "drop", Namespace(name)) => Seq(RequiredName(s"${kind(name)}.$verb", name))
-    case _ => Refusal.because(s"$verb is refused for such an object")
+    case _ => Refusal.because(s"the verb `$verb` is refused for an object of this kind; name a database as `lake.<database>`, a table or view as `lake.<database>.<name>`")
   }
 
   private def kind(namespace: Seq[String]): String = if (namespace.size == LakeDepth) "lake" else "database"

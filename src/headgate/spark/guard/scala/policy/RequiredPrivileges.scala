@@ -15,8 +15,9 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, InsertIntoH
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /**
- * What a statement needs, node by node, as the table of plan classes says. Before Spark has looked anything up
- * the names in it tell - so that a hidden and a missing name are refused alike - and afterwards what they became.
+ * The privileges that a statement requires, node by node, by the table of plan classes. Before Spark looks up any name, they
+ * follow from the names in the statement, so that hidden and missing names are refused alike; afterwards they follow from the
+ * resolved objects.
  */
 final class RequiredPrivileges(session: SparkSession) {
   import Target._
@@ -44,7 +45,7 @@ final class RequiredPrivileges(session: SparkSession) {
     case _ => own(plan)
   }
 
-  /** Needs of nodes that are objects themselves, or name them in a way of their own. */
+  /** Return the privileges of nodes that are objects themselves, or that name their objects in a way of their own. */
   private def own(plan: LogicalPlan): Seq[RequiredPrivilege] = plan match {
     case relation: UnresolvedRelation => targets.of(relation).toSeq.flatMap(RequiredPrivilege.of("read", _))
     case relation: DataSourceV2Relation => RequiredPrivilege.of("read", Relation(targets.table(relation)))
@@ -62,13 +63,14 @@ final class RequiredPrivileges(session: SparkSession) {
   }
 
   /**
-   * Whether there is such a table is the catalog's to say, to whoever may know of it; its columns are more than that.
-   * A name that IDENTIFIER gave stands alone for a moment, before the command that acts on it has it.
+   * Return the privileges of a name that no node acts on. Whether the table exists is answered by the catalog, to a caller that
+   * may know of it; a list of its columns requires more. A name that IDENTIFIER has computed is alone for a moment, before the
+   * command that acts on it receives it.
    */
   private def bare(named: UnresolvedTableOrView): Seq[RequiredPrivilege] =
     if (named.commandName == RequiredPrivileges.Columns) targets.of(named).toSeq.flatMap(RequiredPrivilege.of("describe", _)) else Nil
 
-  /** Needs of nodes that do more to their target than their class tells. */
+  /** Return the privileges of nodes whose effect on their target depends on more than their class. */
   private def special(plan: LogicalPlan, target: Target): Seq[RequiredPrivilege] = plan match {
     case insert: InsertIntoStatement => RequiredPrivilege.of(if (insert.overwrite) "overwrite" else "insert", target)
     case write: V2WriteCommand if isFill(write) => Nil
@@ -84,7 +86,10 @@ final class RequiredPrivileges(session: SparkSession) {
     case _ => Refusal.node(plan)
   }
 
-  /** A staged table exists only inside the CREATE TABLE AS SELECT that was allowed to make and fill it. */
+  /**
+   * Whether the write fills a staged table, which exists only inside the CREATE TABLE AS SELECT that was allowed to create and
+   * fill it.
+   */
   private def isFill(write: V2WriteCommand): Boolean = write.table match {
     case relation: DataSourceV2Relation => relation.table.isInstanceOf[StagedTable]
     case _ => false
@@ -99,7 +104,7 @@ final class RequiredPrivileges(session: SparkSession) {
     case _ => Refusal.node(write)
   }
 
-  /** What the clauses of a MERGE have become. */
+  /** Return the verbs of the clauses of a resolved MERGE. */
   private def merged(rows: MergeRows): Seq[String] = {
     val instructions =
       rows.matchedInstructions ++ rows.notMatchedInstructions ++ rows.notMatchedBySourceInstructions
@@ -140,15 +145,15 @@ final class RequiredPrivileges(session: SparkSession) {
 
   private def files(relation: LogicalRelation): Seq[RequiredPrivilege] = relation.relation match {
     case files: HadoopFsRelation if relation.catalogTable.isEmpty =>
-      // A batch of a stream is a list of files, and one of a long one very many: it needs the folders that they lie in.
+      // A batch of a stream is a list of files, which can be very long, so it requires the folders of the files.
       val places = if (relation.isStreaming) files.location.rootPaths.map(_.getParent) else files.location.rootPaths
       places.distinct.map(path => RequiredPrivilege.readPath(path.toString))
     case _ =>
-      connections.needs(relation).getOrElse(Refusal.because("data that is neither a table of the lake nor files of a connection is refused"))
+      connections.needs(relation).getOrElse(Refusal.because("the statement reads data that is neither a table of the lake nor files or a table of a connection, so it is refused; read a table as `lake.<database>.<table>`"))
   }
 }
 
 object RequiredPrivileges {
-  /** What Spark calls the looking up of a table's columns. */
+  /** Spark's name for the call that lists the columns of a table. */
   private val Columns = "Catalog.listColumns"
 }

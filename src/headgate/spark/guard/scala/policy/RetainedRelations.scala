@@ -14,12 +14,12 @@ import org.apache.spark.sql.execution.command.CreateSQLFunctionCommand
 import org.apache.spark.sql.execution.streaming.sources.{MemoryPlan, MemorySink}
 
 /**
- * What stays in the driver after a table was read - a checkpoint, a stream's memory, a temporary view, the view of a
- * table's changes - and what it took to read it. No name leads back to the table, or not to each, so that is remembered,
- * and asked for at every use.
+ * Relations that stay in the driver after a table was read (a checkpoint, a stream's rows in memory, a temporary view, the view
+ * of a table's changes), each with the privileges that reading the table required. No name leads back to the table, or not to
+ * every one. So the guard records these privileges, and requires them at every use.
  */
 object RetainedRelations {
-  /** By the object itself: what is equal to it may have been made of something else. */
+  /** Keys are compared by identity: an equal object may have been made from other data. */
   private val known: ConcurrentMap[AnyRef, Set[RequiredPrivilege]] = new MapMaker().weakKeys().makeMap[AnyRef, Set[RequiredPrivilege]]()
 
   def needs(plan: LogicalPlan): Seq[RequiredPrivilege] = plan match {
@@ -32,13 +32,13 @@ object RetainedRelations {
     case _ => Refusal.node(plan)
   }
 
-  /** What a checkpoint took, if these rows are one. */
+  /** Return the privileges that creating a checkpoint required, if these rows are one. */
   def of(rows: LogicalRDD): Option[Set[RequiredPrivilege]] = Option(known.get(rows.rdd))
 
   /**
-   * Remembers rows that an operation has just made of what it was allowed. Refuses those of an operation that has read
-   * something and needed nothing: whatever it read must be asked for again. Refuses a function that an operation creates
-   * after it has read something: the text of the function can hold a value, and Spark keeps nothing else of it.
+   * Record the privileges of rows that an operation has just created. Refuse rows of an operation that has read data and
+   * required no privilege: each later use must be decided again, and there would be nothing to decide. Refuse a function that
+   * an operation creates after it has read data: the text of the function can hold a value, and Spark keeps nothing else of it.
    */
   def made(plan: LogicalPlan, by: Option[StatementContext.Accumulated]): Unit = (plan, by) match {
     case (rows: LogicalRDD, Some(_)) if known.containsKey(rows.rdd) =>
@@ -48,10 +48,10 @@ object RetainedRelations {
     case _ =>
   }
 
-  /** Remembers rows that nothing has to be asked for: a statement has computed them for itself. */
+  /** Record rows that require no privilege: a statement has computed them for itself. */
   def computed(rows: LogicalRDD): Unit = known.put(rows.rdd, Set.empty)
 
-  /** Whether a node gives rows that something stands behind: not values of the statement's own. */
+  /** Whether a node returns rows of stored or other outside data, and not only values of the statement's own. */
   def isRead(node: PlanTraversal.Node): Boolean = node match {
     case _: LocalRelation | _: OneRowRelation | _: Range | _: CTERelationRef | _: UnionLoopRef | _: EmptyRelation | _: Command | _: CommandResult => false
     case _: ResolvedIdentifier | _: ResolvedNamespace | _: ResolvedTempView | _: ResolvedInlineTable => false
@@ -61,10 +61,10 @@ object RetainedRelations {
     case _ => false
   }
 
-  /** Remembers a function over the rows of a table that a procedure of Iceberg's left in a view of the session. */
+  /** Record the privileges of a function over the rows of a table that an Iceberg procedure left in a view of the session. */
   def left(map: MapPartitions, table: Seq[String]): Unit = known.put(map.func, RequiredPrivilege.of("read", Target.Relation(table)).toSet)
 
-  /** Remembers what a streaming query needs whose rows stay in memory. */
+  /** Record the privileges that a streaming query requires, if its rows stay in memory. */
   def started(plan: LogicalPlan, needs: Set[RequiredPrivilege]): Unit = plan match {
     case start: WriteToStreamStatement => start.sink match {
       case sink: MemorySink =>
@@ -75,12 +75,12 @@ object RetainedRelations {
     case _ =>
   }
 
-  /** Remembers what it took to create a temporary view: rows can be in its plan, and values in its text. */
+  /** Record the privileges that creating a temporary view required: its plan can hold rows, and its text can hold values. */
   def created(view: CatalogTable, needs: Set[RequiredPrivilege]): Unit = known.put(view, needs)
 
   private def found(rows: AnyRef): Seq[RequiredPrivilege] =
     Option(known.get(rows)).getOrElse(Refusal.because(Unknown)).toSeq
 
-  private val Function = "a function cannot be created by a statement that has read something before; create it in a statement of its own"
-  private val Unknown = "it is not known where these rows or this function come from; read the table again"
+  private val Function = "the function is refused: the statement that creates it has read data before, and the function's text could hold that data; create it in a statement of its own"
+  private val Unknown = "the rows or the function are refused: Headgate has no record of the tables that they come from; read the tables again"
 }

@@ -12,8 +12,8 @@ import org.apache.spark.sql.execution.command.CreateViewCommand
 import org.apache.spark.sql.execution.datasources.v2.LeafV2CommandExec
 
 /**
- * The plan of a temporary view can hold rows - of a transposed table, of quantiles - and its text the value of a variable.
- * So whatever creates one is planned here: what its operation has needed is remembered with the view that has come of it.
+ * Plans the commands that create temporary views. The plan of a view can hold rows (of a transposed table, or quantiles), and
+ * its text can hold the value of a variable. So the privileges that its operation has required are recorded with the view.
  */
 final class RetainedViews(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
@@ -40,7 +40,9 @@ final class RetainedViews(session: SparkSession) extends SparkStrategy {
     CacheTable(UnresolvedRelation(Seq(cache.tempViewName)), Seq(cache.tempViewName), cache.isLazy, cache.options)
 }
 
-/** Creates a temporary view, remembers what the operation needed, and runs the statement that uses the view. */
+/**
+ * Creates a temporary view, records the privileges that the operation has required, and runs the statement that uses the view.
+ */
 final case class CreateRetainedView(of: SparkSession, create: CreateViewCommand, next: Option[LogicalPlan]) extends LeafV2CommandExec {
   override def output: Seq[Attribute] = Nil
 

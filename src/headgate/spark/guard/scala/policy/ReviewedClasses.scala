@@ -4,22 +4,22 @@ import io.headgate.guard.expressions.GuardExpression
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{DeserializeToObject, LocalRelation, LogicalPlan}
 
-/** Whether a node's class has been reviewed. */
+/** Checks that the class of a node has been reviewed. */
 object ReviewedClasses {
-  /** Throws `AccessDenied` unless the node may stand in a statement that is not resolved yet. */
+  /** Throw `AccessDenied` unless the node may be in a statement that is not resolved yet. */
   def requireParsed(node: PlanTraversal.Node): Unit = node match {
     case plan: LogicalPlan if PlanClasses.of(plan).isEmpty => Refusal.node(plan)
     case _ => requireExpression(node)
   }
 
-  /** Throws `AccessDenied` unless the node may stand in a statement that will run. */
+  /** Throw `AccessDenied` unless the node may be in a statement that will run. */
   def requireAnalyzed(node: PlanTraversal.Node): Unit = node match {
     case plan: LogicalPlan if PlanClasses.of(plan).forall(_.isParsedOnly) => Refusal.node(plan)
     case _ => requireExpression(node)
   }
 
   /**
-   * Whether this is no statement but Spark binding an encoder to a schema, which it does over an empty relation.
+   * Whether the plan is not a statement but Spark's binding of an encoder to a schema, which Spark does over an empty relation.
    * Such a plan reads nothing and never runs; encoders of users' own classes come with user code, which is refused.
    */
   def isEncoderOfRows(plan: LogicalPlan): Boolean = plan match {

@@ -10,21 +10,21 @@ import org.apache.spark.sql.catalyst.util.ArrayBasedMapData
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * The built-in functions of this JVM, as far as they have been reviewed.
+ * The registries of built-in functions in this JVM, limited to reviewed functions.
  *
- * Spark evaluates some arguments while it analyzes - a schema, the options beside it, whatever is constant in them - and
- * looks functions up in ways that no rule sees: by a computed name, or in the default of a column. Every way ends at
- * this registry, so it holds no other functions, and those that parse text look at it first.
+ * Spark evaluates some arguments during analysis: a schema, its options, and every constant in them. It also looks up functions
+ * in ways that no rule sees: by a computed name, or in the default of a column. Every way ends at this registry. So it holds no
+ * other functions, and those that parse text check the text first.
  */
 object ReviewedFunctions {
   private type Rule = Expression => Expression
 
   private val rules: Map[String, Seq[(Int, Rule)]] = AllowLists.lines("function-arguments").map(_.split("\\s+").toSeq).map {
     case Seq(name, position, kind) => name -> (position.toInt, rule(kind))
-    case line => throw new IllegalStateException(s"`$line` in function-arguments.txt is not of its form")
+    case line => throw new IllegalStateException(s"the line `$line` of function-arguments.txt does not have the columns function, position and kind")
   }.groupMap(_._1)(_._2)
 
-  /** Makes the registries of this JVM hold reviewed functions only. Called once, before Spark starts. */
+  /** Limit the registries of this JVM to reviewed functions. Called once, before Spark starts. */
   def install(): Unit = {
     limit(FunctionRegistry.builtin, "function", AllowLists.functions)
     limit(TableFunctionRegistry.builtin, "table function", AllowLists.tableFunctions)
@@ -32,15 +32,15 @@ object ReviewedFunctions {
     FunctionRegistry.builtin.listFunction().map(_.funcName).filter(AllowLists.functions).foreach(bound)
   }
 
-  /** A function that is on no list stays known by its name, and refuses to be built. */
+  /** Replace each function that is not on the list by one that has the same name and refuses to be built. */
   private def limit[T](registry: SimpleFunctionRegistryBase[T], what: String, list: Set[String]): Unit =
     registry.listFunction().filterNot(id => list(id.funcName)).foreach { id =>
-      val refused = (_: Seq[Expression]) => Refusal.because(s"$what `${id.funcName}` is not among those Headgate allows")
+      val refused = (_: Seq[Expression]) => Refusal.because(s"the $what `${id.funcName}` is refused: Headgate allows only reviewed ${what}s; use another one, or leave it out")
       registry.registerFunction(id, registry.lookupFunction(id).get, refused)
     }
 
   private def guard(name: String, rules: Seq[(Int, Rule)]): Unit = rebuild(name)(builder => arguments => {
-    if (arguments.exists(_.isInstanceOf[NamedArgumentExpression])) Refusal.because(s"function `$name` takes its arguments by position; leave their names out")
+    if (arguments.exists(_.isInstanceOf[NamedArgumentExpression])) Refusal.because(s"the function `$name` is called with named arguments; pass them by position")
     builder(rules.foldLeft(arguments) { case (done, (position, rule)) => done.lift(position).fold(done)(argument => done.updated(position, rule(argument))) })
   })
 
@@ -62,7 +62,10 @@ object ReviewedFunctions {
     argument
   }
 
-  /** What Spark would evaluate is evaluated here, with its own preparation; what it cannot evaluate it refuses itself. */
+  /**
+   * Check the text of a schema. A constant is evaluated here as Spark would evaluate it; Spark itself refuses any other
+   * argument.
+   */
   private def schema(argument: Expression): Unit = if (argument.foldable) ExprUtils.prepareForEval(argument).eval() match {
     case text: UTF8String => DataTypes.checkText(text.toString)
     case _ =>
@@ -73,6 +76,6 @@ object ReviewedFunctions {
       case data: ArrayBasedMapData => FunctionOptions.check(format, ArrayBasedMapData.toScalaMap(data).map { case (key, value) => s"$key" -> s"$value" }.toMap)
       case _ =>
     }
-    case _ => Refusal.because(s"the options of a $format function are written as `map('key', 'value')` with constants")
+    case _ => Refusal.because(s"the options of a $format function are not a constant map; write them as `map('key', 'value')` with literals")
   }
 }

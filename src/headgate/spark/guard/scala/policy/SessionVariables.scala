@@ -13,23 +13,28 @@ import org.apache.spark.sql.catalyst.plans.logical.{CreateVariable, LogicalPlan,
 import org.apache.spark.sql.connector.catalog.Identifier
 
 /**
- * Session variables hold values that a statement has read. What it took to read them is remembered by the name that they
- * were given to, and asked for at every use.
+ * Session variables, which hold values that a statement has read. The privileges that reading them required are recorded under
+ * the variable's name, and required at every use.
  *
- * A statement that fails leaves the value of an earlier one, so needs of a name only add up.
+ * A statement that fails leaves the value of an earlier one, so privileges are only added to a name.
  */
 object SessionVariables {
-  /** What each variable of a session needs, by where the session keeps its variables: a clone of the session has none of them. */
+  /**
+   * The privileges of each variable, by the session's manager of variables: a clone of the session has none of its variables.
+   */
   private val given: JavaMap[TempVariableManager, Map[String, Set[RequiredPrivilege]]] =
     new MapMaker().weakKeys().makeMap[TempVariableManager, Map[String, Set[RequiredPrivilege]]]()
 
-  /** Remembers what the values need that a statement is about to give to variables. Throws `LimitExceeded` if there is no room for them. */
+  /**
+   * Record the privileges of the values that a statement is about to assign to variables. Throw `LimitExceeded` if there is no
+   * memory for the values.
+   */
   def assigned(session: SparkSession, plan: LogicalPlan): Unit = {
     if (plan.isInstanceOf[SetVariable] || plan.isInstanceOf[CreateVariable]) SessionMemory.require(session)
     remember(session, plan)
   }
 
-  /** The variables of a session. */
+  /** Return the variables of a session. */
   def of(session: SparkSession): Seq[VariableDefinition] =
     known(session).keys.toSeq.flatMap(name => manager(session).get(Seq(name)))
 
@@ -39,12 +44,14 @@ object SessionVariables {
     case _ =>
   }
 
-  /** What it took to read the value of a variable; throws `AccessDenied` where that is not known. */
+  /**
+   * Return the privileges that reading the value of a variable required. Throw `AccessDenied` if there is no record of them.
+   */
   def needs(session: SparkSession, variable: VariableReference): Set[RequiredPrivilege] = needs(session, variable.varDef)
 
   /**
-   * What a name needs in case it turns out to be a variable. Spark reads one while it analyzes - the text of EXECUTE
-   * IMMEDIATE, a computed name, a schema - before a rule sees what it has become.
+   * Return the privileges that a name requires if it is a variable. Spark reads a variable during analysis (for the text of
+   * EXECUTE IMMEDIATE, a computed name, a schema) before a rule sees the resolved name.
    */
   def needs(session: SparkSession, name: Seq[String]): Set[RequiredPrivilege] = {
     val words = name.map(_.toLowerCase(Locale.ROOT))
@@ -56,11 +63,11 @@ object SessionVariables {
   private def needs(session: SparkSession, value: VariableDefinition): Set[RequiredPrivilege] =
     known(session).getOrElse(
       key(value.identifier),
-      Refusal.because(s"it is not known where the value of `${value.identifier.name}` comes from; set it again"))
+      Refusal.because(s"the variable `${value.identifier.name}` is refused: Headgate has no record of the tables that its value comes from; set it again"))
 
   private def give(session: SparkSession, name: Identifier): Unit = StatementContext.sinceBegin(session) match {
     case Some(operation) => given.merge(manager(session), Map(key(name) -> operation.needs), (before, now) => add(before, now))
-    case None => Refusal.because("a variable is set by a statement that runs")
+    case None => Refusal.because("the variable cannot be set, because the statement is only analyzed; execute the statement")
   }
 
   private def add(before: Map[String, Set[RequiredPrivilege]], now: Map[String, Set[RequiredPrivilege]]): Map[String, Set[RequiredPrivilege]] =

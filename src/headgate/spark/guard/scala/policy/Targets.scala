@@ -20,13 +20,16 @@ object Target {
   final case class Namespace(name: Seq[String]) extends Target
 }
 
-/** Tells the governed object from whatever a node holds, before and after Spark has resolved it. */
+/** Finds the governed object in the value of a node's field, before and after Spark has resolved it. */
 final class Targets(session: SparkSession) {
   import Target._
 
   private val names = new ObjectNames(session)
 
-  /** `None` where there is nothing to ask: for what only this session has, and for a name that is not known yet. */
+  /**
+   * Return the governed object; `None` if no privilege is required: for an object that only this session has, and for a name
+   * that is not known yet.
+   */
   def of(held: Any): Option[Target] = held match {
     case alias: SubqueryAlias => of(alias.child)
     case UnresolvedRelation(parts, _, _) => relation(parts)
@@ -48,10 +51,10 @@ final class Targets(session: SparkSession) {
     case plan: LogicalPlan => Refusal.node(plan)
   }
 
-  /** The full name of the table whose data a resolved relation gives. */
+  /** Return the full name of the table whose data a resolved relation returns. */
   def table(relation: DataSourceV2Relation): Seq[String] = (relation.catalog, relation.identifier) match {
     case (Some(catalog), Some(identifier)) => loaded(catalog, identifier, relation.table)
-    case _ => Refusal.because("data that is not a table of the lake is refused")
+    case _ => Refusal.because("the statement uses data that is not a table of the lake, so it is refused; name a table as `lake.<database>.<table>`")
   }
 
   private def relation(parts: Seq[String]): Option[Target] = names.table(parts).map(Relation)
@@ -60,17 +63,17 @@ final class Targets(session: SparkSession) {
     case Targets.RowLevel(rewritten, _) => loaded(catalog, identifier, rewritten)
     case described: DescribedTable => loaded(catalog, identifier, described.table)
     case _ if table.getClass.getName.startsWith(Targets.Iceberg) => ObjectNames.of(catalog, identifier)
-    case _ => Refusal.because("only Iceberg tables of the lake are governed")
+    case _ => Refusal.because("the table is not an Iceberg table, so it is refused; use an Iceberg table of the lake")
   }
 }
 
 object Targets {
   private val Iceberg = "org.apache.iceberg.spark.source."
 
-  /** The sink that computes and keeps nothing; by name, because the class is Spark's own secret. */
+  /** The `noop` sink, which computes rows and keeps none; named by a text, because the class is private to Spark. */
   val Nothing = "org.apache.spark.sql.execution.datasources.noop.NoopTable$"
 
-  /** What a row-level write works on and how; told by its shape, because the class is Spark's own secret. */
+  /** The table and the operation of a row-level write; recognized by its fields, because the class is private to Spark. */
   object RowLevel {
     def unapply(table: Table): Option[(Table, RowLevelOperation)] = table match {
       case pair: Product => pair.productIterator.toSeq match {
@@ -81,13 +84,13 @@ object Targets {
     }
   }
 
-  /** Whether a target would need something of its own if nothing acted on it. */
+  /** Whether a target would require a privilege of its own if no node acted on it. */
   def isRelation(target: LogicalPlan): Boolean = chain(target).last match {
     case _: UnresolvedRelation | _: UnresolvedTableOrView | _: DataSourceV2Relation => true
     case _ => false
   }
 
-  /** The aliases that a target stands under, and the target. */
+  /** Return the aliases around a target, and the target itself. */
   def chain(target: LogicalPlan): Seq[LogicalPlan] = target match {
     case alias: SubqueryAlias => alias +: chain(alias.child)
     case _ => Seq(target)

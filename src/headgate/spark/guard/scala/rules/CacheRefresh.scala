@@ -8,8 +8,9 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2._
 
 /**
- * After a write Spark rebuilds the rows of the table that other sessions have cached, in the session that writes. What its
- * principal may not read cannot be rebuilt there: the cached rows are dropped, and the write, which has landed, succeeds.
+ * Cache refresh after a write. Spark rebuilds the rows of the table that other sessions have cached, in the session that wrote.
+ * Rows that its principal may not read cannot be rebuilt: they are dropped from the cache, and the write, which is committed,
+ * succeeds.
  */
 object CacheRefresh extends ColumnarRule with Logging {
   override def preColumnarTransitions: Rule[SparkPlan] = {

@@ -7,7 +7,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 
-/** `current_user()` is the principal that asks; Spark would say who runs the driver. */
+/**
+ * Replaces `current_user()` by the name of the session's principal; Spark would return the operating-system user of the driver.
+ */
 final class CurrentPrincipal(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan.transformAllExpressionsWithPruning(_.containsPattern(CURRENT_LIKE)) {

@@ -6,7 +6,10 @@ import io.headgate.guard.policy.{ColumnLineage, ObjectNames, PlanClasses, PlanTr
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** The third moment: the plan as it will run. Nothing in it may be unknown, and no need of it undecided. */
+/**
+ * The third moment: the plan as it will run. Every class in it must have been reviewed, and every privilege that it requires
+ * must have been decided.
+ */
 final class FinalPlanCheck(session: SparkSession) extends (LogicalPlan => Unit) {
   private val names = new ObjectNames(session)
   private val needs = new RequiredPrivileges(session)

@@ -8,8 +8,8 @@ import io.headgate.guard.policy.{FailingExplain, RetainedViews}
 import org.apache.spark.sql.SparkSessionExtensions
 
 /**
- * What `spark.sql.extensions` names after Iceberg's own: the parser, and the three moments at which the guard sees a
- * statement.
+ * The guard's Spark extensions, which `spark.sql.extensions` names after Iceberg's: the parser, and the three moments at which
+ * the guard checks a statement.
  */
 class GuardExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {

@@ -9,7 +9,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedDataS
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** `read.format("iceberg").load("lake.raw.flights")` names a table, so it becomes what `read.table` of that name is. */
+/**
+ * Rewrites `read.format("iceberg").load("lake.raw.flights")`, which names a table, to the plan of `read.table` with that name.
+ */
 object IcebergLoadRewrite extends Rule[LogicalPlan] {
   private val Iceberg = "iceberg"
   private val Name = "[^/:#]+".r
@@ -19,6 +21,9 @@ object IcebergLoadRewrite extends Rule[LogicalPlan] {
       UnresolvedRelation(CatalystSqlParser.parseMultipartIdentifier(name), new CaseInsensitiveStringMap(options.asJava), isStreaming)
   }
 
-  /** No path, and not what Iceberg calls files that one of its procedures is rewriting. */
+  /**
+   * Whether the text is the name of a table: no path, and no id that Iceberg gives to the files that one of its procedures
+   * rewrites.
+   */
   private def isName(text: String): Boolean = Name.matches(text) && !SparkTableCache.get.contains(text)
 }

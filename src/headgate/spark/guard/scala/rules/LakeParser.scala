@@ -11,7 +11,10 @@ import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.trees.TreeNode
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** Spark's parser with what Iceberg adds to it, whole: Iceberg's own refuses functions that have parameters. */
+/**
+ * Spark's parser with Iceberg's statements and the guard's limits. Iceberg's own parser refuses functions with parameters; this
+ * one accepts them.
+ */
 final class LakeParser(spark: ParserInterface) extends IcebergSparkSqlExtensionsParser(spark) {
   override def parsePlan(text: String): LogicalPlan = {
     val tokens = SqlText.check(text)
@@ -41,7 +44,7 @@ final class LakeParser(spark: ParserInterface) extends IcebergSparkSqlExtensions
 
   override def parseRoutineParam(text: String): StructType = spark.parseRoutineParam(checked(text))
 
-  /** What Iceberg does with every statement that is not its own. */
+  /** Rewrite view commands, as Iceberg's parser does for every statement that is not its own. */
   private def withViews(plan: LogicalPlan): LogicalPlan = RewriteViewCommands(SparkSession.active)(plan)
 
   private def small[T <: TreeNode[_]](parsed: T): T = {

@@ -10,9 +10,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 
 /**
- * The first moment: a parsed statement, before Spark resolves a name in it. Analysis can act - CALL runs, a
- * file is listed, an inline table is evaluated - and its errors tell of columns, so whatever is not known to
- * be harmless stops here, and every need that the names give is asked for.
+ * The first moment: a parsed statement, before Spark resolves a name in it. Analysis can have effects (CALL runs, a file is
+ * listed, an inline table is evaluated), and its errors reveal columns. So every node that is not known to be harmless is
+ * refused here, and every privilege that follows from the names is decided.
  */
 final class ParsedPlanRule(session: SparkSession) extends Rule[LogicalPlan] {
   private val limits = new NodeRestrictions(session)

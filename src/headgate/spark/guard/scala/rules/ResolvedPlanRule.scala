@@ -8,8 +8,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 
 /**
- * The second moment: names are resolved, and errors about columns have not been raised yet - they would show
- * the columns of a table that the asker may not read.
+ * The second moment: names are resolved, and Spark has not raised errors about columns yet, which would reveal the columns of a
+ * table that the caller may not read.
  */
 final class ResolvedPlanRule(session: SparkSession) extends Rule[LogicalPlan] {
   private val limits = new NodeRestrictions(session)

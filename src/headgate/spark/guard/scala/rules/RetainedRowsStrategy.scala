@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy}
 
 /**
- * A checkpoint that is used as it is has been analyzed already, so no moment of analysis sees it again. It is
- * asked for where it is planned; it plans nothing itself.
+ * Decides on the use of a checkpoint again when it is planned. A checkpoint that is used unchanged has been analyzed already,
+ * so no rule of the analysis sees it again. The strategy plans nothing itself.
  */
 final class RetainedRowsStrategy(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = {

@@ -10,16 +10,22 @@ import io.headgate.guard.driver.ReceivedRequests
 import io.headgate.guard.limits.{Interruption, LimitExceeded}
 
 /**
- * The threads of one principal that compute in the driver, where no scheduler takes a processor away from them: parsing,
- * analysis, optimization, constants. Only so many go on at once; the others wait at their next step. A thread that waits
- * for tasks or for an answer does not count.
+ * Turns of the threads of one principal that compute in the driver, where no scheduler takes a processor away from them:
+ * parsing, analysis, optimization, constants. At most `AtOnce` of them run at once; the others wait at their next step. A
+ * thread that waits for tasks or for a response does not count.
  */
 private[guard] final class ComputeTurns {
-  /** Without those that have ended: the thread of a statement refers to its request and its session. */
+  /**
+   * References are weak, so that threads that have ended are removed: the thread of a statement refers to its request and its
+   * session.
+   */
   private val begun = Collections.newSetFromMap(new WeakHashMap[Thread, java.lang.Boolean]).asScala
   private val waiting = mutable.Queue.empty[Thread]
 
-  /** Waits for the turn of this thread, which then has begun. Throws `LimitExceeded` if it waits long, or its statement is interrupted. */
+  /**
+   * Wait for the turn of this thread, and begin it. Throw `LimitExceeded` if the wait is too long, or the statement is
+   * interrupted.
+   */
   def await(): Unit = synchronized {
     val own = Thread.currentThread
     val longest = System.nanoTime + ComputeTurns.LongestWait * 1000000
@@ -30,7 +36,7 @@ private[guard] final class ComputeTurns {
     begun += own
   }
 
-  /** This thread works for the principal no longer. */
+  /** End the turn: this thread no longer works for the principal. */
   def end(): Unit = synchronized(begun -= Thread.currentThread)
 
   private def isNext(thread: Thread): Boolean =
@@ -47,14 +53,14 @@ private[guard] final class ComputeTurns {
 object ComputeTurns {
   private val AtOnce = math.max(2, Runtime.getRuntime.availableProcessors)
 
-  /** Milliseconds between two looks at the threads: nothing tells when one of them begins to wait. */
+  /** Milliseconds between two checks of the threads: no event shows when one of them begins to wait. */
   private val Pause = 10L
 
-  /** Milliseconds that a thread waits for its turn. */
+  /** Most milliseconds that a thread waits for its turn. */
   private val LongestWait = 60000L
   private val principals = new ConcurrentHashMap[String, ComputeTurns]
 
-  /** Does all of `work` in a turn of this user's principal. */
+  /** Do all of `work` in a turn of this user's principal. */
   def take(user: String)(work: => Unit): Unit = {
     val turns = of(ReceivedRequests.principal(user))
     turns.await()
@@ -62,7 +68,7 @@ object ComputeTurns {
     finally turns.end()
   }
 
-  /** Waits for the turn of the statement that this thread works on, if it is the thread of a statement. */
+  /** Wait for the turn of the statement that this thread works on, if it is the thread of a statement. */
   def await(): Unit = ReceivedRequests.own.foreach { case (_, request) => of(request.principal).await() }
 
   private def refuse(): Nothing = throw new LimitExceeded(

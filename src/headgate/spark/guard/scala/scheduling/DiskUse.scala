@@ -7,7 +7,10 @@ import org.apache.spark.SparkDisk
 import org.apache.spark.executor.TaskMetrics
 import org.apache.spark.scheduler._
 
-/** How much statements and streams have written to disks: shuffles, what did not fit in memory, and tables. Kept from what the scheduler reports, to the workload first. */
+/**
+ * The bytes that statements and streams have written to disks: shuffles, rows that did not fit in memory, and tables. They are
+ * counted from the scheduler's events, which the workload must receive first.
+ */
 final class DiskUse(workload: Workload) extends SparkListener {
   private final case class Written(stage: Int, operation: String, bytes: Long)
 
@@ -16,28 +19,33 @@ final class DiskUse(workload: Workload) extends SparkListener {
   private val shuffled = TrieMap.empty[String, Long]
   private val shuffles = TrieMap.empty[String, Set[Int]]
 
-  /** How many bytes on disks the shuffles take that operations that have ended have written since the heap was collected. */
+  /**
+   * Return the bytes on disks of the shuffles that operations which have ended have written since the heap was last collected.
+   */
   def left(isUnderWay: String => Boolean): Long =
     shuffled.collect { case (operation, bytes) if !isUnderWay(operation) => math.max(bytes, DiskUse.Block) }.sum
 
-  /** Forgets what operations that have ended wrote, and their shuffles that Spark has removed. Streams go on between their batches. */
+  /**
+   * Remove the records of operations that have ended, and of their shuffles that Spark has removed. Streams continue between
+   * their batches.
+   */
   def forget(isUnderWay: String => Boolean): Unit = {
     ended.filterInPlace((operation, _) => isUnderWay(operation))
     shuffles.filterInPlace((operation, written) => isUnderWay(operation) || written.exists(SparkDisk.isKept))
     shuffled.filterInPlace((operation, _) => isUnderWay(operation) || OperationId.isStream(operation) || shuffles.contains(operation))
   }
 
-  /** Takes note that the heap is collected: Spark removes the shuffles that nothing can read. */
+  /** Record that the heap was collected, after which Spark removes the shuffles that nothing can read. */
   def collected(isUnderWay: String => Boolean): Unit = shuffled.filterInPlace((operation, _) => isUnderWay(operation))
 
-  /** Removes the shuffles that operations that have ended still keep, and returns whether there were any. */
+  /** Remove the shuffles that operations which have ended still keep, and return whether there were any. */
   def remove(isUnderWay: String => Boolean): Boolean = {
     val removed = shuffles.keys.toSeq.filterNot(isUnderWay).flatMap(shuffles.remove).flatten.filter(SparkDisk.isKept)
     removed.foreach(SparkDisk.remove)
     removed.nonEmpty
   }
 
-  /** The operation that has written the most, and how many bytes, of those that are under way. */
+  /** Return the running operation that has written the most, and its bytes. */
   def largest(isUnderWay: String => Boolean): Option[(String, Long)] = {
     val tasks = running.values.filter(task => isUnderWay(task.operation)).map(task => task.operation -> task.bytes)
     (ended.toSeq ++ tasks).groupMapReduce(_._1)(_._2)(_ + _).maxByOption(_._2)
@@ -69,9 +77,9 @@ final class DiskUse(workload: Workload) extends SparkListener {
 }
 
 private[guard] object DiskUse {
-  /** What a file takes on a disk at least, in bytes. */
+  /** Least bytes that a file takes on a disk. */
   private val Block = 4096L
 
-  /** As `bytes`, where Spark reports them of a task that goes on. */
+  /** The metrics in `bytes`, as Spark reports them of a running task. */
   private val Names = Set("shuffle.write.bytesWritten", "diskBytesSpilled", "output.bytesWritten").map("internal.metrics." + _)
 }

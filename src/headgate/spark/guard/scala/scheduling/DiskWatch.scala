@@ -2,7 +2,7 @@ package io.headgate.guard.scheduling
 
 import org.apache.spark.{SparkContext, SparkDisk}
 
-/** Keeps some of the driver's disks free: with a full one, no statement of any user goes on. */
+/** Keeps a part of the driver's disks free: with a full one, no statement of any user can continue. */
 final class DiskWatch(spark: SparkContext, use: DiskUse) {
   private val reserve = System.getProperty(DiskWatch.Reserve, "0").toLong
   private var waits = 0L
@@ -10,9 +10,9 @@ final class DiskWatch(spark: SparkContext, use: DiskUse) {
   private var settled = 0L
 
   /**
-   * Has Spark remove the shuffles that nothing reads. Where room is still short, removes those that cached rows of operations that
-   * have ended were made of; then drops the cached or checkpointed rows that take the most, or returns the operation that has written
-   * the most of those under way. Spark computes again what is read once more.
+   * Make room on the disks. Let Spark remove the shuffles that nothing reads. If room is still short, remove the shuffles from
+   * which cached rows of operations that have ended were computed. Then drop the cached or checkpointed rows that take the
+   * most, or return the running operation that has written the most. Spark recomputes rows that are read again.
    */
   def look(now: Long, isUnderWay: Set[String], collectHeap: () => Unit): Option[String] = {
     val isShort = SparkDisk.folders.exists(folder => folder.getUsableSpace < reserve)
@@ -33,12 +33,13 @@ final class DiskWatch(spark: SparkContext, use: DiskUse) {
   }
 
   /**
-   * Jobs of an operation may go on after its end: Spark answers as soon as one side of a join is known to be empty. Were files
-   * removed that such a job reads, Spark would take all that this driver has stored for lost. So it is Spark that finds what nothing reads.
+   * Collect the heap, so that Spark finds the shuffles that nothing reads. Jobs of an operation may continue after its end:
+   * Spark responds as soon as one side of a join is known to be empty. If the guard removed files that such a job reads, Spark
+   * would treat everything that this driver has stored as lost.
    */
   private def collect(now: Long, isShort: Boolean, isUnderWay: String => Boolean, collectHeap: () => Unit): Unit = {
     if (use.left(isUnderWay) <= DiskWatch.Much) settled = now + DiskWatch.Settling
-    // Where room is short, broadcasts and cached rows that nothing refers to go with the collection, too.
+    // If room is short, the collection also removes broadcasts and cached rows that nothing refers to.
     if (now >= collects && (isShort || now >= settled)) {
       val begun = System.currentTimeMillis()
       collectHeap()
@@ -58,18 +59,21 @@ final class DiskWatch(spark: SparkContext, use: DiskUse) {
 object DiskWatch {
   val Reserve = "headgate.disk.reserve"
 
-  /** Less is not worth an end, or a collection. */
+  /** Bytes for which it is worth to end a statement, or to collect the heap. */
   private val Much = 64L << 20
 
-  /** Milliseconds until what was written is gone. */
+  /** Milliseconds until removed files are off the disk. */
   private val Removal = 2000L
 
   /** Milliseconds from the end of an operation until nothing refers to it. */
   private val Settling = 2000L
 
-  /** Milliseconds between two collections, at least. */
+  /** Least milliseconds between two collections. */
   private val Collection = 10000L
 
-  /** Collections take one in so many milliseconds at most: that of a large heap takes seconds, in which no statement goes on. */
+  /**
+   * Collections take at most one millisecond in this number: collecting a large heap takes seconds, in which no statement
+   * continues.
+   */
   private val Share = 20L
 }

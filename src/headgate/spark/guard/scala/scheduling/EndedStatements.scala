@@ -5,15 +5,18 @@ import java.util.concurrent.ConcurrentHashMap
 import io.headgate.guard.driver.DriverThreads
 import org.apache.spark.SparkContext
 
-/** Statements that a limit of the operator has ended, and why; their clients hear the reason in place of Spark's error. */
+/**
+ * Statements that a limit of the operator has ended, with the reasons, which their clients receive in the place of Spark's
+ * error.
+ */
 object EndedStatements {
   private val Kept = 10000
   private val reasons = new ConcurrentHashMap[String, String]
 
-  /** Why the operation was ended, if a limit ended it. */
+  /** Return the reason for which a limit ended the operation, if one did. */
   def reason(operation: String): Option[String] = Option(reasons.get(operation))
 
-  /** Ends the work: its jobs, and the thread that plans it. */
+  /** End the operation: its jobs, and the thread that plans it. */
   def end(spark: SparkContext, operation: Option[String], jobs: Seq[Int], reason: String): Unit = {
     if (operation.forall(remember(_, reason)))
       System.err.println(s"headgate: ended ${operation.getOrElse(s"the jobs ${jobs.mkString(", ")}")}: $reason")
@@ -21,7 +24,7 @@ object EndedStatements {
     operation.foreach(DriverThreads.interrupt)
   }
 
-  /** Returns whether this is news. */
+  /** Record the reason, and return whether it is new. */
   private def remember(operation: String, reason: String): Boolean = {
     if (reasons.size > Kept) reasons.clear()
     reasons.put(operation, reason) != reason

@@ -1,17 +1,22 @@
 package io.headgate.guard.scheduling
 
-/** Decides whose statement is to give up its slots. A freed slot goes to a principal that has none (`FairSlots`), so only long tasks starve others. */
+/**
+ * Selects the statement that must release its slots. A free slot goes to a principal that has none (`FairSlots`), so only long
+ * tasks starve others.
+ */
 object Fairness {
-  /** Milliseconds for which a task may take a slot that another principal waits for. */
+  /** Milliseconds for which a task may hold a slot that another principal waits for. */
   val Patience = 5000L
 
   /** The same, if its principal has lost a statement for this reason a short time ago. */
   val PatienceAfterwards = 1000L
 
-  /** Milliseconds without a slot after which a principal waits: between two stages it does for a moment. */
+  /** Milliseconds without a slot after which a principal counts as waiting: between two stages it has none for a moment. */
   val Wait = 1000L
 
-  /** The work to end: that of the longest task of the principal that holds the most slots; None while no principal waits. */
+  /**
+   * Return the work to end: that of the longest task of the principal that holds the most slots; None while no principal waits.
+   */
   def unfair(
       slots: Int,
       held: Seq[HeldSlot],

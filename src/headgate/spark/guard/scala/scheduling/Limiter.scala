@@ -7,7 +7,10 @@ import io.headgate.guard.driver.{DriverThreads, TaskThreads}
 import io.headgate.guard.memory.MemoryWatch
 import org.apache.spark.SparkContext
 
-/** Watches over the driver from a thread of its own: fairness between principals, the longest statement, the memory, the disks. */
+/**
+ * The limiter, which watches the driver on a thread of its own: fairness between principals, the longest statement, the memory,
+ * the disks.
+ */
 final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   private val longest = Option(System.getProperty(Limiter.StatementSeconds)).fold(0d)(_.toDouble)
   private val operations = new Durations[String]
@@ -18,13 +21,13 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
   private val memory = new MemoryWatch
   private val slots = new SlotTime
 
-  /** Statements that were ended for the memory and are still there. */
+  /** Statements that were ended to free memory and are still running. */
   private val ending = mutable.Set.empty[String]
 
   def start(): Unit = {
     val thread = new Thread(() => while (true) {
       try look(System.currentTimeMillis())
-      catch { case NonFatal(error) => System.err.println(s"headgate: the limiter goes on after an error: $error") }
+      catch { case NonFatal(error) => System.err.println(s"headgate: the limiter had an error, and continues: $error") }
       Thread.sleep(Limiter.Period)
     }, "headgate-limiter")
     thread.setDaemon(true)
@@ -62,42 +65,48 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
     }
   }
 
-  /** A query of the same cached rows may wait for such a job: it fails with its end, and works when it is sent again. */
+  /**
+   * End jobs whose rows no statement reads. A query of the same cached rows may wait for such a job: it fails when the job
+   * ends, and succeeds when it is retried.
+   */
   private def endUnread(now: Long, threads: Map[String, Thread]): Unit = {
     unread.note(workload.unread(threads.contains), now)
     endJobs(unread.longerThan(Limiter.Reporting, now), Limiter.Unread, now)
   }
 
-  private def tooLong: String = s"the statement ran for more than $longest s; the operator allows no longer one"
+  private def tooLong: String = s"the statement ran for more than $longest s, which the operator does not allow; split it, or ask the operator for a longer time"
 
   /**
-   * Ends the largest statement where the heap stays full, then two more, then four, each time after those before had time to
-   * leave their memory; the driver itself, where all that has not helped.
+   * End the largest statement if the heap stays full, then two more, then four, each time after the earlier ones had time to
+   * release their memory. Halt the driver if all that has not helped.
    */
   private def keepMemory(now: Long, threads: Map[String, Thread]): Unit = {
     memory.sample()
     memory.note(workload.held, threads)
     val gone = ending.filterNot(isThere(_, threads))
     if (gone.nonEmpty) {
-      memory.collect() // what they held counts as used until it is collected, and no other statement has to end for that
+      memory.collect() // the memory that they held counts as used until it is collected, and no other statement has to end because of it
       ending --= gone
     } else if (memory.isFull && memory.hasLeft) {
       val held = workload.held.filterNot(_.work.operation.exists(ending))
       val next = memory.largest(held, threads -- ending).take(ending.size + 1)
       ending ++= (if (next.isEmpty) oldest(now) else next)
-      ending.foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now)) // one may have swallowed its interrupt
+      ending.foreach(operation => end(Work("", Some(operation), -1), Limiter.Memory, now)) // a statement may have ignored its interrupt
       memory.leave()
-    } else if (memory.fullFor > Limiter.Stuck) halt("the memory stays full")
+    } else if (memory.fullFor > Limiter.Stuck) halt("the memory is still full")
   }
 
-  /** The oldest operation that is not short: where its work is done by threads of a pool, none of its own has allocated much. */
+  /**
+   * Return the oldest operation that is not short. If threads of a pool do the work of an operation, no thread of its own has
+   * allocated much.
+   */
   private def oldest(now: Long): Option[String] = operations.longerThan(Limiter.Short, now).find(!ending(_))
 
   private def isThere(operation: String, threads: Map[String, Thread]): Boolean =
     threads.contains(operation) || workload.operations(operation)
 
   private def halt(why: String): Unit = {
-    System.err.println(s"headgate: $why after statements were ended; this driver ends")
+    System.err.println(s"headgate: $why after statements were ended; the driver is shutting down")
     Runtime.getRuntime.halt(Limiter.Halted)
   }
 
@@ -110,12 +119,12 @@ final class Limiter(spark: SparkContext, workload: Workload, disks: DiskWatch) {
     EndedStatements.end(spark, work.operation, jobs, reason)
   }
 
-  /** Tasks that were ended and go on hold their slots for ever: where they hold all, only a new driver helps. */
+  /** Halt the driver if tasks that were ended and still run hold all slots: only a new driver helps. */
   private def haltIfStuck(now: Long): Unit = {
     val stuck = workload.held.filter(slot => ended.get(slot.work.job).exists(now - _ > Limiter.Stuck))
     if (workload.slots > 0 && stuck.size >= workload.slots)
       try TaskThreads.report(stuck.map(_.task).toSet)
-      finally halt("every processor stays taken")
+      finally halt("every processor is still in use")
     ended.filterInPlace((job, since) => now - since < Limiter.Forgotten || workload.held.exists(_.work.job == job))
   }
 }
@@ -131,7 +140,7 @@ object Limiter {
   private val Halted = 4
   private val Unfair =
     "the statement held the processors of this Spark for more than 5 s while others waited; split it into shorter tasks, or run it when Spark is idle"
-  private val Unread = "the statement that began it has ended, and no statement reads its rows; send a query that waited for these rows again"
+  private val Unread = "the statement that started the job has ended, and no statement reads its rows; retry a query that waited for these rows"
   private val Disk = "the disk of this Spark is almost full, and the statement has written the most to it; read, sort, join or cache less at once"
   private val Memory = "this Spark has run out of memory, and the statement used the most; read or keep less at once"
 }

@@ -7,8 +7,9 @@ import scala.collection.mutable
 import io.headgate.guard.driver.TaskThreads
 
 /**
- * How long tasks have taken their slots. A task of this process that has no processor, as the machine is busy with something else or
- * was suspended, takes nothing from other tasks; so its processor time counts, and a part of the time for which it waits for a database.
+ * The time for which tasks have used their slots. A task of this process without a processor, because the machine is busy or
+ * was suspended, takes nothing from other tasks. So the processor time of a task counts, and a part of the time for which it
+ * waits for a database.
  */
 private final class SlotTime {
   private final case class Begun(thread: Long, nanoseconds: Long, seen: Long)
@@ -17,7 +18,10 @@ private final class SlotTime {
   private val begun = mutable.Map.empty[Long, Begun]
   private var looked = 0L
 
-  /** Takes note of the processor time that threads had used before they began with their tasks, as they are used again, and of the time that has passed. */
+  /**
+   * Record the time that has passed, and the processor time that threads had used before their tasks began, because threads are
+   * used again.
+   */
   def note(held: Seq[HeldSlot], now: Long): Unit = {
     val present = held.map(_.task).toSet
     begun.filterInPlace((task, _) => present(task))
@@ -27,16 +31,16 @@ private final class SlotTime {
     for ((task, thread) <- TaskThreads.of(present -- begun.keySet)) begun(task) = Begun(thread, threads.getThreadCpuTime(thread), 0)
   }
 
-  /** For how many milliseconds a task has taken its slot. For one of another machine only the clock tells. */
+  /** Return the milliseconds for which a task has used its slot. For a task of another machine only the clock is known. */
   def taken(now: Long)(slot: HeldSlot): Long = begun.get(slot.task).fold(now - slot.since) { task =>
     math.max((threads.getThreadCpuTime(task.thread) - task.nanoseconds) / 1000000, task.seen / SlotTime.Waiting)
   }
 }
 
 private object SlotTime {
-  /** A task that waits takes its slot for one millisecond in so many. */
+  /** A waiting task uses its slot for one millisecond in this number. */
   private val Waiting = 3
 
-  /** Milliseconds between two looks, at most: what is beyond them passed while this process did not run. */
+  /** Most milliseconds between two observations: any further time passed while this process did not run. */
   private val Longest = 500L
 }

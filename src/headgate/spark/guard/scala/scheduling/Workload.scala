@@ -8,7 +8,10 @@ import io.headgate.guard.driver.OperationId
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.execution.SQLExecution
 
-/** The work of one statement or stream on the executors. `operation` is its name outside, `owner` the pool it is in. */
+/**
+ * The work of one statement or stream on the executors. `operation` is its id outside of the driver, `owner` its scheduler
+ * pool.
+ */
 final case class Work(owner: String, operation: Option[String], job: Int)
 
 /** A task of a stage that holds a slot. */
@@ -17,7 +20,7 @@ final case class HeldSlot(task: Long, stage: Int, work: Work, since: Long)
 /** A principal that has tasks to run and none running. */
 final case class WaitingOwner(owner: String, since: Long)
 
-/** What holds the slots of this Spark, and who waits for one; kept from what the scheduler reports. */
+/** The tasks that hold the slots of this Spark, and the principals that wait for one, from the scheduler's events. */
 final class Workload(now: () => Long = () => System.currentTimeMillis()) extends SparkListener {
   private final class Stage(val id: Int, val begun: Work, val submitted: Long, tasks: Int) {
     @volatile var unstarted: Int = tasks
@@ -31,27 +34,28 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
   private val served = TrieMap.empty[String, Long]
   private val cores = TrieMap.empty[String, Int]
 
-  /** How many tasks can run at once. */
+  /** Return the number of tasks that can run at once. */
   def slots: Int = cores.values.sum
 
   def held: Seq[HeldSlot] = running.values.map(slot => slot.copy(work = workOf(slot.stage, slot.work))).toSeq
 
-  /** The jobs of a piece of work that have not ended. */
+  /** Return the jobs of a piece of work that have not ended. */
   def jobs(work: Work): Seq[Int] =
     work.operation.fold(Seq(work.job))(name => jobs.collect { case (id, job) if job.work.operation.contains(name) => id }.toSeq)
 
-  /** The operation of a stage that is under way. */
+  /** Return the operation of a running stage. */
   def operation(stage: Int): Option[String] = stages.get(stage).flatMap(each => workOf(stage, each.begun).operation)
 
-  /** The operations of running jobs and tasks. */
+  /** Return the operations of running jobs and tasks. */
   def operations: Set[String] = (jobs.values.map(_.work) ++ held.map(_.work)).flatMap(_.operation).toSet
 
-  /** Running jobs of no stream, and of no operation that is attended to. */
+  /** Return the running jobs of no stream, and of no operation that is attended to. */
   def unattended(isAttended: String => Boolean): Set[Int] = running(job => !job.work.operation.exists(isUnderWay(isAttended)))
 
   /**
-   * Running jobs whose execution of SQL has ended, or which are part of none and their operation has: no statement reads their rows.
-   * Spark ends an execution as soon as one side of a join is known to be empty, and lets the jobs of the other side run.
+   * Return the running jobs whose rows no statement reads: their SQL execution has ended, or they are part of none and their
+   * operation has ended. Spark ends an execution as soon as one side of a join is known to be empty, and lets the jobs of the
+   * other side run.
    */
   def unread(isAttended: String => Boolean): Set[Int] = running { job =>
     job.execution.fold(job.work.operation.exists(!isUnderWay(isAttended)(_)))(SQLExecution.getQueryExecution(_) == null)
@@ -100,7 +104,10 @@ final class Workload(now: () => Long = () => System.currentTimeMillis()) extends
 
   private def work(properties: Properties, job: Int): Work = Work(OperationId.owner(properties), OperationId.named(properties), job)
 
-  /** The work that a stage is run for: the oldest job that needs it, as Spark runs it on for others where the first has ended. */
+  /**
+   * Return the work that a stage runs for: the oldest job that needs it. Spark continues a stage for other jobs after the first
+   * has ended.
+   */
   private def workOf(stage: Int, begun: Work): Work =
     jobs.values.collect { case job if job.stages(stage) => job.work }.minByOption(_.job).getOrElse(begun)
 }

@@ -12,18 +12,21 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamingQueryWrapper}
 import org.apache.spark.sql.streaming.StreamingQuery
 
-/** Bounds how many streams are active, each of which has threads until its user stops it, and how large their plans are, as each batch is planned. */
+/**
+ * Limits of active streams. Their number is limited, because each has threads until its user stops it; the size of their plans
+ * is limited, because each batch is planned.
+ */
 object ActiveStreams {
   private val PerPrincipal = 64
   private val Overall = 256
 
-  /** Nanoseconds in which a start that has no room waits: a stream counts twice while its start ends. */
+  /** Nanoseconds for which a start without room waits: a stream counts twice while its start ends. */
   private val Patience = 1000000000L
   private val Pause = 50L
 
   private val share = new HeapShare(8, 4)
 
-  /** Bytes of a stream beside its plans, most of them for what it says of its latest hundred batches. */
+  /** Bytes of a stream besides its plans, most of them for the progress of its latest hundred batches. */
   private val OfStream = 512L << 10
 
   private final case class Active(principal: String, bytes: Long)
@@ -34,7 +37,7 @@ object ActiveStreams {
   /** The stream that each operation may be about to start. */
   private val starting = mutable.Map.empty[String, Active]
 
-  /** Throws `LimitExceeded` if the principal of this request cannot start another stream, of this plan. */
+  /** Throw `LimitExceeded` if the principal of this request cannot start another stream with this plan. */
   def requireRoom(plan: LogicalPlan): Unit = ReceivedRequests.own.foreach { case (operation, request) =>
     val deadline = System.nanoTime + Patience
     val wanted = Active(request.principal, of(plan))
@@ -46,7 +49,7 @@ object ActiveStreams {
     fault.foreach(message => throw new LimitExceeded(message))
   }
 
-  /** Counts a start from now on, or returns why there is no room for it. */
+  /** Count a start from now on, or return the reason why there is no room for it. */
   private def reserve(operation: String, wanted: Active): Option[String] = synchronized {
     val running = DriverThreads.all
     starting.filterInPlace((other, _) => other != operation && running.contains(other))
@@ -58,21 +61,21 @@ object ActiveStreams {
 
   private def full(principal: String, streams: Seq[String]): Option[String] =
     if (streams.count(_ == principal) >= PerPrincipal)
-      Some(s"$PerPrincipal streams of yours are active; stop one of them, and start this one again")
+      Some(s"$PerPrincipal of your streams are active; stop one of them, and start the new stream again")
     else
       Option.when(streams.size >= Overall)(
-        s"$Overall streams of all users are active in your organization's Spark; start this one again when others have ended")
+        s"$Overall streams of all users are active in your organization's Spark; start the new stream again when others have ended")
 
   private def large(principal: String, streams: Seq[Active]): Option[String] =
     share.fault(principal, streams.map(each => each.principal -> each.bytes))(
-      s"the plans of your active streams take more than ${share.mebibytes} MiB in Spark with this one; stop some of them, or use fewer expressions",
-      "this Spark has no memory for the plans of more streams; start this one again when others have ended")
+      s"the plans of your active streams take more than ${share.mebibytes} MiB in Spark with the new one; stop some of them, or use fewer expressions",
+      "this Spark has no memory for the plans of more streams; start the new stream again when others have ended")
 
   private def active: Seq[Active] = SessionMemory.sessions.flatMap { case (principal, session) =>
     session.streams.active.toSeq.map(stream => Active(principal, bytes(stream)))
   }
 
-  /** The bytes of a stream, which may have ended. */
+  /** Return the bytes of a stream, which may have ended. */
   def bytes(stream: StreamingQuery): Long = stream match {
     case stream: StreamingQueryWrapper => sizes.computeIfAbsent(stream.streamingQuery, each => of(each.analyzedPlan))
     case _ => 0

@@ -13,8 +13,8 @@ import org.apache.spark.sql.execution.streaming.sources._
 import org.apache.spark.sql.streaming.OutputMode
 
 /**
- * Streaming queries. Their start is a statement and each of their batches is one again, on the query's own
- * thread, so a revoke stops them at the next batch at the latest.
+ * Streaming queries. The start of a query is a statement, and so is each of its batches, on the query's own thread. So a revoke
+ * stops a query at the next batch at the latest.
  */
 object Streams {
   private val Rate = "rate"
@@ -33,7 +33,7 @@ object Streams {
     case _ => Nil
   }
 
-  /** Refuses what nobody may stream from or to, whatever they hold. */
+  /** Refuse a source or a sink that no caller may use, whatever their privileges. */
   def check(node: PlanTraversal.Node): Unit = node match {
     case source: UnresolvedDataSource => if (!isMadeUp(source)) files(source)
     case start: WriteToStreamStatement =>
@@ -42,28 +42,28 @@ object Streams {
     case _ =>
   }
 
-  /** Whether the source of a stream reads nothing and counts. */
+  /** Whether the source of a stream is `rate`, which reads no data and only counts. */
   def isMadeUp(source: UnresolvedDataSource): Boolean = source.isStreaming && source.format == Rate
 
-  /** The options that the source of a stream may have. */
+  /** Return the allowed options of the source of a stream. */
   def options(source: UnresolvedDataSource): OptionList = if (isMadeUp(source)) AllowLists.rateOptions else AllowLists.streamOptions
 
-  /** The statement with a place for its checkpoints that ends with it, in a folder of the driver, unless it has one. */
+  /** Return the statement with a temporary folder of the driver for its checkpoints, unless it names a folder. */
   def placed(plan: LogicalPlan): LogicalPlan = plan match {
     case start: WriteToStreamStatement if start.userSpecifiedCheckpointLocation.isEmpty => start.copy(useTempCheckpointLocation = true)
     case other => other
   }
 
-  /** Without a schema Spark would open files before anything is decided. */
+  /** Refuse files in a format without a review, and files without a schema, which Spark would open before access is decided. */
   private def files(source: UnresolvedDataSource): Unit =
     if (!AllowLists.fileFormats(source.format.toLowerCase(Locale.ROOT)) || source.userSpecifiedSchema.isEmpty)
-      Refusal.because("a stream is read from a table of the lake or, by a run, from files of a connection with a schema")
+      Refusal.because("the source of the stream is neither a table of the lake nor, in a run, files of a connection with a format and a schema; read a table, or declare the schema")
 
   private def read(table: Table, catalog: Option[CatalogPlugin], identifier: Option[Identifier]): Seq[RequiredPrivilege] =
     (catalog, identifier, table) match {
       case (Some(catalog), Some(name), _) => RequiredPrivilege.of("read", Target.Relation(ObjectNames.of(catalog, name)))
       case (None, None, _: RateStreamTable) => Nil
-      case _ => Refusal.because("a stream is read from a table of the lake")
+      case _ => Refusal.because("the source of the stream is not a table of the lake; read one with `readStream.table`")
     }
 
   private def written(target: Option[(TableCatalog, Identifier)], mode: OutputMode): Seq[RequiredPrivilege] = target.toSeq.flatMap {
@@ -76,6 +76,6 @@ object Streams {
   private def sink(sink: Table, target: Option[(TableCatalog, Identifier)]): Unit = (sink, target) match {
     case (_, Some(_)) | (_: MemorySink, None) =>
     case (table, None) if table.getClass.getName == Targets.Nothing =>
-    case _ => Refusal.because("a stream is written to a table of the lake, to memory or to nothing")
+    case _ => Refusal.because("the sink of the stream is not allowed; write to a table of the lake with `toTable`, or use the format `memory` or `noop`")
   }
 }
