@@ -41,7 +41,7 @@ class GuardedCatalog extends SparkCatalog {
     super.loadTable(identifier, privileges)
   }
 
-  /** Load a view. Its text must be a query, whichever engine stored it and in whichever way. */
+  /** Load a view. Its text must be a query, whatever engine stored it and in whatever way. */
   override def loadView(identifier: Identifier): View = {
     StatementContext.requireReadable(session, ObjectNames.of(this, identifier))
     ViewNesting.count(identifier.toString)

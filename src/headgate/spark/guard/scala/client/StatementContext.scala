@@ -48,7 +48,7 @@ object StatementContext {
 
   /**
    * Return the privileges that the operation on this thread has required since it began. Work without an operation id has none:
-   * what it leaves behind cannot be distinguished from earlier work of the thread.
+   * its effects cannot be distinguished from those of earlier work on the thread.
    */
   def sinceBegin(session: SparkSession): Option[Accumulated] = OperationId.current(session).map { operation =>
     val asker = handle(session)
@@ -135,7 +135,10 @@ object StatementContext {
     accumulate(session, needs, reads = false)
   }
 
-  /** Report the lineage of what a statement writes, if it is recorded for the principal. A failed report fails no statement. */
+  /**
+   * Report the lineage of the columns that a statement writes, if lineage is recorded for the principal. A failed report fails
+   * no statement.
+   */
   def tell(session: SparkSession, written: => Option[ColumnLineage.Written]): Unit = {
     val asker = handle(session)
     if (traced.get == asker)

@@ -3,9 +3,9 @@ package io.headgate.guard.instrumentation
 import org.apache.xbean.asm9.MethodVisitor
 
 /**
- * Lets tasks load no class from the folder of their session, where no code of a user gets to. Spark would ask the driver for
- * each name that generated code might refer to. In the embedded driver that is the same JVM, and the thread that answers may
- * wait for the class loader that asks: a deadlock.
+ * Prevents tasks from loading classes from the folder of their session, which never has code of a user. Spark would ask the
+ * driver for each name that generated code might refer to. In the embedded driver that is the same JVM, and the thread that
+ * answers may wait for the class loader that asks: a deadlock.
  */
 final class TaskClassLoaders extends ClassChange(Set("org.apache.spark.executor.Executor")) {
   override protected def changed(method: String, kind: String, inner: MethodVisitor): MethodVisitor =

@@ -77,7 +77,7 @@ object BoundedTokens {
   private val Numbers = Set(INTEGER_VALUE, BIGINT_LITERAL, SMALLINT_LITERAL, TINYINT_LITERAL) ++
     Set(DECIMAL_VALUE, EXPONENT_VALUE, FLOAT_LITERAL, DOUBLE_LITERAL, BIGDECIMAL_LITERAL)
 
-  /** Return the same tokens with limits. Spark's parser goes on to use the tokens that it has created itself. */
+  /** Return the same tokens with limits. Spark's parser continues to use the tokens that it has created itself. */
   def of(tokens: CommonTokenStream): BoundedTokens = {
     while (tokens.LA(1) != Token.EOF) {
       tokens.consume()

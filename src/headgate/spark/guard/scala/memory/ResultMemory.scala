@@ -30,7 +30,7 @@ object ResultMemory {
       s"the results of your statements that your clients have not read take more than ${share.mebibytes} MiB; read them first, ask for less, or write them to tables",
       "this Spark has no memory for more results; retry when other clients have read theirs, or write the result to a table")
 
-  /** Return the bytes of results by operation. What Spark has made of results that tasks have sent is not counted twice. */
+  /** Return the bytes of results by operation. A result that Spark has made from results of tasks is not counted twice. */
   private def held: Map[String, Long] = {
     val unread = UnreadResults.all
     val sent = FetchedResults.all.flatMap(each => OperationId.named(each.properties).map(_ -> each.bytes)).groupMapReduce(_._1)(_._2)(_ + _)

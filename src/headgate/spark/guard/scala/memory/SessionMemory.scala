@@ -155,8 +155,8 @@ object SessionMemory {
   }
 
   /**
-   * Remove a plan from the cache, and with it what other sessions have cached of its rows: no session would rebuild those with
-   * the privileges of these sessions.
+   * Remove a plan from the cache, and the plans of other sessions that were cached from its rows: no session would rebuild
+   * those with the privileges of these sessions.
    */
   private def uncache(plan: LogicalPlan): Unit =
     classic.SparkSession.getDefaultSession.foreach(any => any.sharedState.cacheManager.uncacheQuery(any, plan, cascade = true))

@@ -40,9 +40,9 @@ object UncountedMemory {
   }
 
   /**
-   * Return the bytes that are left. Spark can write to disk what it counts itself. The rest counts twice, because a state makes
-   * its larger table before it releases the smaller one. Sessions and their plans do not grow like that; an eighth of the heap
-   * is kept for them.
+   * Return the bytes that are left. Memory that Spark counts itself can be written to disk. The rest counts twice, because a
+   * state makes its larger table before it releases the smaller one. Sessions and their plans do not grow like that; an eighth
+   * of the heap is kept for them.
    */
   private def left: Long = old.map(_.getUsage).fold(Long.MaxValue) { usage =>
     val growing = usage.getUsed - SparkMemory.used - Runtime.getRuntime.maxMemory / SessionsShare

@@ -15,8 +15,8 @@ final class OptionList(lines: Seq[String]) {
   }.toMap
 
   /**
-   * Refuse an option that is not listed, and a number outside of its range. `described` is the noun for what has the options,
-   * for the message.
+   * Refuse an option that is not listed, and a number outside of its range. `described` is the noun of the object that has the
+   * options; it is part of the message.
    */
   def check(described: String, options: Map[String, String]): Unit = options.foreach { case (key, value) =>
     val range = ranges.getOrElse(key.toLowerCase(Locale.ROOT), Refusal.because(s"the option `$key` of $described is refused: Headgate allows only reviewed options; remove it"))
@@ -35,7 +35,7 @@ object OptionList {
 
   def of(lists: String*): OptionList = new OptionList(lists.flatMap(AllowLists.lines))
 
-  /** Return one list for each first word of the lines, which names what the options belong to. */
+  /** Return one list of options for each first word of the lines, which is the format or the procedure that has the options. */
   def byUser(list: String): Map[String, OptionList] =
     AllowLists.lines(list).map(_.split("\\s+", 2)).groupMap(_.head)(_.last).map { case (user, lines) => user -> new OptionList(lines) }.withDefaultValue(new OptionList(Nil))
 }
