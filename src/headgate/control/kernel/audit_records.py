@@ -1,4 +1,4 @@
-"""Records of the audit, and the filter for reading them."""
+"""Audit records, and the filter for reading them."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from headgate.facts.ids import PrincipalId
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One decision that a caller got through an endpoint: who asked what, and the answer. No secrets.
+    """One decision for a call of an endpoint: the principal, the action, the resource and the result. No secrets.
 
-    A call that came to no decision, as one without a known caller, has no principal or no action. `code` is why not.
+    A call without a decision, such as one of an unknown caller, has no principal or no action; `code` is the reason.
     `resource` is an id, or a full name as the caller wrote it: see `Denial`.
     """
 
@@ -28,7 +28,7 @@ class AuditRecord:
 REFUSED, NOT_FOUND = "refused", "not-found"
 """Codes of a denial: the caller may discover the resource; the name is hidden from the caller or missing."""
 UNAUTHENTICATED, SUSPENDED = "unauthenticated", "suspended"
-"""Codes of a denial: the caller is unknown or has ended; its organization is suspended."""
+"""Codes of a denial: the caller is unknown, expired or revoked; its organization is suspended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which records are wanted; None wants all. `since` and `until` are seconds since the epoch, `until` not included.
+    """Selects records; None selects all. `since` and `until` are seconds since the epoch, `until` not included.
 
-    `resource` is one resource, or several ways in which records name it: by its id and by its full name.
+    `resource` is one resource, or several names of it in records: its id and its full name.
     """
 
     principal: PrincipalId | None = None

@@ -1,4 +1,4 @@
-"""Several commands as one: all of them are written, at one revision, or none."""
+"""Atomic batches: several commands are written at one revision, all or none."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -9,15 +9,15 @@ from headgate.control.kernel.errors import InvalidError
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Commands that are carried out in this order, each decided on what those before it leave."""
+    """Commands in the order in which they are decided, each on the facts after those before it."""
 
     commands: tuple[Command, ...]
     name: str
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need what each of them needs."""
+        """Require the privileges of each command."""
         if not self.commands:
-            raise InvalidError("nothing is to be different; say what is")
+            raise InvalidError("the request changes nothing; include at least one change")
         plans: list[CommandEffect] = []
         for each in self.commands:
             plans.append(each.decide(view))

@@ -1,4 +1,4 @@
-"""What a command is: a pure function of the snapshot, the caller, its arguments and the time."""
+"""Commands: each is a pure function of the snapshot, the caller, its arguments and the time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol
 
-from headgate.control.kernel.errors import AlreadyExistsError, CommandError, InvalidError, NotFoundError
+from headgate.control.kernel.errors import AlreadyExistsError, CommandError, InvalidError, NotFoundError, missing_text
 from headgate.control.kernel.ids import describe_id_fault
 from headgate.control.kernel.names import describe_new_name_fault
 from headgate.control.kernel.ports import DocumentPut, Pointer
@@ -24,25 +24,25 @@ from headgate.model.model import Model
 
 
 class PermissionDeniedError(CommandError):
-    """The caller may not do this."""
+    """The caller lacks the privilege for this action."""
 
     def __init__(self, question: Question, view: "CommandContext") -> None:
-        super().__init__(f"{question.action} on {question.resource} was refused")
+        super().__init__(f"`{question.action}` on `{question.resource}` was refused")
         self.question = question
         self._view = view
 
     @cached_property
     def explanation(self) -> Explanation:
-        """Why not, on the facts that it was decided on. Worked out when somebody wants to know: it can take a while."""
+        """The reason, on the facts of the decision. Computed on first use, because it can be slow."""
         view = self._view
         return explain(view.models, view.facts, self.question, view.now, view.engine)
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEffect:
-    """What an accepted command writes, and what was asked and allowed for it, in order.
+    """The changes that an accepted command writes, and the decisions that allowed it, in order.
 
-    The decisions are of the revision that the command was decided on; `explain` on those facts says why.
+    The decisions are of the revision that the command was decided on; `explain` on those facts gives their reasons.
     """
 
     changes: tuple[Change, ...]
@@ -58,9 +58,10 @@ _NO_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class CommandContext:
-    """What a command may look at, and the way to ask. `caller` is None for the deployment itself, which is not asked.
+    """The input of a command: facts, models, caller and time, and the checks of the caller's privileges.
 
-    `decisions` gathers what was allowed. A preview is of a command that is not carried out.
+    `caller` is None for the deployment itself, which needs no privilege. `decisions` collects the allowed questions. In a
+    preview the command is decided and not executed.
     """
 
     engine: Answers
@@ -71,7 +72,7 @@ class CommandContext:
 
     @property
     def facts(self) -> Snapshot:
-        """The facts that the command is decided on."""
+        """The facts on which the command is decided."""
         return self.engine.facts
 
     @property
@@ -86,36 +87,36 @@ class CommandContext:
 
     @property
     def root(self) -> ResourceId:
-        """The organization's own resource. Raises `NotFoundError` if there is no organization yet."""
+        """The root resource: the organization itself. Raises `NotFoundError` if the organization is not created yet."""
         if self.facts.organization is None:
-            raise NotFoundError("there is no organization yet")
+            raise NotFoundError("the organization is not created yet")
         return self.facts.organization
 
     @property
     def actor(self) -> PrincipalId | None:
-        """Who is named in the log and in the facts; None for the deployment itself."""
+        """The principal that the log and the facts name as the actor; None for the deployment itself."""
         return self.caller.principal if self.caller else None
 
     def with_changes(self, *changes: Change) -> "CommandContext":
-        """Return the view that there would be after these changes; what it allows is gathered here too."""
+        """Return the context after these changes; questions that it allows are collected in `decisions` too."""
         facts = fold(self.facts, changes, self.facts.revision)
         return replace(self, engine=self.engine.advance(changes, facts))
 
     def model_for(self, type: str, place: ResourceId) -> Model:
-        """Return the model that decides on a type at a place. Raises `InvalidError` if none in force knows it there."""
+        """Return the model that decides on a type at a place. Raises `InvalidError` if no model in force there has the type."""
         found = model_for(self.models, self.facts, type, place)
         if found is None:
-            raise InvalidError(f"no access model that is in force there knows the type `{type}`")
+            raise InvalidError(f"no access model that is in force at the chosen place has the type `{type}`")
         return found
 
     def action(self, resource: Resource, *verbs: str) -> str:
-        """Return the action of the first of these verbs that the model knows on the resource; of the first if none."""
+        """Return the action of the first of these verbs that the model has for the resource, or of the first verb if it has none."""
         model = self.model_for(resource.type, resource.id)
         actions = [f"{resource.type}.{verb}" for verb in verbs]
         return next((each for each in actions if model_has_action(model, each)), actions[0])
 
     def require(self, question: Question) -> None:
-        """Raise `PermissionDeniedError` unless it is allowed; `NotFoundError` if it is about what the caller may not discover."""
+        """Raise `PermissionDeniedError` unless it is allowed, or `NotFoundError` if the caller may not discover the resource."""
         decision = self.engine.check(question, self.now)
         if decision.allowed:
             self.decisions.append(decision)
@@ -136,14 +137,15 @@ class CommandContext:
         subject: SubjectId | None = None,
         new_role: str | None = None,
     ) -> None:
-        """Require this of the caller; what the deployment itself states holds without."""
+        """Require that the caller may do the action; the deployment itself may do everything."""
         if self.caller is not None:
             self.require(Question(self.caller, action, resource, on, role, subject, new_role, given))
 
     def target(self, id: ResourceId, *types: str) -> Resource:
-        """Return the resource that the command is about; whether the caller may know of it, the question on it says.
+        """Return the resource that the command is about, without a check whether the caller may discover it.
 
-        Raises `NotFoundError` if there is none of these types.
+        The command's question on the resource makes that check. Raises `NotFoundError` if there is no resource of these
+        types with this id.
         """
         found = self.facts.resources.get(id)
         if found is None or (types and found.type not in types):
@@ -151,14 +153,14 @@ class CommandContext:
         return found
 
     def resource(self, id: ResourceId, *types: str) -> Resource:
-        """Return a resource of one of the types; one that the caller may not discover is as missing."""
+        """Return a resource of one of the types. Raises `NotFoundError` if it is missing or the caller may not discover it."""
         found = self.target(id, *types)
         if not self._is_visible(found):
             raise _build_missing_error(id)
         return found
 
     def _is_visible(self, resource: Resource) -> bool:
-        # Everybody knows where they are, and in an organization its projects.
+        # Every caller may know the deployment, its organization, and the projects of that.
         if self.caller is None or resource.type in ("deployment", "organization", "project"):
             return True
         return self.engine.is_discoverable(self.caller, resource.id, self.now)
@@ -169,24 +171,24 @@ class CommandContext:
             raise NotFoundError(f"there is no principal `{id}`")
 
     def require_visible_subject(self, id: SubjectId) -> None:
-        """Raise `NotFoundError` unless this can be assigned something: a principal, group or resource that is seen."""
+        """Raise `NotFoundError` unless the id is a principal, a group, or a resource that the caller may discover."""
         if id not in self.facts.principals and id not in self.facts.groups:
             self.resource(ResourceId(id))
 
     def free_id(self, id: str) -> None:
-        """Raise `AlreadyExistsError` if anything has this id, or is tied to it: what was meant for that is not for a newcomer."""
+        """Raise `AlreadyExistsError` if the id is in use or referred to: a new object would get what was assigned to the old one."""
         facts = self.facts
         kinds = (facts.resources, facts.principals, facts.groups, facts.tokens, facts.runs, facts.requests)
-        # Groups and the like lie below the organization under their id, which is nobody's name there either.
+        # Groups and the like are children of the organization under their id; no other child has that id as its name.
         named = facts.children.get(facts.organization, ()) if facts.organization else ()
         if any(id in kind for kind in (*kinds, facts.referrers, named)):
-            raise AlreadyExistsError(f"the id `{id}` is taken; use a new one")
+            raise AlreadyExistsError(f"the id `{id}` is in use; choose another id")
 
     def new_name(self, id: ResourceId, parent: ResourceId, name: str) -> None:
-        """Raise `InvalidError` for what nothing can be named, `AlreadyExistsError` if the parent has a child of that name.
+        """Raise `InvalidError` for an invalid name, `AlreadyExistsError` if the parent has a child of that name.
 
-        Callers and operators write an id or a name in the same places, and an id comes first: nothing is named like the id
-        of something else. Tables are named with their database, and may be.
+        Requests accept an id or a name in the same field, and an id takes precedence. So no resource may have the id of
+        another one as its name. Tables may, because they are named together with their database.
         """
         require_new_name(name)
         if name != id:
@@ -198,57 +200,61 @@ class CommandContext:
         if fault is not None and self.facts.resources[parent].type != "database":
             raise InvalidError(f"`{name}` cannot be a name: {fault}")
         if parent == self.facts.organization and name in self.facts.resources:
-            raise AlreadyExistsError(f"`{name}` is the id of something here; choose another name")
+            raise AlreadyExistsError(f"`{name}` is the id of another resource; choose another name")
 
     def free_name(self, parent: ResourceId, name: str) -> None:
         """Raise `AlreadyExistsError` if the parent has a child of that name.
 
-        A preview costs nothing and leaves no trace, so that a child which the caller may not discover is not told
-        of. A command that is carried out cannot succeed, and says so; the audit keeps that.
+        A preview costs nothing and leaves no trace, so it does not reveal a child that the caller may not discover. A
+        command that is executed cannot succeed and raises the error; the audit records that.
         """
         taken = self.facts.children.get(parent, NO_NAMES).get(name)
         if taken is None:
             return
         is_hidden = not self._is_visible(self.facts.resources[taken])
         if not (is_hidden and self.is_preview):
-            raise AlreadyExistsError(f"there is a `{name}` already", is_hidden=is_hidden)
+            raise AlreadyExistsError(f"`{name}` exists already; choose another name", is_hidden=is_hidden)
 
 
 def require_new_name(name: str) -> None:
-    """Raise `InvalidError` for what nothing can be named. Judged without a look at what there is."""
+    """Raise `InvalidError` for an invalid name. The check does not depend on the existing names."""
     fault = describe_new_name_fault(name)
     if fault is not None:
         raise InvalidError(f"`{name}` cannot be a name: {fault}")
 
 
 def model_has_action(model: Model, action: str) -> bool:
-    """Say whether the model says of an action who may do it."""
+    """Return whether the model has a role or a rule for an action."""
     return bool(model.roles_granting(action)) or action in model.needs
 
 
 def resolve_role_model(view: CommandContext, role: str, place: Resource, named: str | None = None) -> str:
-    """Return the name of the model that the role is of: the one that decides there, or that the deployment names.
+    """Return the name of the role's model: the one that decides on the resource, or the one that the deployment names.
 
-    Raises `InvalidError` for a role that it does not have.
+    Raises `InvalidError` if the model does not have the role.
     """
     model = view.model_for(place.type, place.id)
     if named not in (None, model.name):
         if view.caller is not None or named not in view.models:
-            raise InvalidError(f"roles there are of the access model `{model.name}`, not of `{named}`")
+            raise InvalidError(
+                f"roles on this resource belong to the access model `{model.name}`, not to `{named}`; use a role of `{model.name}`"
+            )
         model = view.models[named]
     if role not in model.roles and not (model.custom_roles and role in view.facts.custom_roles):
         names = ", ".join(sorted(each.name for each in model.roles.values() if place.type in each.on))
-        raise InvalidError(f"the model `{model.name}` has no role `{role}`; on this there are {names or 'none'}")
+        raise InvalidError(
+            f"the access model `{model.name}` has no role `{role}`; its roles on this resource are {names or 'none'}"
+        )
     return model.name
 
 
 def _build_missing_error(id: ResourceId) -> NotFoundError:
-    # One text for what is hidden, missing or of another type.
-    return NotFoundError(f"there is no `{id}` that you may see")
+    # One text for a resource that is hidden, missing or of another type.
+    return NotFoundError(missing_text(id))
 
 
 class Command(Protocol):
-    """Decided on a snapshot: returns what it would write, or raises a `CommandError`."""
+    """A command: decided on a snapshot, it returns the changes to write or raises a `CommandError`."""
 
     @property
     def name(self) -> str:
@@ -256,11 +262,11 @@ class Command(Protocol):
         ...
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Return the changes. No clock, no I/O, no randomness: ids come in as arguments."""
+        """Return the changes. Uses no clock, no I/O and no randomness: ids are arguments."""
         ...
 
 
 def evaluate(command: Command, view: CommandContext) -> CommandEffect:
-    """Decide a command: return what it writes and what allowed it, or raise a `CommandError`."""
+    """Decide a command: return its changes and the decisions that allowed it, or raise a `CommandError`."""
     plan = command.decide(view)
     return replace(plan, decisions=tuple(view.decisions))

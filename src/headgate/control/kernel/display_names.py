@@ -1,4 +1,4 @@
-"""What users, service principals and groups can be called, and which names are too much alike for two of them."""
+"""Display names: which names users, service principals and groups may have, and which names are confusable."""
 
 import re
 from typing import Final
@@ -20,46 +20,44 @@ _WORDS = re.compile(r"[^\s/\\]+(?: [^\s/\\]+)*")
 _SIGNS: Final = (
     "\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb\u2013\u2014\u00b7\u30fb\u05f3\u05f4\u00a7\u00b0\u20ac\u00a3\u00a5"
 )
-"""Signs outside ASCII that names are written with. Others look like slashes, like each other, or like nothing."""
+"""Signs outside ASCII that names may contain. Others look like slashes, look like each other, or are invisible."""
 _PLAIN: Final = str.maketrans("\u2018\u2019\u05f3\u201c\u201d\u201e\u05f4\u2013\u2014", '\'\'\'""""--')
-"""Signs that readers take for the one of the keyboard."""
+"""Signs that readers confuse with an ASCII sign, and that ASCII sign."""
 
 
 def require_display_name(view: CommandContext, title: str) -> None:
-    """Raise `InvalidError` for what no program, group or role can be called. The deployment itself may use any name."""
+    """Raise `InvalidError` for an invalid name of a service principal, group or role. The deployment itself may use any name."""
     usable_display_name(view, title)
     if view.caller is not None:
         _refuse(title, describe_id_fault(title) or describe_likeness_fault(title))
 
 
 def usable_name_of_user(view: CommandContext, user: PrincipalId, title: str) -> None:
-    """Raise `InvalidError` for what the user cannot be called; an id is no name, but for the user's own."""
+    """Raise `InvalidError` for an invalid name of a user. A name like an id is invalid, except the user's own id."""
     usable_display_name(view, title)
     if view.caller is not None and title != user:
         _refuse(title, describe_id_fault(title))
 
 
 def usable_display_name(view: CommandContext, title: str) -> None:
-    """Raise `InvalidError` for what no user can be called. The deployment itself may call them as it knows them.
+    """Raise `InvalidError` for a name that no user may have. The deployment itself may use the name that it knows.
 
-    A name whose letters all look as Latin ones do is a name here: users do not choose how they are called. That no two
-    names in an organization look the same is held where a name is taken; see `alike`.
+    A name whose letters all look like Latin ones is valid here, because users do not choose their names. Confusable names
+    in one organization are refused when a name is taken: see `confusable_key` and `Directory.is_free`.
     """
     if view.caller is None:
         return
     if len(title) > _LONGEST or not _WORDS.fullmatch(title):
-        raise InvalidError(
-            f"a name is 1 to {_LONGEST} letters, digits and signs, without slashes, and with single spaces in between"
-        )
+        raise InvalidError(f"a name must have 1 to {_LONGEST} letters, digits, signs and single spaces, and no slash")
     # Word by word: a user may have a name in two scripts.
     _refuse(title, next(filter(None, map(describe_letter_fault, title.split(" "))), None))
     _refuse(title, _describe_signs(title))
 
 
 def confusable_key(title: str) -> frozenset[str]:
-    """Return the spellings of a name; readers take two names that have a spelling in common for the same.
+    """Return the skeletons of a name; two names that have a skeleton in common are confusable.
 
-    Letters are compared by their look as they are written, and once more in lower case: U+0412 looks like B, U+0432 like no letter.
+    Letters are compared by their look as written, and again in lower case: U+0412 looks like B, but U+0432 like no letter.
     """
     return frozenset((_derive_skeleton(nfkc_casefold(title)), nfkc_casefold(_derive_skeleton(title))))
 
@@ -71,9 +69,9 @@ def _derive_skeleton(title: str) -> str:
 def _describe_signs(title: str) -> str | None:
     odd = next((each for each in title if not _is_sign_of_names(each)), None)
     if odd is not None:
-        return f"U+{ord(odd):04X} is not a sign of names; use those of a keyboard"
+        return f"U+{ord(odd):04X} is not allowed in names; use letters, digits and the signs of a keyboard"
     if not any(each.isalnum() for each in title):
-        return "it has no letter and no digit; add one"
+        return "it has no letter or digit; add one"
     return None
 
 

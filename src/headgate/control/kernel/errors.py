@@ -1,23 +1,23 @@
-"""The reasons for which a command is refused. A refused command changes nothing."""
+"""Errors with which a command is refused. A refused command changes nothing."""
 
 
 class CommandError(Exception):
-    """A command cannot be accepted. Nothing was changed."""
+    """A command is refused. Nothing was changed."""
 
 
 class CallerGoneError(CommandError):
-    """The caller cannot act any more: the principal, token or run has ended."""
+    """The caller is invalid: its principal was removed or has expired, its token has expired or was revoked, or its run has ended."""
 
 
 class SuspendedError(CommandError):
-    """The organization is suspended, and the caller would act in it otherwise."""
+    """The organization is suspended; without the suspension the caller could act in it."""
 
     def __init__(self) -> None:
-        super().__init__("this organization is suspended; ask the operator of this deployment")
+        super().__init__("this organization is suspended; ask the operator of this deployment to resume it")
 
 
 class AlreadyExistsError(CommandError):
-    """There is something of that name already; `is_hidden` if the caller may not discover it."""
+    """The name or id is taken. `is_hidden` if the caller may not discover the resource that has it."""
 
     def __init__(self, message: str, *, is_hidden: bool = False) -> None:
         super().__init__(message)
@@ -25,12 +25,17 @@ class AlreadyExistsError(CommandError):
 
 
 class NotFoundError(CommandError):
-    """What the command names does not exist, or may not be seen by the caller."""
+    """The command names a resource that does not exist, or that the caller may not discover."""
 
 
 class InvalidError(CommandError):
-    """An argument is not usable; the message says which and what would be."""
+    """An argument is invalid; the message says which, and which values are valid."""
 
 
 class NotEmptyError(InvalidError):
-    """What would go still holds something."""
+    """The resource that is to be deleted is not empty."""
+
+
+def missing_text(name: str) -> str:
+    """Return the text for a resource that is hidden or missing, the same for both."""
+    return f"there is no `{name}` that you may see; check the name, or ask an owner or admin for access to it"

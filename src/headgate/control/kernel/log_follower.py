@@ -1,4 +1,4 @@
-"""Follows a log: answers on its newest facts, and takes over what other processes write."""
+"""Log follower: answers questions on the newest facts of a log, and reads the entries that other processes write."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -14,17 +14,17 @@ from headgate.facts.fold import fold
 from headgate.facts.snapshot import Snapshot
 
 EngineFactory = Callable[[Models, Snapshot], Answers]
-"""How an engine begins, on the facts of a log."""
+"""Creates an engine on the facts of a log."""
 
 RETRY_SECONDS: Final = 60.0
-"""After so long a log that cannot be read is tried again."""
+"""Seconds after which a log that cannot be read is read again."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class FollowedState:
-    """What answers, the newest entry that it knows, and how often the log was opened again because it had lost entries."""
+    """The engine, the newest entry that it knows, and how often the log was reopened because it had lost entries."""
 
     engine: Answers
     head: Head
@@ -33,16 +33,16 @@ class FollowedState:
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """Why every question is refused, and when (seconds since the epoch) the log is tried again."""
+    """Why every question is refused, and when (seconds since the epoch) the log is read again."""
 
     why: str
     until: float
 
 
 class LogFollower:
-    """The newest facts of one log, for as long as the log goes on from them.
+    """The newest facts of one log.
 
-    Where it has lost entries that are known here, it is opened again. While it cannot be read, nothing is answered.
+    If the log has lost entries that this process knows, it is reopened. While it cannot be read, no question is answered.
     """
 
     def __init__(self, store: Store, models: Models, clock: Callable[[], float], start: EngineFactory) -> None:
@@ -52,13 +52,13 @@ class LogFollower:
         self._start = start
         found = replay(store)
         self.kept = found.kept
-        """The revision of the newest checkpoint, as far as it is known here."""
+        """The revision of the newest checkpoint that this process knows."""
         self._known = FollowedState(start(models, found.facts), found.head)
         self._refusal: _Refusal | None = None
 
     @property
     def followed(self) -> FollowedState:
-        """What answers now. Raises `LogRefusedError` while nothing may be answered."""
+        """The state that answers questions now. Raises `LogRefusedError` while no question may be answered."""
         refusal = self._refusal
         if refusal is not None:
             raise LogRefusedError(refusal.why)
@@ -66,7 +66,7 @@ class LogFollower:
 
     @property
     def is_refused(self) -> bool:
-        """Whether nothing may be answered."""
+        """Whether no question may be answered now."""
         return self._refusal is not None
 
     @property
@@ -75,21 +75,21 @@ class LogFollower:
         return self._known.engine.facts.organization or ""
 
     def is_at(self, head: Head) -> bool:
-        """Return whether this entry is the newest one that is known, and questions may be answered."""
+        """Return whether this entry is the newest known one and questions may be answered."""
         return self._refusal is None and self._known.head == head
 
     def append(self, draft: LogWrite, engine: Answers) -> None:
-        """Write a draft behind the newest entry that is known; `engine` answers from then on.
+        """Append a draft after the newest known entry; `engine` answers questions from then on.
 
-        Raises what the store does; then nothing is written.
+        Raises the errors of `Store.append`; then nothing is written.
         """
         head = self._store.append(self._known.head, draft)
         self._known = replace(self._known, engine=engine, head=head)
 
     def catch_up(self) -> None:
-        """Take over what other processes have written; no two threads may at once.
+        """Read the entries that other processes have written. Two threads must not call it at the same time.
 
-        Raises `LogRefusedError` if the log cannot be read: then nothing is answered until a later call has read it.
+        Raises `LogRefusedError` if the log cannot be read: then no question is answered until a later call has read it.
         """
         refusal = self._refusal
         if refusal is not None and self._clock() < refusal.until:
@@ -113,9 +113,11 @@ class LogFollower:
         self._known = replace(self._known, engine=after, head=head)
 
     def _reopen(self) -> None:
-        """Read all of the log, which has lost entries that are known here: nothing is answered with them."""
+        """Read the whole log again after it has lost entries that this process knows; nothing is answered with the lost entries."""
         lost = self._known
-        self._refusal = _Refusal(f"entries of the log `{self.name}` are lost; it is read again", 0.0)
+        self._refusal = _Refusal(
+            f"the log `{self.name}` has lost entries; the server reads it again; retry the request", 0.0
+        )
         found = replay(self._store)
         _check_model(lost.engine.facts, found.facts)
         log.warning(
@@ -127,16 +129,22 @@ class LogFollower:
         self._known = FollowedState(self._start(lost.engine.models, found.facts), found.head, lost.reopened + 1)
 
     def _refuse(self, error: Exception) -> LogRefusedError:
-        """Answer nothing from now on. A log whose content cannot be read is not read again at every question."""
+        """Refuse every question from now on. A log with unreadable content is not read again at every question."""
         passes = isinstance(error, StoreError) and not isinstance(error, UnreadableLogError)
         why = f"the log `{self.name}` cannot be read: {error}"
         self._refusal = _Refusal(why, 0.0 if passes else self._clock() + RETRY_SECONDS)
-        log.error("everything in `%s` is refused: its log cannot be read", self.name, exc_info=error)
+        log.error(
+            "every request to the organization `%s` is refused, because its log cannot be read",
+            self.name,
+            exc_info=error,
+        )
         return LogRefusedError(why)
 
 
 def _check_model(lost: Snapshot, found: Snapshot) -> None:
-    """Raise `UnreadableLogError` if the organization has another model than before: models are chosen when Headgate starts."""
+    """Raise `UnreadableLogError` if the home model has changed: models are loaded only when Headgate starts."""
     before, after = ((each.model, each.model_hash) for each in (lost, found))
     if lost.organization is not None and found.organization is not None and before != after:
-        raise UnreadableLogError(f"the organization has another model, `{found.model}`; start Headgate again")
+        raise UnreadableLogError(
+            f"the organization has another version of its access model, or another model, `{found.model}`; restart Headgate to load it"
+        )

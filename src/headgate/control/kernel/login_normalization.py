@@ -1,4 +1,4 @@
-"""Login names, in one spelling for all that look the same, and addresses, which are compared as they were given."""
+"""Login normalization: one spelling for login names that look the same, and the comparison form of e-mail addresses."""
 
 import re
 
@@ -19,31 +19,33 @@ _DOTLESS = "\u0131"
 
 
 def login_name(text: str) -> str:
-    """Return the one spelling of a login name. Raises `InvalidError` for what cannot be one.
+    """Return the normalized spelling of a login name. Raises `InvalidError` for an invalid one.
 
-    For names that may be there already; a new one is held to `new_login_name`.
+    For names that may exist already; new names are checked by `new_login_name`.
     """
     name = nfkc_casefold(text)
     if len(name) > _LONGEST or not (name[:1].isalnum() or name[:1] == "_") or not all(map(_is_usable, name)):
-        raise InvalidError(f"a login name is 1 to {_LONGEST} letters, digits, `.`, `@`, `+`, `_` and `-`")
+        raise InvalidError(
+            f"a login name must have 1 to {_LONGEST} letters, digits, `.`, `@`, `+`, `_` and `-`, and begin with a letter, a digit or `_`"
+        )
     return name
 
 
 def parse_existing_login(text: str) -> str:
-    """Return the login name of the user that a caller means, who proves nothing. Raises `InvalidError`.
+    """Return the login name by which a caller names a user without proof of identity. Raises `InvalidError`.
 
-    Names compare exactly, except for the case of ASCII letters; a look-alike names no user.
+    Names are compared exactly, except for the case of ASCII letters, so that a look-alike names no user.
     """
     name = login_name(text)
     if ascii_lower(text) != name:
         raise InvalidError(
-            f"`{text}` is not the login name `{name}`; write the name as `headgate deployment-user list` shows it"
+            f"`{text}` is not spelled like the login name `{name}`; write the name as `headgate deployment-user list` shows it"
         )
     return name
 
 
 def new_login_name(text: str) -> str:
-    """Return the one spelling of a login name that readers cannot take for another. Raises `InvalidError`."""
+    """Return the normalized spelling of a new login name. Raises `InvalidError` for one that readers may confuse with another."""
     name = login_name(text)
     faults = (describe_id_fault, describe_letter_fault, describe_likeness_fault, _describe_dotless_fault)
     fault = next(filter(None, (describe(name) for describe in faults)), None)
@@ -53,33 +55,35 @@ def new_login_name(text: str) -> str:
 
 
 def _describe_dotless_fault(name: str) -> str | None:
-    """Return why a name with U+0131 cannot be a login name. Words of Turkish need it, and other names may have it."""
+    """Return why a login name may not have U+0131, or None. Other names may have it, because Turkish words need it."""
     return f"`{_DOTLESS}` (U+0131) reads as `i`; write `i`" if _DOTLESS in name else None
 
 
 def normalize_address(text: str) -> str:
-    """Return the spelling of an e-mail address that identity is compared by. Raises `InvalidError` for none.
+    """Return the comparison form of an e-mail address, by which identity is decided. Raises `InvalidError` for no address.
 
-    The domain is in its IDNA form and lower case, the local part as it was given but for the case of ASCII: `straße@` and
-    `strasse@` are two mailboxes.
+    The domain is in IDNA form and lower case. The local part is unchanged except for the case of ASCII letters: `straße@`
+    and `strasse@` are two mailboxes.
     """
     local, _, domain = text.rpartition("@")
     found = f"{ascii_lower(local)}@{domain_name(domain)}"
     if len(found) > _LONGEST_ADDRESS or not _ADDRESS.fullmatch(found) or not found.isprintable():
-        raise InvalidError("that is not an e-mail address")
+        raise InvalidError("the text is not an e-mail address; write it as `name@example.org`")
     return found
 
 
 def domain_name(text: str) -> str:
-    """Return a domain in its IDNA form and lower case. Raises `InvalidError` for letters that only look like others."""
+    """Return a domain in IDNA form and lower case. Raises `InvalidError` for compatibility characters, which look like others."""
     if len(text) > _LONGEST_ADDRESS:
-        raise InvalidError("that is not a domain; it is too long")
+        raise InvalidError("the domain of the address is too long")
     if normalize_text(text) != text:
-        raise InvalidError("the domain of the address has letters that stand for others; write it in plain ones")
+        raise InvalidError(
+            "the domain of the address has characters that are variants of others; write it in the Unicode form NFKC"
+        )
     try:
         return ".".join(map(_idna_label, text.split(".")))
     except UnicodeError:
-        raise InvalidError("the domain of the address is not a text that can be written in IDNA") from None
+        raise InvalidError("the domain of the address cannot be written in IDNA; correct it") from None
 
 
 def domain_of(address: str) -> str:
@@ -88,13 +92,13 @@ def domain_of(address: str) -> str:
 
 
 def address_skeleton(address: str) -> str:
-    """Return what an address of `address` looks like; two that look alike are not given to two users."""
+    """Return the skeleton of a normalized address: how it looks. Two users may not have addresses with the same skeleton."""
     local, _, domain = address.rpartition("@")
     return nfkc_casefold(f"{local}@{'.'.join(map(_format_label, domain.split('.')))}")
 
 
 def nfkc_casefold(text: str) -> str:
-    """Return the text without differences of case and compatibility (NFKC); the same again for what it returns."""
+    """Return the text casefolded and in NFKC form, until neither changes it any more (idempotent)."""
     before, after = text, normalize_text(text.casefold())
     while before != after:
         before, after = after, normalize_text(after.casefold())
@@ -102,7 +106,7 @@ def nfkc_casefold(text: str) -> str:
 
 
 def ascii_lower(text: str) -> str:
-    """Return the text in which names are compared: as it is written, but for the case of ASCII."""
+    """Return the text with its ASCII letters in lower case: the form in which names are compared."""
     return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 

@@ -1,4 +1,4 @@
-"""How a command was sent: through which endpoint and why, and what else has to hold or be kept when it is written."""
+"""Metadata of a command: its origin, its reason, the expected resource version, and documents to store with it."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -10,29 +10,29 @@ from headgate.facts.snapshot import Snapshot
 
 
 class ChangedError(CommandError):
-    """The resource is not at the version that the command was meant for."""
+    """The resource does not have the version that the caller expects (`If-Match`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedVersion:
-    """The version of a resource that a command was meant for."""
+    """The version that a resource must have for a command to be executed (optimistic locking)."""
 
     resource: ResourceId
     version: str
 
 
 MayKnow = Callable[[str], bool]
-"""Whether a reader may see the name that belongs to this id."""
+"""Returns whether a reader may see the name of this id."""
 
 
 def no_name(_: str) -> bool:
-    """Return that the reader may see no name."""
+    """Return False: the reader may see no name."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """The result of a command before it is written: the facts, the changed documents, and which names the caller may know then."""
+    """The result of a command before it is written: facts, changed documents, and the names that the caller may see then."""
 
     facts: Snapshot
     documents: tuple[DocumentPut, ...] = ()
@@ -45,9 +45,9 @@ def _build_no_documents(_: CommandOutcome) -> tuple[DocumentPut, ...]:
 
 @dataclass(frozen=True, slots=True)
 class CommandMetadata:
-    """Where a command comes from, why it was sent (prose), which version it was meant for, and what to keep with it.
+    """A command's origin, its reason (prose), the version that it expects, and documents to store with it.
 
-    `keeps` says for the outcome of the command which documents are written with it.
+    `keeps` returns, for the outcome of the command, the documents to write in the same transaction.
     """
 
     origin: RequestOrigin = LOCAL
@@ -56,7 +56,7 @@ class CommandMetadata:
     keeps: Callable[[CommandOutcome], Iterable[DocumentPut]] = _build_no_documents
 
     def with_documents(self, puts: Iterable[DocumentPut]) -> "CommandMetadata":
-        """Return a call with which these documents are written too."""
+        """Return the same metadata with these documents to write too."""
         more = tuple(puts)
 
         def keeps(outcome: CommandOutcome) -> tuple[DocumentPut, ...]:
@@ -66,4 +66,4 @@ class CommandMetadata:
 
 
 INTERNAL = CommandMetadata()
-"""The deployment's own doing."""
+"""Metadata of a command of the deployment itself."""

@@ -1,11 +1,11 @@
-"""What the core of an organization has done since the process began, for those who watch it."""
+"""Metrics: counts of decisions and log writes of an organization since the process began."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class CommandCounts:
-    """Added to without a lock, by whoever decides or writes: a figure may miss a few, and nothing rests on it."""
+    """Counters without a lock, changed by several threads: a count may be slightly low, and no decision depends on it."""
 
     allowed: int = 0
     denied: int = 0

@@ -1,7 +1,7 @@
-"""What a name can be, and from a name to what is asked about.
+"""Names of resources: which names are valid, and the resource that a full name means.
 
-What is asked about a name that is hidden or missing is answered for a resource that would lie there, so that a refusal
-does not tell the one from the other.
+For a hidden or missing name the check runs against a hypothetical resource at that path, so that a refusal does not
+reveal which names exist.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,12 @@ from headgate.facts.snapshot import NO_NAMES, Resource, Snapshot
 LONGEST = 255
 
 TYPES = ("lake", "database", "table")
-"""What the parts of a full name are names of."""
+"""The resource types of the parts of a full name."""
 
 
 @dataclass(frozen=True, slots=True)
 class HypotheticalResource:
-    """A resource that is added to the facts for one question, what answers that, and the nearest that is really above."""
+    """A hypothetical resource: added to the facts for one question; with the answers on it and its nearest existing ancestor."""
 
     answers: Answers
     resource: Resource
@@ -30,20 +30,20 @@ class HypotheticalResource:
 
 
 def find_by_name(facts: Snapshot, names: Sequence[str]) -> Resource | None:
-    """Return the lake, database or table of this full name (lake first), or what else is called by a name alone."""
+    """Return the lake, database or table of this full name (lake first), or another resource with a name of one part."""
     if not 1 <= len(names) <= len(TYPES):
         return None
     if len(names) == 1:
         return facts.find(names)
     found = [facts.find(names[:depth]) for depth in range(1, len(names) + 1)]
-    # A volume is no table of that name.
+    # A volume in the database is not a table, even if it has the table's name.
     return found[-1] if all(each and each.type == type for each, type in zip(found, TYPES, strict=False)) else None
 
 
 def suppose(answers: Answers, names: Sequence[str]) -> HypotheticalResource | None:
-    """Return the database or table that would lie under a full name, whether something does or not.
+    """Return a hypothetical database or table with a full name, whether or not a resource has the name.
 
-    None if there is not even such a lake, or if the name has more parts than a table's.
+    None if the lake does not exist, or if the name has more parts than a table's.
     """
     lake = answers.facts.find(names[:1])
     if lake is None or lake.type != TYPES[0] or not 1 < len(names) <= len(TYPES):
@@ -59,7 +59,7 @@ def suppose(answers: Answers, names: Sequence[str]) -> HypotheticalResource | No
 
 
 def list_descendants(facts: Snapshot, above: ResourceId, type: str) -> Iterator[ResourceId]:
-    """Yield every resource of a type below another."""
+    """Yield every resource of a type below a resource."""
     for child in facts.children.get(above, NO_NAMES).values():
         if facts.resources[child].type == type:
             yield child
@@ -72,12 +72,12 @@ def is_valid_name(name: str) -> bool:
 
 
 def describe_new_name_fault(name: str) -> str | None:
-    """Return why a resource cannot be given this name, and what would do; None if it can.
+    """Return why a resource may not get this name, and which names are valid; None if it may.
 
-    Stricter than `usable`, which is for names that are there already.
+    Stricter than `is_valid_name`, which is for existing names.
     """
     if not is_valid_name(name):
-        return f"a name has 1 to {LONGEST} letters, digits, `_` and `-`"
+        return f"a name must have 1 to {LONGEST} letters, digits, `_` and `-`"
     fault = describe_letter_fault(name) or describe_likeness_fault(name)
     return fault and f"{fault} in a name"
 

@@ -1,4 +1,4 @@
-"""What JSON and YAML say, read as what is expected of it."""
+"""Parsing of JSON and YAML values into the expected types."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -10,18 +10,18 @@ JsonObject = Mapping[str, JsonValue]
 
 
 class InvalidDocumentError(Exception):
-    """What is said has not the form that it should have; the message names it."""
+    """A value does not have the expected form; the message names it."""
 
 
 def entry(value: JsonValue) -> JsonObject:
     """Return a mapping. Raises `InvalidDocumentError` for anything else."""
     if not isinstance(value, Mapping):
-        raise InvalidDocumentError(f"`{value}` should be a mapping")
+        raise InvalidDocumentError(f"`{value}` must be a mapping of names to values")
     return value
 
 
 def list_items(value: JsonValue) -> tuple[JsonValue, ...]:
-    """Return the members of a list; a single value is a list of one, nothing an empty one."""
+    """Return the members of a list; a single value counts as a list of one, None as an empty list."""
     if value is None:
         return ()
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -30,27 +30,31 @@ def list_items(value: JsonValue) -> tuple[JsonValue, ...]:
 
 
 def require_text(source: JsonObject, key: str) -> str:
-    """Return the word that stands under a key. Raises `InvalidDocumentError` if there is none."""
+    """Return the string of a key. Raises `InvalidDocumentError` if it is missing or has another type."""
     found = source.get(key)
+    if found is None:
+        raise InvalidDocumentError(f"`{key}` is missing; add it")
     if not isinstance(found, str):
-        raise InvalidDocumentError(f"`{key}` is missing, or is no word")
+        raise InvalidDocumentError(f"`{key}` must be a string")
     return found
 
 
 def first_text(source: JsonObject, *keys: str) -> str | None:
-    """Return the word under the first of these keys that is there; None if none is."""
+    """Return the string of the first of these keys that has a value; None if none has one."""
     return next((require_text(source, key) for key in keys if source.get(key) is not None), None)
 
 
 def word(value: JsonValue) -> str:
-    """Return a single value as the word that facts hold: `true`, `false`, or as it is written."""
+    """Return a single value as a word of the facts: `true`, `false`, or the value as a string."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int | float):
         return str(value)
-    raise InvalidDocumentError("a list, an object or nothing stands where a single word is needed; write one word")
+    raise InvalidDocumentError(
+        "a list, an object or null is given where a single word is needed; write a string, a number, true or false"
+    )
 
 
 def text_tuple(value: JsonValue) -> tuple[str, ...]:
-    """Return a value, or each value of a list, as words."""
+    """Return a value, or each value of a list, as a word."""
     return tuple(word(each) for each in list_items(value))

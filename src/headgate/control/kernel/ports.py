@@ -1,4 +1,4 @@
-"""What control asks of a store: logs that are appended at an expected revision, with their documents and pointers."""
+"""Storage port: logs that are appended at an expected revision, with their documents, pointers and runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from headgate.facts.changes import Change
 from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
 
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
-"""Names of object stores, and the one that stands for all of them."""
+"""URL schemes of object stores, and the scheme that replaces them for comparison."""
 
 
 class StoreError(Exception):
-    """The store cannot be used, and the message says what to do about it."""
+    """The store cannot be used; the message says what to do."""
 
 
 class LogRefusedError(StoreError):
-    """Everything in one organization is refused, because its log cannot be read; the other logs can be."""
+    """Every request to one organization is refused, because its log cannot be read; the other logs can be read."""
 
 
 class UnreadableLogError(StoreError):
@@ -25,24 +25,24 @@ class UnreadableLogError(StoreError):
 
 
 class RevisionConflictError(Exception):
-    """The newest entry of the log is another one than the write was decided on."""
+    """Optimistic write conflict: the newest entry of the log is not the one that the write was decided on."""
 
 
 class PointerConflictError(Exception):
-    """The table's metadata is not the one that the commit was made on, or its files are another table's."""
+    """The table's metadata is not that on which the commit is based, or its folder belongs to another table."""
 
 
 class DocumentConflictError(Exception):
-    """A document is not as a write expects it: there already, or changed or erased since it was read."""
+    """A document is not as a write expects it: it exists already, or was changed or erased since it was read."""
 
 
 class RunConflictError(Exception):
-    """The run is not as it was when the write was decided: somebody else has begun, ended or queued it meanwhile."""
+    """The run has changed since the write was decided: another process has begun, ended or queued it meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestOrigin:
-    """Where a command came in: the endpoint, the id of its request, and the token that its actor used."""
+    """The origin of a command: its endpoint, the id of its request, and the token that its actor used."""
 
     door: str = "headgate"
     request: str = ""
@@ -50,12 +50,12 @@ class RequestOrigin:
 
 
 LOCAL = RequestOrigin()
-"""The deployment's own doing."""
+"""The origin of a command of the deployment itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """What was asked and allowed for a command, under which model, by which role and where that is assigned."""
+    """An allowed action of a command: its resource, the model that decided, the role that allowed it, and where that is assigned."""
 
     action: str
     resource: ResourceId
@@ -66,7 +66,7 @@ class Authorization:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The newest entry of a log by its revision and its hash, which stands for every entry up to it; without any, of an empty log."""
+    """The newest entry of a log: its revision and its hash, which covers every entry before it. The defaults are of an empty log."""
 
     revision: int = 0
     hash: str = ""
@@ -74,9 +74,9 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One accepted command: its revision, when (seconds since the epoch), who, which, its changes, and why it might.
+    """One accepted command: revision, time (seconds since the epoch), actor, command, changes, and what authorized it.
 
-    `hash` and `previous_hash` are empty where an entry is not read from a log.
+    `hash` and `previous_hash` are empty if the entry was not read from a log.
     """
 
     revision: int
@@ -91,20 +91,20 @@ class LogEntry:
 
     @property
     def head(self) -> Head:
-        """The head of the log that ends with this entry."""
+        """The head of a log whose newest entry is this one."""
         return Head(self.revision, self.hash)
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Where a table's current metadata lies."""
+    """The location of a table's current metadata."""
 
     table: ResourceId
     metadata_location: str
 
     @property
     def place(self) -> str:
-        """Return the folder of the table's files, as one text however it is written: no two tables have the same."""
+        """The normalized folder of the table's files, the same for every spelling; no two tables have the same folder."""
         folder = self.metadata_location.rpartition("/metadata/")[0] or self.metadata_location
         scheme, colon, rest = folder.partition(":") if not folder.startswith("/") else ("file", ":", folder)
         path = "/".join(part for part in rest.split("/") if part)
@@ -113,7 +113,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class PointerMove:
-    """A commit: where the table's metadata is expected to lie, and where it lies from then on."""
+    """A commit: the expected location of the table's metadata, and its new location."""
 
     expected: Pointer
     new_location: str
@@ -121,10 +121,10 @@ class PointerMove:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPut:
-    """A row that facts point to and no decision depends on; replaces an older one. None erases it.
+    """A document to write: a row that facts refer to and no decision depends on. It replaces the older one; None erases it.
 
-    A `new` one replaces nothing: where there is one already, the whole draft is not written. The same where a document
-    is not what it is `expected` to be any more. What is good once is erased so, and used by the one caller that erased it.
+    With `new`, the whole draft fails if the document exists. With `expected`, the whole draft fails if the document
+    differs from that. A secret that is valid once is erased with `expected`, so that only one caller can use it.
     """
 
     kind: str
@@ -136,7 +136,7 @@ class DocumentPut:
 
 @dataclass(frozen=True, slots=True)
 class LogWrite:
-    """What one accepted command writes, in one transaction."""
+    """The write of one accepted command, in one transaction."""
 
     at: float
     actor: PrincipalId | None
@@ -144,7 +144,7 @@ class LogWrite:
     changes: tuple[Change, ...]
     documents: tuple[DocumentPut, ...] = ()
     pointers: tuple[Pointer, ...] = ()
-    """New pointers. Those of deleted resources go with their `ResourceDeleted`."""
+    """New pointers. Those of deleted resources are removed with their `ResourceDeleted`."""
     origin: RequestOrigin = LOCAL
     grounds: tuple[Authorization, ...] = ()
     runs: tuple[RunUpdate, ...] = ()
@@ -152,7 +152,7 @@ class LogWrite:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The facts of a revision as bytes (`headgate.facts.checkpoint`), and when that entry was written."""
+    """The facts of a revision as bytes (`headgate.facts.checkpoint`), and the time of that entry."""
 
     revision: int
     at: float
@@ -179,11 +179,12 @@ class Store(Protocol):
         ...
 
     def append(self, expected: Head, draft: LogWrite) -> Head:
-        """Write the draft behind the entry `expected` and return the new head.
+        """Append the draft after the entry `expected` and return the new head.
 
-        Raises `RevisionConflictError` if `expected` is not the newest entry, by its revision or its hash, `PointerConflictError` if the draft makes a
-        pointer of a table, or into the folder of a table, of any log, `DocumentConflictError` or `RunConflictError` if a
-        document or a run is not as the draft expects it; then nothing is written.
+        Raises `RevisionConflictError` if `expected` is not the newest entry, by its revision or its hash;
+        `PointerConflictError` if a new pointer of the draft is of an existing table of any log, or into its folder;
+        `DocumentConflictError` or `RunConflictError` if a document or a run is not as the draft expects it. Then nothing is
+        written.
         """
         ...
 
@@ -192,7 +193,7 @@ class Store(Protocol):
         ...
 
     def put_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Keep a checkpoint; it is a copy that can be made again, so that losing one loses nothing."""
+        """Store a checkpoint. It is derived from the log, so that losing one loses no data."""
         ...
 
     def pointer(self, table: ResourceId) -> Pointer | None:
@@ -200,13 +201,13 @@ class Store(Protocol):
         ...
 
     def pointers(self) -> Iterator[Pointer]:
-        """Yield every pointer, in no order that means anything."""
+        """Yield every pointer, in no particular order."""
         ...
 
     def swap_pointers(self, moves: Sequence[PointerMove], documents: Sequence[DocumentPut] = ()) -> None:
-        """Move the pointers of a data commit, all or none, with what is kept of it (no log entry).
+        """Move the pointers of a data commit, all or none, and write its documents (no log entry).
 
-        Raises `PointerConflictError` if one of them has moved.
+        Raises `PointerConflictError` if one of them has been moved meanwhile.
         """
         ...
 
@@ -215,7 +216,7 @@ class Store(Protocol):
         ...
 
     def documents(self, kind: str, ids: Sequence[str] | None = None) -> Mapping[str, Mapping[str, Any]]:
-        """Return documents of a kind by id, all or those named."""
+        """Return the documents of a kind by id: all, or those with the given ids."""
         ...
 
     def put_document(self, put: DocumentPut) -> None:
@@ -227,11 +228,11 @@ class Store(Protocol):
         ...
 
     def runs(self, wanted: RunFilter, limit: int = 100) -> Sequence[RunRow]:
-        """Return so many runs at most: the newest first, or, of those that are due, what was due first."""
+        """Return at most `limit` runs: the newest first, or, if due runs are selected, those that were due first."""
         ...
 
     def count_runs(self, wanted: RunFilter) -> int:
-        """Return how many runs are wanted."""
+        """Return the number of runs that the filter selects."""
         ...
 
     def put_run(self, put: RunUpdate) -> None:
@@ -241,9 +242,9 @@ class Store(Protocol):
     def renew(
         self, run: RunId, worker: str, attempt: int, lease: float, figures: Mapping[str, Any] | None = None
     ) -> bool:
-        """Keep an attempt under way until `lease` (seconds since the epoch), and its figures where there are new ones.
+        """Renew the lease of an attempt until `lease` (seconds since the epoch), and store new figures, if any.
 
-        Return whether it still is this worker's; nothing is written else.
+        Return whether the attempt still belongs to this worker; otherwise nothing is written.
         """
         ...
 
@@ -252,5 +253,5 @@ class Store(Protocol):
         ...
 
     def log_lines(self, run: RunId, after: int = 0, limit: int = 1000) -> Sequence[RunLogLine]:
-        """Return so many lines of a run's log at most, those above the number `after`, in order."""
+        """Return at most `limit` lines of a run's log with numbers above `after`, in order."""
         ...

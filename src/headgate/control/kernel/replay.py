@@ -1,4 +1,4 @@
-"""Reading a log entry by entry: each has to follow from the one before it, up to what was read before."""
+"""Log replay: reads a log entry by entry and checks that each entry follows from the one before it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class ForkError(UnreadableLogError):
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """The facts of a log, its newest entry, and the revision of the checkpoint that the reading began with."""
+    """The facts of a log, its newest entry, and the revision of the checkpoint at which the replay began."""
 
     facts: Snapshot
     head: Head
@@ -23,15 +23,15 @@ class Replayed:
 
 
 def entries_after(store: Store, last: Head) -> Iterator[LogEntry]:
-    """Yield the entries behind `last`, oldest first. Raises `ForkError` if they do not follow from it, and `StoreError`."""
+    """Yield the entries after `last`, oldest first. Raises `ForkError` if they do not follow from it, and `StoreError`."""
     entries = store.entries(max(last.revision - 1, 0))
     known = next(entries, None) if last.revision else None
     if last.revision and (known is None or known.head != last):
-        raise ForkError(f"revision {last.revision} of the log was lost or replaced; restore a copy that has it")
+        raise ForkError(f"revision {last.revision} of the log was lost or replaced; restore a backup that has it")
     for entry in entries:
         if (entry.revision, entry.previous_hash) != (last.revision + 1, last.hash):
             raise ForkError(
-                f"revision {entry.revision} of the log does not follow from the one before it; restore a copy"
+                f"revision {entry.revision} of the log does not follow from the revision before it; restore a backup"
             )
         last = entry.head
         yield entry
@@ -49,14 +49,14 @@ def replay(store: Store, at_most: int | None = None) -> Replayed:
 
 
 def _load_checkpoint(store: Store, at_most: int) -> tuple[Snapshot, Head]:
-    """Return the facts of the nearest checkpoint and their entry; those of an empty log if there is none of use."""
+    """Return the facts of the nearest checkpoint and their entry; those of an empty log if no checkpoint is usable."""
     kept = store.checkpoint(at_most)
     entry = store.entry(kept.revision) if kept else None
-    # An entry that was lost and replaced has another time: its checkpoint is one of facts that are no more.
+    # An entry that was lost and replaced has another time: the checkpoint is of facts that do not exist any more.
     if kept is None or entry is None or entry.at != kept.at:
         return Snapshot(), Head()
     try:
         return checkpoint.load_checkpoint(kept.content), entry.head
     except checkpoint.CheckpointError:
-        # A copy in another form, or damaged: the log says the same, only slower.
+        # The checkpoint has another format or is damaged: reading the log gives the same facts, only slower.
         return Snapshot(), Head()

@@ -1,4 +1,4 @@
-"""The queue of runs: what is kept of each run outside the log, and what a store is asked of it."""
+"""Run queue: the rows of runs outside the log, and the filters that a store supports."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,38 +14,38 @@ QUEUED, RUNNING, SUCCEEDED, FAILED, CANCELLED, REFUSED = STATES = (
     "cancelled",
     "refused",
 )
-"""States of a run. Of the last four it does not change any more."""
+"""States of a run. The last four are final."""
 
 ENDED_STATES = (SUCCEEDED, FAILED, CANCELLED, REFUSED)
 
 TRIGGERS = ("manual", "schedule", "after", "backfill")
-"""What a run can be begun by."""
+"""The triggers of a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run, which keeps its id over its attempts. Times are seconds since the epoch."""
+    """A run; all its attempts have the same run id. Times are seconds since the epoch."""
 
     run: RunId
     pipeline: ResourceId
     state: str
     trigger: str
     actor: PrincipalId | None
-    """Who asked for it; None for a schedule."""
+    """The principal that requested the run; None for a schedule."""
     queued: float
     due: float
-    """It does not begin before."""
+    """The earliest time at which it may begin."""
     started: float | None = None
     ended: float | None = None
     attempt: int = 0
-    """How many attempts were begun."""
+    """The number of attempts that have begun."""
     worker: str = ""
-    """Which one executes it, or did last."""
+    """The worker that executes it, or executed it last."""
     lease: float | None = None
-    """Until when the worker is believed to."""
+    """The end of the worker's lease: until then the worker counts as alive."""
     cluster: str = ""
     why: str = ""
-    """Why it waits, failed or was refused."""
+    """The reason why it waits, failed or was refused."""
     since: str | None = None
     until: str | None = None
     """The range of a backfill: values of the cursor, `since` included and `until` not."""
@@ -55,7 +55,7 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class RunUpdate:
-    """A run as it is from now on. `expected` is as it was: state, attempt and worker must be so still; None: it is new."""
+    """A write of a run. `expected` is the run as read: state, attempt and worker must be unchanged; None for a new run."""
 
     row: RunRow
     expected: RunRow | None
@@ -63,25 +63,25 @@ class RunUpdate:
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs are wanted; None wants all. Runs that are due or lost come in the order of their time, the others newest first."""
+    """Selects runs; None selects all. Due or lost runs are in the order of their time, others newest first."""
 
     pipeline: ResourceId | None = None
     states: Sequence[str] | None = None
     due_before: float | None = None
-    """Those that were due at this time."""
+    """Runs that were due at this time."""
     of_each: int | None = None
-    """So many of each pipeline at most, of those that are due: the first ones."""
+    """The maximum number of due runs of each pipeline, those due first."""
     lease_before: float | None = None
-    """Those whose lease ended before this time."""
+    """Runs whose lease ended before this time."""
     since: float | None = None
-    """Those that were queued at this time or later."""
+    """Runs that were queued at this time or later."""
     before: tuple[float, RunId] | None = None
-    """Those that come after this one (when it was queued, and its id), newest first."""
+    """Runs after this one (the time when it was queued, and its id) in the order newest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunLogLine:
-    """A line of a run's log. Numbers grow; the first is 1."""
+    """A line of a run's log. Numbers increase from 1."""
 
     number: int
     at: float

@@ -1,4 +1,4 @@
-"""The port to the store of a deployment: it finds and follows every log."""
+"""Storage port of a deployment: finds and follows every log."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -10,25 +10,25 @@ from headgate.facts.ids import ResourceId
 
 
 class Stores(Protocol):
-    """Every log of a deployment: its own, and one for each organization. A log goes by the id of its root."""
+    """Every log of a deployment: its own, and one for each organization. The id of a log is that of its root resource."""
 
     def changed_elsewhere(self) -> bool:
-        """Say whether another process may have written since this was asked last. A store that cannot tell says yes.
+        """Return whether another process may have written since the last call; always True for a store that cannot know.
 
-        Then the newest revision has to be read before it is relied on.
+        If True, the caller must read the newest revision before it relies on it.
         """
         ...
 
     def check(self) -> None:
-        """Raise `StoreError` unless it can be read; where the last write failed, it has to take one again, too."""
+        """Raise `StoreError` unless the store can be read and, after a failed write, can be written again."""
         ...
 
     def log(self, root: ResourceId) -> Store:
-        """Return the store of a log, which need not have begun."""
+        """Return the store of a log; the log may still be empty."""
         ...
 
     def logs(self) -> Sequence[ResourceId]:
-        """Return the roots of the logs that have begun."""
+        """Return the roots of the logs that have entries."""
         ...
 
     def heads(self, roots: Sequence[ResourceId]) -> Mapping[ResourceId, Head]:
@@ -36,26 +36,26 @@ class Stores(Protocol):
         ...
 
     def find(self, kind: str, id: str) -> tuple[ResourceId, Mapping[str, Any]] | None:
-        """Return a document of any log with the root of that, for kinds whose ids nothing else has; None for none."""
+        """Return a document of any log, with the root of that log, or None. For kinds whose ids are unique in the deployment."""
         ...
 
     def audit(self, records: Sequence[tuple[ResourceId, AuditRecord]]) -> None:
-        """Keep records of the audit, each with the root of its log, in one write."""
+        """Write audit records, each with the root of its log, in one transaction."""
         ...
 
     def audit_records(
         self, root: ResourceId, wanted: AuditFilter, before: int | None = None, limit: int = 100
     ) -> Sequence[tuple[int, AuditRecord]]:
-        """Return records of a log with their numbers, newest first, those below `before`, so many at most."""
+        """Return at most `limit` audit records of a log with their numbers, newest first, below the number `before`."""
         ...
 
     def listen(self, heard: Callable[[ResourceId, int], None], tasks: BackgroundTasks) -> Callable[[], None]:
-        """Call `heard` with root and revision when another process has written; return what ends that.
+        """Call `heard` with root and revision when another process has written; return a function that stops the calls.
 
-        Some revisions are never told: nothing may rest on it.
+        Notifications may be missing: no correctness may depend on them.
         """
         ...
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         ...

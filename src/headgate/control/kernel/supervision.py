@@ -1,4 +1,4 @@
-"""Supervision of background tasks: a task that fails is logged, counted, shown and started again."""
+"""Supervision of background tasks: a task that fails is logged, counted, reported and restarted."""
 
 import asyncio
 import logging
@@ -21,10 +21,10 @@ _NO_ROUND: Final = "read its errors in the log, and if there are none, restart t
 
 
 class Heartbeat:
-    """When a loop last completed a round that succeeded: a loop may go on after errors, or hang, and keep no promise."""
+    """The time of a loop's last successful round: a loop may continue after errors, or hang, and no longer do its work."""
 
     def __init__(self, within: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """`within` is the longest time in seconds between two rounds of a loop that works."""
+        """`within` is the maximum time in seconds between two rounds of a healthy loop."""
         self._within = within
         self._clock = clock
         self._last = clock()
@@ -40,20 +40,20 @@ class Heartbeat:
 
     @property
     def is_late(self) -> bool:
-        """Whether no round has succeeded for too long."""
+        """Whether no round has succeeded for longer than `within`."""
         return self.seconds > self._within
 
 
 @dataclass(eq=False, slots=True)
 class BackgroundState:
-    """Whether one task runs now. `endangers` says what is lost while it does not run; empty if nothing is."""
+    """The state of one task. `endangers` is the effect on users while it does not run; empty if there is none."""
 
     name: str
     endangers: str
     check: Callable[[], bool] | None = None
-    """Reads the state of a task that reports it by itself."""
+    """Returns whether a task runs that something else supervises."""
     heartbeat: Heartbeat | None = None
-    """Of a task that works in rounds."""
+    """The heartbeat of a task that works in rounds."""
     is_stopped: bool = False
     error: str = ""
 
@@ -100,7 +100,7 @@ class BackgroundTasks:
         return BackgroundTask(self, self._add(BackgroundState(name, endangers)), run, self._waits)
 
     def add_check(self, name: str, check: Callable[[], bool], endangers: str) -> Callable[[], None]:
-        """Show a task that something else runs; return what removes it."""
+        """Report the state of a task that something else runs; return a function that removes it."""
         state = self._add(BackgroundState(name, endangers, check))
         return lambda: self.remove(state)
 
@@ -130,12 +130,12 @@ class BackgroundTasks:
         log.error("%s", state, exc_info=error)
 
     def record_restart(self, state: BackgroundState) -> None:
-        """Note that a task runs again."""
+        """Record that a task runs again."""
         with self._lock:
             state.is_stopped, state.error = False, ""
 
     def remove(self, state: BackgroundState) -> None:
-        """Forget a task that was stopped on purpose."""
+        """Remove a task that was stopped on purpose."""
         with self._lock, suppress(ValueError):
             self._states.remove(state)
 
@@ -170,7 +170,7 @@ class _Restarts:
 
 
 class BackgroundThread:
-    """A thread that is started again when it fails. It ends when `run` returns."""
+    """A thread that is restarted when it fails. It ends when `run` returns."""
 
     def __init__(
         self, tasks: BackgroundTasks, state: BackgroundState, run: Callable[[], None], waits: Sequence[float]
@@ -189,7 +189,7 @@ class BackgroundThread:
         return self._thread.is_alive()
 
     def stop(self, seconds: float | None = None) -> None:
-        """Restart the task no more, and wait for its end. The caller has asked `run` to return."""
+        """Stop restarting the task, and wait for its end. The caller must have asked `run` to return before."""
         self._stopping.set()
         self._thread.join(seconds)
 
@@ -204,14 +204,14 @@ class BackgroundThread:
                 self._tasks.record_death(self._state, error)
             if is_last:
                 break
-            # A task that is stopped meanwhile runs once more: it may have something to bring to an end.
+            # A task that is stopped meanwhile runs once more: it may have work to finish.
             is_last = self._stopping.wait(self._restarts.wait())
             self._tasks.record_restart(self._state)
         self._tasks.remove(self._state)
 
 
 class BackgroundTask:
-    """An asyncio task that is started again when it fails. It ends when `run` returns, or when it is stopped."""
+    """An asyncio task that is restarted when it fails. It ends when `run` returns, or when it is stopped."""
 
     def __init__(
         self, tasks: BackgroundTasks, state: BackgroundState, run: Callable[[], Awaitable[None]], waits: Sequence[float]
@@ -235,7 +235,7 @@ class BackgroundTask:
         self._tasks.remove(self._state)
 
     def restart(self) -> None:
-        """End the present attempt, which hangs; the next one begins after the usual wait."""
+        """Cancel the current attempt, which hangs; the next one begins after the usual wait."""
         if self._attempt is not None:
             self._attempt.cancel("it hangs")
 
@@ -263,5 +263,5 @@ async def _await_run(run: Callable[[], Awaitable[None]]) -> None:
 
 def _death(attempt: "asyncio.Task[None]") -> BaseException:
     if attempt.cancelled():
-        return TimeoutError("it was ended because it hung")
-    return attempt.exception() or AssertionError("a task that ended well has not failed")
+        return TimeoutError("the task was cancelled because it hung")
+    return attempt.exception() or AssertionError("the task has succeeded, so it has no error")

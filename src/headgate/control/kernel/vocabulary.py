@@ -1,4 +1,4 @@
-"""The vocabulary of actions and types that this version of Headgate has."""
+"""The shipped vocabulary of actions and types."""
 
 from functools import cache
 from importlib.resources import files
@@ -8,5 +8,5 @@ from headgate.model.vocabulary import Vocabulary, load_actions
 
 @cache
 def shipped_vocabulary() -> Vocabulary:
-    """Return the vocabulary of the package. It does not change, so that one is enough."""
+    """Return the vocabulary of the package, which is loaded once, because it does not change."""
     return load_actions(files("headgate.model").joinpath("actions.yaml").read_text(encoding="utf-8"))
