@@ -1,4 +1,4 @@
-"""Giving, taking and changing roles."""
+"""Role assignments: assigning, revoking and changing roles."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from headgate.facts.snapshot import Assignment
 
 @dataclass(frozen=True, slots=True)
 class AssignRole:
-    """A subject holds a role on a resource, from `starts` until `ends` (seconds since the epoch; None = now, for good).
+    """Assign a role on a resource to a subject, from `starts` until `ends` (seconds since the epoch; None = now, no end).
 
-    `reason` is the id of what it is made for. It replaces the assignment that there is for the same reason. It is one
-    of the model that decides there; only the deployment can name another.
+    `reason` is the id of the request or agreement for which the assignment is made. The assignment replaces one with the
+    same reason. The role belongs to the model that decides on the resource; only the deployment can name another `model`.
     """
 
     subject: SubjectId
@@ -28,13 +28,15 @@ class AssignRole:
     name: str = "role.assign"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need the right to add this role there, and, where that cuts another one short, to remove that."""
+        """Require the privilege to add this role, and, if the change shortens an existing assignment, to remove it."""
         place = view.target(self.resource)
         view.require_visible_subject(self.subject)
         model = resolve_role_model(view, self.role, place, self.model)
         view.require_action("assignment.add", place.id, role=self.role, subject=self.subject)
-        if self.ends is not None and self.ends <= max(view.now, self.starts or view.now):
-            raise InvalidError("the assignment would end before it begins")
+        if self.ends is not None and self.ends <= view.now:
+            raise InvalidError("the end of the assignment is in the past; choose a later end")
+        if self.ends is not None and self.starts is not None and self.ends <= self.starts:
+            raise InvalidError("the end of the assignment is not after its start; choose a later end")
         old = _find_assignment(view, self.subject, self.role, place.id, self.reason)
         if old is not None and self._cuts(old, view.now):
             view.require_action("assignment.remove", place.id, role=self.role, subject=self.subject)
@@ -49,7 +51,7 @@ class AssignRole:
 
 @dataclass(frozen=True, slots=True)
 class RevokeRole:
-    """Take exactly this assignment back."""
+    """Revoke exactly this assignment."""
 
     subject: SubjectId
     role: str
@@ -58,7 +60,7 @@ class RevokeRole:
     name: str = "role.revoke"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need the right to remove this role there; somebody stays who rules the organization."""
+        """Require the privilege to remove this role; the last owner cannot be removed."""
         place = view.target(self.resource)
         view.require_action("assignment.remove", place.id, role=self.role, subject=self.subject)
         _require_assignment(view, self.subject, self.role, place.id, self.reason)
@@ -69,7 +71,7 @@ class RevokeRole:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRole:
-    """A subject holds another role on a resource instead of this one; the dates and the reason stay."""
+    """Replace a subject's role on a resource by another role; the dates and the reason stay."""
 
     subject: SubjectId
     role: str
@@ -79,13 +81,15 @@ class ChangeRole:
     name: str = "role.change"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need the right to change the one into the other there; somebody stays who rules the organization."""
+        """Require the privilege to change the one role into the other; the last owner cannot be removed."""
         place = view.target(self.resource)
         model = resolve_role_model(view, self.new_role, place)
         view.require_action("assignment.change", place.id, role=self.role, subject=self.subject, new_role=self.new_role)
         old = _require_assignment(view, self.subject, self.role, place.id, self.reason)
         if _find_assignment(view, self.subject, self.new_role, place.id, self.reason) is not None:
-            raise AlreadyExistsError(f"this subject holds `{self.new_role}` there already")
+            raise AlreadyExistsError(
+                f"this subject holds `{self.new_role}` on this resource already; revoke `{self.role}` instead"
+            )
         changes = (
             RoleRevoked(self.subject, self.role, place.id, self.reason),
             RoleAssigned(self.subject, self.new_role, place.id, model, view.actor, old.ends, old.starts, self.reason),
@@ -108,6 +112,6 @@ def _require_assignment(
     if found is None:
         raise NotFoundError(
             f"this subject has no assignment of `{role}` on this resource; "
-            "it may hold the role through a group, or on a resource above"
+            "it may hold the role through a group, or on a parent resource"
         )
     return found

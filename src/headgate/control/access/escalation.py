@@ -1,4 +1,4 @@
-"""Nobody gains by a rename, a move or another attribute, and nobody lends what is not theirs to give."""
+"""Prevents privilege escalation: a change gives the caller nothing, and gives others only access that the caller may grant."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -20,23 +20,27 @@ _AUTO_APPROVE: Final = "auto_approve"
 
 
 def require_no_escalation(view: CommandContext, resource: ResourceId, *changes: Change) -> None:
-    """Raise `InvalidError` if the caller could do or give something on the resource only after these changes."""
+    """Raise `InvalidError` if these changes would give the caller an action, or a role to assign, on the resource."""
     if view.caller is None:
         return
     after = view.with_changes(*changes)
     for question in _questions(view, view.caller, resource):
         now = after.engine.check(question, view.now).allowed
         if now and not view.engine.check(question, view.now).allowed:
-            what = question.action if question.role is None else f"giving {question.role}"
+            if question.role is not None:
+                raise InvalidError(
+                    f"you would gain the privilege to assign `{question.role}` on the resource by this change; ask a user who "
+                    "may assign that role to make the change"
+                )
             raise InvalidError(
-                f"you would gain `{what}` on it by this; ask somebody who may do that to make the change"
+                f"you would gain `{question.action}` on the resource by this change; ask a user who has it to make the change"
             )
 
 
 def require_no_escalation_below(view: CommandContext, resource: ResourceId, change: Change) -> None:
     """Raise `InvalidError` if the change gives the caller a role on the resource or on what roles reach from it.
 
-    Roles reach what lies below the resource and what belongs to it by a relation. The check compares roles, because a
+    Roles reach the resources below the resource and those that belong to it by a relation. The check compares roles, because a
     decision can depend on parameters that the caller chooses later.
     """
     if view.caller is None:
@@ -47,26 +51,26 @@ def require_no_escalation_below(view: CommandContext, resource: ResourceId, chan
         gained = _held_roles(after, view.caller, id) - _held_roles(view, view.caller, id)
         if gained:
             raise InvalidError(
-                f"you would gain the role `{min(gained)}` by this on what lies below it or belongs to it; ask a user "
-                "that holds the role there to make the change"
+                f"you would gain the role `{min(gained)}` by this change, on the resource, below it, or on a resource that "
+                "belongs to it; ask a user who holds the role there to make the change"
             )
 
 
 def _held_roles(view: CommandContext, caller: Caller, resource: ResourceId) -> frozenset[str]:
-    found = view.facts.resources.get(resource)  # a relation may name what is not there any more
+    found = view.facts.resources.get(resource)  # a relation may name a deleted resource
     asked = EvaluationContext(view.models, view.facts, Question(Caller(caller.principal), "", resource), view.now)
     return frozenset(path.role for path in find_paths(asked, found)) if found else frozenset()
 
 
 def is_approved_at_once(attributes: Attributes) -> bool:
-    """Return whether a port with these attributes has requests for access approved when they are made."""
+    """Return whether a port with these attributes approves requests for access when they are made."""
     return attributes.get(_AUTO_APPROVE) == ("true",)
 
 
 def require_adding_access(view: CommandContext, port: ResourceId, attributes: Attributes, before: Attributes) -> None:
-    """Need `output_port.add_access` to have requests approved at once that were not: it gives access to every requester.
+    """Require `output_port.add_access` to switch on automatic approval: it gives access to every requester.
 
-    `view` is after the change.
+    `view` is the context after the change.
     """
     if is_approved_at_once(attributes) and not is_approved_at_once(before):
         view.require_action("output_port.add_access", port, given={"purpose": (_AUTO_APPROVE,)})
@@ -79,7 +83,7 @@ def find_owners(view: CommandContext, port: Resource) -> frozenset[ResourceId]:
 
 
 def require_adding_access_of_owners(view: CommandContext, resource: ResourceId, change: Change) -> None:
-    """Need `output_port.add_access` on each port that a move gives to other teams: they get access without an approver."""
+    """Require `output_port.add_access` on each port that a move gives to other teams: they get access without an approver."""
     after = view.with_changes(change)
     for id in (resource, *view.facts.list_below(resource)):
         port = view.facts.resources[id]
@@ -98,9 +102,9 @@ def _questions(view: CommandContext, caller: Caller, id: ResourceId) -> Iterator
 
 
 def require_may_grant_bridge(view: CommandContext, model: Model, named: Mapping[str, tuple[ResourceId, ...]]) -> None:
-    """Require, on what a bridge of the model would open, the right to give what it opens: of each action, some role.
+    """Require the privilege to grant the access that a bridge of the model would open: for each action, to assign some role.
 
-    Or whoever makes an output port would have everything read that they may see.
+    Otherwise a user who creates an output port could give consumers read access to everything that the user may discover.
     """
     for bridge in model.bridges:
         for place in (view.resource(target) for target in named.get(bridge.relation, ())):
@@ -115,5 +119,7 @@ def _may_assign_one_of(view: CommandContext, place: Resource, roles: Sequence[Ro
     here = [role.name for role in roles if place.type in role.on]
     asked = [Question(view.caller, "assignment.add", place.id, role=role, subject=view.actor) for role in here]
     if not asked:
-        raise InvalidError(f"no role on `{place.id}` gives what this would open")
+        raise InvalidError(
+            f"the change would give others access to `{place.id}`, and no role on that resource gives the access; leave it out"
+        )
     view.require(next((each for each in asked if view.engine.check(each, view.now).allowed), asked[0]))

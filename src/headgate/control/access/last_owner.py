@@ -1,4 +1,4 @@
-"""Who may give every role of the organization; somebody always may, or it would belong to nobody."""
+"""Protects the last owner: at least one user must always be able to assign every role of the organization."""
 
 from headgate.control.kernel.command import CommandContext
 from headgate.control.kernel.errors import InvalidError
@@ -9,7 +9,7 @@ from headgate.model.model import AssignRule, Model, Role
 
 
 def owner_roles(model: Model, type: str = "organization") -> tuple[str, ...]:
-    """Return the roles on resources of a type whose holders may add every role there, weakest (fewest actions) first."""
+    """Return the owner roles: their holders may assign every role on resources of a type. Weakest (fewest actions) first."""
     there = [role for role in model.roles.values() if type in role.on]
     rules = [rule for rule in model.assign if type in rule.on and "add" in rule.verbs and not rule.on_subject]
     found = [role for role in there if {each.name for each in there} <= _list_assignable_roles(role, rules)]
@@ -21,9 +21,9 @@ def _list_assignable_roles(role: Role, rules: list[AssignRule]) -> frozenset[str
 
 
 def require_remaining_owner(view: CommandContext, leaving: SubjectId, *changes: Change) -> None:
-    """Raise `InvalidError` if after these changes, by which this subject loses something, no user rules for good.
+    """Raise `InvalidError` if after these changes, by which this subject loses roles, no user is a permanent owner.
 
-    The deployment itself may do it.
+    The deployment itself may remove the last owner.
     """
     roles = owner_roles(view.model, view.facts.resources[view.root].type)
     subjects = (leaving, *view.facts.groups_of(PrincipalId(leaving)))
@@ -32,7 +32,7 @@ def require_remaining_owner(view: CommandContext, leaving: SubjectId, *changes: 
         return
     after = view.with_changes(*changes)
     if not any(_is_permanent(after, each) for each in after.facts.list_assigned_on(view.root) if each.role in roles):
-        raise InvalidError(f"somebody always stays who can give every role; make somebody else `{roles[0]}` first")
+        raise InvalidError(f"the change would leave no owner; assign `{roles[0]}` without an end to another user first")
 
 
 def _is_permanent(view: CommandContext, given: Assignment) -> bool:

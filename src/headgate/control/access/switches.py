@@ -1,4 +1,4 @@
-"""The switches of a model: plan, role mode, change process ..."""
+"""Switches: the settings of a model, such as plan, role mode and change process."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from headgate.facts.ids import ResourceId
 
 @dataclass(frozen=True, slots=True)
 class ChangeSetting:
-    """A switch has this value on a resource from now on, and below it until a nearer one says otherwise."""
+    """Set a switch on a resource; it holds there and below, except where a nearer resource has its own value."""
 
     resource: ResourceId
     setting: str
@@ -18,16 +18,16 @@ class ChangeSetting:
     name: str = "setting.change"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need the action `set_` and the switch's name there; what no role gives, such as a plan, the deployment sets.
+        """Require the action `set_` plus the switch's name on the resource. The question's parameter `mode` is the new value.
 
-        The question's parameter `mode` is the new value.
+        A switch that no role may set, such as a plan, is set by the deployment.
         """
         place = view.target(self.resource)
         view.require_action(f"{place.type}.set_{self.setting}", place.id, given={"mode": (self.value,)})
         known = [setting for model in view.models.values() if (setting := model.settings.get(self.setting))]
         if not any(setting.on == place.type for setting in known):
-            raise InvalidError(f"no access model in force has a setting `{self.setting}` on this")
+            raise InvalidError(f"no access model in force has a setting `{self.setting}` on this type of resource")
         values = tuple(dict.fromkeys(value for setting in known for value in setting.values))
         if self.value not in values:
-            raise InvalidError(f"`{self.setting}` is one of {', '.join(values)}, not `{self.value}`")
+            raise InvalidError(f"`{self.setting}` must be one of {', '.join(values)}, not `{self.value}`")
         return CommandEffect((SettingChanged(place.id, self.setting, self.value),))

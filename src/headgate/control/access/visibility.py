@@ -1,4 +1,4 @@
-"""Which subjects a caller may see: a name tells nothing to a caller that could not do anything with it."""
+"""Visibility of principals and groups: a caller sees a name only if they may act on it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,14 +18,14 @@ LISTING_ACTIONS = {
     "organization": ("organization.manage_users", "organization.read_subjects", "organization.ask"),
     "project": ("project.add_user", "project.edit_user_permissions", "project.read_subjects"),
 }
-"""Whoever may do one of these, on the organization or on one of its projects, knows everybody in it."""
+"""Actions that let a caller see every user: one of them on the organization or on one of its projects is enough."""
 
 HYPOTHETICAL_USER = PrincipalId("?")
-"""A hypothetical user: a refusal is decided for this one, so that it tells nothing of the named one."""
+"""A hypothetical user: a refusal is decided for this user, so that it reveals nothing about the named one."""
 
 
 def may_list_users(answers: Answers, caller: Caller, now: float) -> bool:
-    """Say whether the caller may know of every user here."""
+    """Return whether the caller may see every user of the organization."""
     facts = answers.facts
     if facts.organization is None:
         return False
@@ -39,15 +39,15 @@ def may_list_users(answers: Answers, caller: Caller, now: float) -> bool:
 
 
 def visible_subjects(answers: Answers, caller: Caller, now: float) -> Callable[[SubjectId], bool]:
-    """Return what says of which principals and groups the caller may know: oneself, and what the access model says.
+    """Return the predicate for the principals and groups that the caller may see. The caller always sees itself.
 
-    That is about groups and service principals as about any resource; where it has no action on them, and about users, it
-    is who may know everybody.
+    A group or service principal is seen like any resource, if the model has actions on its type. Without such actions, and
+    for users, the rule is `may_list_users`.
     """
     facts = answers.facts
 
     @cache
-    def everybody() -> bool:
+    def sees_all() -> bool:
         return may_list_users(answers, caller, now)
 
     def known(subject: SubjectId) -> bool:
@@ -57,7 +57,7 @@ def visible_subjects(answers: Answers, caller: Caller, now: float) -> Callable[[
             return True
         if found is not None and model is not None and model.actions_on(found.type):
             return answers.is_discoverable(caller, found.id, now)
-        return everybody()
+        return sees_all()
 
     return known
 
@@ -77,7 +77,7 @@ def name_visibility(answers: Answers, caller: Caller | None, now: float) -> Call
 
 
 def is_resource_only(facts: Snapshot, id: str) -> bool:
-    """Return whether an id is that of a resource, such as a team or a group, and of no principal."""
+    """Return whether an id belongs to a resource, such as a team or a group, and not to a principal."""
     return ResourceId(id) in facts.resources and PrincipalId(id) not in facts.principals
 
 
@@ -86,15 +86,16 @@ def _may_know_any(_: str) -> bool:
 
 
 def may_see_subject(answers: Answers, caller: Caller, subject: SubjectId, now: float) -> bool:
-    """Say whether the caller may know of a principal or group."""
+    """Return whether the caller may see a principal or group."""
     return visible_subjects(answers, caller, now)(subject)
 
 
 def resolve_subject_for(view: CommandContext, asked: Question, found: SubjectId | None, name: str) -> SubjectId:
-    """Return `found`, which is whom a name means, None for nobody, to who may do what is asked for that one.
+    """Return the subject that `name` resolved to, if the caller may perform the question for it.
 
-    Who may not do it for anybody here is refused, whatever the name is. Raises `NotFoundError` to anybody else if nobody
-    is called so, `InvalidError` for a role that there is not.
+    `found` is None if the name matches no subject or several. A caller that may not perform the question for any subject
+    on the resource is refused, whatever the name is: the check then runs for a hypothetical user. Any other caller gets
+    `NotFoundError` if `found` is None. Raises `InvalidError` for an unknown role.
     """
     given = asked.new_role or (asked.role if asked.action == "assignment.add" else None)
     if given is not None:
@@ -108,12 +109,12 @@ def resolve_subject_for(view: CommandContext, asked: Question, found: SubjectId 
 
 
 def unknown_name_text(name: str) -> str:
-    """Return what is said of a name that tells nobody apart."""
-    return f"nobody is called `{name}`, or several are; an id is always one of them"
+    """Return the message about a name that matches no subject, or several."""
+    return f"the name `{name}` matches no user, service principal or group, or it matches several; use the id instead"
 
 
 def _with_hypothetical_user(view: CommandContext, place: ResourceId) -> CommandContext:
-    """Return the view with one user more, who stands everywhere above the place and holds nothing else."""
+    """Return the view with a hypothetical user, a member of every parent of the place that requires it, without other roles."""
     above = tuple(view.facts.ancestors(place))
     standing = (
         RoleAssigned(HYPOTHETICAL_USER, min(rule.roles), each.id, model.name)

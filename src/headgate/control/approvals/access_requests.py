@@ -1,7 +1,7 @@
-"""Asking to be allowed something, and the assignments that come of it.
+"""Access requests, and the assignments that approve them.
 
-Anybody may ask, for any name; what is hidden, what is missing and what is there are asked for alike. A request is for
-whoever could make one of the smallest assignments that would allow it.
+Every user may request access to any name; hidden, missing and visible resources are treated alike. A request is shown to
+the users who could make one of the smallest assignments that would allow it.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _OPEN = "requested"
 
 @dataclass(frozen=True, slots=True)
 class FileRequest:
-    """The caller asks to be allowed an action on what is called so; `resource` is None where there is nothing."""
+    """File a request of the caller for an action on a name; `resource` is None if no resource has the name."""
 
     request: RequestId
     action: str
@@ -33,27 +33,29 @@ class FileRequest:
     name: str = "request.file"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Everybody may, for a purpose, what they may not do already."""
+        """Any caller may, with a purpose, for an action that is not allowed to the caller already."""
         if view.caller is None or view.caller.run is not None:
-            raise InvalidError("a person or a service principal asks, not the deployment nor a run")
-        # Before anything else is looked at: "already allowed" would be decided for the principal, not for the token.
+            raise InvalidError(
+                "an access request must come from a user or a service principal, not from the deployment or a run"
+            )
+        # Checked first: "already allowed" would be decided for the principal, not for the token.
         if is_narrowed(view.facts, view.caller):
-            raise InvalidError("a narrowed token files no requests; use a token that is not narrowed")
+            raise InvalidError("a narrowed token cannot file access requests; use a token that is not narrowed")
         if not self.purpose.strip():
-            raise InvalidError("access is always for a purpose; say for which")
+            raise InvalidError("the request has no purpose; add one")
         view.free_id(self.request)
         asked = AccessRequest(view.caller.principal, self.action, self.resource, _OPEN)
         if _is_allowed(view, asked):
-            raise InvalidError("you may do this already")
+            raise InvalidError("the action is already allowed to you; no request is needed")
         document = DocumentPut("request", self.request, {"name": self.title, "purpose": self.purpose})
         return CommandEffect((RequestFiled(self.request, asked.author, asked.action, asked.resource),), (document,))
 
 
 @dataclass(frozen=True, slots=True)
 class ApproveRequest:
-    """What is missing is assigned, until `ends` (seconds since the epoch; None = no end), with the request as reason.
+    """Approve a request: assign the missing roles until `ends` (seconds since the epoch; None = no end), for its reason.
 
-    Where others have to assign something too, the request waits for them.
+    If other users have to assign roles too, the request stays open for them.
     """
 
     request: RequestId
@@ -61,10 +63,10 @@ class ApproveRequest:
     name: str = "request.approve"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need the right to make one of the smallest assignments that would allow it."""
+        """Require the privilege to make one of the smallest assignments that would allow it."""
         asked, missing = _for_the_caller(view, self.request)
         if self.ends is not None and self.ends <= view.now:
-            raise InvalidError("the assignment would have ended already")
+            raise InvalidError("the end of the assignment is in the past; choose a later end")
         changes = tuple(replace(each, ends=self.ends) for each in missing)
         current = view
         for each in changes:
@@ -76,13 +78,13 @@ class ApproveRequest:
 
 @dataclass(frozen=True, slots=True)
 class RejectRequest:
-    """The request comes to nothing."""
+    """Reject a request."""
 
     request: RequestId
     name: str = "request.reject"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need the right to make one of the smallest assignments that would allow it."""
+        """Require the privilege to make one of the smallest assignments that would allow it."""
         _for_the_caller(view, self.request)
         return CommandEffect((RequestDecided(self.request, "rejected"),))
 
@@ -95,16 +97,19 @@ def open_requests(view: CommandContext) -> Iterator[RequestId]:
 
 
 def _for_the_caller(view: CommandContext, request: RequestId) -> tuple[AccessRequest, tuple[RoleAssigned, ...]]:
-    """Return a request and what the caller could assign for it. A request for others is as missing."""
+    """Return a request and the assignments that the caller could make for it.
+
+    Raises `NotFoundError` alike for a missing request and for one that the caller cannot approve.
+    """
     asked = view.facts.requests.get(request)
     missing = _find_assignable_fix(view, request, asked) if asked and asked.state == _OPEN else ()
     if asked is None or not missing:
-        raise NotFoundError(f"there is no request `{request}` that waits for you")
+        raise NotFoundError(f"there is no open request `{request}` that you may approve or reject")
     return asked, missing
 
 
 def _find_assignable_fix(view: CommandContext, request: RequestId, asked: AccessRequest) -> tuple[RoleAssigned, ...]:
-    """Return what the caller could assign now of the first of the smallest fixes of which they could assign anything."""
+    """Return the assignments that the caller could make now, of the first smallest fix that has any such assignment."""
     question = _question(asked)
     fixes = smallest_fixes(view.models, view.facts, question, view.now, view.engine) if question else ()
     found = (tuple(_assignable(view, request, fix)) for fix in fixes)

@@ -1,4 +1,4 @@
-"""Requests for access to what an output port serves, and the agreements that come of them."""
+"""Access agreements: requests for access to the tables of an output port, and the agreements that approve them."""
 
 from dataclasses import dataclass
 
@@ -15,10 +15,10 @@ from headgate.model.model import Model
 
 @dataclass(frozen=True, slots=True)
 class RequestAccess:
-    """A consumer, which is a person or a team, asks to read what a port serves.
+    """Request read access to the tables of a port for a consumer: a user or a team.
 
-    Where the port says so, or the consumer owns its product, it is approved at once: from now on, without an end.
-    `author` is who asked, where it is not the caller but the deployment that says so.
+    It is approved at once, from now on and without an end, if the port approves automatically or the consumer owns its
+    data product. `author` is the user who made the request, if the deployment files it instead of the caller.
     """
 
     access: ResourceId
@@ -29,7 +29,7 @@ class RequestAccess:
     name: str = "access.request"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `output_port.request_access` for that consumer and purpose."""
+        """Require `output_port.request_access` for that consumer and purpose."""
         port = _port(view, self, "request_access")
         requested = AccessRequested(self.access, port.id, self.consumer, view.actor or self.author)
         agreed = (
@@ -40,7 +40,7 @@ class RequestAccess:
 
 @dataclass(frozen=True, slots=True)
 class AddAccess:
-    """A consumer may read what a port serves from `starts` until `ends`, without having asked."""
+    """Add an agreement: a consumer gets read access to the tables of a port from `starts` until `ends`, without a request."""
 
     access: ResourceId
     port: ResourceId
@@ -51,7 +51,7 @@ class AddAccess:
     name: str = "access.add"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `output_port.add_access`."""
+        """Require `output_port.add_access`."""
         port = _port(view, self, "add_access")
         requested = AccessRequested(self.access, port.id, self.consumer, view.actor)
         agreed = _build_approval(view, self.access, requested, self.starts, self.ends)
@@ -60,7 +60,7 @@ class AddAccess:
 
 @dataclass(frozen=True, slots=True)
 class ApproveAccess:
-    """The request becomes an agreement, from `starts` until `ends` (seconds since the epoch; None = no end)."""
+    """Approve a request: it becomes an agreement from `starts` until `ends` (seconds since the epoch; None = no end)."""
 
     access: ResourceId
     starts: float
@@ -68,27 +68,27 @@ class ApproveAccess:
     name: str = "access.approve"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `access.approve`."""
+        """Require `access.approve`."""
         filed = _require_agreement(view, self.access, "access.approve")
         return CommandEffect(_build_approval(view, self.access, filed, self.starts, self.ends))
 
 
 @dataclass(frozen=True, slots=True)
 class RejectAccess:
-    """The request comes to nothing."""
+    """Reject a request."""
 
     access: ResourceId
     name: str = "access.reject"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `access.reject`."""
+        """Require `access.reject`."""
         _require_agreement(view, self.access, "access.reject")
         return CommandEffect((AccessEnded(self.access, "rejected"),))
 
 
 @dataclass(frozen=True, slots=True)
 class EditAccess:
-    """A request gets another purpose; an agreement also other dates."""
+    """Change the purpose of a request or agreement, and the dates of an agreement."""
 
     access: ResourceId
     starts: float
@@ -97,42 +97,42 @@ class EditAccess:
     name: str = "access.edit"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `access.edit`."""
+        """Require `access.edit`."""
         filed = _require_agreement(view, self.access, "access.edit")
         if not self.purpose.strip():
-            raise InvalidError("access is always for a purpose; say for which")
+            raise InvalidError("the access has no purpose; add one")
         dates = _build_approval(view, self.access, filed, self.starts, self.ends) if filed.state == "approved" else ()
         return CommandEffect(dates, (_purpose(self.access, self.purpose),))
 
 
 @dataclass(frozen=True, slots=True)
 class TerminateAccess:
-    """The agreement ends now."""
+    """Terminate an agreement now."""
 
     access: ResourceId
     name: str = "access.terminate"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `access.terminate`."""
+        """Require `access.terminate`."""
         _require_agreement(view, self.access, "access.terminate")
         return CommandEffect((AccessEnded(self.access, "terminated"),))
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteAccess:
-    """The request or agreement is gone, with what it gave."""
+    """Delete a request or agreement, with the access that it gave."""
 
     access: ResourceId
     name: str = "access.delete"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `access.delete`."""
+        """Require `access.delete`."""
         _require_agreement(view, self.access, "access.delete")
         return CommandEffect((AccessDeleted(self.access),), (DocumentPut("access", self.access, None),))
 
 
 def _port(view: CommandContext, asked: RequestAccess | AddAccess, verb: str) -> Resource:
-    """Return the port, for a consumer that may be served by it. Raises what the command raises."""
+    """Return the port, if the caller may do this and the consumer is valid. Raises a `CommandError` otherwise."""
     port = view.target(asked.port, "output_port")
     on, given = {"consumer": (ResourceId(asked.consumer),)}, {"purpose": (asked.purpose,)}
     view.require_action(f"{port.type}.{verb}", port.id, on=on, given=given)
@@ -141,15 +141,15 @@ def _port(view: CommandContext, asked: RequestAccess | AddAccess, verb: str) -> 
     model, role = _role(view, port)
     kind = subject_kind(view.facts, asked.consumer)
     if kind not in model.roles[role].to:
-        raise InvalidError(f"a `{model.local_name(kind)}` is no consumer; a person or a team is")
+        raise InvalidError(f"a `{model.local_name(kind)}` cannot be the consumer; choose a user or a team")
     return port
 
 
 def _role(view: CommandContext, port: Resource) -> tuple[Model, str]:
-    """Return what an agreement about the port gives: the role that the model bridges to the tables that it serves."""
+    """Return the role that an agreement on the port assigns: the model bridges it to the tables of the port."""
     model = view.model_for(port.type, port.id)
     if not model.bridges:
-        raise InvalidError(f"the access model `{model.name}` has no agreements")
+        raise InvalidError(f"the access model `{model.name}` does not support access agreements")
     return model, model.bridges[0].role
 
 
@@ -157,7 +157,7 @@ def _build_approval(
     view: CommandContext, access: ResourceId, about: AccessRequested | Agreement, starts: float, ends: float | None
 ) -> tuple[Change, ...]:
     if ends is not None and ends <= starts:
-        raise InvalidError("the access would end before it begins")
+        raise InvalidError("the end of the access is not after its start; choose a later end")
     port = view.target(about.port)
     model, role = _role(view, port)
     given = RoleAssigned(about.consumer, role, port.id, model.name, view.actor, ends, starts, access)

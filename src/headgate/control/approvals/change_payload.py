@@ -1,4 +1,4 @@
-"""Changes of a resource as they are written down: in the body of a request, or in a change request until it is approved."""
+"""Payloads of resource changes: as in the body of an HTTP request, or in a change request until it is approved."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,23 +14,23 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
 
 Proposal = Mapping[str, Any]
-"""One of `name`, `parent` (for a table both), `relations`, `attributes`, `description` and `document`, with ids only."""
+"""One of `name`, `parent` (a table may have both), `relations`, `attributes`, `description` and `document`, with ids only."""
 
 
 def command_from_payload(found: Resource, said: Proposal) -> Command:
-    """Return the command that makes the change. Raises `InvalidError` for what is not one, or for a name that nothing gets."""
+    """Return the command that makes the change. Raises `InvalidError` for an invalid payload or name."""
     if "name" in said:
         require_new_name(said["name"])
     if found.type == "table" and said and said.keys() <= {"name", "parent"}:
         return RenameTable(found.id, ResourceId(said.get("parent", found.parent)), said.get("name", found.name))
     if len(said) != 1 or not said.keys() <= _CHANGES.keys():
-        raise InvalidError(f"say one thing to change: {', '.join(_CHANGES)}")
+        raise InvalidError(f"the change must have exactly one of these fields: {', '.join(_CHANGES)}")
     ((what, value),) = said.items()
     return _CHANGES[what](found.id, value)
 
 
 def write_relations(relations: Relations) -> Mapping[str, list[dict[str, Any]]]:
-    """Return relations as they are written down."""
+    """Return relations as a payload."""
     return {
         relation: [{"to": edge.target, "enabled": edge.enabled, "stream": edge.name} for edge in edges]
         for relation, edges in relations.items()
@@ -38,7 +38,7 @@ def write_relations(relations: Relations) -> Mapping[str, list[dict[str, Any]]]:
 
 
 def read_relations(said: Mapping[str, list[Mapping[str, Any]]]) -> Relations:
-    """Return relations that were written down."""
+    """Return the relations of a payload."""
     return {
         relation: tuple(Edge(ResourceId(each["to"]), bool(each["enabled"]), str(each["stream"])) for each in edges)
         for relation, edges in said.items()

@@ -1,4 +1,4 @@
-"""Changes that somebody else has to approve. What is to change is a document; who may decide on it are facts."""
+"""Change requests: changes that another user has to approve. The change is a document; the facts say which users may decide."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from headgate.facts.ids import PrincipalId, ResourceId
 
 @dataclass(frozen=True, slots=True)
 class SubmitChange:
-    """Somebody files a change of a resource. `author` is who did, where not the caller but the deployment says so."""
+    """File a change of a resource. `author` is the user who files it, if the deployment sends the command."""
 
     change: ResourceId
     resource: ResourceId
@@ -22,7 +22,7 @@ class SubmitChange:
     name: str = "change.submit"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `submit_change` on the resource."""
+        """Require `submit_change` on the resource."""
         found = view.target(self.resource)
         view.require_action(f"{found.type}.submit_change", found.id)
         view.free_id(self.change)
@@ -32,14 +32,14 @@ class SubmitChange:
 
 @dataclass(frozen=True, slots=True)
 class ApproveChange:
-    """The change is made, as it was filed; `proposal` is what its document says, None where that is made elsewhere."""
+    """Approve a change and make it as filed. `proposal` is its payload; None if the change is made outside this command."""
 
     change: ResourceId
     proposal: Proposal | None = None
     name: str = "change.approve"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `change_request.approve`, and what making the change needs."""
+        """Require `change_request.approve` and the privileges that the change itself needs."""
         decided = _decide_change(view, self.change, "approve", "approved")
         if self.proposal is None:
             return decided
@@ -50,13 +50,13 @@ class ApproveChange:
 
 @dataclass(frozen=True, slots=True)
 class RejectChange:
-    """The change comes to nothing."""
+    """Reject a change."""
 
     change: ResourceId
     name: str = "change.reject"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `change_request.reject`."""
+        """Require `change_request.reject`."""
         return _decide_change(view, self.change, "reject", "rejected")
 
 
