@@ -20,7 +20,7 @@ from headgate.facts.ids import ResourceId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The answer about a name: the text is for the caller, the resource None where there is none.
+    """The answer about a name. `message` is for the caller; `resource` is None if no resource is known to the caller.
 
     `denial` is what the audit records of a refusal. It is the same for a hidden name and a missing one.
     """
@@ -34,19 +34,19 @@ class Verdict:
 
 
 class NameAuthorizer:
-    """Asks the one engine about full names, lake first.
+    """Answers questions about full names (lake first) with the decision engine.
 
-    A refusal ends with where to ask for access: anybody may, under any name.
+    A refusal ends with a link for requesting access: any user may request access to any name.
     """
 
     def __init__(self, control: Control, wording: RefusalMessages, requests: str = "/api/v1/requests") -> None:
-        """`requests` is where people ask for access."""
+        """`requests` is the URL at which users request access."""
         self._control = control
         self._wording = wording
         self._requests = requests
 
     def check(self, caller: Caller, action: str, names: Sequence[str]) -> Verdict:
-        """Answer one action on one name."""
+        """Return the verdict on one action on one name."""
         answers, now = self._control.answers, self._control.now
         found = find_by_name(answers.facts, names)
         if found is not None:
@@ -63,7 +63,10 @@ class NameAuthorizer:
         return verdict
 
     def discover(self, caller: Caller, names: Sequence[str]) -> Verdict:
-        """Answer whether the caller may know a name; a missing one is known to who would see it there."""
+        """Return whether the caller may discover a name.
+
+        A missing name is answered as known if the caller would see a resource with it.
+        """
         answers = self._control.answers
         found = find_by_name(answers.facts, names)
         if found is not None and self._knows(answers, caller, found.id):
@@ -71,13 +74,13 @@ class NameAuthorizer:
         return self._check_absent_name(answers, caller, None, names)
 
     def may_run_procedure(self, caller: Caller, names: Sequence[str], procedure: str, arguments: Iterable[str]) -> bool:
-        """Say whether this is what the caller may call for the table as the run of a service of it."""
+        """Return whether the caller, as the run of a service of the table, may call this procedure for the table."""
         found = find_by_name(self._control.answers.facts, names)
         own = allowed_procedure(self._control.answers, caller, found.id, self._control.now) if found else None
         return own is not None and own.name == procedure and own.arguments.issuperset(arguments)
 
     def is_service_run(self, caller: Caller, names: Sequence[str]) -> bool:
-        """Say whether the caller is the run of a service of the table that works on its files and leaves its rows."""
+        """Return whether the caller is the run of a service that rewrites the files of the table and leaves its rows."""
         found = find_by_name(self._control.answers.facts, names)
         return (
             found is not None
@@ -85,7 +88,7 @@ class NameAuthorizer:
         )
 
     def refusal(self, names: Sequence[str], question: Question, explained: Explanation) -> Verdict:
-        """Return the verdict of a command that was refused on the facts it would have landed on."""
+        """Return the verdict of a command that was refused on the facts that it would have been written on."""
         return self._build_refused_verdict(self._control.answers, names, question, explained, None)
 
     def build_missing_verdict(self, names: Sequence[str], action: str | None = None) -> Verdict:
@@ -116,10 +119,11 @@ class NameAuthorizer:
         return answers.is_discoverable(caller, id, now) or allowed_procedure(answers, caller, id, now) is not None
 
     def _check_absent_name(self, answers: Answers, caller: Caller, action: str | None, names: Sequence[str]) -> Verdict:
-        """Answer about a name that is hidden or missing: in one way, so that the time it takes tells nothing either.
+        """Return the verdict about a name that is hidden or missing.
 
-        It is allowed (and Spark then says that there is no such thing) to who could do it there, if nothing that is
-        there is hidden from them. So a hidden name is not allowed: it is there itself.
+        Both take the same path, so that the response time does not reveal which it is. The action is allowed, and Spark
+        then reports the missing name, if the caller could do it on a resource with this name and no resource at that
+        place is hidden from the caller. A hidden name is never allowed, because the hidden resource is at that place.
         """
         now, would = self._control.now, suppose(answers, names)
         if would is not None:
@@ -133,7 +137,7 @@ class NameAuthorizer:
         return self.build_missing_verdict(names, action)
 
     def _sees_all_siblings(self, answers: Answers, caller: Caller, would: HypotheticalResource) -> bool:
-        """Say whether the caller may discover everything of the type there, and what would lie there too."""
+        """Return whether the caller may discover every resource of the type at that place, and the hypothetical one too."""
         now, resource = self._control.now, would.resource
         if not would.answers.is_discoverable(caller, resource.id, now):
             return False
@@ -154,7 +158,7 @@ class NameAuthorizer:
         resource: ResourceId | None,
     ) -> Verdict:
         text = self._wording.refusal(answers.facts, question.action, names, explained)
-        # The run of a table service knows its table, of which it may ask nothing but that it be served.
+        # The run of a table service may know its table, although it may do nothing with it but call the service's procedure.
         discoverable = explained.discoverable or resource is not None
         denied = Denial(REFUSED, question.action, question.resource)
         return Verdict(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from headgate.control.access.visibility import HYPOTHETICAL_USER
+from headgate.control.kernel.errors import missing_text
 from headgate.decision.types import DenyReason, Explanation, RequiredAssignment
 from headgate.facts.caller import Caller
 from headgate.facts.ids import ResourceId, SubjectId
@@ -14,12 +15,12 @@ class SubjectNames(Protocol):
     """The names of principals and groups."""
 
     def name(self, subject: SubjectId) -> str:
-        """Return the name, or the id where there is none."""
+        """Return the name of a principal or group, or its id if it has no name."""
         ...
 
 
 class RefusalMessages:
-    """Writes explanations for people."""
+    """Writes the reasons of refusals for users."""
 
     def __init__(self, names: SubjectNames) -> None:
         self._names = names
@@ -31,9 +32,10 @@ class RefusalMessages:
     def refusal(
         self, facts: Snapshot, action: str, names: Sequence[str], explained: Explanation, *, known: bool = False
     ) -> str:
-        """Return why an action was refused, with the smallest fix, to somebody who may know the resource.
+        """Return why an action was refused, with the smallest fix, if the caller may discover the resource.
 
-        `known` is for resources that everybody in the organization knows.
+        Otherwise return the text for a hidden name. `known` is for resources that every member of the organization may
+        discover.
         """
         if not (explained.discoverable or known):
             return self.hidden(names)
@@ -42,64 +44,61 @@ class RefusalMessages:
         return f"`{action}` on `{'.'.join(names)}` is not allowed: {why}{self._fix(explained, facts)}"
 
     def caller(self, caller: Caller) -> str:
-        """Return who is asking, by name."""
+        """Return the name of the caller's principal."""
         return self._names.name(caller.principal)
 
     def _fix(self, explained: Explanation, facts: Snapshot) -> str:
-        """Return the first fix as the end of a sentence, or that there is none; empty if nobody may be told."""
+        """Return the first fix as the end of a sentence, or that there is none; empty if the resource is not discoverable."""
         if explained.fixes:
             needed = (self._needed(facts, each) for each in explained.fixes[0].assignments)
-            return f"; it needs {' and '.join(needed)}"
+            return f"; ask {', and '.join(needed)}"
         return f"; {NO_FIX}" if explained.discoverable else ""
 
     def _needed(self, facts: Snapshot, needed: RequiredAssignment) -> str:
         who = _either([self._names.name(each) for each in needed.approvers if each != HYPOTHETICAL_USER])
-        return f"`{needed.role}` on `{display_name(facts, needed.resource)}`, which {who} can give"
+        return f"{who} to assign `{needed.role}` on `{display_name(facts, needed.resource)}`"
 
 
 def display_name(facts: Snapshot, resource: ResourceId) -> str:
-    """Return what people call a resource: its full name; an organization, or the deployment, by its type."""
+    """Return the name of a resource for messages: its full name; for the organization or the deployment itself, its type."""
     own = facts.resources.get(resource) if resource == facts.organization else None
     return own.type if own else ".".join(facts.full_name(resource))
 
 
 def hidden_text(names: Sequence[str]) -> str:
     """Return the refusal for a name that is hidden or missing."""
-    return (
-        f"there is no `{'.'.join(names)}` that you may see; "
-        f"if it should be there, ask an owner or admin for access to it by this name"
-    )
+    return missing_text(".".join(names))
 
 
 _ASKING = ". To ask for access: "
 
 
 def with_request_link(text: str, link: str) -> str:
-    """Return a refusal that ends with where to ask for access."""
+    """Return a refusal with the link for requesting access at its end."""
     return f"{text}{_ASKING}{link}"
 
 
 def split_request_link(text: str) -> tuple[str, str | None]:
-    """Return a refusal without where to ask for access, and where that is, if it says so."""
+    """Return a refusal without its link for requesting access, and the link, or None if it has none."""
     refusal, found, rest = text.rpartition(_ASKING)
     return (refusal, rest.split()[0]) if found and rest.strip() else (text, None)
 
 
-NO_FIX = "nothing that anybody could assign would change that"
+NO_FIX = "no role assignment would allow it"
 
 
 def denial_text(facts: Snapshot, missing: DenyReason, who: str = "you") -> str:
-    """Return what was missing, in words, to the one who asked or about them."""
+    """Return in words what was missing: to the caller (`who` is "you") or about another subject."""
     place = missing.resource
-    named = f"`{display_name(facts, place)}`" if place and place in facts.resources else "what is named"
+    named = f"`{display_name(facts, place)}`" if place and place in facts.resources else "the named resource"
     return reason_on(named, missing, who)
 
 
 def reason_on(named: str, missing: DenyReason, who: str) -> str:
-    """Return what was missing on a place with this name, in words."""
+    """Return in words what was missing on the resource with this name."""
     role = missing.roles[0] if missing.roles else ""
     if missing.code == "condition" and missing.what not in _CONDITIONS:
-        return f"the access model asks that `{missing.what}`, and that is not so"
+        return f"the access model requires `{missing.what}`, and this condition does not hold"
     texts = _OF_A_ROLE if role else _REASONS
     text = _CONDITIONS.get(missing.what) or texts.get(missing.code) or _REASONS[missing.code]
     do, be = ("do", "are") if who == "you" else ("does", "is")
@@ -113,44 +112,44 @@ def _either(names: Sequence[str]) -> str:
 
 
 _REASONS = {
-    "no-principal": "{who} {be} not in this organization",
-    "no-token": "the token has ended",
+    "no-principal": "{who} {be} not an active member of this organization",
+    "no-token": "the token has expired or was revoked",
     "no-run": "the run has ended",
-    "suspended": "this organization is suspended; ask the operator of this deployment",
-    "not-declared": "the pipeline does not declare it, and a run touches nothing else",
-    "no-resource": "there is nothing of that name",
-    "unknown-action": "the access model does not know this action there",
-    "no-role": "{who} {do} not hold any role that gives it",
-    "narrowed": "the token is for something else only",
-    "no-subject": "the one it is for is not in this organization, or lacks the role further up that it stands on",
-    "not-assignable": "this role cannot be assigned there, or not to such a one, or not now",
-    "not-grantor": "{who} {do} not hold any role that may assign or take this one there",
+    "suspended": "this organization is suspended; ask the operator of this deployment to resume it",
+    "not-declared": "the pipeline does not declare this resource; a run may use only the resources that its pipeline declares",
+    "no-resource": "there is no resource of that name",
+    "unknown-action": "the access model does not define this action for this resource",
+    "no-role": "{who} {do} not hold any role that allows this action",
+    "narrowed": "the token is limited to other resources or actions; use a token without that limit",
+    "no-subject": "the subject is not a member of this organization, or lacks the role on a parent resource that this assignment requires",
+    "not-assignable": "the access model does not allow this role on this resource for this type of subject, or not under the present settings",
+    "not-grantor": "{who} {do} not hold any role that may assign or revoke the requested role on this resource",
 }
 
 _OF_A_ROLE = {
     "no-role": "{who} {do} not hold `{role}` on {place}",
-    "not-grantor": "{who} {do} not hold `{role}` on {place}, nor anything else that may assign or take this role there",
+    "not-grantor": "{who} {do} not hold `{role}` on {place}, or another role that may assign or revoke the requested role there",
 }
 
 _CONDITIONS = {
-    "approved": "it is not approved",
-    "author": "somebody else asked for it",
-    "not author": "{who} {be} the one who asked for it, and somebody else has to decide",
-    "before_end": "it is over",
-    "consumer_is_self": "it is for somebody else",
+    "approved": "the request is not approved, or its access has ended",
+    "author": "another user made the request",
+    "not author": "{who} made the request; another user must decide on it (four eyes)",
+    "before_end": "the access has ended",
+    "consumer_is_self": "the request is for another consumer",
     "custom_roles_defined": "no custom roles are defined yet",
-    "free_domain": "there is an organization of this domain already",
-    "keys_left": "there are as many keys as an organization may have",
-    "own_domain": "the domain is not that of the one who asks",
+    "free_domain": "an organization with this domain exists already",
+    "keys_left": "the organization has the maximum number of keys; delete one first",
+    "own_domain": "the domain is not the domain of the caller's verified e-mail address",
     "permissions_known": "one of the permissions does not exist",
     "published": "this branch is not published",
-    "purpose_given": "a purpose is missing",
-    "requested": "it is decided already",
-    "not role_is_held": "somebody still holds this role",
+    "purpose_given": "the purpose is missing",
+    "requested": "the request was decided already",
+    "not role_is_held": "the role is still assigned; revoke its assignments first",
     "role_is_known": "there is no custom role of this name",
-    "subject_is_member": "the one it is about holds no role there",
-    "not subject_is_member": "the one it is for holds a role there already",
-    "subject_is_principal": "the one it is for is not in this organization",
-    "subject_is_user": "the one it is for is no person",
+    "subject_is_member": "the subject holds no role on the resource",
+    "not subject_is_member": "the subject holds a role on the resource already",
+    "subject_is_principal": "the subject is not a member of this organization",
+    "subject_is_user": "the subject is not a user",
 }
-"""What it means that a condition with a name does not hold."""
+"""The reason of a refusal for each named condition that does not hold."""

@@ -1,7 +1,7 @@
-"""From what an endpoint hears of a call - a canonical action, a resource, and what else is said - to a question on one log.
+"""Parses a call of an endpoint (a canonical action, a resource and parameters) into a question on one log.
 
-What is said beside who, what and where is the suite's `with` (`tests/conformance/FORMAT.md`, section 5): the role and the
-subject of an assignment, the other resources that the call concerns, and words.
+The parameters are the conformance suite's `with` (`tests/conformance/FORMAT.md`, section 5): the role and the subject of an
+assignment, the other resources that the call concerns, and words.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from headgate.facts.snapshot import Snapshot
 from headgate.model.model import Model, Requirement
 
 ROLE_WORDS = ("role", "privilege", "access")
-"""What a call says a role by."""
+"""Names of the parameters that hold a role."""
 
 _SUBJECT_WORDS = ("to", "from", "of", "user")
 _NEW_ROLE, _JOINING = "new_role", "user"
@@ -25,11 +25,11 @@ _OUTPUTS, _STREAM = ("output", "outputs"), "stream"
 _OF_AN_ASSIGNMENT = frozenset((*ROLE_WORDS, *_SUBJECT_WORDS, _NEW_ROLE))
 
 WORDS = frozenset(("type", "name", "kind", "domain", "purpose", "email"))
-"""What is never meant as an id, even if something is called so."""
+"""Parameters whose value is never an id, even if a resource has that id."""
 
 
 def parse_question(answers: Answers, caller: Caller, action: str, resource: ResourceId, said: JsonObject) -> Question:
-    """Return the question that a call stands for. Raises `InvalidDocumentError` for what is said in no known form."""
+    """Return the question of a call. Raises `InvalidDocumentError` for a parameter of an unknown form."""
     if not said:
         return Question(caller, action, resource)
     facts = answers.facts
@@ -45,7 +45,7 @@ def parse_question(answers: Answers, caller: Caller, action: str, resource: Reso
 def _parameters(
     answers: Answers, action: str, resource: ResourceId, said: JsonObject
 ) -> tuple[Mapping[str, tuple[ResourceId, ...]], Mapping[str, tuple[str, ...]]]:
-    """Return the resources that the call also concerns, and its words."""
+    """Return the other resources that the call concerns, and its words."""
     on: dict[str, tuple[ResourceId, ...]] = {}
     given: dict[str, tuple[str, ...]] = {}
     places, terms = _list_declared(answers, action, resource)
@@ -59,12 +59,12 @@ def _parameters(
         elif key in places or (key not in terms and _has_known_ids_only(answers.facts, value)):
             on[key] = tuple(ResourceId(each) for each in text_tuple(value))
         elif key in terms or all(isinstance(each, str | bool | int | float) for each in list_items(value)):
-            given[key] = text_tuple(value)  # anything else is nothing that a model could speak of
+            given[key] = text_tuple(value)  # no model can refer to a value of any other form
     return on, given
 
 
 def _list_declared(answers: Answers, action: str, resource: ResourceId) -> tuple[frozenset[str], frozenset[str]]:
-    """Return what the model reads of such a call as resources, and what as words."""
+    """Return the parameters of such a call that the model reads as resources, and those that it reads as words."""
     found = answers.facts.resources.get(resource)
     model = model_for(answers.models, answers.facts, found.type, resource) if found else None
     alternatives = tuple(_alternatives(model, action)) if model else ()
@@ -92,9 +92,9 @@ def _has_known_ids_only(facts: Snapshot, value: JsonValue) -> bool:
 
 
 def _parse_outputs(facts: Snapshot, value: JsonValue, *, creating: bool) -> Mapping[str, tuple[ResourceId, ...]]:
-    """Return the tables that are written, and where new ones would lie.
+    """Return the tables that are written, and the databases of new ones.
 
-    What is created also declares where the tables lie that it writes to.
+    A resource that is created also declares the databases of the existing tables that it writes.
     """
     tables, layers = list[ResourceId](), list[ResourceId]()
     for each in list_items(value):
@@ -108,7 +108,7 @@ def _parse_outputs(facts: Snapshot, value: JsonValue, *, creating: bool) -> Mapp
 
 
 def _stream(facts: Snapshot, resource: ResourceId, names: tuple[str, ...]) -> Mapping[str, tuple[ResourceId, ...]]:
-    """Return what the edges of these names lead to, by relation."""
+    """Return the targets of the edges with these names, by relation."""
     found = facts.resources.get(resource)
     if found is None:
         return {}
@@ -120,16 +120,17 @@ def _stream(facts: Snapshot, resource: ResourceId, names: tuple[str, ...]) -> Ma
 
 
 def _may_join(facts: Snapshot, action: str, resource: ResourceId, said: JsonObject) -> bool:
-    """Say whether the call may be about somebody who is to join, of whom nothing is known yet."""
+    """Return whether the call may be about a user who is to join the organization, a user without any facts yet."""
     return _JOINING in said and action == "assignment.add" and resource == facts.organization
 
 
 def _roles(
     facts: Snapshot, action: str, resource: ResourceId, subject: SubjectId | None, said: JsonObject
 ) -> tuple[str | None, str | None]:
-    """Return the role that a question is about, and the one that it is to be replaced by.
+    """Return the role that a question is about, and the role that is to replace it.
 
-    A role that is to be changed or taken, and not named, is the one held there; changed to no other, it stays.
+    If the role to be changed or revoked is not named, it is the one that the subject holds on the resource. If no new role
+    is named, the new role is the held one.
     """
     role, new_role = first_text(said, *ROLE_WORDS), first_text(said, _NEW_ROLE)
     if action == "assignment.change" and new_role is None:

@@ -1,4 +1,4 @@
-"""What commands would lead to, whoever gave them."""
+"""Analysis of hypothetical commands (what-if): the changes that a list of commands would make, independent of the caller."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ from headgate.decision.evaluator import Answers
 
 
 def impact_of_commands(answers: Answers, commands: Sequence[Command], now: float) -> Impact:
-    """Return what would differ after these commands, as the deployment itself could give them at this time.
+    """Return the differences after these commands, executed by the deployment itself at this time.
 
-    Raises a `CommandError` for what could not be done by anybody.
+    Raises a `CommandError` for a command that is invalid for every caller.
     """
     plan = Batch(tuple(commands), "what_if").decide(CommandContext(answers, None, now))
     return analyze_changes(answers, plan.changes, now)

@@ -1,4 +1,4 @@
-"""Letters that readers can tell apart: what a new name may be spelled with, judged by the name alone.
+"""Confusable letters (homoglyphs): the letters that a new name may contain, decided by the name alone.
 
 The rules follow Unicode's security mechanisms (UTS #39): normal form NFKC, nothing invisible, one script, recommended
 scripts only, marks on letters of their own script, and no word of another script that reads as a Latin one. A name is
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
 LONGEST: Final = 2048
-"""In characters. Normalizing takes the square of the number of marks in a row, in C, where nothing else of the process runs."""
+"""In characters. Normalization takes quadratic time in the number of consecutive marks, in C code that blocks all threads."""
 _HAN: Final = "CJK"
 _JAPANESE: Final = frozenset({_HAN, "HIRAGANA", "KATAKANA"})
 _SETS: Final = (_JAPANESE, frozenset({_HAN, "HANGUL"}), frozenset({_HAN, "BOPOMOFO"}))
-"""Scripts that are written together. Any other script stands alone."""
+"""Scripts that are written together. Any other script is not mixed with another one."""
 _MARKED: Final = frozenset(
     [
         "BENGALI",
@@ -68,7 +68,7 @@ _TECHNICAL: Final = (
 )
 """Latin letters of phonetics and of former alphabets, and parts of Hangul syllables: many look as ASCII letters do."""
 _MODERN: Final = frozenset("ƏƠơƯưǍǎǏǐǑǒǓǔǦǧǨǩǪǫəɓɗɛɔƁƊƐƆƘƙƴƳŊŋ")
-"""Letters of living languages among them."""
+"""Letters of living languages among `_TECHNICAL`."""
 _FOLLOWING: Final[Mapping[str, frozenset[str]]] = {
     "\u3005": frozenset({_HAN}),
     "\u309d": frozenset({"HIRAGANA"}),
@@ -80,7 +80,7 @@ _FOLLOWING: Final[Mapping[str, frozenset[str]]] = {
     "\u0ec6": frozenset({"LAO"}),
     "\u17d7": frozenset({"KHMER"}),
 }
-"""Signs that repeat or lengthen what is before them, with the scripts of that: alone, U+30FC reads as a hyphen."""
+"""Signs that repeat or lengthen the letter before them, with the scripts of that letter. Alone, U+30FC reads as a hyphen."""
 _ZERO: Final = "\u3007"
 """The zero of Han numerals."""
 _STROKES: Final = re.compile("[\u30ce\u4e00\u4e36\u4e3f\u3007]+")
@@ -95,41 +95,41 @@ _LOOKS: Final = str.maketrans(
     "асԁеһіјӏорԛѕѵԝхуүҽАВСЕԌНІЈӀКМОРЅТѴԜХУҮЗαιϳνορυγΑΒΕϜΗΙΚΜϺΝΟΡΤΧΥΖքցհոռօզգսՕՏՍყჿငဝၚഠടଠዐሀ",
     "acdehijlopqsvwxyyeABCEGHIJIKMOPSTVWXYY3aijvopuyABEFHIKMMNOPTXYZfghnnoqquOSUyococosOOU",
 )
-"""Letters that look as one ASCII letter or digit does, and which: of Cyrillic, Greek, Armenian and, in the last row,
-other recommended scripts that are written from left to right.
+"""Letters that look like an ASCII letter or digit, and that letter or digit: of Cyrillic, Greek, Armenian and, in the last
+row, other recommended scripts that are written from left to right.
 
 From confusables.txt of Unicode 17.0. Left out are Cyrillic U+0433, U+0448 and U+0431 and Greek U+03C3: in upright type
-readers tell them from r, w, 6 and o, and they are all that keeps many a word from being refused.
+readers can distinguish them from r, w, 6 and o, and without this exception many ordinary words would be refused.
 """
 
 
 def normalize_text(text: str, form: Literal["NFC", "NFKC"] = "NFKC") -> str:
-    """Return a text in a normal form (UAX 15); a longer one than `LONGEST`, which is no name, as it is."""
+    """Return a text in a normal form (UAX 15). A text longer than `LONGEST`, which is no valid name, is returned unchanged."""
     return text if len(text) > LONGEST else unicodedata.normalize(form, text)
 
 
 def describe_letter_fault(text: str) -> str | None:
-    """Return what is wrong with the letters, marks and digits of a text and what to do; None if nothing is."""
+    """Return the fault of the letters, marks or digits of a text with its correction, or None."""
     hidden = _INVISIBLE.search(text)
     if hidden is not None:
-        return f"{_code(hidden[0])} cannot be seen; remove the character"
+        return f"{_code(hidden[0])} is invisible; remove the character"
     normal = normalize_text(text)
     if normal != text:
-        return f"it has characters that stand for others; write it in the Unicode form NFKC, `{normal}`"
+        return f"it has characters that are variants of others; write it in the Unicode form NFKC, `{normal}`"
     return _describe_odd(text) or _describe_mixture(text)
 
 
 def describe_likeness_fault(text: str) -> str | None:
-    """Return why readers would take a text for another one, of ASCII letters, digits and signs; None if they would not.
+    """Return why readers would confuse a text with one of ASCII letters, digits and signs, or None.
 
-    For names that programs use. People have names that look Latin, and of those it is enough that no two are alike.
+    For names that programs use. Users may have names that look Latin; for these it is enough that no two look alike.
     """
     letters = [each for each in text if each.isalpha()]
     if any(ord(each) in _LOOKS for each in letters) and all(map(_reads_as_latin, letters)):
-        return "every letter of it looks like a Latin one; use Latin letters, or a word with other letters too"
+        return "all its letters look like Latin letters; use Latin letters, or add letters that do not look like Latin ones"
     alone = next((each for each in _STROKES.finditer(text) if not _is_beside_letters(text, *each.span())), None)
     if alone is not None:
-        return f"`{alone[0]}` reads as a sign or a digit where it stands; put letters beside it"
+        return f"`{alone[0]}` reads as a sign or a digit without letters beside it; put letters beside it"
     return None
 
 
@@ -138,7 +138,7 @@ def _reads_as_latin(letter: str) -> bool:
 
 
 def script_skeleton(text: str) -> str:
-    """Return the text as readers see it: nothing invisible, and each letter that looks like an ASCII one as that one."""
+    """Return the text as readers see it: without invisible characters, and with each ASCII look-alike replaced by the ASCII letter."""
     return _INVISIBLE.sub("", text).translate(_LOOKS)
 
 
@@ -148,12 +148,12 @@ def is_word_character(character: str) -> bool:
 
 
 def is_mark(character: str) -> bool:
-    """Return whether this is written on the letter before it."""
+    """Return whether this is a mark on the letter before it."""
     return unicodedata.category(character) in ("Mn", "Mc", "Me")
 
 
 def _describe_odd(text: str) -> str | None:
-    """Return which character is of no script in use, or does not follow what it belongs to."""
+    """Return the fault of a character that is of no script in use, or does not belong to the letter before it, or None."""
     script, before = "", ""
     for each in text:
         if is_mark(each):
@@ -169,7 +169,7 @@ def _describe_odd(text: str) -> str | None:
         else:
             script = ""
             if each.isnumeric() and not each.isascii():
-                return f"{_code(each)} is not one of the digits 0 to 9; use those"
+                return f"{_code(each)} is not one of the digits 0 to 9; use these digits"
         before = each
     return None
 

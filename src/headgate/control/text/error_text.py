@@ -1,7 +1,7 @@
-"""Text of errors that Spark or the machine wrote, as callers may read it.
+"""Redaction of error texts of Spark and the operating system, so that callers may read them.
 
-What a statement did wrong is for its author; where it went wrong on the machine is for the operator. Every package that
-puts such a text into an answer, a log of a run or a row takes it from here.
+The author of a statement may read what is wrong with it; only the operator may read where on the machine it failed. Every
+package that puts such a text into a response, a run log or a row takes it from here.
 """
 
 import re
@@ -13,16 +13,16 @@ _OF_USERS: Final = frozenset(("07", "0A", "21", "22", "23", "2B", "3F", "42", "4
 """The SQLSTATE classes of errors about the statement itself: syntax, names, types, values, features and limits.
 
 Their text quotes what the caller wrote. The text of any other class is about files, state stores, connections, tasks and
-the like (KD, 58, HV, 38, 56, XX, ...) and names places of the machine; so may a class that a new Spark adds.
+the like (KD, 58, HV, 38, 56, XX, ...) and names paths and hosts of the machine; a class that a new Spark adds may too.
 """
 _OF_PLACES: Final = frozenset(("42710", "42809", "42902", "42K03", "42K04", "42K05", "42K06", "42K0G", "54006"))
 """States within those classes whose conditions name files and folders that Spark chose."""
 _PART: Final = r"[^\s'\"`,;)\]]"
 _REST: Final = rf"(?:(?: {_PART}+){{0,3}}? {_PART}*/{_PART}*)*"
-"""What follows a space within a path: a few words, the last of which has a slash."""
+"""The rest of a path after a space in it: a few words, the last of which has a slash."""
 _HEX: Final = "[0-9A-Fa-f]{1,4}"
 _DOMAINS: Final = "internal|intern|local|localdomain|lan|corp|home|svc|test|com|net|org|io|dev|cloud"
-# Each begins where a word does, so that a long word is read once and not from each of its characters.
+# Each pattern begins at a word boundary, so that a long word is scanned once and not from each of its characters.
 _PLACES: Final = (
     (re.compile(rf"(?<![\w+.-])[\w+.-]+:/{_PART}*{_REST}"), "<path>"),
     (re.compile(rf"(?<![\w./<])(?:/[\w.=@%+-]+)+/?{_REST}"), "<path>"),
@@ -36,11 +36,11 @@ _PLACES: Final = (
 )
 _OWN: Final = "headgate."
 _TRACE: Final = "JVM stacktrace"
-"""What Spark's client puts before the trace of the JVM."""
+"""The text that Spark's client puts before the stack trace of the JVM."""
 
 
 def mask(text: str) -> str:
-    """Return the first line without paths and hosts; what follows it are plans and stack traces."""
+    """Return the first line without paths and hosts; the other lines are plans and stack traces."""
     return mask_places(text.partition("\n")[0])
 
 
@@ -52,15 +52,15 @@ def mask_places(text: str) -> str:
 
 
 def is_internal(sqlstate: str | None) -> bool:
-    """Return whether an error is about more than what the caller wrote, by its SQLSTATE; without one it is."""
+    """Return whether an error is about more than the caller's statement, by its SQLSTATE; True without a SQLSTATE."""
     return not sqlstate or sqlstate[:2] not in _OF_USERS or sqlstate in _OF_PLACES
 
 
 def visible_words(error: BaseException) -> str:
-    """Return what a caller may read of an error.
+    """Return the text of an error that a caller may read.
 
-    Errors of Headgate's own and Spark's errors about a statement keep their words, without a stack trace. Any other
-    error loses paths and hosts. PySpark is recognized by its method, so that it is not loaded here.
+    Headgate's own errors and Spark's errors about a statement keep their text, without a stack trace. Paths and hosts are
+    removed from any other error. PySpark's errors are recognized by their method, so that PySpark is not imported here.
     """
     words = raw_words(error)
     is_written_for_users = type(error).__module__.startswith(_OWN) or not is_internal(sqlstate_of(error))
@@ -68,11 +68,11 @@ def visible_words(error: BaseException) -> str:
 
 
 def raw_words(error: BaseException) -> str:
-    """Return what an error says, without a stack trace: to look for a sign in it, not to show it."""
+    """Return the text of an error without a stack trace: to search it, not to show it."""
     return str(error).partition(_TRACE)[0].strip()
 
 
 def sqlstate_of(error: BaseException) -> str | None:
-    """Return the SQLSTATE that an error of Spark's has, or None."""
+    """Return the SQLSTATE of a Spark error, or None."""
     ask: Any = getattr(error, "getSqlState", None)
     return str(state) if callable(ask) and (state := ask()) else None

@@ -1,19 +1,19 @@
-"""Texts that an answer quotes from a request: shortened, so that an answer is not as long as what it refuses."""
+"""Shortens the texts that a response quotes from a request, so that a refusal is not as long as the request."""
 
 import re
 from typing import Final
 
 LONGEST: Final = 200
-"""Characters of a quoted text."""
+"""The maximum length of a quoted text, in characters."""
 LONGEST_MESSAGE: Final = 2000
-"""Characters of a whole message; libraries quote without quotation marks too."""
+"""The maximum length of a whole message, in characters; libraries also quote without quotation marks."""
 _ELLIPSIS: Final = "…"
 _QUOTED: Final = re.compile(r"""`[^`]*+`|"[^"]*+"|(?<!\w)'[^']*+'""")
-"""A quotation. An apostrophe within or after a word begins none. Possessive, so that each text is read once."""
+"""A quotation. An apostrophe in or after a word does not begin one. The quantifiers are possessive: no backtracking."""
 
 
 def shorten_quotes(message: str) -> str:
-    """Return a message with an ellipsis for what is too long in its quoted texts, and in the whole."""
+    """Return a message with its quoted texts, and the whole, cut to their maximum length and marked with an ellipsis."""
     message = _QUOTED.sub(_shortened, message)
     return message if len(message) <= LONGEST_MESSAGE else message[:LONGEST_MESSAGE] + _ELLIPSIS
 

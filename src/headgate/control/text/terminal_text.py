@@ -1,18 +1,21 @@
-"""Text as terminals and logs may show it: what would move a cursor, change a setting or reorder letters is written out."""
+"""Escapes control characters for terminals and logs: those that move a cursor, change a setting or reorder letters."""
 
 from collections.abc import Callable, Iterable, Iterator
 
 _KEPT = "\t\n"
 _RANGES = (
-    (0x00, 0x1F),  # C0: the escape character begins every sequence, also that of a title or the clipboard
-    (0x7F, 0x9F),  # delete, and C1: the same sequences in one character
+    (
+        0x00,
+        0x1F,
+    ),  # C0: the escape character begins every control sequence, including those that set the title or the clipboard
+    (0x7F, 0x9F),  # delete, and C1: the same control sequences in one character
     (0x061C, 0x061C),
     (0x200E, 0x200F),
-    (0x2028, 0x202E),  # separators of lines; embeddings and overrides of direction
+    (0x2028, 0x202E),  # line separators; embeddings and overrides of direction
     (0x2066, 0x2069),
-    (0xD800, 0xDFFF),  # no characters: a stream in UTF-8 refuses them
+    (0xD800, 0xDFFF),  # surrogates: a UTF-8 stream refuses them
 )
-"""C0, C1, and the controls of direction (`Bidi_Control` of Unicode 17.0)."""
+"""C0, C1, and the bidirectional controls (`Bidi_Control` of Unicode 17.0)."""
 
 
 def terminal_text(text: str) -> str:
@@ -21,17 +24,17 @@ def terminal_text(text: str) -> str:
 
 
 def terminal_line(text: str) -> str:
-    """Return the same on one line: line breaks and tabs are written out too."""
+    """Return the same text on one line: line breaks and tabs are escaped too."""
     return text if _is_plain(text) else text.translate(_ON_ONE_LINE)
 
 
 def terminal_json(json: str) -> str:
-    """Return JSON that says the same without control characters in it; the line breaks of its layout stay."""
+    """Return equivalent JSON without control characters; the line breaks of its layout stay."""
     return json if _is_plain(json) else json.translate(_IN_JSON)
 
 
 def _is_plain(text: str) -> bool:
-    # Nearly every line is, and translating one takes ten times as long.
+    # Nearly every line is plain, and translating a line takes ten times as long.
     return text.isascii() and text.isprintable()
 
 

@@ -1,7 +1,7 @@
-"""Faults of a form as plain sentences: where each one is, by the caller's own field names, and what to write instead.
+"""Validation faults as plain sentences: the place of each one, in the caller's field names, and what to write instead.
 
 Pydantic names its internal types in both (`dict[function-after[...]]`, `Input should be a valid dictionary`). Every package
-that puts a validation error into an answer takes its text from here.
+that puts a validation error into a response takes its text from here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +29,9 @@ _MISSING: Final = "the field is missing; add it"
 _UNKNOWN: Final = "there is no such field; remove it"
 
 MOST: Final = 100
-"""How many errors of one form are looked at: a form of many thousand wrong fields has an error for each."""
+"""How many errors of one form are examined: a form with thousands of wrong fields has an error for each."""
 LISTED: Final = 20
-"""How many faults an answer lists."""
+"""How many faults a response lists."""
 
 SENTENCES: Final[Mapping[str, str]] = {
     "assertion_error": "{error}",
@@ -104,10 +104,10 @@ SENTENCES: Final[Mapping[str, str]] = {
     "uuid_type": _UUID,
     "value_error": "{error}",
 }
-"""The sentence for each type of error. A type that is not here gets a sentence that names nothing of Headgate's own types."""
+"""The sentence for each error type of Pydantic. Any other type gets `_OTHER`, which names no internal type of Headgate."""
 
 _ROOTS: Final = frozenset(("body", "query", "path", "header", "cookie"))
-"""What the framework puts before the location: the part of a request."""
+"""The first part of a location, which the framework adds: the part of the request."""
 _ABSENT: Final = object()
 
 _Path = tuple[str | int, ...]
@@ -115,21 +115,21 @@ _Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong at a place of a form. The place is empty for the whole form."""
+    """A fault and its place in a form. The place is empty for the whole form."""
 
     place: _Path
     sentence: str
 
     @property
     def at(self) -> str:
-        """The place in writing."""
+        """The place as text, its parts joined by dots."""
         return ".".join(map(str, self.place))
 
 
 def find_faults(errors: Sequence[Error], form: object) -> list[Fault]:
     """Return the faults of a form, the value that was validated: one for each place, of the first `MOST` errors.
 
-    Where a value can have one of several forms, the faults of the nearest form are reported.
+    If a value can have one of several forms, the faults of the nearest form are reported.
     """
     found = dict[_Path, list[str]]()
     for each in errors[:MOST]:
@@ -146,23 +146,23 @@ def find_faults(errors: Sequence[Error], form: object) -> list[Fault]:
 
 
 def list_reported_faults(errors: Sequence[Error], form: object) -> tuple[list[Fault], int]:
-    """Return the faults that an answer lists, and how many more there are at most: one fault may have several errors."""
+    """Return the faults that a response lists, and the maximum number of further ones: one fault may have several errors."""
     found = find_faults(errors, form)
     return found[:LISTED], max(0, len(found) - LISTED) + max(0, len(errors) - MOST)
 
 
 def first_fault(errors: Sequence[Error], form: object) -> Fault:
-    """Return the first fault of a form that has one."""
+    """Return the first fault of a form, which must have one."""
     return find_faults(errors, form)[0]
 
 
 def _is_about_types(sentences: Sequence[str]) -> bool:
-    """Return whether sentences say only which forms a value could have."""
+    """Return whether the sentences only name the forms that a value could have."""
     return all(each.startswith(_MUST_BE) for each in sentences)
 
 
 def _join_sentences(sentences: Sequence[str]) -> str:
-    """Return several sentences about one value as one: each is about a form that it could have."""
+    """Join several sentences about one value, each about a form that the value could have."""
     first, *rest = sentences
     if _is_about_types(sentences):
         rest = [each.removeprefix(_MUST_BE) for each in rest]
@@ -180,7 +180,7 @@ def _sentence(error: Error) -> str:
 
 
 def _place(error: Error, form: object) -> _Path:
-    """Return where an error is, without the names of types that Pydantic puts between the names of fields."""
+    """Return the place of an error, without the type names that Pydantic puts between the field names."""
     location: _Path = tuple(error["loc"])
     root, rest = (location[:1], location[1:]) if location[:1] and location[0] in _ROOTS else ((), location)
     if error["type"] == "json_invalid":
@@ -194,7 +194,7 @@ def _place(error: Error, form: object) -> _Path:
 
 
 def _exact(form: object, location: _Path, value: object, dead: set[tuple[int, int]]) -> _Path | None:
-    """Return the part of a location that leads to a value, or None if none does. `dead` is what was tried in vain."""
+    """Return the part of a location that leads to a value, or None. `dead` are the positions that were tried without success."""
     if not location:
         return () if form is value or form == value else None
     if (len(location), id(form)) in dead:
