@@ -1,4 +1,4 @@
-"""From a secret to who is asking: tokens of principals, logins of users, and the identities of runs."""
+"""Authentication: maps a secret (a token, a session, an access token, the secret of a run) to its principal."""
 
 import threading
 from collections.abc import Callable
@@ -15,10 +15,10 @@ _RUN_PREFIX = "hgr"
 
 
 Logins = Callable[[str], PrincipalId | None]
-"""Says whose login a session secret is, now; None for nobody's."""
+"""Returns the user of a session secret now, or None if no session has it."""
 
 Access = Callable[[str], AuthenticatedPrincipal | None]
-"""Says who presents an access token, now; None for nobody."""
+"""Returns the principal of an access token now, or None if the token is unknown or expired."""
 
 
 def _no_access(_: str) -> AuthenticatedPrincipal | None:
@@ -26,15 +26,15 @@ def _no_access(_: str) -> AuthenticatedPrincipal | None:
 
 
 def format_run_secret(run: RunId, secret: str) -> str:
-    """Return the secret of a run as its session presents it."""
+    """Return the secret of a run in the form in which its session presents it."""
     return f"{_RUN_PREFIX}.{run}.{secret}"
 
 
 class Authenticator:
-    """Knows callers by what they present.
+    """Maps presented secrets to principals.
 
-    Whether a token or a run still stands is not said here: that is a fact of the organization, which its snapshot knows.
-    The deployment's own log is no organization: no token or run secret of its own log is accepted.
+    Whether a token or a run is still valid is not checked here: that is a fact of the organization, in its snapshot. The
+    deployment's own log is not an organization: no token or run secret of that log is accepted.
     """
 
     def __init__(self, stores: Stores, logins: Logins, access: Access = _no_access) -> None:
@@ -45,7 +45,7 @@ class Authenticator:
         self._checked: dict[str, AuthenticatedPrincipal] = {}
 
     def authenticate(self, text: str) -> AuthenticatedPrincipal | None:
-        """Return whose secret this is, or None."""
+        """Return the principal of a secret, or None."""
         prefix, _, rest = text.partition(".")
         if prefix == TOKEN_PREFIX:
             return self._token(text)
@@ -57,11 +57,11 @@ class Authenticator:
         return AuthenticatedPrincipal(principal, None) if principal else None
 
     def cached(self, text: str) -> AuthenticatedPrincipal | None:
-        """Return whose token this is, if that was looked up before: without the store."""
+        """Return the principal of a token from the cache, without the store; None if it was not looked up before."""
         return self._checked.get(text)
 
     def _run(self, rest: str) -> AuthenticatedPrincipal | None:
-        # Looked up each time: whoever takes a run over, in whatever process, ends the secret of the attempt before.
+        # Looked up each time: a worker that takes over a run, in any process, revokes the secret of the previous attempt.
         run, _, secret = rest.rpartition(".")
         found = self._stores.find(SECRET, run)
         if found is None or found[0] == DEPLOYMENT or not matches(found[1], secret):
@@ -78,7 +78,7 @@ class Authenticator:
             return None
         presented = AuthenticatedPrincipal(PrincipalId(str(found[1]["principal"])), found[0], token=parts[0])
         with self._lock:
-            # Only a hash that has matched is remembered; whether the token still stands is looked at each time.
+            # Only a match of the hash is cached; whether the token is still valid is checked at each request.
             if len(self._checked) >= _REMEMBERED:
                 self._checked.clear()
             self._checked[text] = presented
@@ -86,4 +86,4 @@ class Authenticator:
 
 
 _REMEMBERED = 100_000
-"""So many tokens at most; then all are forgotten, which costs one look each."""
+"""The maximum number of cached tokens; beyond it the cache is cleared, which costs one lookup for each token."""

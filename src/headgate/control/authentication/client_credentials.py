@@ -1,6 +1,7 @@
-"""Access tokens: what a service principal gets for one of its tokens (OAuth 2.0 client credentials), for a short time.
+"""Access tokens: short-lived secrets that a service principal gets for one of its tokens (OAuth 2.0 client credentials).
 
-One acts by way of the token that it was given for, with all that narrows that, and is nobody's as soon as that has ended.
+An access token acts as the token for which it was issued, with that token's limits, and is invalid as soon as that token
+has expired or is revoked.
 """
 
 from dataclasses import dataclass
@@ -15,26 +16,26 @@ from headgate.control.kernel.ports import DocumentPut
 from headgate.control.organizations.organization import Organizations
 from headgate.facts.ids import PrincipalId, TokenId
 
-_WRONG = "that is not the id and a token of a service principal"
+_WRONG = "the client id and secret are not the id and a valid token of a service principal"
 
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """A secret that is good for so many seconds."""
+    """An access token, and its lifetime in seconds."""
 
     secret: str
     seconds: float
 
 
 class AccessTokens:
-    """The access tokens of a deployment's service principals, each kept as a document of its organization."""
+    """The access tokens of a deployment's service principals, each stored as a document of its organization."""
 
     def __init__(self, organizations: Organizations, length: float) -> None:
         self._organizations = organizations
         self._length = length
 
     def issue(self, client: str, secret: str) -> AccessToken:
-        """Return one for the service principal `client`, whose token `secret` is. Raises `LoginError` if it is not."""
+        """Return an access token for the service principal `client`. Raises `LoginError` if `secret` is not a token of it."""
         found = self._token(secret)
         if found is None or found.organization is None or found.principal != client:
             raise LoginError(_WRONG)
@@ -48,7 +49,7 @@ class AccessTokens:
         return AccessToken(credential.format(ACCESS), self._length)
 
     def authenticate(self, text: str) -> AuthenticatedPrincipal | None:
-        """Return who presents this access token, or None. Whether its token still stands, the organization says."""
+        """Return the principal of an access token, or None. The organization checks whether the underlying token is valid."""
         credential = parse_secret(ACCESS, text)
         found = self._organizations.stores.find("access_token", credential.id) if credential else None
         if credential is None or found is None or not credential.matches(found[1]):
@@ -68,7 +69,7 @@ class AccessTokens:
         return AuthenticatedPrincipal(PrincipalId(str(found[1]["principal"])), found[0], token=parts[0])
 
     def tidy(self) -> None:
-        """Erase what has ended by itself; nothing rests on it."""
+        """Erase expired access tokens. They are refused without that too."""
         for organization in self._organizations.readable():
             for id, body in organization.store.documents("access_token").items():
                 if body["ends"] <= self._organizations.now:

@@ -1,4 +1,4 @@
-"""The commands of logins, on the deployment's own log: it tells who came and went. What they write are documents."""
+"""Commands for users, passwords and sessions, in the deployment's own log, which is their audit; they write documents."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from headgate.facts.ids import PrincipalId
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """What is kept of a password, under an id of its own: a new password is a new document."""
+    """The stored hash of a password, under its own id: a new password is a new document."""
 
     id: str
     hash: str
@@ -24,7 +24,7 @@ class Password:
 def _may_log_in(
     principal: PrincipalId, login: str, password: Password | None, before: Mapping[str, Any] | None = None
 ) -> tuple[DocumentPut, ...]:
-    """Return what is written for a login name, new or kept as `before` for this user, and its password, if any."""
+    """Return the documents of a login name and its password, if any; `before` is the login name's document, None if it is new."""
     known = {"principal": principal, "password": password.id if password else None}
     named = DocumentPut("login", login, known, new=before is None, expected=before)
     if password is None:
@@ -34,10 +34,10 @@ def _may_log_in(
 
 @dataclass(frozen=True, slots=True)
 class RegisterUser:
-    """A new user of the deployment, who is nobody in any organization yet. There is no password without a `login`.
+    """Register a user of the deployment. The user is not a member of any organization yet. A password requires a `login`.
 
-    `verified` is an address that somebody answerable says is theirs: who proves it elsewhere is this user.
-    `subject` is whom a provider knows them as.
+    `verified`: the operator or a provider confirms that `email` is the user's. A login at a provider with that verified
+    address is then a login of this user. `subject` is the key of the user's identity at the provider.
     """
 
     principal: PrincipalId
@@ -50,7 +50,7 @@ class RegisterUser:
     name: str = "user.register"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the deployment registers somebody, when it has seen who they are."""
+        """Require that the deployment registers the user, after it has authenticated them."""
         proved = {"domain": (domain_of(self.email),)} if self.email and self.verified else dict[str, tuple[str, ...]]()
         signed_up = SignUp(self.principal, self.person, proved).decide(view)
         user = {"name": self.person, "login": self.login, "email": self.email, "subject": self.subject}
@@ -67,10 +67,10 @@ class RegisterUser:
 
 @dataclass(frozen=True, slots=True)
 class SetPassword:
-    """The user has this password from now on, and no other. `user` is their document as it will be, with the login name.
+    """Set a user's password, which replaces the old one. `user` is the user's new document, with the login name.
 
-    `before` is the document of the name, if it was theirs already. `sessions` are those that end with the old password:
-    read when the command is decided, so that none that began meanwhile goes on.
+    `before` is the document of the login name, if it was the user's already. `sessions` returns the sessions that end with
+    the old password. It is called when the command is decided, so that no session that began meanwhile survives.
     """
 
     principal: PrincipalId
@@ -81,7 +81,7 @@ class SetPassword:
     name: str = "user.set_password"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Everybody their own, and the deployment anybody's."""
+        """Require that the caller is the user, or the deployment."""
         _oneself(view, self.principal)
         written = _may_log_in(self.principal, self.user["login"], self.password, self.before)
         old = self.before["password"] if self.before else None
@@ -92,7 +92,7 @@ class SetPassword:
 
 @dataclass(frozen=True, slots=True)
 class LinkSubject:
-    """Who proves to be that subject at a provider is this user from now on. `user` is their document as it will be."""
+    """Link a subject at an OpenID Connect provider to a user. `user` is the user's new document."""
 
     principal: PrincipalId
     subject: str
@@ -100,9 +100,11 @@ class LinkSubject:
     name: str = "user.link_subject"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the deployment, when it has seen the proof."""
+        """Require that the deployment links them, after it has verified the login at the provider."""
         if view.caller is not None:
-            raise InvalidError("the deployment links people to a provider, when it has seen who they are")
+            raise InvalidError(
+                "only the deployment itself may link a user to a provider, after a login at the provider"
+            )
         mine = {"principal": self.principal}
         return CommandEffect(
             (),
@@ -112,9 +114,9 @@ class LinkSubject:
 
 @dataclass(frozen=True, slots=True)
 class StartSession:
-    """A user has logged in, until `ends` (seconds since the epoch). `how` is by what.
+    """Start a session of a user until `ends` (seconds since the epoch). `how` is the method of the login.
 
-    `let_in_by` is the session that let a device in, and ends it when it is ended.
+    `let_in_by` is the session that approved a device; when that session is ended, this one ends too.
     """
 
     session: str
@@ -127,7 +129,7 @@ class StartSession:
     name: str = "session.start"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Everybody their own."""
+        """Require that the caller is the user."""
         _oneself(view, self.principal)
         body = {"principal": self.principal, "hash": self.hash, "ends": self.ends, "at": view.now, "how": self.how}
         origin = {} if self.let_in_by is None else {"let_in_by": self.let_in_by}
@@ -136,14 +138,14 @@ class StartSession:
 
 @dataclass(frozen=True, slots=True)
 class EndSessions:
-    """Sessions of one user are over, at once. They are read when the command is decided, as in `SetPassword`."""
+    """End sessions of one user at once. They are read when the command is decided, as in `SetPassword`."""
 
     principal: PrincipalId
     sessions: Callable[[], Iterable[str]]
     name: str = "session.end"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Everybody their own, and the deployment anybody's."""
+        """Require that the caller is the user, or the deployment."""
         _oneself(view, self.principal)
         return CommandEffect((), _build_session_erasures(self.sessions()))
 
@@ -154,4 +156,4 @@ def _build_session_erasures(sessions: Iterable[str]) -> tuple[DocumentPut, ...]:
 
 def _oneself(view: CommandContext, principal: PrincipalId) -> None:
     if view.caller is not None and view.caller.principal != principal:
-        raise InvalidError("logins are everybody's own")
+        raise InvalidError("a user may change only their own password and sessions")

@@ -1,4 +1,4 @@
-"""Logging in on a device without a browser (RFC 8628): it shows a code, which somebody enters who is logged in elsewhere."""
+"""Device flow (RFC 8628): login on a device without a browser. It shows a code; a user with a session elsewhere enters it."""
 
 import secrets
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from headgate.control.kernel.ports import DocumentConflictError, DocumentPut, St
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 _LENGTH = 8
 _EARLY = 0.8
-"""A poll may come so much of the interval after the one before it: clocks and networks jitter."""
+"""The fraction of the interval after which the next poll is accepted: clocks and networks jitter."""
 
 
 class PendingReason(Enum):
@@ -32,7 +32,7 @@ class PendingReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DeviceAuthorization:
-    """A device wants to log in: the code that it shows, and the secret by which it asks whether it may. In seconds."""
+    """A device's request to log in: the code that it shows, and the secret by which it polls. Times in seconds."""
 
     secret: str
     code: str
@@ -41,7 +41,7 @@ class DeviceAuthorization:
 
 
 class DeviceFlow:
-    """The devices that wait for somebody's word."""
+    """The devices that wait for a user's approval."""
 
     def __init__(self, store: Store, sessions: Sessions, settings: LoginSettings) -> None:
         self._store = store
@@ -52,7 +52,7 @@ class DeviceFlow:
         self._polling = AttemptLimiter(AttemptLimit(1, settings.device_interval * _EARLY))
 
     def ask(self, told: Mapping[str, str], now: float) -> DeviceAuthorization:
-        """Return a new code. `told` is what the device says of itself. Raises `TooOftenError`."""
+        """Return a new code. `told` is the device's description of itself. Raises `TooOftenError`."""
         self._asking.record(client_key(told.get("address", "")), now)
         credential = self._new_credential(told, now + self._settings.device)
         return DeviceAuthorization(
@@ -63,7 +63,7 @@ class DeviceFlow:
         )
 
     def answer(self, code: str, session: Session, now: float, *, allow: bool) -> None:
-        """Let a device in as the user of a session, or not. Raises `NotFoundError`, `TooOftenError`."""
+        """Approve or deny the login of a device as the user of a session. Raises `NotFoundError`, `TooOftenError`."""
         self._entering.record(session.principal, now)
         body = self._store.document("device", _read(code))
         if body is None or body["ends"] <= now or "allow" in body:
@@ -76,7 +76,7 @@ class DeviceFlow:
         self._entering.forget(session.principal)
 
     def redeem(self, secret: str, now: float) -> NewSession | PendingReason:
-        """Return the session of a device that was let in, or why it has none. It is given once."""
+        """Return the session of an approved device, or why it has none. The session is returned once."""
         credential = parse_secret(DEVICE, secret)
         body = self._store.document("device", credential.id) if credential else None
         if credential is None or body is None or not credential.matches(body) or body["ends"] <= now:
@@ -94,7 +94,7 @@ class DeviceFlow:
         return self._start_session(body)
 
     def tidy(self, now: float) -> None:
-        """Erase what has ended by itself; nothing rests on it."""
+        """Erase expired codes. They are refused without that too."""
         for id, body in self._store.documents("device").items():
             if body["ends"] <= now:
                 self._store.put_document(DocumentPut("device", id, None))
@@ -108,20 +108,22 @@ class DeviceFlow:
                 return credential
 
     def _start_session(self, body: Mapping[str, Any]) -> NewSession | PendingReason:
-        """Return a session of the user that let the device in, if the session of that user has not ended meanwhile."""
+        """Return a session of the user that approved the device, if the approving session has not ended meanwhile."""
         by = self._sessions.by_id(body["session"])
         if not body["allow"] or by is None:
             return PendingReason.DENIED
         started = self._sessions.start(by.principal, "device", body["told"], let_in_by=by.id)
         if self._sessions.by_id(by.id) is None:
-            # It ended after the look: a new password that ended it has not seen the session of the device.
+            # It ended after the check above: the new password that ended it did not see the session of the device.
             self._sessions.end(by.principal, started.session.id)
             return PendingReason.DENIED
         return started
 
 
 def _build_missing_error() -> NotFoundError:
-    return NotFoundError("no device waits with this code; it may have taken too long, ask for a new one there")
+    return NotFoundError(
+        "no device waits for approval with this code; the code may be wrong or expired; start the login on the device again"
+    )
 
 
 def _format_code(code: str) -> str:
@@ -129,5 +131,5 @@ def _format_code(code: str) -> str:
 
 
 def _read(code: str) -> str:
-    """Return a code as it is kept: people write it in their own way."""
+    """Return the stored form of a code: users type it with spaces, hyphens or lower case."""
     return "".join(letter for letter in code.upper() if letter in _LETTERS)

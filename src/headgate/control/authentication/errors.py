@@ -1,13 +1,15 @@
-"""What can be wrong with a login."""
+"""Errors of authentication."""
+
+from math import ceil
 
 
 class LoginError(Exception):
-    """Whoever it is has not proved it."""
+    """The authentication failed."""
 
 
 class TooOftenError(Exception):
-    """There were too many attempts; `wait` says for how many seconds there will be no other."""
+    """Rate limit of attempts exceeded. `wait` is the time in seconds until the next attempt is accepted."""
 
     def __init__(self, wait: float) -> None:
-        super().__init__("there were too many attempts; wait a while")
+        super().__init__(f"there were too many attempts; try again in {max(1, ceil(wait))} s")
         self.wait = wait

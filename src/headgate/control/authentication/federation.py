@@ -1,4 +1,4 @@
-"""Users whom somebody else knows: an OpenID Connect provider has said who they are."""
+"""Federated login: users that an OpenID Connect provider has authenticated."""
 
 import hashlib
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from headgate.facts.ids import PrincipalId
 
 @dataclass(frozen=True, slots=True)
 class ExternalIdentity:
-    """Who somebody is at a provider. `email` is an address that the provider has verified, or None."""
+    """The identity of a user at a provider. `email` is an address that the provider has verified, or None."""
 
     issuer: str
     subject: str
@@ -25,12 +25,12 @@ class ExternalIdentity:
 
     @property
     def key(self) -> str:
-        """What they are kept under: the one at this issuer and no other."""
+        """The id of the identity's document: a hash of issuer and subject, so that two issuers cannot collide."""
         return hashlib.sha256(f"{len(self.issuer)}:{self.issuer}{self.subject}".encode()).hexdigest()
 
 
 class ExternalIdentities:
-    """Which user of the deployment somebody is who has proved who they are to a provider."""
+    """Maps identities at a provider to users of the deployment."""
 
     def __init__(self, control: Control, store: Store, join: frozenset[str]) -> None:
         self._control = control
@@ -39,17 +39,19 @@ class ExternalIdentities:
         self._addresses = EmailAddresses(store)
 
     def user(self, who: ExternalIdentity) -> PrincipalId:
-        """Return the user they are: linked before, or of the same verified address, or new if that may join.
+        """Return the user of an identity: the linked one, the one with the same verified address, or a new one.
 
-        Raises `LoginError` if they have no user here and may not join.
+        A new user is registered only if the domain of the address may join. Otherwise raises `LoginError`.
         """
         try:
             return self._find_user(who) or self._link_user(who) or self._register_user(who)
         except DocumentConflictError:
-            # Two windows of the same person; the other one was faster.
+            # Two concurrent logins of the same user; the other one was faster.
             found = self._find_user(who)
             if found is None:
-                raise AlreadyExistsError("that address was taken at the same moment; log in again") from None
+                raise AlreadyExistsError(
+                    "another login with the same address completed at the same time; log in again"
+                ) from None
             return found
 
     def _find_user(self, who: ExternalIdentity) -> PrincipalId | None:
@@ -62,8 +64,10 @@ class ExternalIdentities:
             return None
         user = self._store.document("user", principal) or {}
         if user.get("subject"):
-            # Addresses are given to somebody else in time; what the first one had is not for the second.
-            raise LoginError("the user of this address is known as somebody else at the provider; ask the operator")
+            # An address may be given to another person later; that person must not get the first one's access.
+            raise LoginError(
+                "the user with your address is linked to another account at the provider; ask the operator of this deployment"
+            )
         self._control.execute(LinkSubject(principal, who.key, {**user, "subject": who.key}), None)
         return principal
 
@@ -71,10 +75,13 @@ class ExternalIdentities:
         email = normalize_address(who.email) if who.email else None
         if email is None or domain_of(email) not in self._join:
             raise LoginError(
-                "the provider knows you, but you have no user here; ask an owner of the organization for an invitation"
+                "the provider has authenticated you, but this deployment has no user for you; ask an owner of the "
+                "organization for an invitation"
             )
         if self._addresses.is_like_another(email):
-            raise LoginError("your address at the provider looks like that of another user here; ask the operator")
+            raise LoginError(
+                "your address at the provider looks like the address of another user; ask the operator of this deployment"
+            )
         new = RegisterUser(PrincipalId(new_id("p")), who.name, email=email, verified=True, subject=who.key)
         self._control.execute(new, None)
         return new.principal

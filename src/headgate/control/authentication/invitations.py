@@ -1,4 +1,4 @@
-"""Invitations: whoever holds the link joins an organization, as far as who invited could add them then."""
+"""Invitations: the holder of the link joins an organization, if the inviting user may add them at that time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Snapshot
 
 _PREFIX: Final = "i"
-"""Of the ids of invitations."""
+"""The prefix of the ids of invitations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """Who holds its secret can join with a role on a place, until `ends` (seconds since the epoch)."""
+    """An invitation: the holder of its secret can join with a role on a place, until `ends` (seconds since the epoch)."""
 
     id: str
     organization: ResourceId
@@ -36,12 +36,12 @@ class Invitation:
 
     @property
     def newcomer(self) -> PrincipalId:
-        """The id of the user that the invitation registers. It follows from its own, so that it registers one at most."""
+        """The id of the user that the invitation registers. It is derived from the invitation's id, so it registers one user only."""
         return PrincipalId(f"p{self.id.removeprefix(_PREFIX)}")
 
     @property
     def document(self) -> Mapping[str, Any]:
-        """What is kept of it, until it is used, withdrawn or over."""
+        """The stored document, until the invitation is used, withdrawn or expired."""
         return {
             "hash": self.hash,
             "principal": self.by.principal,
@@ -53,29 +53,29 @@ class Invitation:
 
     @property
     def erasure(self) -> DocumentPut:
-        """What erases it, for the one caller that finds it."""
+        """The write that erases the document; it fails for every caller but the first."""
         return DocumentPut("invitation", self.id, None, expected=self.document)
 
 
 @dataclass(frozen=True, slots=True)
 class Invite:
-    """Somebody is invited, by who could add them."""
+    """Create an invitation, in the name of a user who may add the invited user."""
 
     invitation: Invitation
     name: str = "invitation.create"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need what adding them needs."""
+        """Require the privileges for adding a user with that role."""
         new = self.invitation
         if view.caller != new.by or new.by.run is not None:
-            raise InvalidError("everybody invites for themselves")
+            raise InvalidError("an invitation can be created only by a user in their own name, not by a run")
         AddPrincipal(PrincipalId(new.id), new.id, new.role, new.place).decide(view)
         return CommandEffect((), (DocumentPut("invitation", new.id, new.document, new=True),))
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Somebody takes an invitation, which is used up by that. It is who invited that adds them."""
+    """Accept an invitation, which is used up. The user is added in the name of the inviting user."""
 
     invitation: Invitation
     principal: PrincipalId
@@ -83,8 +83,8 @@ class Join:
     name: str = "invitation.accept"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need what adding them needs, now, of who invited."""
-        # The name is the deployment's, which knows them: it is not for who invited to choose.
+        """Require that the inviting user still has the privileges for adding the user."""
+        # The deployment sets the name, because it knows the user; the inviting user may not choose it.
         added = AddPrincipal(self.principal, self.principal, self.invitation.role, self.invitation.place).decide(view)
         named = DocumentPut("principal", self.principal, {"name": self.person})
         used = DocumentPut("invitation_used", self.invitation.id, {"principal": self.principal}, new=True)
@@ -93,13 +93,13 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """The invitation is good for nothing any more."""
+    """Withdraw an invitation."""
 
     invitation: Invitation
     name: str = "invitation.withdraw"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Everybody their own; another's as who manages users."""
+        """Require that it is the caller's own invitation, or `organization.manage_users`."""
         own = view.caller is None or not is_narrowed(view.facts, view.caller)
         if not own or view.actor != self.invitation.by.principal:
             view.require_action("organization.manage_users", view.root)
@@ -124,7 +124,7 @@ class Invitations:
     def find(self, secret: str) -> Invitation:
         """Return the invitation of a secret.
 
-        Raises `NotFoundError` if it is none, was used or has ended, or if the user that invited could add no user now.
+        Raises `NotFoundError` if it is unknown, used or expired, or if the inviting user may not add the user now.
         """
         credential = parse_secret(INVITATION, secret)
         found = self._organizations.stores.find("invitation", credential.id) if credential else None
@@ -157,7 +157,7 @@ class Invitations:
         return self._organizations.names_by_id.get(invitation.organization, invitation.organization)
 
     def _require_standing(self, invitation: Invitation) -> None:
-        """Raise `NotFoundError` if nobody could join by it now: before a user is registered, or anything else is done."""
+        """Raise `NotFoundError` if the invitation cannot be accepted now; checked before a user is registered or anything is written."""
         control = self._organizations.open(invitation.organization).control
         try:
             control.preview(Join(invitation, invitation.newcomer, ""), invitation.by)
@@ -165,16 +165,16 @@ class Invitations:
             raise build_missing_invitation_error() from None
 
     def list_visible(self, organization: Organization, caller: Caller) -> tuple[Invitation, ...]:
-        """Return the invitations that stand: all for who manages users, one's own for anybody else."""
+        """Return the valid invitations: all if the caller may manage users, otherwise the caller's own."""
         control = organization.control
         own = None if is_narrowed(control.snapshot, caller) else caller.principal
-        everybodys = control.ask(Question(caller, "organization.manage_users", organization.id)).allowed
+        sees_all = control.ask(Question(caller, "organization.manage_users", organization.id)).allowed
         bodies = organization.store.documents("invitation").items()
         found = (_invitation(id, organization.id, body) for id, body in bodies if body["ends"] > control.now)
-        return tuple(each for each in found if everybodys or each.by.principal == own)
+        return tuple(each for each in found if sees_all or each.by.principal == own)
 
     def list_ids_of(self, organization: Organization, principal: PrincipalId) -> tuple[str, ...]:
-        """Return the ids of the invitations that a user has made and that were not used."""
+        """Return the ids of the unused invitations that a user has created."""
         bodies = organization.store.documents("invitation").items()
         return tuple(id for id, body in bodies if body["principal"] == principal)
 
@@ -186,7 +186,7 @@ class Invitations:
         return found
 
     def tidy(self) -> None:
-        """Erase what has ended by itself; nothing rests on it."""
+        """Erase expired invitations. They are refused without that too."""
         for organization in self._organizations.readable():
             for id, body in organization.store.documents("invitation").items():
                 if body["ends"] <= self._organizations.now:
@@ -201,5 +201,7 @@ def _invitation(id: str, root: ResourceId, body: Mapping[str, Any]) -> Invitatio
 
 
 def build_missing_invitation_error() -> NotFoundError:
-    """Return the error for an invitation that was used, withdrawn or over, or never was."""
-    return NotFoundError("this invitation is not good any more, or never was")
+    """Return the error for an invitation that was used, withdrawn, has expired or never existed: one text for all."""
+    return NotFoundError(
+        "the invitation is unknown, or it was used or withdrawn or has expired; ask for a new invitation"
+    )

@@ -1,4 +1,4 @@
-"""How often somebody may try: counted in the memory of this process, per name or address."""
+"""Rate limit of login attempts, counted in the memory of this process, per login name or network address."""
 
 import threading
 from collections import OrderedDict, deque
@@ -9,11 +9,11 @@ from headgate.control.authentication.settings import AttemptLimit
 
 _MOST_KEYS = 100_000
 _NETWORK = 64
-"""Bits of an IPv6 address that tell one customer from another; the rest is theirs to choose."""
+"""The prefix length of an IPv6 network: one customer can choose all other bits of the address."""
 
 
 class AttemptLimiter:
-    """Attempts by key. Each is counted before it is made, so that many at once are no way around it."""
+    """Counts attempts by key. Each is counted before it is made, so that concurrent attempts cannot exceed the limit."""
 
     def __init__(self, limit: AttemptLimit) -> None:
         self._limit = limit
@@ -21,7 +21,7 @@ class AttemptLimiter:
         self._tries: OrderedDict[str, deque[float]] = OrderedDict()
 
     def record(self, key: str, now: float) -> None:
-        """Count an attempt at a time (seconds). Raises `TooOftenError`, and counts nothing, if there were too many."""
+        """Count an attempt at a time (seconds). Raises `TooOftenError`, and does not count it, if the limit is exceeded."""
         with self._lock:
             tries = self._tries.setdefault(key, deque())
             self._tries.move_to_end(key)
@@ -34,19 +34,19 @@ class AttemptLimiter:
                 self._tries.popitem(last=False)
 
     def undo(self, key: str) -> None:
-        """Take the newest attempt back: it was not a wrong one."""
+        """Remove the newest attempt from the count, because it did not fail."""
         with self._lock:
             if tries := self._tries.get(key):
                 tries.pop()
 
     def forget(self, key: str) -> None:
-        """Take every attempt back."""
+        """Remove every attempt of a key from the count."""
         with self._lock:
             self._tries.pop(key, None)
 
 
 def client_key(address: str) -> str:
-    """Return what is counted of a network address: all of IPv4, the network of IPv6."""
+    """Return the key of a network address: the whole IPv4 address, or the network of an IPv6 address."""
     try:
         found = ip_address(address)
     except ValueError:

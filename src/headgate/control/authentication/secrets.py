@@ -1,4 +1,4 @@
-"""Secrets that are handed out once and kept as a hash: `<prefix>.<id>.<secret>`, the last of 256 random bits."""
+"""Secrets that are shown once and stored as a hash: `<prefix>.<id>.<secret>`, with a secret of 256 random bits."""
 
 import hashlib
 import hmac
@@ -21,16 +21,16 @@ class ParsedSecret:
     secret: str
 
     def format(self, prefix: str) -> str:
-        """Return it as its holder writes it."""
+        """Return the secret in the form in which its holder presents it."""
         return f"{prefix}.{self.id}.{self.secret}"
 
     @property
     def hash(self) -> str:
-        """Return what is kept of the secret. A plain hash is enough: there is nothing to guess."""
+        """The stored hash of the secret. A plain hash is enough, because a random secret cannot be guessed."""
         return hashlib.sha256(self.secret.encode()).hexdigest()
 
     def matches(self, document: Mapping[str, Any] | None) -> bool:
-        """Say whether the document keeps the hash of this secret."""
+        """Return whether the document has the hash of this secret."""
         return document is not None and hmac.compare_digest(str(document.get("hash", "")), self.hash)
 
 
@@ -40,6 +40,6 @@ def generate(id: str) -> ParsedSecret:
 
 
 def parse_secret(prefix: str, text: str) -> ParsedSecret | None:
-    """Return a credential as written, or None if it is none of that prefix."""
+    """Return the parsed secret, or None if the text has another form or prefix."""
     found = _WRITTEN.fullmatch(text)
     return ParsedSecret(found["id"], found["secret"]) if found and found["prefix"] == prefix else None

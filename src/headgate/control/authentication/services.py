@@ -1,4 +1,4 @@
-"""Every way into a deployment, wired together."""
+"""Wires the authentication services of a deployment together."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from headgate.control.organizations.organization import Organizations
 
 @dataclass(frozen=True, slots=True)
 class AuthServices:
-    """What proves to a deployment who somebody is."""
+    """The authentication services of a deployment."""
 
     authentication: UserAccounts
     devices: DeviceFlow
@@ -22,7 +22,7 @@ class AuthServices:
     outsiders: ExternalIdentities
 
     def tidy(self) -> None:
-        """Erase what has ended by itself, now and then; nothing rests on it."""
+        """Erase expired secrets. To be called now and then: expired secrets are refused without it too."""
         self.authentication.sessions.tidy()
         self.devices.tidy(self.authentication.now)
         self.access_tokens.tidy()
@@ -30,7 +30,7 @@ class AuthServices:
 
 
 def open_auth_services(organizations: Organizations, settings: LoginSettings) -> AuthServices:
-    """Return the ways into a deployment, over its logs."""
+    """Return the authentication services of a deployment, over its logs."""
     store, control = organizations.deployment.store, organizations.deployment.control
     known = UserAccounts(control, store, settings)
     provider = settings.provider

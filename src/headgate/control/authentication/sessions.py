@@ -1,4 +1,4 @@
-"""Sessions: what somebody who has logged in presents instead of a password, until it ends."""
+"""Sessions: after a login a user presents the session's secret instead of a password, until the session ends."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from headgate.facts.ids import PrincipalId
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Somebody is logged in. Times in seconds since the epoch; `how` is by what, `told` what the client said of itself."""
+    """A session of a user. Times in seconds since the epoch; `how` is the login method, `told` the client's description of itself."""
 
     id: str
     principal: PrincipalId
@@ -27,16 +27,16 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A session that has just begun, with its secret, which stands nowhere else."""
+    """A session that has just begun, with its secret, which is stored nowhere."""
 
     secret: str
     session: Session
 
 
 class Sessions:
-    """The sessions of a deployment. One that has ended is nobody's at once, on whatever replica it was ended.
+    """The sessions of a deployment. An ended session is invalid at once on every replica.
 
-    As everything else, that is known as soon as the log is, which the endpoints read before they answer.
+    A replica learns of the end from the log, which the endpoints read before they answer.
     """
 
     def __init__(self, control: Control, store: Store, length: float) -> None:
@@ -48,7 +48,7 @@ class Sessions:
     def start(
         self, principal: PrincipalId, how: str, told: Mapping[str, str] | None = None, let_in_by: str | None = None
     ) -> NewSession:
-        """Start a session for an authenticated user, or for a device that the session `let_in_by` let in."""
+        """Start a session for an authenticated user, or for a device that the session `let_in_by` approved."""
         credential, now = generate(new_id("s")), self._control.now
         session = Session(credential.id, principal, now, now + self._length, how, told or {})
         started = StartSession(session.id, credential.hash, principal, session.ends, how, session.told, let_in_by)
@@ -56,7 +56,7 @@ class Sessions:
         return NewSession(credential.format(SESSION), session)
 
     def find(self, secret: str) -> Session | None:
-        """Return the session of this secret, or None if there is none any more."""
+        """Return the session of this secret, or None if it is unknown or has ended."""
         credential = parse_secret(SESSION, secret)
         if credential is None:
             return None
@@ -64,31 +64,31 @@ class Sessions:
         return self._parse_active(credential.id, body) if body is not None and credential.matches(body) else None
 
     def by_id(self, id: str) -> Session | None:
-        """Return a session by its id, or None if there is none any more."""
+        """Return a session by its id, or None if it is unknown or has ended."""
         body = self._store.document("session", id)
         return None if body is None else self._parse_active(id, body)
 
     def of(self, principal: PrincipalId) -> tuple[Session, ...]:
-        """Return the sessions of somebody, newest first."""
+        """Return the sessions of a user, newest first."""
         found = (self._parse_active(id, body) for id, body in self._store.documents("session").items())
         mine = (each for each in found if each and each.principal == principal)
         return tuple(sorted(mine, key=lambda each: each.at, reverse=True))
 
     def end(self, principal: PrincipalId, *sessions: str) -> None:
-        """End sessions of a user, with those of the devices that they let in."""
+        """End sessions of a user, with those of the devices that they approved."""
         if sessions:
             ended = EndSessions(principal, lambda: self._with_devices(principal, sessions))
             self._control.execute(ended, Caller(principal))
 
     def tidy(self) -> None:
-        """Erase what has ended by itself; nothing rests on it."""
+        """Erase expired sessions. They are refused without that too."""
         now = self._control.now
         for id, body in self._store.documents("session").items():
             if body["ends"] <= now:
                 self._store.put_document(DocumentPut("session", id, None))
 
     def _with_devices(self, principal: PrincipalId, sessions: Iterable[str]) -> set[str]:
-        """Return the sessions, those that they let in, those that these let in, and so on."""
+        """Return the sessions, the device sessions that they approved, those that these approved, and so on."""
         bodies = self._store.documents("session").items()
         let_in = {id: body.get("let_in_by") for id, body in bodies if body["principal"] == principal}
         found, more = set[str](), set(sessions)
@@ -98,11 +98,11 @@ class Sessions:
         return found
 
     def _body(self, id: str) -> Mapping[str, Any] | None:
-        """Return the document of a session, as it is after everything that is known of the log."""
+        """Return the document of a session at the newest known revision of the log."""
         revision = self._control.snapshot.revision
         at, kept = self._kept
         if at != revision:
-            # What ends a session is written with an entry of the log: what was read before that is good no more.
+            # Every end of a session writes a log entry: documents that were cached at an older revision may be outdated.
             kept = dict[str, Mapping[str, Any]]()
             self._kept = (revision, kept)
         body = kept.get(id) or self._store.document("session", id)

@@ -1,4 +1,4 @@
-"""What can be set about logins, with the defaults."""
+"""Settings of logins, with their defaults."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 @dataclass(frozen=True, slots=True)
 class AttemptLimit:
-    """At most so many attempts within so many seconds."""
+    """A rate limit: at most `attempts` within `seconds`."""
 
     attempts: int
     seconds: float
@@ -17,8 +17,8 @@ class AttemptLimit:
 class Hashing:
     """The cost of one argon2id hash (RFC 9106); memory in KiB.
 
-    So many are worked out `at_once`, and so many more wait for their turn: a flood of logins is refused, and everything
-    else goes on.
+    At most `at_once` hashes are computed concurrently, and `waiting` more callers wait. Further logins are refused, so that
+    a flood of logins does not stop other work.
     """
 
     time: int = 3
@@ -32,9 +32,9 @@ class Hashing:
 class Provider:
     """An OpenID Connect provider. Times in seconds.
 
-    `join` are the domains whose verified addresses make a newcomer a user of the deployment; with none, only who is known
-    already comes in. `skew` is how far the provider's clock may be off, `keys_age` after how long its keys are read
-    again, `refetch` how often at most an unknown key makes that happen earlier.
+    `join` are the domains whose verified addresses let a new user register; without any, only known users may log in.
+    `skew` is the tolerated difference of the provider's clock, `keys_age` the time after which its keys are read again,
+    `refetch` the shortest interval at which an unknown key causes an earlier read.
     """
 
     issuer: str
@@ -53,9 +53,9 @@ class Provider:
 class LoginSettings:
     """Everything about logins. Lengths in seconds, those of passwords in characters.
 
-    `address` is where people find the deployment (`https://headgate.example`), if that is not what they call it by.
-    `tries_of_name` and `tries_of_address` are wrong passwords; `codes_of_address` are device codes asked for, and
-    `tries_of_code` the codes that one person enters.
+    `address` is the public URL of the deployment (`https://headgate.example`), if it differs from the one in requests.
+    `tries_of_name` and `tries_of_address` limit wrong passwords, `codes_of_address` requested device codes, and
+    `tries_of_code` the codes that one user enters.
     """
 
     address: str | None = None

@@ -1,4 +1,4 @@
-"""The users of a deployment, and how they prove who they are by a password."""
+"""The users of a deployment, and their authentication by password."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -32,7 +32,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user of the deployment: the name they are called, the one they log in by, and their address, if any."""
+    """A user of the deployment: display name, login name and e-mail address, if any."""
 
     principal: PrincipalId
     name: str
@@ -68,10 +68,10 @@ class UserAccounts:
         verified: bool = False,
         principal: PrincipalId | None = None,
     ) -> PrincipalId:
-        """Make a new user of the deployment, with a password or to be known in another way.
+        """Register a user of the deployment, with a password or for another way of authentication.
 
-        Who has a password logs in by `login`, or by `person` if that is left out.
-        Raises `InvalidError` for a name or password that cannot be, `AlreadyExistsError` for a login name or address of another.
+        A user with a password logs in with `login`, or with `person` if `login` is None. Raises `InvalidError` for an
+        invalid name or password, `AlreadyExistsError` if the login name or address belongs to another user.
         """
         id = principal or PrincipalId(new_id("p"))
         name = new_login_name(login or person) if login or password is not None else None
@@ -87,22 +87,24 @@ class UserAccounts:
         return id
 
     def newcomer(self, principal: PrincipalId, login: str, password: str) -> PrincipalId:
-        """Register a user that no other user vouches for.
+        """Register a user who registers alone, without confirmation by the operator.
 
-        Raises `InvalidError` for a name or password that cannot be used, and for an address as the login name: nobody has
-        confirmed that it is theirs. Raises `AlreadyExistsError` if the name is taken or this user is registered already.
+        Raises `InvalidError` for an invalid name or password, and for an e-mail address as the login name, because it is
+        not verified. Raises `AlreadyExistsError` if the name is taken or this user is registered already.
         """
         if "@" in nfkc_casefold(login):
-            raise InvalidError("an address is for whom somebody answers for it; choose a login name without `@`")
+            raise InvalidError(
+                "an e-mail address cannot be the login name, because it is not verified; choose a login name without `@`"
+            )
         return self.register(login, password=password, principal=principal)
 
     def users(self) -> tuple[User, ...]:
-        """Return everybody, by name."""
+        """Return all users, sorted by name."""
         found = (_user(id, body) for id, body in self._store.documents("user").items())
         return tuple(sorted(found, key=lambda each: (each.name, each.principal)))
 
     def user(self, principal: PrincipalId) -> User | None:
-        """Return one user, or None for who is none, or was forgotten."""
+        """Return one user, or None if the id is unknown or the user was erased."""
         body = self._store.document("user", principal)
         return None if body is None else _user(principal, body)
 
@@ -115,27 +117,27 @@ class UserAccounts:
         return user
 
     def log_in(self, login: str, password: str, told: Mapping[str, str]) -> NewSession:
-        """Return a new session of who has this password. `told` is the `address` it comes from, and the `agent`.
+        """Start a session of the user with this login name and password. `told` has the client's `address` and `agent`.
 
-        Raises `LoginError` if it is nobody's, `TooOftenError` after too many wrong ones.
+        Raises `LoginError` if they are wrong, `TooOftenError` after too many failed attempts.
         """
         found = self._verify_password(login, password, told.get("address", ""))
         started = self.sessions.start(PrincipalId(found["principal"]), "password", told)
         if self._login(login) != found:
-            # The password was changed while the old one was checked; who changed it has not seen this session.
+            # The password was changed while the old one was checked; that change could not end this session.
             self.sessions.end(started.session.principal, started.session.id)
             raise LoginError(_WRONG)
         return started
 
     def change_password(self, session: Session, old: str, new: str, origin: str) -> None:
-        """Give the user of a session another password, and end their other sessions.
+        """Change the password of a session's user, and end the user's other sessions.
 
-        Raises `LoginError` if `old` is not theirs, `TooOftenError` after too many wrong ones from the address `origin` or
-        for the name, `InvalidError` for an unusable new one.
+        Raises `LoginError` if `old` is wrong, `TooOftenError` after too many failed attempts from the address `origin` or
+        for the login name, `InvalidError` for an invalid new password.
         """
         user = self.user(session.principal)
         if user is None or user.login is None:
-            raise LoginError("this user has no password here")
+            raise LoginError("your user has no password in this deployment, so it cannot be changed")
         try:
             proved = self._verify_password(user.login, old, origin)
         except LoginError:
@@ -143,12 +145,12 @@ class UserAccounts:
         self._set(user, user.login, new, proved, stays=session)
 
     def set_password(self, user: User, new: str) -> None:
-        """Give a user a password, as the deployment, and end all their sessions. Who has no login name gets their own."""
+        """Set a user's password, as the deployment, and end all their sessions. Without a login name, the display name becomes it."""
         login = user.login or new_login_name(user.name)
         self._set(user, login, new, self._store.document("login", login))
 
     def principal_of(self, secret: str) -> PrincipalId | None:
-        """Return whose session this is the secret of now, or None."""
+        """Return the user of the session with this secret, or None."""
         session = self.sessions.find(secret)
         return session.principal if session else None
 
@@ -161,9 +163,9 @@ class UserAccounts:
     def _set(
         self, user: User, login: str, new: str, before: Mapping[str, Any] | None, stays: Session | None = None
     ) -> None:
-        """Write a new password, and end every session of the user with it but the one that `stays`."""
+        """Write a new password, and end every session of the user except the one that `stays`."""
         if before is not None and before["principal"] != user.principal:
-            raise AlreadyExistsError(f"the login name `{login}` is taken")
+            raise AlreadyExistsError(f"the login name `{login}` is taken; choose another one")
         password = Password(new_id("w"), self._passwords.hash_new_password(new, login))
         body = {**(self._store.document("user", user.principal) or {}), "login": login}
 
@@ -175,7 +177,8 @@ class UserAccounts:
             self._control.execute(command, Caller(user.principal) if stays else None)
         except DocumentConflictError:
             raise AlreadyExistsError(
-                f"the login name `{login}` was given or its password changed at the same moment; repeat the request"
+                f"the login name `{login}` was taken or its password was changed at the same time; nothing was changed; "
+                "repeat the request"
             ) from None
 
     def _verify_password(self, login: str, password: str, origin: str) -> Mapping[str, Any]:
@@ -187,7 +190,7 @@ class UserAccounts:
         try:
             right = self._passwords.matches(kept["hash"] if kept else None, password)
         except TooOftenError:
-            # It was not even looked at.
+            # The password was not checked, so the attempt does not count.
             self._addresses.undo(network)
             self._names.undo(name)
             raise
@@ -199,7 +202,7 @@ class UserAccounts:
         return found
 
     def _renew(self, id: str, kept: Mapping[str, Any], password: str) -> None:
-        """Keep a password at the cost that is set now; at another login, if there is no time for it at this one."""
+        """Hash a password again with the configured cost; if hashing is too busy now, at a later login."""
         if self._passwords.is_outdated(kept["hash"]):
             with suppress(TooOftenError, DocumentConflictError):
                 again = {**kept, "hash": self._passwords.hash_password(password)}
@@ -214,7 +217,9 @@ class UserAccounts:
 
 
 def _build_taken_error() -> AlreadyExistsError:
-    return AlreadyExistsError("that login name or address is taken, or looks like another user's", is_hidden=True)
+    return AlreadyExistsError(
+        "the login name or address is taken, or looks like that of another user; choose another one", is_hidden=True
+    )
 
 
 def _user(id: str, body: Mapping[str, Any]) -> User:

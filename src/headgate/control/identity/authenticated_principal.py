@@ -7,11 +7,11 @@ from headgate.facts.ids import PrincipalId, ResourceId, RunId, TokenId
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatedPrincipal:
-    """Who presents a secret. `organization` is the only one where it is good; None for a login, which is good in all."""
+    """The principal of a secret. `organization` is the only one where the secret is valid; None for a login, valid in all."""
 
     principal: PrincipalId
     organization: ResourceId | None
     token: TokenId | None = None
     run: RunId | None = None
     is_access_token: bool = False
-    """Whether the secret is good for a short time, by way of the token."""
+    """Whether the secret is a short-lived access token, issued for `token`."""

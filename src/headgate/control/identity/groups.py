@@ -1,4 +1,4 @@
-"""Groups that can be granted to."""
+"""Groups: sets of principals to which roles can be assigned."""
 
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ _TYPE = "group"
 
 @dataclass(frozen=True, slots=True)
 class CreateGroup:
-    """A new, empty group. Only the deployment gives it attributes, such as who manages it."""
+    """Create an empty group. Only the deployment may set attributes, such as the directory that manages the group."""
 
     group: GroupId
     title: str
@@ -25,12 +25,14 @@ class CreateGroup:
     name: str = "group.create"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `organization.create_group`; who makes it is assigned what the model gives to makers."""
+        """Require `organization.create_group`. The creator is assigned the roles that the model gives to creators."""
         require_display_name(view, self.title)
         view.require_action("organization.create_group", view.root)
         view.free_id(self.group)
         if view.caller is not None and self.attributes:
-            raise InvalidError("what decides about a group, such as who manages it, the deployment says")
+            raise InvalidError(
+                "the attributes of a group, such as its manager, can be set only by the deployment; leave them out"
+            )
         place = ResourceId(self.group)
         given = creator_assignments(view, place, _TYPE, view.model_for(_TYPE, view.root))
         created = GroupCreated(self.group, attributes=self.attributes)
@@ -39,14 +41,14 @@ class CreateGroup:
 
 @dataclass(frozen=True, slots=True)
 class RenameGroup:
-    """The group gets another name. Facts know its id only, so that the name is a document."""
+    """Rename a group. The facts have only its id; the name is a document."""
 
     group: GroupId
     title: str
     name: str = "group.rename"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `group.rename`, or to edit it where the model knows no such action."""
+        """Require `group.rename`, or `group.edit` if the model does not have that action."""
         require_display_name(view, self.title)
         found = _group(view, self.group)
         view.require_action(view.action(found, "rename", "edit"), found.id)
@@ -55,7 +57,7 @@ class RenameGroup:
 
 @dataclass(frozen=True, slots=True)
 class ChangeMembership:
-    """Put a principal into a group, or take it out."""
+    """Add a principal to a group, or remove it."""
 
     group: GroupId
     principal: PrincipalId
@@ -63,7 +65,7 @@ class ChangeMembership:
     name: str = "group.change_membership"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `group.add_member` or `group.remove_member`; somebody stays who rules the organization."""
+        """Require `group.add_member` or `group.remove_member`; the last owner cannot be removed."""
         found = _group(view, self.group)
         verb, step = ("add_member", MemberAdded) if self.member else ("remove_member", MemberRemoved)
         view.require_action(f"{_TYPE}.{verb}", found.id, subject=self.principal)
@@ -75,13 +77,13 @@ class ChangeMembership:
 
 @dataclass(frozen=True, slots=True)
 class DeleteGroup:
-    """The group is gone, with what was assigned to it and on it."""
+    """Delete a group, with the assignments to it and on it."""
 
     group: GroupId
     name: str = "group.delete"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `group.delete`; somebody stays who rules the organization."""
+        """Require `group.delete`; the last owner cannot be removed."""
         found = _group(view, self.group)
         view.require_action(f"{_TYPE}.delete", found.id)
         change = GroupDeleted(self.group)

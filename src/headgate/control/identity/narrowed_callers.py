@@ -1,7 +1,7 @@
 """Narrowed callers: a token limited to resources or actions, or a run.
 
-What belongs to the principal (assignments, tokens, requests, notifications) is shown to a narrowed caller as far as that
-caller may discover what it names. Being the principal's own is no reason.
+An assignment, token, request or notification of the principal is shown to a narrowed caller only if the caller may discover
+the resources that it names. That it belongs to the caller's principal is not enough.
 """
 
 from headgate.facts.caller import Caller
@@ -15,7 +15,7 @@ def is_narrowed(facts: Snapshot, caller: Caller) -> bool:
 
 
 def replay_scope(facts: Snapshot, caller: Caller) -> str:
-    """Return whose repeated requests get the answer of the first one: the principal's, or a narrowed caller's alone."""
+    """Return the scope of an idempotency key: that of the principal, or of a narrowed caller alone."""
     if not is_narrowed(facts, caller):
         return caller.principal
     return "\n".join((caller.principal, caller.token or "", caller.run or ""))

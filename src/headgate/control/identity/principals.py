@@ -1,4 +1,4 @@
-"""People and service principals of the organization: how they come, and how they go."""
+"""Users and service principals of an organization: adding, changing and removing them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -30,9 +30,9 @@ _SERVICE = "service_principal"
 
 @dataclass(frozen=True, slots=True)
 class AddPrincipal:
-    """A new user, with a role on the organization, or on the place that users come into under its model.
+    """Add a user, with a role on the organization or on the resource `place` to which its model adds users.
 
-    `attributes` are what decides about them, such as the domain of their address; their name is a document.
+    `attributes` are those that decisions depend on, such as the domain of the user's address. The name is a document.
     """
 
     principal: PrincipalId
@@ -43,7 +43,7 @@ class AddPrincipal:
     name: str = "principal.add"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need the right to assign the role to somebody who is to join, and `add_user` where the model knows it."""
+        """Require the privilege to assign the role to a joining user, and `add_user` if the model has it."""
         place = view.target(self.place or view.root)
         model = view.model_for(place.type, place.id)
         usable_name_of_user(view, self.principal, self.person)
@@ -63,9 +63,9 @@ class AddPrincipal:
 
 @dataclass(frozen=True, slots=True)
 class SignUp:
-    """Somebody joins alone, and gets what the model gives to newcomers; in the deployment itself, nothing.
+    """Add a user who joins alone. The user gets the model's role for newcomers; in the deployment itself, no role.
 
-    The deployment says who it is.
+    The deployment sends the command after it has authenticated the user.
     """
 
     principal: PrincipalId
@@ -74,11 +74,11 @@ class SignUp:
     name: str = "principal.sign_up"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the deployment signs somebody up, and only who is not in the organization."""
+        """Require that the deployment signs the user up, and that the user is not a member yet."""
         if view.caller is not None:
-            raise InvalidError("the deployment signs people up, when it has seen who they are")
+            raise InvalidError("only the deployment itself may sign up a user, after it has authenticated them")
         if any(place == view.root for _, place, _ in view.facts.assignments.get(self.principal, ())):
-            raise AlreadyExistsError(f"`{self.principal}` is in the organization already")
+            raise AlreadyExistsError(f"`{self.principal}` is already a member of the organization")
         added: tuple[Change, ...] = ()
         if self.principal not in view.facts.principals:
             view.free_id(self.principal)
@@ -92,16 +92,16 @@ class SignUp:
         role = view.model.newcomer
         if role is None:
             raise InvalidError(
-                f"under the access model `{view.model.name}` nobody joins alone; somebody has to add them"
+                f"the access model `{view.model.name}` does not let users join by themselves; ask a user who manages the members to add you"
             )
         yield RoleAssigned(self.principal, role, view.root, view.model.name)
 
 
 @dataclass(frozen=True, slots=True)
 class RemovePrincipal:
-    """A user leaves; memberships, assignments, tokens and waiting requests end, and the name is erased.
+    """Remove a user, with memberships, assignments, tokens and open requests; the name is erased.
 
-    So do the `invitations` that the user made, which would be valid again if the user returned.
+    The `invitations` that the user created are erased too, because they would be valid again if the user returned.
     """
 
     principal: PrincipalId
@@ -109,9 +109,9 @@ class RemovePrincipal:
     name: str = "principal.remove"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need to remove every role held on the organization, and `organization.manage_users` where the model knows it.
+        """Require the privilege to remove every role held on the organization, and `organization.manage_users` if the model has it.
 
-        Somebody stays who rules it.
+        The last owner cannot be removed.
         """
         _require_removing(view, self.principal)
         removal = _build_removal(view, self.principal)
@@ -121,9 +121,9 @@ class RemovePrincipal:
 
 @dataclass(frozen=True, slots=True)
 class CreateServicePrincipal:
-    """A program that can act here. With a `scope` that the model has, it gets the roles of that; else `role`, if any.
+    """Create a service principal. With a `scope` of the model it gets the scope's roles, otherwise `role`, if any.
 
-    `place` is where it belongs: the organization, or a team.
+    `place` is its parent: the organization, or a team.
     """
 
     principal: PrincipalId
@@ -134,7 +134,7 @@ class CreateServicePrincipal:
     name: str = "service_principal.create"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `create_service_principal` on the place, for this scope, and to assign the role, where there is one."""
+        """Require `create_service_principal` on the place, for this scope, and the privilege to assign the role, if any."""
         place = view.target(self.place or view.root)
         model = view.model_for(_SERVICE, place.id)
         require_display_name(view, self.title)
@@ -156,58 +156,60 @@ class CreateServicePrincipal:
             return {place.id: self.role} if self.role else {}
         if self.role is not None or self.scope not in model.scopes:
             scopes = ", ".join(model.scopes) or "none"
-            raise InvalidError(f"a service principal has a role or a scope; the scopes here are {scopes}")
+            if self.role is not None:
+                raise InvalidError("a service principal cannot have both a role and a scope; leave one of them out")
+            raise InvalidError(f"the access model `{model.name}` has no scope `{self.scope}`; its scopes are {scopes}")
         roles = model.scopes[self.scope]
         return {each.id: roles[each.type] for each in (place, view.target(view.root)) if each.type in roles}
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteServicePrincipal:
-    """The service principal is gone, with its tokens and everything that it was assigned."""
+    """Delete a service principal, with its tokens and assignments."""
 
     principal: PrincipalId
     name: str = "service_principal.delete"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `service_principal.delete`; where the model does not know it, what removing a user needs."""
+        """Require `service_principal.delete`, or, if the model does not have it, the privileges for removing a user."""
         _require_on(view, self.principal, "delete")
         return _build_removal(view, self.principal)
 
 
 @dataclass(frozen=True, slots=True)
 class ExpirePrincipal:
-    """The service principal has no rights from `ends` on (seconds since the epoch; None = no end)."""
+    """Set the expiry of a service principal: from `ends` on (seconds since the epoch; None = no end) it may do nothing."""
 
     principal: PrincipalId
     ends: float | None
     name: str = "service_principal.expire"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `service_principal.edit`; where the model does not know it, what removing a user needs."""
+        """Require `service_principal.edit`, or, if the model does not have it, the privileges for removing a user."""
         _require_on(view, self.principal, "edit")
         return CommandEffect((PrincipalExpires(self.principal, self.ends),))
 
 
 @dataclass(frozen=True, slots=True)
 class RenameServicePrincipal:
-    """The service principal gets another name. Facts know its id only, so that the name is a document."""
+    """Rename a service principal. The facts have only its id; the name is a document."""
 
     principal: PrincipalId
     title: str
     name: str = "service_principal.rename"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `service_principal.edit`; where the model does not know it, what removing a user needs."""
+        """Require `service_principal.edit`, or, if the model does not have it, the privileges for removing a user."""
         require_display_name(view, self.title)
         _require_on(view, self.principal, "edit")
         return CommandEffect((), (DocumentPut("principal", self.principal, {"name": self.title}),))
 
 
 def _require_newcomer(view: CommandContext, principal: PrincipalId) -> None:
-    """Raise `AlreadyExistsError` if the user is a member already; the caller may not know of the user with this id."""
+    """Raise `AlreadyExistsError` if the user is a member already; `is_hidden` if the caller may not see that user."""
     if view.caller is not None and principal in view.facts.principals:
         is_hidden = not may_see_subject(view.engine, view.caller, principal, view.now)
-        raise AlreadyExistsError("the user is in the organization already", is_hidden=is_hidden)
+        raise AlreadyExistsError("the user is already a member of the organization", is_hidden=is_hidden)
     view.free_id(principal)
 
 
@@ -220,7 +222,7 @@ def _require_on(view: CommandContext, principal: PrincipalId, verb: str) -> None
 
 
 def _require_removing(view: CommandContext, principal: PrincipalId) -> None:
-    """Require the right to remove somebody from the organization: every role held there, and more where there is none."""
+    """Require the privilege to revoke every role of the principal on the organization; without a role, to manage users."""
     roles = [role for role, place, _ in view.facts.assignments.get(principal, ()) if place == view.root]
     if not roles or model_has_action(view.model, "organization.manage_users"):
         view.require_action("organization.manage_users", view.root)
@@ -234,7 +236,7 @@ def _build_removal(view: CommandContext, principal: PrincipalId) -> CommandEffec
     require_remaining_owner(view, principal, change)
     tokens = sorted(id for id in view.facts.actors_of.get(principal, ()) if id in view.facts.tokens)
     documents = (each for id in tokens for each in token_erasures(TokenId(id)))
-    # An agreement names its consumer, removed or not: it would be in force again for a user that returns.
+    # An agreement names its consumer even after removal: it would be in force again if the user returned.
     named = sorted(view.facts.referrers.get(ResourceId(principal), ()))
     accesses = [id for id in named if id in view.facts.agreements]
     asked = (DocumentPut("access", id, None) for id in accesses)

@@ -1,4 +1,4 @@
-"""Tokens: secrets that act as their principal. A secret is shown once and kept as a hash."""
+"""Tokens: secrets that act as their principal. A secret is shown once and stored as a hash."""
 
 import hashlib
 import hmac
@@ -17,19 +17,19 @@ from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import Resource
 
 LAST_USE = "token_use"
-"""The kind of document that says when a token was used last, to the minute."""
+"""The kind of document with the time of a token's last use, to the minute."""
 
-TOKEN_PREFIX = "hgt"  # noqa: S105 (no secret: what every token begins with)
-"""What a token begins with."""
+TOKEN_PREFIX = "hgt"  # noqa: S105 (no secret: the prefix of every token)
+"""The prefix of every token."""
 
 
 def format_token(token: TokenId, secret: str) -> str:
-    """Return the token as its holder writes it."""
+    """Return the token in the form in which its holder presents it."""
     return f"{TOKEN_PREFIX}.{token}.{secret}"
 
 
 def parse_token(text: str) -> tuple[TokenId, str] | None:
-    """Return id and secret of a token as written, or None if it is not one."""
+    """Return the id and the secret of a token, or None if the text is not a token."""
     prefix, _, rest = text.partition(".")
     token, _, secret = rest.rpartition(".")  # an id may have dots, a secret has none
     known = prefix == TOKEN_PREFIX and token and secret and text.isprintable()
@@ -37,26 +37,26 @@ def parse_token(text: str) -> tuple[TokenId, str] | None:
 
 
 def token_document(principal: PrincipalId, secret: str, label: str = "") -> Mapping[str, str]:
-    """Return what is kept of a token as a document: its secret is not."""
+    """Return the document of a token: it has the hash of the secret, not the secret."""
     return {"hash": _hash(secret), "label": label, "principal": principal}
 
 
 def matches(document: Mapping[str, Any], secret: str) -> bool:
-    """Say whether the secret is the one that the token's document keeps the hash of."""
+    """Return whether a token's document has the hash of this secret."""
     return hmac.compare_digest(str(document.get("hash", "")), _hash(secret))
 
 
 def _hash(secret: str) -> str:
-    # A secret is 256 random bits, so that a plain hash is enough: there is nothing to guess.
+    # A secret is 256 random bits, so that a plain hash is enough: it cannot be guessed.
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class IssueToken:
-    """A new token for a principal, until `ends` (seconds since the epoch; None = no end).
+    """Issue a token for a principal, valid until `ends` (seconds since the epoch; None = no end).
 
-    `only` narrows it to what can be done by way of these resources, `actions` to these actions. With a `parent` it is a
-    resource there, on which the model says who may delete it. It takes the place of the token `replaces`.
+    `only` narrows the token to decisions by way of these resources, `actions` to these actions. With a `parent` the token
+    is a resource below it, and the model says which users may delete it. The token `replaces`, if any, is revoked.
     """
 
     token: TokenId
@@ -69,14 +69,14 @@ class IssueToken:
     parent: ResourceId | None = None
     replaces: TokenId | None = None
     by_access_token: bool = False
-    """Whether the caller presented an access token, which ends soon, and no token."""
+    """Whether the caller presented a short-lived access token instead of a token."""
     name: str = "token.issue"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Everybody for themselves, where the parent's model does not say otherwise; for another one see `require_may_act_as`."""
+        """Any principal may, for itself, unless the parent's model forbids it; for another principal see `require_may_act_as`."""
         view.require_principal(self.principal)
         if self.by_access_token:
-            raise InvalidError("an access token issues no tokens; use the token that it was issued for")
+            raise InvalidError("an access token cannot issue tokens; use the token that it was issued for")
         _not_wider(view, self.ends)
         if self.parent is not None:
             place = view.target(self.parent)
@@ -87,7 +87,7 @@ class IssueToken:
         _require_known_actions(view, self.actions or ())
         view.free_id(self.token)
         if self.ends is not None and self.ends <= view.now:
-            raise InvalidError("the token would have ended already")
+            raise InvalidError("the expiry of the token is in the past; choose a later one")
         parent = self.parent or _service(view, self.principal)
         issued = TokenIssued(self.token, self.principal, self.ends, self.only, self.actions, parent)
         ended = self._end_replaced(view)
@@ -110,13 +110,16 @@ class IssueToken:
 
 @dataclass(frozen=True, slots=True)
 class RevokeToken:
-    """The token is dead from now on."""
+    """Revoke a token at once."""
 
     token: TokenId
     name: str = "token.revoke"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Everybody their own; another's with `token.delete` where it is a resource, else as who may remove them."""
+        """Any principal may revoke its own tokens. For another's token require `token.delete` if it is a resource.
+
+        Otherwise require the privileges for removing the principal.
+        """
         token = view.facts.tokens.get(self.token)
         if token is None:
             raise NotFoundError(f"there is no token `{self.token}`")
@@ -142,7 +145,7 @@ def _build_revocation(token: TokenId) -> CommandEffect:
 
 
 def token_erasures(token: TokenId) -> Iterator[DocumentPut]:
-    """Yield what is erased when a token ends."""
+    """Yield the writes that erase the documents of a revoked token."""
     yield DocumentPut("token", token, None)
     yield DocumentPut(LAST_USE, token, None)
 
@@ -160,24 +163,24 @@ def _require_known_actions(view: CommandContext, actions: Iterable[str]) -> None
 
 def _no_run(view: CommandContext) -> None:
     if view.caller is not None and view.caller.run is not None:
-        raise InvalidError("a run has the rights of its run and cannot make or end tokens")
+        raise InvalidError("a run cannot issue or revoke tokens; use a token of a user or a service principal")
 
 
 def is_restricted(view: CommandContext, caller: Caller) -> bool:
-    """Say whether the caller uses a token that may do less than its principal."""
+    """Return whether the caller uses a narrowed token, which may do less than its principal."""
     token = view.facts.tokens[caller.token] if caller.token else None
     return token is not None and (token.only is not None or token.actions is not None)
 
 
 def _not_narrowed(view: CommandContext, caller: Caller) -> None:
     if is_restricted(view, caller):
-        raise InvalidError("a narrowed token makes and ends no tokens; use one that is not")
+        raise InvalidError("a narrowed token cannot issue or revoke tokens; use a token that is not narrowed")
 
 
 def _not_wider(view: CommandContext, ends: float | None) -> None:
-    """Raise `InvalidError` for what would last longer or do more than what it is asked for with.
+    """Raise `InvalidError` if the new token would last longer or allow more than the token of the caller.
 
-    Or whoever finds a token that ends tomorrow, or does little, makes it one that never ends, or does everything.
+    Otherwise a stolen token that expires tomorrow, or allows little, could be exchanged for one without these limits.
     """
     _no_run(view)
     if view.caller is None or view.caller.token is None:
@@ -185,14 +188,18 @@ def _not_wider(view: CommandContext, ends: float | None) -> None:
     _not_narrowed(view, view.caller)
     limit = view.facts.tokens[view.caller.token].ends
     if limit is not None and (ends is None or ends > limit):
-        raise InvalidError("a token that ends can only make tokens that end no later; use one without an end")
+        raise InvalidError(
+            "your token expires earlier than the requested token; choose an expiry no later than that of your token, or "
+            "use a token without an expiry"
+        )
 
 
 def require_may_act_as(view: CommandContext, principal: PrincipalId) -> None:
-    """Require the right to act as a principal: one's own, a service principal's by the model, else all its roles.
+    """Require the privilege to act as a principal (impersonation): the caller itself, or another principal under conditions.
 
-    A token acts as its principal, so that making one is at least as much as giving everything that it holds. Of a service
-    principal, where the model has no action for its tokens, it is editing it, too.
+    A token acts as its principal, so issuing one is at least as much as assigning all roles that the principal holds: the
+    caller must be able to assign each of them. For a service principal the model's `create_token` is enough; without that
+    action, `edit` on it is needed too. For a user, `organization.manage_users` is needed too.
     """
     if view.caller is None or view.caller.principal == principal:
         return
@@ -214,7 +221,7 @@ def _knows(view: CommandContext, resource: Resource, verb: str) -> bool:
 
 
 def _service(view: CommandContext, principal: PrincipalId) -> ResourceId | None:
-    """Return a service principal as the parent of its tokens, where the model puts tokens there."""
+    """Return a service principal as the parent of its tokens, if the model puts tokens below service principals."""
     service = view.facts.resources.get(ResourceId(principal))
     model = model_for(view.models, view.facts, "token", service.id) if service else None
     return service.id if service and model and service.type in model.types["token"].parents else None
