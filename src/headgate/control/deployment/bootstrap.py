@@ -1,4 +1,4 @@
-"""Beginning a deployment and its organizations: a resource in the deployment's log, then a log of its own."""
+"""Creates a deployment and its organizations: each organization is a resource in the deployment's log and has its own log."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from headgate.facts.ids import PrincipalId, ResourceId
 
 @dataclass(frozen=True, slots=True)
 class OrganizationSpec:
-    """An organization to begin: its root, its name, who owns it, and the models that it begins with."""
+    """The specification of a new organization: root, name, owner and models."""
 
     root: ResourceId
     title: str
@@ -35,9 +35,9 @@ class OrganizationSpec:
 
 
 def bootstrap_deployment(organizations: Organizations, model: str) -> None:
-    """Begin the deployment's own log where it has not begun, and put the deployment's model in force where none decides."""
+    """Create the deployment's own log if it is empty, and put the deployment's model in force if no model decides on it."""
     deployment = organizations.deployment
-    # Where another process is faster, what it writes is taken over.
+    # If another process is faster, its entries are read instead.
     if not deployment.exists:
         with suppress(AlreadyExistsError):
             deployment.control.execute(CreateDeployment(model), None)
@@ -63,7 +63,7 @@ def create_organization(
     if founding.owner not in deployment.snapshot.principals:
         deployment.execute(SignUp(founding.owner, founding.owner_name), None, call)
     organization = organizations.draft(founding.root)
-    # Before anything is written for it: what it cannot be, it is not in the deployment's log either.
+    # Checked before anything is written: an invalid organization must not be in the deployment's log either.
     organization.control.preview(_build_creation(founding), None, call)
     if organization.exists or not _is_listed(deployment, founding):
         _list(deployment, founding, caller, call)
@@ -78,7 +78,7 @@ def preview_founding(
     caller: Caller | None = None,
     call: CommandMetadata = INTERNAL,
 ) -> None:
-    """Raise the `CommandError` that `found` would raise; write nothing."""
+    """Raise the `CommandError` that `create_organization` would raise; write nothing."""
     organizations.deployment.control.preview(_build_listing(founding), caller, call)
     organizations.draft(founding.root).control.preview(_build_creation(founding), None, call)
 

@@ -1,4 +1,4 @@
-"""Breaking the glass: the deployment makes somebody a founder of an organization for a short time, for all to see."""
+"""Break-glass access: the deployment gives a user the founder role of an organization for a short time; all members see it."""
 
 from dataclasses import dataclass
 
@@ -13,12 +13,12 @@ from headgate.facts.snapshot import Key, Snapshot
 
 REASON = "break-glass"
 LONGEST = DAY
-"""Seconds that it lasts at most."""
+"""The maximum duration in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class BreakGlass:
-    """The user has the founders' role until `ends` (seconds since the epoch), in the organization or not before."""
+    """Assign the founder role to a user until `ends` (seconds since the epoch); the user need not be a member before."""
 
     principal: PrincipalId
     person: str
@@ -26,11 +26,15 @@ class BreakGlass:
     name: str = "organization.break_glass"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the deployment, and not for long."""
+        """Require that the deployment itself does it, for at most `LONGEST` seconds."""
         if view.caller is not None:
-            raise InvalidError("the glass is broken on the deployment's own machine")
-        if not view.now < self.ends <= view.now + LONGEST:
-            raise InvalidError(f"broken glass is mended again within {LONGEST / 3600:g} hours")
+            raise InvalidError(
+                "break-glass access can be granted only on the deployment's own machine, with `headgate break-glass grant`"
+            )
+        if self.ends <= view.now:
+            raise InvalidError("the end of the break-glass access is in the past; choose a later end")
+        if self.ends > view.now + LONGEST:
+            raise InvalidError(f"break-glass access may last at most {LONGEST / 3600:g} hours; choose an earlier end")
         role = founder_role(view.model)
         given = RoleAssigned(
             self.principal, role, view.root, view.model.name, grantor=None, ends=self.ends, reason=REASON
@@ -43,21 +47,21 @@ class BreakGlass:
 
 
 def break_glass_until(facts: Snapshot, now: float) -> float | None:
-    """Return until when the glass of an organization is broken (seconds since the epoch), or None if it is whole."""
+    """Return the end of the active break-glass access of an organization (seconds since the epoch), or None."""
     return active_until(facts, break_glass_events(facts), now)
 
 
 Broken = tuple[tuple[SubjectId, Key], ...]
-"""Whose assignments on an organization broke its glass, and which."""
+"""The break-glass assignments of an organization: subject and key."""
 
 
 def break_glass_events(facts: Snapshot) -> Broken:
-    """Return what broke the glass, now or before. It is the same as long as `facts.subjects` of the organization is."""
+    """Return all break-glass assignments, active or not. The result changes only with the assignments on the organization."""
     there = facts.assignments_on.get(facts.organization) if facts.organization else None
     return tuple((subject, key) for subject, keys in (there or {}).items() for key in keys if key[2] == REASON)
 
 
 def active_until(facts: Snapshot, broke: Broken, now: float) -> float | None:
-    """Return the last end of those of them that hold now."""
+    """Return the latest end of those assignments that are active now, or None."""
     held = [facts.assignments[subject][key] for subject, key in broke]
     return max((each.ends for each in held if each.ends is not None and each.holds_at(now)), default=None)

@@ -1,4 +1,4 @@
-"""Forgetting a person: which documents are about one, and how all of them are erased while every log stays whole."""
+"""Erasure of a user's personal data: finds all documents about the user and erases them; the logs stay complete."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -16,7 +16,7 @@ from headgate.facts.changes import AccessRequested, Change, RequestFiled
 from headgate.facts.ids import PrincipalId, ResourceId
 
 OWN_KINDS = ("principal", "user")
-"""Kinds of documents whose id is the person's."""
+"""Kinds of documents that have the user's id as their id."""
 
 NAMING_KINDS = (
     "access_token",
@@ -31,43 +31,43 @@ NAMING_KINDS = (
     "subject",
     "token",
 )
-"""Kinds of documents that name the person as their `principal`."""
+"""Kinds of documents that name the user as their `principal`."""
 
 REASON_KINDS = "why"
-"""What the person said when they changed something; its id is the revision."""
+"""The kind of document with the user's reason for a change; its id is the revision."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetPrincipal:
-    """The person leaves, if they are still there, and these documents go with them."""
+    """Remove a user, if they are still a member, and erase these documents."""
 
     principal: PrincipalId
     documents: tuple[DocumentPut, ...]
     name: str = "principal.forget"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the deployment forgets: nobody else sees every log."""
+        """Require that the deployment itself does it: no caller can read every log."""
         if view.caller is not None:
-            raise InvalidError("a person is forgotten on the deployment's own machine")
+            raise InvalidError("a user's personal data can be erased only on the deployment's own machine")
         there = self.principal in view.facts.principals
         left = RemovePrincipal(self.principal).decide(view) if there else CommandEffect(())
         return CommandEffect(left.changes, (*left.documents, *self.documents))
 
 
 def erase_person(organizations: Organizations, principal: PrincipalId) -> Mapping[ResourceId, int]:
-    """Erase what is known of a person in every log; return for each how many documents went.
+    """Erase a user's personal data in every log; return the number of erased documents for each log.
 
-    Their rights end with it. What they did stays in the logs, under an id that means nobody any more. It can be done
-    again: what was written while it ran goes then.
+    The user's access ends too. The user's actions stay in the logs, under an id that no longer identifies a person. The
+    erasure can be repeated, to erase documents that were written while it ran.
     """
     everywhere = (organizations.deployment, *organizations.list_all())
     return {each.id: erased for each in everywhere if (erased := _forgotten(each, principal)) is not None}
 
 
 def find_person(organizations: Organizations, called: str) -> PrincipalId:
-    """Return whom somebody means by an id, a login name, an address or a name.
+    """Return the user with this id, login name, e-mail address or display name.
 
-    Raises `NotFoundError` for nobody, `InvalidError` for a name of several.
+    Raises `NotFoundError` if there is none, `InvalidError` if several users have the name.
     """
     user = _user(organizations.deployment.store, called)
     if user is not None:
@@ -79,7 +79,7 @@ def find_person(organizations: Organizations, called: str) -> PrincipalId:
         id for each in everywhere for id, body in each.store.documents("principal").items() if body["name"] == called
     }
     if len(named) > 1:
-        raise InvalidError(f"several people are called `{called}`; name one of {', '.join(sorted(named))}")
+        raise InvalidError(f"several users have the name `{called}`; use one of their ids: {', '.join(sorted(named))}")
     if not named:
         raise NotFoundError(unknown_name_text(called))
     return PrincipalId(named.pop())
@@ -97,7 +97,7 @@ def _user(store: Store, called: str) -> PrincipalId | None:
 
 
 def personal_documents(store: Store, principal: PrincipalId) -> tuple[DocumentPut, ...]:
-    """Return what erases every document of a log that is about a person."""
+    """Return the writes that erase every document about a user in a log."""
     said = {(kind, id) for entry in store.entries() for kind, id in _reason_documents(entry, principal)}
     named = {
         (kind, id)
@@ -111,7 +111,7 @@ def personal_documents(store: Store, principal: PrincipalId) -> tuple[DocumentPu
 
 
 def _forgotten(organization: Organization, principal: PrincipalId) -> int | None:
-    """Forget a person in one log; return how many documents went, None where there was nothing of them."""
+    """Erase a user in one log; return the number of erased documents, or None if the log has nothing about the user."""
     documents = personal_documents(organization.store, principal)
     if not documents and principal not in organization.control.snapshot.principals:
         return None
@@ -120,7 +120,7 @@ def _forgotten(organization: Organization, principal: PrincipalId) -> int | None
 
 
 def _reason_documents(entry: LogEntry, principal: PrincipalId) -> Iterator[tuple[str, str]]:
-    """Yield the documents in which a person's reasons stand, or reasons that are about them."""
+    """Yield the documents with reasons that a user gave, or that are about the user."""
     if entry.actor == principal:
         yield REASON_KINDS, str(entry.revision)
     for change in entry.changes:

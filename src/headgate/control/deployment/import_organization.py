@@ -1,4 +1,4 @@
-"""An organization that came from another deployment: its log is here, and the deployment gets to know it and its people."""
+"""Import of an organization from another deployment: registers it and its users, after its log was written to the store."""
 
 from headgate.control.authentication.users import UserAccounts
 from headgate.control.kernel.errors import AlreadyExistsError, InvalidError
@@ -10,25 +10,28 @@ from headgate.facts.snapshot import SUSPENDED, Snapshot
 
 
 def require_importable(organizations: Organizations, root: ResourceId, title: str) -> None:
-    """Raise a `CommandError` if the deployment has something under this id or name already."""
+    """Raise a `CommandError` if the deployment has an organization, or another resource, with this id or name already."""
     if root in organizations.stores.logs():
         if root not in organizations.names_by_id:
             raise AlreadyExistsError(
                 f"the organization `{root}` was removed, and its id cannot be used again in this deployment; import the file "
                 "into another deployment"
             )
-        raise AlreadyExistsError(f"there is an organization `{root}` already")
+        raise AlreadyExistsError(f"the organization `{root}` exists already in this deployment")
     if any(root in each.control.snapshot.resources for each in organizations.list_all()):
-        # An earlier version kept the files of a database in a folder of that id.
-        raise AlreadyExistsError(f"the id `{root}` of the organization is that of something in another organization")
+        # Earlier versions stored the files of a database in a folder with its id, so ids may not repeat.
+        raise AlreadyExistsError(
+            f"the id `{root}` of the organization is in use by a resource of another organization; import the file into "
+            "another deployment"
+        )
     organizations.deployment.control.preview(_build_listing(root, title), None)
 
 
 def register_imported(organizations: Organizations, logins: UserAccounts, facts: Snapshot, title: str) -> Organization:
-    """Make the organization of these facts, whose log is here, one of the deployment; return it opened.
+    """Register the organization of these facts, whose log is in the store, in the deployment; return it opened.
 
-    Its users become users of the deployment, each with a login name that waits for a password, where theirs is free.
-    Raises a `CommandError` if there is an organization so called.
+    Its users become users of the deployment. Each gets their name as login name, without a password, if the name is free.
+    Raises a `CommandError` if the name of the organization is taken.
     """
     root = facts.organization or DEPLOYMENT
     organization = organizations.open(root)

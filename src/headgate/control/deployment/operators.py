@@ -14,7 +14,7 @@ OPERATOR = "operator"
 
 
 def add_operator(deployment: Control, user: PrincipalId, call: CommandMetadata) -> None:
-    """Assign the role to a user. Raises `InvalidError` where another model decides on the deployment."""
+    """Assign the role to a user. Raises `InvalidError` if the model that decides on the deployment has no operators."""
     _require_role(deployment)
     deployment.execute(AssignRole(user, OPERATOR, DEPLOYMENT), None, call)
 
@@ -26,7 +26,7 @@ def remove_operator(deployment: Control, user: PrincipalId, call: CommandMetadat
 
 
 def operators(deployment: Control) -> tuple[PrincipalId, ...]:
-    """Return the users that hold the role, sorted."""
+    """Return the users who hold the role, sorted."""
     held = deployment.snapshot.list_assigned_on(DEPLOYMENT)
     return tuple(sorted(PrincipalId(each.subject) for each in held if each.role == OPERATOR))
 
@@ -36,6 +36,6 @@ def _require_role(deployment: Control) -> None:
     if model is None or not model_has_action(model, "deployment.suspend_organization"):
         name = model.name if model else "none"
         raise InvalidError(
-            f"the model that decides on this deployment, `{name}`, has no operators; "
+            f"the access model that decides on this deployment, `{name}`, has no role `{OPERATOR}`; "
             "manage its organizations on its own machine with `headgate organization`"
         )

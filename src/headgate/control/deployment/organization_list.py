@@ -1,4 +1,4 @@
-"""What an operator sees of each organization of the deployment."""
+"""The list of organizations as an operator sees it."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from headgate.control.organizations.organization import Organizations
 from headgate.facts.ids import ResourceId
 
 OrganizationState = Literal["active", "suspended", "unreadable"]
-"""Of an unreadable organization the log cannot be read, so everything in it is refused."""
+"""`unreadable`: the log of the organization cannot be read, so every request to it is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Described:
 
 
 def describe_organization(organizations: Organizations, id: ResourceId) -> Described:
-    """Return what there is to say of a listed organization."""
+    """Return the description of a listed organization."""
     try:
         found = organizations.open(id)
         facts, began = found.control.snapshot, found.store.entry(1)

@@ -1,4 +1,4 @@
-"""The audit of decisions: who was denied what, and, where the level says so, who was allowed."""
+"""Audit of decisions: records denied requests and, depending on the audit level, allowed ones."""
 
 import logging
 import queue
@@ -17,26 +17,26 @@ from headgate.facts.ids import ResourceId
 log = logging.getLogger(__name__)
 
 AuditLevel = Literal["changes", "denied", "all"]
-"""What is kept besides the log of changes: nothing more, what was denied, or every decision."""
+"""The decisions that are recorded besides the log of changes: none, denied ones, or all."""
 
 _AT_ONCE = 1000
 _GATHERING = 0.1
-"""Seconds for which records gather before they are written: one write for each would cost more than all decisions."""
+"""Seconds for which records are collected before a write: a write for each record would cost more than all decisions."""
 _IDLE = 5.0
 """Seconds without a record after which a round ends."""
 _LATE = 30.0
-"""Seconds without a round that succeeded after which the audit counts as not running."""
+"""Seconds without a successful round after which the audit counts as not running."""
 LONGEST_RESOURCE = 1000
-"""A record keeps this many characters of a name that a client wrote."""
+"""The maximum length, in characters, of a client's resource name in a record."""
 LONGEST_ACTION = 200
-"""And this many of an action."""
+"""The maximum length, in characters, of an action in a record."""
 _END = None
 
 
 class AuditRecorder:
-    """Takes records without keeping a caller waiting, and writes them in a thread of its own, many in one write.
+    """Queues records without blocking the caller, and writes them in a background thread, many in one write.
 
-    A record that cannot be written is tried again until the store is back; `waiting` says how many there are.
+    A record that cannot be written is retried until the store is available; `backlog` is the number of waiting records.
     """
 
     def __init__(self, stores: Stores, level: AuditLevel = "denied", tasks: BackgroundTasks | None = None) -> None:
@@ -45,7 +45,7 @@ class AuditRecorder:
         self._queue: queue.SimpleQueue[tuple[ResourceId, AuditRecord] | None] = queue.SimpleQueue()
         self._ended = threading.Event()
         self._unwritten = list[tuple[ResourceId, AuditRecord]]()
-        """Records that have left the queue: a thread that fails finds them again."""
+        """Records that have left the queue but are not written: a restarted thread writes them."""
         self._heartbeat = Heartbeat(_LATE)
         self._thread = (tasks or BackgroundTasks()).start_thread(
             "audit", self._write, "decisions are missing from the audit", self._heartbeat
@@ -53,16 +53,16 @@ class AuditRecorder:
 
     @property
     def is_recording_everything(self) -> bool:
-        """Whether allowed decisions are kept too."""
+        """Whether allowed decisions are recorded too."""
         return self._level == "all"
 
     @property
     def backlog(self) -> int:
-        """How many records are not written yet."""
+        """The number of records that are not written yet."""
         return self._queue.qsize() + len(self._unwritten)
 
     def record(self, root: ResourceId, record: AuditRecord) -> None:
-        """Keep a record of a log, if the level says so."""
+        """Queue a record of a log, if the audit level includes it."""
         if self._level == "all" or (self._level == "denied" and not record.allowed):
             self._queue.put((root, _cut(record)))
 
@@ -84,7 +84,7 @@ class AuditRecorder:
         self.record(organization.id, record)
 
     def close(self) -> None:
-        """Write what is waiting, and end."""
+        """Write the queued records, and stop."""
         self._ended.set()
         self._queue.put(_END)
         self._thread.stop()
@@ -108,12 +108,12 @@ class AuditRecorder:
             self._unwritten.append(record)
 
     def _write_until_empty(self) -> None:
-        """Write what was taken, unless the store is away when this ends."""
+        """Write the records that have left the queue. Drops them only if the store fails while the recorder closes."""
         while self._unwritten:
             try:
                 self._stores.audit(self._unwritten)
             except StoreError:
-                log.exception("%d records of the audit wait for the store", len(self._unwritten))
+                log.exception("%d audit records cannot be written to the store; they are retried", len(self._unwritten))
                 if self._ended.wait(1.0):
                     self._unwritten.clear()
             else:
@@ -121,7 +121,7 @@ class AuditRecorder:
 
 
 def _cut(record: AuditRecord) -> AuditRecord:
-    """Return the record with as much as is kept of the texts that a client wrote."""
+    """Return the record with its texts from the client cut to their maximum length."""
     if len(record.action) <= LONGEST_ACTION and len(record.resource) <= LONGEST_RESOURCE:
         return record
     return replace(record, action=record.action[:LONGEST_ACTION], resource=record.resource[:LONGEST_RESOURCE])

@@ -1,4 +1,4 @@
-"""Creating an organization: its own log begins, as the deployment says."""
+"""Commands that begin the log of an organization or of the deployment, and put access models in force."""
 
 from dataclasses import dataclass, field
 
@@ -27,10 +27,10 @@ ALL_USERS_GROUP = GroupId("All")
 
 @dataclass(frozen=True, slots=True)
 class CreateOrganization:
-    """The organization under its home model, what that puts implicitly below it, the group of everybody, and who owns it.
+    """Create the organization under its home model, with its implicit resources, the group of all users, and its owner.
 
-    Who makes one asks in the deployment's log for the resource below that (`deployment.create_organization`); this is
-    what follows in the organization's own log. `tree` names the model of the ownership tree, where there is one.
+    The caller's privilege (`deployment.create_organization`) is checked in the deployment's log, when the organization is
+    created there; this command follows in the organization's own log. `tree` names the model of the ownership tree, if any.
     """
 
     owner: PrincipalId
@@ -42,7 +42,7 @@ class CreateOrganization:
     name: str = "organization.create"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the deployment begins a log, and only once."""
+        """Require that the deployment itself begins the log, and that it is empty."""
         _begins(view)
         model = _in_force(view, self.model)
         return CommandEffect(
@@ -67,14 +67,14 @@ class CreateOrganization:
 
 @dataclass(frozen=True, slots=True)
 class CreateDeployment:
-    """The deployment's own log: its people, and below it the organizations, which have logs of their own."""
+    """Create the deployment's own log: its users, and below it the organizations, which have their own logs."""
 
     model: str
     deployment: ResourceId = DEPLOYMENT
     name: str = "deployment.create"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the deployment begins a log, and only once."""
+        """Require that the deployment itself begins the log, and that it is empty."""
         _begins(view)
         model = _in_force(view, self.model)
         return CommandEffect((OrganizationCreated(self.deployment, model.name, model.hash, "deployment"),))
@@ -82,15 +82,15 @@ class CreateDeployment:
 
 @dataclass(frozen=True, slots=True)
 class GovernDeployment:
-    """An access model decides on the deployment itself, where its home model says nothing about that."""
+    """Add the access model that decides on the deployment itself, if its home model does not have the type `deployment`."""
 
     model: Model
     name: str = "deployment.govern"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the deployment itself, once; a home model that knows the type `deployment` goes on deciding."""
+        """Require that the deployment itself does it, once. A home model with the type `deployment` stays in force."""
         if view.caller is not None:
-            raise InvalidError("the deployment puts its own access model in force, not a principal")
+            raise InvalidError("only the deployment itself may put its access model in force")
         if governs_deployment(view.facts, view.model):
             raise AlreadyExistsError("an access model decides on the deployment already")
         return CommandEffect((GovernedBy(view.root, self.model.name, self.model.hash),))
@@ -98,16 +98,19 @@ class GovernDeployment:
 
 @dataclass(frozen=True, slots=True)
 class GovernProject:
-    """Another access model decides in a project from now on. What was assigned under the former means nothing meanwhile."""
+    """Change the access model that is in force in a project.
+
+    Assignments under the former model have no effect until that model is in force again.
+    """
 
     project: ResourceId
     model: str
     name: str = "project.govern"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the deployment says which model is in force where."""
+        """Require that the deployment itself does it."""
         if view.caller is not None:
-            raise InvalidError("the deployment says which access model is in force in a project")
+            raise InvalidError("only the deployment itself may put an access model in force in a project")
         project, model = view.target(self.project, "project"), _in_force(view, self.model)
         there = {view.facts.resources[id].type for id in view.facts.children[project.id].values()}
         missing = (
@@ -125,21 +128,23 @@ def governs_deployment(facts: Snapshot, home: Model) -> bool:
 
 def _begins(view: CommandContext) -> None:
     if view.caller is not None:
-        raise InvalidError("a log is begun by the deployment, not by a principal")
+        raise InvalidError("only the deployment itself may begin a log")
     if view.facts.organization is not None:
-        raise AlreadyExistsError("this log has begun already; there is an organization")
+        raise AlreadyExistsError("the log is not empty: its organization exists already")
 
 
 def _in_force(view: CommandContext, name: str) -> Model:
     if name not in view.models:
-        raise InvalidError(f"there is no access model `{name}` in force; there are {', '.join(sorted(view.models))}")
+        raise InvalidError(f"the access model `{name}` is not available; choose from {', '.join(sorted(view.models))}")
     return view.models[name]
 
 
 def founder_role(model: Model) -> str:
-    """Return the role of who makes an organization: what the model gives to makers, else the weakest that rules it."""
+    """Return the role of an organization's creator: the model's role for creators, otherwise its weakest owner role."""
     made = [creator.role for creator in model.creators if "organization" in creator.types]
     roles = (*made, *owner_roles(model))
     if not roles:
-        raise InvalidError(f"the access model `{model.name}` has no role that could begin an organization")
+        raise InvalidError(
+            f"the access model `{model.name}` has no owner role, so no organization can be created under it; choose another model"
+        )
     return roles[0]

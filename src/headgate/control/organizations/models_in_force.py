@@ -1,4 +1,4 @@
-"""Which access models are in force in an organization, and what their switches say there."""
+"""The access models in force in an organization, and the values of their switches."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from headgate.model.model import Model, Setting
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch of a model at a resource, with the value that it has there."""
+    """A switch of a model on a resource, with its value."""
 
     model: str
     setting: Setting
@@ -21,16 +21,16 @@ class Switch:
 
 
 def active_models(control: Control) -> tuple[Model, ...]:
-    """Return the models that decide anything here, by name: the home model, the tree's, and those of projects."""
+    """Return the models in force in the organization, sorted by name: the home model, the tree's, and those of projects."""
     facts = control.snapshot
     names = {facts.model, *facts.governs.values()}
     return tuple(control.models[name] for name in sorted(names) if name in control.models)
 
 
 def list_switches(control: Control, caller: Caller, place: Resource) -> Iterator[Switch]:
-    """Yield the switches that can be set on a resource. Where a model says who sees them, that is needed.
+    """Yield the switches that can be set on a resource.
 
-    Raises `PermissionDeniedError` if the caller does not.
+    If a model has the action `see_settings`, it is required: raises `PermissionDeniedError`.
     """
     facts, seeing = control.snapshot, f"{place.type}.see_settings"
     for model in _at(control, facts, place):

@@ -1,4 +1,4 @@
-"""The organizations of a deployment, opened: each has a log of its own, and the deployment has one for itself."""
+"""Opens the organizations of a deployment: each has its own log, and so has the deployment itself."""
 
 import logging
 import threading
@@ -26,32 +26,32 @@ from headgate.facts.ids import PrincipalId, ResourceId, TokenId
 from headgate.facts.snapshot import NO_NAMES, SUSPENDED, Snapshot
 from headgate.model.model import Model
 
-_SEVERAL: Final = "you are in several organizations"
-_PERHAPS_SEVERAL: Final = "the log of an organization cannot be read, so you may be in several organizations"
+_SEVERAL: Final = "you are a member of several organizations"
+_PERHAPS_SEVERAL: Final = "the log of an organization cannot be read, so you may be a member of several organizations"
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Unreadable:
-    """Why a log could not be read, and when (seconds since the epoch) it is tried again."""
+    """Why a log could not be read, and when (seconds since the epoch) it is read again."""
 
     why: str
     until: float
 
 
 class SeveralOrganizationsError(Exception):
-    """A login is in several organizations, or may be, and the request names none of them: it is carried out in none."""
+    """A user is a member of several organizations, or may be, and the request names none: it is executed in none of them."""
 
     def __init__(self, organizations: tuple[ResourceId, ...]) -> None:
         super().__init__(_SEVERAL if len(organizations) > 1 else _PERHAPS_SEVERAL)
         self.organizations = organizations
-        """The ids of those that are known."""
+        """The ids of the known ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """One organization, or the deployment itself: its commands and questions, and what puts them into words."""
+    """One organization, or the deployment itself: its store, commands, questions, names and messages."""
 
     id: ResourceId
     store: Store
@@ -60,15 +60,18 @@ class Organization:
     wording: RefusalMessages
     gate: NameAuthorizer
     used: dict[TokenId, float] = field(default_factory=dict[TokenId, float])
-    """When tokens were used here (seconds since the epoch), as far as that is not written yet."""
+    """The last use of tokens in this process (seconds since the epoch) that is not written yet."""
 
     @property
     def exists(self) -> bool:
-        """Whether its log has begun."""
+        """Whether its log has entries."""
         return self.control.snapshot.organization is not None
 
     def caller(self, presented: AuthenticatedPrincipal) -> Caller | None:
-        """Return the caller for these credentials in this organization; None if that has ended, is unknown or suspended."""
+        """Return the caller for these credentials in this organization.
+
+        None if the principal, token or run is unknown, expired, revoked or ended, or if the organization is suspended.
+        """
         if not self._may_present(presented):
             return None
         caller, now = Caller(presented.principal, presented.token, presented.run), self.control.now
@@ -79,14 +82,14 @@ class Organization:
         return caller
 
     def _may_present(self, presented: AuthenticatedPrincipal) -> bool:
-        """Return whether the secret is good here: a token's organization is this one, and a login is that of a user."""
+        """Return whether the credentials are valid here: a token belongs to this organization, a login to a user of it."""
         if presented.organization is not None:
             return presented.organization == self.id
         principal = self.control.snapshot.principals.get(presented.principal)
         return principal is not None and principal.kind == "user"
 
     def is_suspended_for(self, presented: AuthenticatedPrincipal) -> bool:
-        """Return whether the organization is suspended and the caller would act in it otherwise."""
+        """Return whether the organization is suspended and the caller could act in it without the suspension."""
         if not self._may_present(presented):
             return False
         caller = Caller(presented.principal, presented.token, presented.run)
@@ -94,18 +97,18 @@ class Organization:
         return missing is not None and missing.code == SUSPENDED
 
     def flush(self) -> None:
-        """Write the checkpoint that is due, and when tokens were used last."""
+        """Write the checkpoint, if it is due, and the last use of tokens."""
         self.control.write_checkpoint()
         for token in tuple(self.used):
             self.store.put_document(DocumentPut(LAST_USE, token, {"at": self.used.pop(token)}))
 
 
 HOME: Final = "home"
-"""The kind of the document that says which organization is the home one."""
+"""The kind of the document with the id of the home organization."""
 
 
 class Organizations:
-    """Opens logs when they are first asked for. Safe to use from several threads."""
+    """Opens logs on first use. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -119,9 +122,9 @@ class Organizations:
     ) -> None:
         """`governing` is a model for the deployment's own log, besides `models`; no organization can have it.
 
-        `former` returns the model whose source has a hash, if it is kept, for logs that began under another version.
+        `former` returns the model whose source has a given hash, if it is stored, for logs that began under another version.
 
-        `address` is where people find the deployment; links in refusals begin with it.
+        `address` is the public URL of the deployment; links in refusals begin with it.
         """
         self._stores = stores
         self._models = models
@@ -134,16 +137,16 @@ class Organizations:
         self._opened: dict[ResourceId, Organization] = {}
         self._unreadable: dict[ResourceId, _Unreadable] = {}
         self.head_reads = 0
-        """How often the newest revisions were read since the process began."""
+        """The number of reads of the newest revisions since the process began."""
 
     @property
     def deployment(self) -> Organization:
-        """The deployment's own log: its people, and below it the organizations."""
+        """The deployment's own log: its users, and below it the organizations."""
         return self.open(DEPLOYMENT)
 
     @property
     def home(self) -> ResourceId | None:
-        """The id of the home organization: the first one here, whichever come later. None while there is none."""
+        """The id of the home organization: the first one that was created. None before that."""
         kept = self.deployment.store.document(HOME, DEPLOYMENT)
         return None if kept is None else ResourceId(str(kept["organization"]))
 
@@ -156,7 +159,7 @@ class Organizations:
 
     @property
     def stores(self) -> Stores:
-        """Where the logs are."""
+        """The stores of all logs."""
         return self._stores
 
     @property
@@ -171,16 +174,16 @@ class Organizations:
 
     @property
     def loaded_organizations(self) -> tuple[Organization, ...]:
-        """The logs that are open here, the deployment's too."""
+        """The organizations that are open in this process, including the deployment itself."""
         return tuple(self._opened.values())
 
     def if_open(self, root: ResourceId) -> Organization | None:
-        """Return the organization of this id if it is open already and may answer, else None; never waits."""
+        """Return the organization of this id if it is open already and not refused, otherwise None; never blocks."""
         found = None if root == DEPLOYMENT else self._opened.get(root)
         return None if found is None or found.control.is_refused else found
 
     def open(self, root: ResourceId) -> Organization:
-        """Return the organization of a log, which need not have begun. Raises `LogRefusedError` if it cannot be read."""
+        """Return the organization of a log, which may be empty. Raises `LogRefusedError` if it cannot be read."""
         found = self._opened.get(root)
         if found is not None:
             found.control.require_readable()
@@ -191,42 +194,45 @@ class Organizations:
             return self._opened[root]
 
     def draft(self, root: ResourceId) -> Organization:
-        """Return the organization of a log that may never begin: it is not kept open."""
+        """Return the organization of a log that may never get an entry: it is not kept open."""
         return self._opened.get(root) or self._open(root)
 
     def find(self, name: str) -> Organization:
-        """Return the organization of this id, or else of this name. Raises `NotFoundError` if there is none.
+        """Return the organization with this id, or else with this name. Raises `NotFoundError` if there is none.
 
-        The deployment itself is no organization. An id comes first: no organization is named into another one's place.
+        The deployment itself is not an organization. An id takes precedence, so that no organization can take over the id
+        of another one by its name.
         """
         found = self._find_begun(self.resolve_listed_id(name))
         if found is None:
-            raise NotFoundError(f"there is no organization `{name}` that you may see")
+            raise NotFoundError(
+                f"there is no organization `{name}` that you may see; check the name, or ask the operator of this deployment"
+            )
         return found
 
     @property
     def names_by_id(self) -> Mapping[ResourceId, str]:
-        """The names of the organizations by id, as the deployment's log has them: without those that were removed."""
+        """The names of the organizations by id, from the deployment's log: without removed ones."""
         facts = self.deployment.control.snapshot
         below = (facts.resources[id] for id in facts.children.get(DEPLOYMENT, NO_NAMES).values())
         return {each.id: each.name for each in below if each.type == "organization"}
 
     @property
     def sole(self) -> Organization | None:
-        """The organization of a deployment that has one; None where it has several. Raises `StoreError`."""
+        """The only organization of the deployment; None if it has several or none. Raises `StoreError`."""
         roots = tuple(self.names_by_id)
         return self._find_begun(roots[0]) if len(roots) == 1 else None
 
     def resolve_listed_id(self, named: str) -> ResourceId:
-        """Return the id of the listed organization of this id, or else of this name; the text itself if there is none."""
+        """Return the id of the listed organization with this id, or else with this name; the text itself if there is none."""
         facts, id = self.deployment.control.snapshot, ResourceId(named)
         return id if id in facts.resources else facts.children.get(DEPLOYMENT, NO_NAMES).get(named, id)
 
     def resolve_addressed(self, presented: AuthenticatedPrincipal, named: str | None) -> Organization | None:
         """Return the organization that a request is for, or None if there is none.
 
-        It is the one that the request names, else that of the token, else the only one that the login is in. Raises
-        `SeveralOrganizationsError`.
+        It is the one that the request names, else that of the token, else the only one of which the user is a member.
+        Raises `SeveralOrganizationsError`.
         """
         if named is not None:
             try:
@@ -255,28 +261,28 @@ class Organizations:
         return tuple(each for each in found if each is not None)
 
     def of(self, principal: PrincipalId) -> tuple[Organization, ...]:
-        """Return the organizations that have this principal, as far as their logs can be read."""
+        """Return the organizations that have this principal, among those whose logs can be read."""
         return tuple(each for each in self.readable() if principal in each.control.snapshot.principals)
 
     @property
     def is_any_refused(self) -> bool:
-        """Whether every question about one of the open logs is refused, because it cannot be read."""
+        """Whether one of the open logs cannot be read, so that every question about it is refused."""
         return any(each.control.is_refused for each in tuple(self._opened.values()))
 
     def hear(self, root: ResourceId, revision: int) -> None:
-        """Take over what another process is said to have written to a log. Raises `StoreError`."""
+        """Read the entries that another process has announced for a log. Raises `StoreError`."""
         found = self._opened.get(root)
         if found is not None and revision > found.control.snapshot.revision:
             found.control.catch_up()
 
     def refresh(self) -> None:
-        """Read the newest entry of every open log and take over what is new.
+        """Read the newest entry of every open log, and catch up with new entries.
 
-        A log that cannot be read is refused from then on (`Control.catch_up`), and the others are not. Raises `StoreError`.
+        A log that cannot be read is refused from then on (`Control.catch_up`); the others are not. Raises `StoreError`.
         """
         self.head_reads += 1
         with self._lock:
-            # Waits for a log that is being opened: it may have been read before what is newest now was written.
+            # Waits for a log that is being opened: it may have been read before the newest entry was written.
             opened = tuple(self._opened)
         for root, head in self._stores.heads(opened).items():
             with suppress(StoreError):
@@ -285,20 +291,20 @@ class Organizations:
     def is_stale(self) -> bool:
         """Read the newest entry of every open log, and return whether `refresh` is needed. Waits for no other thread."""
         if self._lock.locked():
-            return True  # a log is being opened, and may have been read before what is newest now was written
+            return True  # a log is being opened, and may have been read before the newest entry was written
         self.head_reads += 1
         opened = tuple(self._opened.values())
         heads = self._stores.heads([each.id for each in opened])
         return any(not each.control.is_at(heads[each.id]) for each in opened)
 
     def keep(self) -> None:
-        """Write the checkpoints that are due, and when tokens were used last: now and then, as nothing rests on it."""
+        """Write due checkpoints and the last use of tokens. To be called now and then: no decision depends on it."""
         for each in tuple(self._opened.values()):
             if not each.control.is_refused:
                 each.flush()
 
     def _find_begun(self, root: ResourceId) -> Organization | None:
-        """Return the organization of a log that has begun, or None."""
+        """Return the organization of a log with entries, or None."""
         if root == DEPLOYMENT:
             return None
         opened = self._opened.get(root)
@@ -313,7 +319,7 @@ class Organizations:
             return None
 
     def _read(self, root: ResourceId) -> Organization:
-        """Open a log. One that cannot be read is not tried again at every request: that would read all of it each time."""
+        """Open a log. One that cannot be read is not retried at every request: that would read all of it each time."""
         known = self._unreadable.get(root)
         if known is not None and self.now < known.until:
             raise LogRefusedError(known.why)
@@ -322,7 +328,7 @@ class Organizations:
         except Exception as error:
             why = f"the log `{root}` cannot be read: {error}"
             self._unreadable[root] = _Unreadable(why, self.now + RETRY_SECONDS)
-            log.exception("everything in `%s` is refused: its log cannot be read", root)
+            log.exception("every request to the organization `%s` is refused, because its log cannot be read", root)
             raise LogRefusedError(why) from error
         self._unreadable.pop(root, None)
         return found
@@ -346,11 +352,11 @@ class Organizations:
         return {**self._models, self.governing.name: self.governing}
 
     def _as_it_was(self, facts: Snapshot, models: Models) -> Models:
-        """Return the models with the home model that the log began with: of another version, or not shipped."""
+        """Return the models with the home model under which the log began: another version, or one that is not shipped."""
         model = self._former(facts.model_hash)
         if model is None:
             raise StoreError(
-                f"`{facts.organization}` began under another version of the model `{facts.model}`, or one that is not "
-                "shipped, and its source is not kept; use the Headgate that made it"
+                f"the organization `{facts.organization}` uses a version of the access model `{facts.model}` that this "
+                "Headgate does not have; use the version of Headgate that created the organization"
             )
         return {**models, model.name: model}

@@ -1,4 +1,4 @@
-"""What becomes of an organization after it was begun: another name, and its end."""
+"""Renaming and ending an organization, in its own log."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ from headgate.facts.changes import PrincipalRemoved
 
 @dataclass(frozen=True, slots=True)
 class RenameOrganization:
-    """The organization is called otherwise. This tells who did it; the name itself stands in the deployment's log."""
+    """Rename the organization. This entry records the actor; the name itself is in the deployment's log."""
 
     title: str
     name: str = "organization.rename"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need to edit it, or whatever the model has that is nearest to that."""
+        """Require to edit it, or the nearest action that the model has: to change settings or manage users."""
         root = view.target(view.root)
         view.require_action(view.action(root, "edit", "change_settings", "manage_users"), root.id)
         require_new_name(self.title)
@@ -25,12 +25,12 @@ class RenameOrganization:
 
 @dataclass(frozen=True, slots=True)
 class EndOrganization:
-    """Nobody is in the organization any more: every principal goes, with tokens, assignments and names. Its log stays."""
+    """End the organization: remove every principal, with tokens, assignments and names. Its log stays."""
 
     name: str = "organization.end"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `organization.delete`."""
+        """Require `organization.delete`."""
         view.require_action("organization.delete", view.root)
         people = sorted(view.facts.principals)
         names = (DocumentPut("principal", id, None) for id in people)

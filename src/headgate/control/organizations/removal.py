@@ -1,4 +1,4 @@
-"""Removing an organization from the deployment: its log stays, for the auditor and for an export."""
+"""Removal of an organization from the deployment. Its log stays, for audits and for an export."""
 
 from dataclasses import dataclass
 
@@ -11,16 +11,16 @@ from headgate.facts.ids import ResourceId
 
 @dataclass(frozen=True, slots=True)
 class RemoveOrganization:
-    """The deployment has the organization no more: its name is free again, its id is not. Of the deployment's log.
+    """Remove the organization from the deployment's log. Its name can be used again, its id cannot.
 
-    Its own log ends by `EndOrganization`, which comes first: no caller is left in an organization that is not listed.
+    `EndOrganization` in its own log must come first, so that no caller is left in an organization that is not listed.
     """
 
     organization: ResourceId
     name: str = "organization.remove"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `deployment.remove_organization`."""
+        """Require `deployment.remove_organization`."""
         view.require_action("deployment.remove_organization", view.root)
         found = view.target(self.organization, "organization")
         return CommandEffect((ResourceDeleted(found.id),))

@@ -1,4 +1,4 @@
-"""Suspending and resuming an organization: no caller acts in it meanwhile, and nothing in it is lost."""
+"""Suspension of an organization: until it is resumed no caller may act in it, and no data is lost."""
 
 from dataclasses import dataclass
 
@@ -12,17 +12,16 @@ _ACTION = "deployment.suspend_organization"
 
 @dataclass(frozen=True, slots=True)
 class SuspendOrganization:
-    """Nothing in the organization is allowed to any caller until it is resumed; suspended already, it stays so.
+    """Suspend an organization: every caller is refused until it is resumed. Has no effect if it is suspended already.
 
-    The same command is written to both logs: the organization's own decides by it, the deployment's says which operator
-    it was.
+    The command is written to both logs: decisions depend on the organization's own, the deployment's names the operator.
     """
 
     organization: ResourceId
     name: str = "organization.suspend"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `deployment.suspend_organization`; in the organization's own log only the deployment itself has that."""
+        """Require `deployment.suspend_organization`; in the organization's own log only the deployment itself has it."""
         view.require_action(_ACTION, view.root)
         found = view.target(self.organization, "organization")
         return CommandEffect((AttributesSet(found.id, {**found.attributes, SUSPENDED: ("true",)}),))
@@ -30,13 +29,13 @@ class SuspendOrganization:
 
 @dataclass(frozen=True, slots=True)
 class ResumeOrganization:
-    """Everything in the organization is decided as before it was suspended; one that is not suspended stays so."""
+    """Resume a suspended organization: decisions are as before. Has no effect if it is not suspended."""
 
     organization: ResourceId
     name: str = "organization.resume"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need what suspending needs."""
+        """Require `deployment.suspend_organization`, as for suspending."""
         view.require_action(_ACTION, view.root)
         found = view.target(self.organization, "organization")
         left = {name: words for name, words in found.attributes.items() if name != SUSPENDED}
