@@ -1,4 +1,4 @@
-"""The properties that may be set on a table: one list for every way in, read by the guard inside Spark too."""
+"""Allow list of table properties: one list for every endpoint, and for the guard inside Spark."""
 
 import json
 import re
@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import Final, cast
 
 LISTS: Final = Path(__file__).parent / "lists"
-"""The folder of the lists that the guard is built with as well."""
+"""The folder of the lists, which the build of the guard reads too."""
 LONGEST: Final = 1024
-"""Characters that a value has at most."""
+"""The maximum length of a value, in characters."""
 _MAPPING: Final = "schema.name-mapping.default"
 _LONGEST_MAPPING: Final = 1024 * 1024
 _NOTE: Final = re.compile(r"[a-z0-9_-]{1,100}")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _RANGE: Final = re.compile(r"(-?\d+)\.\.(\d+)")
 _BY_ENGINES: Final = frozenset({"owner"})
-"""Reserved words that engines set at a create by themselves, and that mean nothing to Headgate."""
+"""Reserved properties that engines set by themselves at a create; Headgate ignores them."""
 
 
 def _lines(name: str) -> tuple[str, ...]:
-    """Return the entries of a list: one in each line, what follows `#` says why."""
+    """Return the entries of a list: one in each line; a text after `#` is a comment."""
     lines = (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return tuple(entry for line in lines if (entry := line.partition("#")[0].strip()))
 
@@ -27,23 +27,25 @@ def _lines(name: str) -> tuple[str, ...]:
 _VALUES: Final = {each.split()[0]: each.split()[1] for each in _lines("table-properties")}
 _RESERVED: Final = frozenset(_lines("reserved-properties"))
 TABLE_PROPERTIES: Final = frozenset(_VALUES)
-"""The keys that are listed, in lower case."""
+"""The listed keys, in lower case."""
 
 
 def describe_property_fault(key: str, value: str) -> str | None:
-    """Return why a table property cannot be set to this value, and what can be; None if it can.
+    """Return why a table property cannot be set to this value, and which values are valid; None if it can.
 
-    A plain word without a dot that means nothing to an engine is a note of the owner's.
+    A key without a dot that means nothing to an engine is a free note of the owner, and may be set.
     """
     name = key.lower()
     if len(value) > (_LONGEST_MAPPING if name == _MAPPING else LONGEST):
-        return f"the property `{key}` has too long a value; shorten it"
+        return f"the value of the property `{key}` is too long; shorten it"
     values = _VALUES.get(name)
     if values is None:
         is_note = _NOTE.fullmatch(name) and (name not in _RESERVED or name in _BY_ENGINES)
-        return None if is_note else f"the property `{key}` is not among those that can be set; leave it out"
+        return None if is_note else f"the property `{key}` cannot be set on a table; leave it out"
     return (
-        None if _is_among(value, values) else f"the property `{key}` is {_describe_values(values)}, not `{value[:100]}`"
+        None
+        if _is_among(value, values)
+        else f"the property `{key}` must be {_describe_values(values)}, not `{value[:100]}`"
     )
 
 

@@ -1,4 +1,4 @@
-"""What the run of a table service may do: call its own procedure for the table that it is of, by the right to make it."""
+"""Privileges of the run of a table service: it may call its own procedure for its own table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from headgate.facts.snapshot import Resource
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """A procedure of Iceberg's, and those of its arguments that choose no rows."""
+    """An Iceberg procedure, and those of its arguments that do not select rows."""
 
     name: str
     arguments: frozenset[str]
@@ -26,13 +26,13 @@ SERVICES: Final[Mapping[str, Procedure]] = {
     "clustering": Procedure("rewrite_data_files", frozenset(("table", "strategy", "sort_order", "options"))),
     "cleaning": Procedure("expire_snapshots", frozenset(("table", "older_than", "retain_last"))),
 }
-"""By the kind of service. It leaves the rows of a table as they are; a metasync reads, as every pipeline does."""
+"""The procedure of each kind of service; none changes rows. A metasync has none: it reads, as every pipeline does."""
 
 
 def allowed_procedure(answers: Answers, caller: Caller, table: ResourceId, now: float) -> Procedure | None:
-    """Return the procedure that the caller may call for a table as the run of a service of it; None for everybody else.
+    """Return the procedure that the caller may call for a table as the run of a service of it; None for any other caller.
 
-    What making the service needs is decided anew each time, for the principal that the run is as.
+    Each call decides again whether the run-as principal has the privilege to create the service.
     """
     service = _service(answers, caller)
     if service is None or service.parent != table:

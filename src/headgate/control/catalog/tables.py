@@ -1,4 +1,4 @@
-"""Databases and tables: the facts that commit together with their catalog pointers."""
+"""Commands for databases, tables and views: their facts and their catalog pointers are written in one transaction."""
 
 from dataclasses import dataclass
 
@@ -13,30 +13,30 @@ from headgate.facts.ids import ResourceId
 from headgate.facts.snapshot import Resource
 
 PROPERTIES = "database"
-"""The kind of document that keeps a database's properties; it goes with the resource."""
+"""The kind of document with a database's properties; it is deleted with the resource."""
 
 VIEW = "view"
 
 
 @dataclass(frozen=True, slots=True)
 class DropDatabase:
-    """An empty database goes."""
+    """Drop an empty database."""
 
     database: ResourceId
     name: str = "database.drop"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `database.drop`, and nothing in it."""
+        """Require `database.drop`, and that the database is empty."""
         found = view.target(self.database, "database")
         gone = DeleteResource(found.id).decide(view)
         if view.facts.children[found.id]:
-            raise NotEmptyError(f"`{found.name}` is not empty; drop its tables first")
+            raise NotEmptyError(f"the database `{found.name}` is not empty; drop its tables, views and volumes first")
         return gone
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """A new table, with the pointer to its first metadata. A run's new table becomes an output of its pipeline."""
+    """Create a table, with the pointer to its first metadata. A run's new table becomes an output of its pipeline."""
 
     database: ResourceId
     table: ResourceId
@@ -45,7 +45,7 @@ class CreateTable:
     name: str = "table.create"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `database.create_table`; a run only makes the table that its pipeline declares."""
+        """Require `database.create_table`; a run may create only tables that its pipeline declares."""
         made = CreateResource(self.table, "table", self.database, self.title).decide(view)
         return CommandEffect((*made.changes, *self._declared_output(view)), pointers=(self.pointer,))
 
@@ -55,15 +55,17 @@ class CreateTable:
             return ()
         declared = [each for each in pipeline.edges("output_layers") if each.target == self.database]
         if self.title not in {each.name for each in declared}:
-            raise InvalidError(f"the pipeline `{pipeline.name}` does not declare the output `{self.title}`")
-        # A table that is gone goes on closing the pipeline until every declared output is there again.
+            raise InvalidError(
+                f"the pipeline `{pipeline.name}` does not declare the output `{self.title}`; add it to the pipeline's definition"
+            )
+        # A dropped output keeps the pipeline closed until every declared output exists again.
         facts, here = view.facts, (self.database, self.title)
         awaited = [
             each
             for each in pipeline.edges("output_layers")
             if (each.target, each.name) != here and each.name not in facts.children.get(each.target, ())
         ]
-        # One that has not been there yet is named by its layer.
+        # An output that has not existed yet is named by its database.
         others = [each for each in pipeline.relations.get("outputs", ()) if (each.target, each.name) != here]
         kept = [edge for edge in others if awaited or edge.target in facts.resources]
         outputs = (*kept, Edge(self.table, name=self.title))
@@ -72,7 +74,7 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class RegisterTable:
-    """A table of metadata that is there already, as it was dropped or made elsewhere."""
+    """Register a table from existing metadata: of a dropped table, or of one that was created elsewhere."""
 
     database: ResourceId
     table: ResourceId
@@ -81,18 +83,18 @@ class RegisterTable:
     name: str = "table.register"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `lake.register_table` and `database.create_table`."""
+        """Require `lake.register_table` and `database.create_table`."""
         database = view.target(self.database, "database")
         view.require_action("lake.register_table", database.parent)
         if _pipeline_of(view) is not None:
-            raise InvalidError("a run makes the tables that its pipeline declares, and no others")
+            raise InvalidError("a run cannot register tables; it may only create the tables that its pipeline declares")
         made = CreateResource(self.table, "table", self.database, self.title).decide(view)
         return CommandEffect(made.changes, pointers=(self.pointer,))
 
 
 @dataclass(frozen=True, slots=True)
 class CreateView:
-    """A new view, with the pointer to its first metadata: a table that holds a text instead of rows."""
+    """Create a view, with the pointer to its first metadata: a table resource with a query text instead of rows."""
 
     database: ResourceId
     view: ResourceId
@@ -101,9 +103,9 @@ class CreateView:
     name: str = "view.create"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `database.create_view`; a run makes none."""
+        """Require `database.create_view`; a run may not create views."""
         if _pipeline_of(view) is not None:
-            raise InvalidError("a run makes the tables that its pipeline declares, and no views")
+            raise InvalidError("a run cannot create views; it may only create the tables that its pipeline declares")
         made = CreateResource(
             self.view, "table", self.database, self.title, attributes={KIND_ATTRIBUTE: (VIEW,)}, made_as=VIEW
         ).decide(view)
@@ -112,13 +114,13 @@ class CreateView:
 
 @dataclass(frozen=True, slots=True)
 class ChangeProperties:
-    """A database's properties change: a document, so that nothing is decided by them. The call says to what."""
+    """Change a database's properties: a document in the metadata of the command, on which no decision depends."""
 
     database: ResourceId
     name: str = "database.change_properties"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `database.alter`."""
+        """Require `database.alter`."""
         view.target(self.database, "database")
         view.require_action("database.alter", self.database)
         return CommandEffect(())
@@ -126,7 +128,7 @@ class ChangeProperties:
 
 @dataclass(frozen=True, slots=True)
 class RenameTable:
-    """A table or view gets another name, and perhaps another database. What was assigned on it stays."""
+    """Rename a table or view, perhaps into another database. Its assignments stay."""
 
     table: ResourceId
     database: ResourceId
@@ -134,7 +136,7 @@ class RenameTable:
     name: str = "table.rename"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `table.alter` and `table.drop` on it, and to make one where it goes; nothing is gained."""
+        """Require `table.alter` and `table.drop` on it, and to create one in the target database; the caller gains no privilege."""
         found = view.target(self.table, "table")
         view.target(self.database, "database")
         view.require_action("table.alter", self.table)
@@ -148,13 +150,13 @@ class RenameTable:
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """A table goes, with its pointer and everything assigned on it."""
+    """Drop a table, with its pointer and the assignments on it."""
 
     table: ResourceId
     name: str = "table.drop"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `table.drop`."""
+        """Require `table.drop`."""
         view.target(self.table, "table")
         return DeleteResource(self.table).decide(view)
 
@@ -169,5 +171,5 @@ def _pipeline_of(view: CommandContext) -> Resource | None:
         return None
     run = view.facts.runs.get(view.caller.run)
     if run is None or run.pipeline not in view.facts.resources:
-        raise NotFoundError("the run's pipeline is gone")
+        raise NotFoundError("the pipeline of the run was deleted")
     return view.facts.resources[run.pipeline]

@@ -1,4 +1,4 @@
-"""Connections: places outside the lake that a pipeline may read and write."""
+"""Connections: places outside the lake (folders, databases, HTTP APIs) that a pipeline may read and write."""
 
 import ipaddress
 import re
@@ -14,10 +14,10 @@ from headgate.control.resources.commands import CreateResource, DeleteResource
 from headgate.facts.ids import ResourceId
 
 CONNECTION, SECRET = "connection", "connection_secret"
-"""The kinds of documents: what is behind a connection, and its encrypted secret."""
+"""The kinds of documents: the target of a connection, and its encrypted secret."""
 
 SSLMODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
-"""How a connection to PostgreSQL is protected, as libpq has it."""
+"""The TLS modes of a connection to PostgreSQL, as in libpq."""
 
 _HOST = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*")
 _DATABASE = re.compile(r"[\w.@+-]{1,63}")
@@ -31,42 +31,42 @@ RESERVED_HEADERS = frozenset(
         "proxy-connection",
     }
 )  # fmt: skip
-"""Headers that say how a request is sent and its answer packed. Headgate decides that, not the connection's secret."""
+"""Headers for the transport and encoding of a request and its response. Headgate sets them, not the connection's secret."""
 _UNQUOTED = 4
-"""How often a path may be quoted. More is not written by mistake."""
+"""The maximum depth of percent-encoding in a path. Deeper encoding is no mistake, so it is refused."""
 
 
 class JdbcAccessError(Exception):
-    """A database cannot be entered through a connection, and the message says why."""
+    """A database cannot be reached through a connection; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class JdbcAccess:
-    """How Spark enters a database: a JDBC URL, and the driver's properties, the password among them."""
+    """The parameters by which Spark connects to a database: a JDBC URL, and the driver's properties with the password."""
 
     url: str
     properties: Mapping[str, str] = field(repr=False)
     port: int = 0
     addresses: tuple[str, ...] = ()
-    """Those of its host that were decided on, in numbers."""
+    """The IP addresses of its host that the egress policy allows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder of the server's machine."""
+    """A folder on the server's machine."""
 
     path: str
 
     def document(self) -> Mapping[str, Any]:
-        """Return what is kept. Raises `InvalidError`."""
+        """Return the stored document. Raises `InvalidError`."""
         if not self.path.startswith("/") or "\0" in self.path:
-            raise InvalidError(f"`{self.path}` is not an absolute path of a folder")
+            raise InvalidError(f"`{self.path}` is not an absolute path; write the folder with a leading `/`")
         return {"kind": "folder", "folder": self.path}
 
 
 @dataclass(frozen=True, slots=True)
 class PostgreSql:
-    """A PostgreSQL database. Its parts are plain words, so that none of them can say more than where it is."""
+    """A PostgreSQL database. Each part is validated, so that none can add parameters to the JDBC URL."""
 
     host: str
     port: int
@@ -75,47 +75,53 @@ class PostgreSql:
     sslmode: str = "prefer"
 
     def document(self) -> Mapping[str, Any]:
-        """Return what is kept: the password is not in it. Raises `InvalidError`."""
+        """Return the stored document, without the password. Raises `InvalidError`."""
         if not (_HOST.fullmatch(self.host) or _is_address(self.host)):
-            raise InvalidError(f"`{self.host}` is neither the name of a host nor an address")
+            raise InvalidError(f"`{self.host}` is neither a host name nor an IP address; correct the host")
         if not 0 < self.port <= _LAST_PORT:
-            raise InvalidError(f"{self.port} is not a port")
+            raise InvalidError(f"{self.port} is not a port; use a number from 1 to {_LAST_PORT}")
         if not _DATABASE.fullmatch(self.database):
-            raise InvalidError("the name of a database is made of letters, digits and `_`, `.`, `@`, `+`, `-`")
-        if not self.user or not self.user.isprintable():
-            raise InvalidError("a database is entered as a user of it")
+            raise InvalidError(
+                "the name of the database is invalid; use 1 to 63 letters, digits and `_`, `.`, `@`, `+`, `-`"
+            )
+        if not self.user:
+            raise InvalidError("the user of the database is missing; add it")
+        if not self.user.isprintable():
+            raise InvalidError("the user of the database has characters that cannot be printed; remove them")
         if self.sslmode not in SSLMODES:
-            raise InvalidError(f"`{self.sslmode}` is not an sslmode; there are {', '.join(SSLMODES)}")
+            raise InvalidError(f"`{self.sslmode}` is not an sslmode; choose from {', '.join(SSLMODES)}")
         parts = {"host": self.host, "port": self.port, "database": self.database, "user": self.user}
         return {"kind": "postgresql", **parts, "sslmode": self.sslmode}
 
 
 @dataclass(frozen=True, slots=True)
 class Http:
-    """An HTTP API: what lies below an address."""
+    """An HTTP API: every URL below a base URL."""
 
     base_url: str
 
     def document(self) -> Mapping[str, Any]:
-        """Return what is kept: the headers are not in it. Raises `InvalidError`."""
+        """Return the stored document, without the headers. Raises `InvalidError`."""
         if not _is_base(self.base_url):
-            raise InvalidError("the address of an HTTP API is http:// or https://, a host, and a path at most")
+            raise InvalidError(
+                "the URL of the HTTP API is invalid; write `http://` or `https://`, a host, and optionally a port and a path without `..`"
+            )
         return {"kind": "http", "base_url": self.base_url}
 
 
 ConnectionTarget = Folder | PostgreSql | Http
-"""What can be behind a connection."""
+"""The target of a connection."""
 
 
 def secret_of(kind: str, password: str | None, headers: Mapping[str, str] | None) -> Mapping[str, str]:
-    """Return the secret of a connection of a kind; empty for one that has none. Raises `InvalidError`."""
+    """Return the secret of a connection of a kind; empty if it has none. Raises `InvalidError`."""
     if password is not None and kind != "postgresql":
-        raise InvalidError(f"a connection of the kind `{kind}` has no password")
+        raise InvalidError(f"a connection of the kind `{kind}` cannot have a password; leave it out")
     if headers is not None and kind != "http":
-        raise InvalidError(f"a connection of the kind `{kind}` has no headers")
+        raise InvalidError(f"a connection of the kind `{kind}` cannot have headers; leave them out")
     if password is not None:
         if "\0" in password:
-            raise InvalidError("a password has no character 0")
+            raise InvalidError("the password has the character U+0000; remove it")
         return {"password": password}
     for name, value in (headers or {}).items():
         _require_header(name, value)
@@ -123,11 +129,11 @@ def secret_of(kind: str, password: str | None, headers: Mapping[str, str] | None
 
 
 def has_way_up(path: str) -> bool:
-    """Return whether the path of a URL may lead above where it begins, however often a server unquotes it."""
+    """Return whether the path of a URL may lead above its base (path traversal), however often a server unquotes it."""
     for _ in range(_UNQUOTED):
         plain = unquote(path)
         if plain == path:
-            # Some servers take a backslash for a slash, and drop what follows a semicolon in a part.
+            # Some servers treat a backslash as a slash, and drop the text after a semicolon in a path segment.
             return any(part.partition(";")[0] == ".." for part in plain.replace("\\", "/").split("/"))
         path = plain
     return True
@@ -135,7 +141,7 @@ def has_way_up(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CreateConnection:
-    """A declared place, which stands in the connection's document. `encrypted` is its secret, as the vault keeps it."""
+    """Create a connection; its target is a document. `encrypted` is its secret as the vault has encrypted it."""
 
     connection: ResourceId
     project: ResourceId
@@ -145,7 +151,7 @@ class CreateConnection:
     name: str = "connection.create"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `project.create_connection`."""
+        """Require `project.create_connection`."""
         made = CreateResource(self.connection, "connection", self.project, self.title).decide(view)
         document = DocumentPut(CONNECTION, self.connection, self.behind.document())
         return CommandEffect(made.changes, (document, *_build_secret_document(self.connection, self.encrypted)))
@@ -153,14 +159,14 @@ class CreateConnection:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSecret:
-    """Another secret for a connection; runs that begin to use it from now on use that."""
+    """Replace the secret of a connection; runs that connect from now on use the new one."""
 
     connection: ResourceId
     encrypted: Mapping[str, str] = field(repr=False)
     name: str = "connection.change_secret"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `connection.edit`."""
+        """Require `connection.edit`."""
         view.target(self.connection, "connection")
         view.require_action("connection.edit", self.connection)
         return CommandEffect((), _build_secret_document(self.connection, self.encrypted))
@@ -168,13 +174,13 @@ class ChangeSecret:
 
 @dataclass(frozen=True, slots=True)
 class DeleteConnection:
-    """The connection goes with its secret; pipelines that declare it can no longer reach what was behind it."""
+    """Delete a connection with its secret; pipelines that declare it can no longer reach its target."""
 
     connection: ResourceId
     name: str = "connection.delete"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `connection.delete`."""
+        """Require `connection.delete`."""
         view.target(self.connection, "connection")
         gone = tuple(DocumentPut(kind, self.connection, None) for kind in (CONNECTION, SECRET))
         return CommandEffect(DeleteResource(self.connection).decide(view).changes, gone)
@@ -186,10 +192,15 @@ def _build_secret_document(connection: ResourceId, encrypted: Mapping[str, str] 
 
 def _require_header(name: str, value: str) -> None:
     if name.lower() in RESERVED_HEADERS:
-        raise InvalidError(f"the header `{name}` says how a request is sent, which Headgate decides; leave it out")
-    if not _HEADER.fullmatch(name) or not _VALUE.fullmatch(value) or value != value.strip():
         raise InvalidError(
-            f"the header `{name[:100]}` cannot be sent; its value is plain text of one line, without spaces around it"
+            f"the header `{name}` cannot be set, because Headgate sets it for the transport of requests; leave it out"
+        )
+    if not _HEADER.fullmatch(name):
+        raise InvalidError(f"`{name[:100]}` is not a valid name of an HTTP header; correct it")
+    if not _VALUE.fullmatch(value) or value != value.strip():
+        raise InvalidError(
+            f"the value of the header `{name}` is invalid; use at most 8000 ASCII characters on one line, without spaces "
+            "around them"
         )
 
 

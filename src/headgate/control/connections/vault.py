@@ -1,4 +1,4 @@
-"""The secrets of connections: encrypted with a key of the deployment, so that the store alone gives none of them away."""
+"""Encryption of the secrets of connections, with a key of the deployment: access to the store alone reveals none of them."""
 
 import fcntl
 import json
@@ -19,20 +19,20 @@ _KEY_BYTES, _NONCE_BYTES = 32, 12
 
 
 class VaultError(Exception):
-    """A secret cannot be encrypted or decrypted, and the message says what to do about it."""
+    """A secret cannot be encrypted or decrypted; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vault:
     """Encrypts and decrypts with AES-256-GCM. Each line of a file is a key in hexadecimal: the first encrypts, all of them decrypt.
 
-    The file is made when it is first needed, and read each time, so that a rotation needs no restart.
+    The file is created on first use, and read each time, so that a key rotation needs no restart.
     """
 
     file: Path
 
     def encrypt(self, connection: str, secret: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the secret as it is stored: it decrypts for this connection only. Raises `VaultError`."""
+        """Return the encrypted secret for storage: it decrypts for this connection only. Raises `VaultError`."""
         key, nonce = self._keys(make=True)[0], secrets.token_bytes(_NONCE_BYTES)
         encrypted = AESGCM(key).encrypt(nonce, json.dumps(dict(secret)).encode(), connection.encode())
         return {"key": _name(key), "nonce": b64encode(nonce).decode(), "sealed": b64encode(encrypted).decode()}
@@ -42,14 +42,13 @@ class Vault:
         key = next((each for each in self._keys() if _name(each) == kept.get("key")), None)
         if key is None:
             raise VaultError(
-                f"the secret was encrypted with another key than that in `{self.file}`: bring that key back, or put the "
-                "secret in again"
+                f"the secret was encrypted with a key that is not in `{self.file}`; restore that key, or enter the secret again"
             )
         try:
             nonce, encrypted = b64decode(str(kept["nonce"])), b64decode(str(kept["sealed"]))
             secret: dict[str, str] = json.loads(AESGCM(key).decrypt(nonce, encrypted, connection.encode()))
         except (InvalidTag, KeyError, ValueError):
-            raise VaultError("what is kept of the secret was changed: put it in again") from None
+            raise VaultError("the stored secret was changed and cannot be decrypted; enter the secret again") from None
         return secret
 
     def is_current(self, kept: Mapping[str, Any]) -> bool:
@@ -58,25 +57,27 @@ class Vault:
 
     @property
     def former_keys(self) -> tuple[str, ...]:
-        """The names of the keys that only decrypt what was encrypted before. Raises `VaultError`."""
+        """The names of the former keys, which only decrypt. Raises `VaultError`."""
         return tuple(map(_name, self._keys()[1:]))
 
     def add_key(self) -> None:
-        """Encrypt with a new key from now on; the keys before it still decrypt. Raises `VaultError`."""
+        """Add a new key, which encrypts from now on; the former keys still decrypt. Raises `VaultError`."""
         self._replace(lambda keys: [secrets.token_bytes(_KEY_BYTES), *keys])
 
     def remove_keys(self, names: Collection[str]) -> None:
-        """Remove keys: what they have encrypted can no longer be decrypted. The newest key stays. Raises `VaultError`."""
+        """Remove former keys: secrets encrypted with them can no longer be decrypted. The newest key stays. Raises `VaultError`."""
         self._replace(lambda keys: [keys[0], *(key for key in keys[1:] if _name(key) not in names)])
 
     def _replace(self, change: Callable[[list[bytes]], list[bytes]]) -> None:
-        """Replace the keys by what they are changed to; two processes that do so at once do it one after the other."""
+        """Replace the keys by the result of `change`. A file lock serializes concurrent processes."""
         try:
             with _locked(self.file):
                 _write_beside(self.file, change(self._keys(make=True))).replace(self.file)
                 _sync(self.file.parent)
         except OSError as error:
-            raise VaultError(f"the key of the secrets in `{self.file}` cannot be written: {error.strerror}") from error
+            raise VaultError(
+                f"the key file of connection secrets, `{self.file}`, cannot be written: {error.strerror}"
+            ) from error
 
     def _keys(self, *, make: bool = False) -> list[bytes]:
         try:
@@ -85,12 +86,16 @@ class Vault:
             keys = [bytes.fromhex(line) for line in self.file.read_text(encoding="ascii").split("\n") if line.strip()]
         except FileNotFoundError:
             raise VaultError(
-                f"the key of the secrets is not at `{self.file}`: bring it back, or put the secrets in again"
+                f"the key file of connection secrets, `{self.file}`, is missing; restore it, or enter the secrets again"
             ) from None
         except (OSError, ValueError) as error:
-            raise VaultError(f"the key of the secrets in `{self.file}` cannot be used: {error}") from error
+            raise VaultError(
+                f"the key file of connection secrets, `{self.file}`, cannot be read: {error}; restore it"
+            ) from error
         if not keys or any(len(key) != _KEY_BYTES for key in keys):
-            raise VaultError(f"the key of the secrets in `{self.file}` is not {_KEY_BYTES} bytes in hexadecimal")
+            raise VaultError(
+                f"a key in the key file of connection secrets, `{self.file}`, is not {_KEY_BYTES} bytes in hexadecimal; restore the file"
+            )
         return keys
 
 
@@ -103,7 +108,7 @@ def _name(key: bytes) -> str:
 
 
 def _make(file: Path) -> None:
-    """Write a new key, whole or not at all; where another process was first, its key stands."""
+    """Write a new key file atomically; if another process was first, its file is kept."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     mine = _write_beside(file, [secrets.token_bytes(_KEY_BYTES)])
     try:
@@ -130,7 +135,7 @@ def _write_beside(file: Path, keys: Sequence[bytes]) -> Path:
 
 @contextmanager
 def _locked(file: Path) -> Generator[None]:
-    """Wait for the other processes that change the file, and keep them waiting until the block ends."""
+    """Lock the file against other processes that change it, until the block ends."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(file.with_name(f".{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:

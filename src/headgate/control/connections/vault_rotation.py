@@ -1,4 +1,4 @@
-"""A new key for the secrets of connections: each is encrypted with it again, and then the former keys are removed."""
+"""Key rotation for the secrets of connections: encrypts each secret with the new key, then removes the former keys."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -21,9 +21,9 @@ class OutdatedSecret:
 def reencrypt_new_secret(
     store: Store, vault: Vault, connection: str, encrypted: Mapping[str, str], secret: Mapping[str, str]
 ) -> None:
-    """Encrypt a secret that was just written again, where a rotation has replaced the key since it was encrypted.
+    """Encrypt a secret again that was just written, if a rotation has replaced the key since it was encrypted.
 
-    The rotation may have ended before the secret was written, and so has not seen it. Raises `VaultError`.
+    The rotation may have ended before the secret was written, and so have missed it. Raises `VaultError`.
     """
     if vault.is_current(encrypted) or store.document(SECRET, connection) != encrypted:
         return
@@ -32,7 +32,7 @@ def reencrypt_new_secret(
 
 
 class VaultRotation:
-    """Encrypts the secrets of all organizations again. It can be interrupted: a waiting secret decrypts with its former key."""
+    """Encrypts the secrets of all organizations with the newest key. It can be interrupted: the former keys still decrypt."""
 
     def __init__(self, organizations: Organizations, vault: Vault) -> None:
         self._organizations = organizations
@@ -55,12 +55,12 @@ class VaultRotation:
         try:
             store.put_document(DocumentPut(SECRET, id, encrypted, expected=kept))
         except DocumentConflictError:
-            # The secret was changed meanwhile, and so encrypted with the new key already, or its connection is gone.
+            # The secret was changed meanwhile, and so is encrypted with the new key already, or its connection was deleted.
             return
 
     def finish(self) -> bool:
-        """Remove the former keys if no secret needs them any more; return whether they are gone. Raises `VaultError`."""
-        # Before it is asked which are outdated: a rotation that begins meanwhile adds keys that are not among these.
+        """Remove the former keys if no secret needs them any more; return whether they were removed. Raises `VaultError`."""
+        # Read before the search for outdated secrets: a rotation that begins meanwhile adds keys that are not in this list.
         former = self._vault.former_keys
         if next(self.find_outdated(), None) is not None:
             return False

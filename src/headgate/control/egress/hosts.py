@@ -1,4 +1,4 @@
-"""Rules for hosts: a DNS name, all names below one, an address or a network, each with a port."""
+"""Egress rules for hosts: a DNS name, all names below one, an address or a network, each with a port."""
 
 import re
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ ANY_PORT = "*"
 _LAST_PORT = 65535
 _LABEL = r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?"
 _NAME = re.compile(rf"(?=.{{1,253}}\Z)({_LABEL}\.)*(?!\d+\Z|0x[0-9a-f]*\Z){_LABEL}")
-"""A DNS name in lower case. A last label that is a number would make it an IPv4 address in another spelling."""
+"""A DNS name in lower case. Its last label is no number, because the name would then be an IPv4 address in another form."""
 _FORMS = "write `db.example.org:5432`, `*.example.org:443`, `10.0.0.0/8:5432` or `[fd00::/8]:5432`; port `*` means all"
 
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """One allowed host and port. Of `name` and `network` it has one; `port` None means every port.
+    """One allowed host and port. Either `name` or `network` is set; `port` None means every port.
 
     A `name` that begins with `*.` means all names below the rest, and not the rest itself.
     """
@@ -26,7 +26,7 @@ class HostRule:
     network: IPv4Network | IPv6Network | None = None
 
     def allows_port(self, port: int) -> bool:
-        """Return whether the rule is about a port."""
+        """Return whether the rule allows a port."""
         return self.port in (None, port)
 
     def allows_name(self, name: str) -> bool:
@@ -39,13 +39,13 @@ class HostRule:
 
 
 def plain_name(host: str) -> str | None:
-    """Return a DNS name in lower case and without its last dot; None for what is no name."""
+    """Return a DNS name in lower case and without its last dot; None if the host is no DNS name."""
     name = host.lower().removesuffix(".")
     return name if _NAME.fullmatch(name) else None
 
 
 def parse_host_rule(text: str) -> HostRule:
-    """Return the rule that a text says. Raises `ValueError` with what is wrong with it."""
+    """Return the rule of a text. Raises `ValueError` with the fault of the text."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or port.endswith("]"):
         raise ValueError(f"`{text}` has no port; {_FORMS}")
@@ -64,8 +64,11 @@ def _parse_network(text: str, *, is_bracketed: bool) -> IPv4Network | IPv6Networ
         network = ip_network(text)
     except ValueError:
         raise ValueError(f"`{text}` is neither a DNS name nor an IP address or network; {_FORMS}") from None
-    if (network.version == 6) != is_bracketed:  # noqa: PLR2004 (the version of IP)
-        raise ValueError(f"`{text}`: an IPv6 address stands in brackets, and no other host does; {_FORMS}")
+    is_ipv6 = isinstance(network, IPv6Network)
+    if is_ipv6 and not is_bracketed:
+        raise ValueError(f"the IPv6 address `{text}` has no brackets; {_FORMS}")
+    if is_bracketed and not is_ipv6:
+        raise ValueError(f"the IPv4 address `{text}` has brackets; {_FORMS}")
     if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped is not None:
-        raise ValueError(f"`{text}` is an IPv4 address within IPv6; write it as IPv4")
+        raise ValueError(f"`{text}` is an IPv4-mapped IPv6 address; write the IPv4 address")
     return network

@@ -9,11 +9,11 @@ _UNICAST = ip_network("2000::/3")
 _SPECIAL = tuple(
     map(ip_network, ("100.64.0.0/10", "192.88.99.0/24", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"))
 )
-"""Special networks (RFC 6890) that not every version of Python knows, or that lead to an IPv4 address in the address."""
+"""Special networks (RFC 6890) that not every version of Python knows, or whose addresses embed an IPv4 address."""
 
 
 def plain_address(address: Address) -> Address:
-    """Return the IPv4 address that an IPv4-mapped IPv6 address stands for, and any other without its zone."""
+    """Return the IPv4 address of an IPv4-mapped IPv6 address, and any other address without its zone."""
     if isinstance(address, IPv4Address):
         return address
     return address.ipv4_mapped or IPv6Address(int(address))
@@ -30,7 +30,7 @@ def is_public(address: Address) -> bool:
 
 
 def parse_address(host: str) -> Address | None:
-    """Return the address that a host is written as; None for a name."""
+    """Return the IP address that a host text is, or None for a name."""
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     try:
         return plain_address(ip_address(bare))

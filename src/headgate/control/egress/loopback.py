@@ -1,4 +1,4 @@
-"""Hosts that are this machine alone."""
+"""Loopback hosts."""
 
 from ipaddress import ip_address
 

@@ -1,6 +1,6 @@
 """The egress policy: what the operator allows each organization, and the decision about one folder, host or address.
 
-Pure: names are resolved by the caller, and the addresses handed in.
+Pure: the caller resolves names and passes the addresses.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,28 +12,28 @@ from headgate.control.egress.ip_addresses import Address, is_public, parse_addre
 
 EGRESS_SETTING = "HEADGATE_EGRESS"
 EVERY_HOST = "*"
-"""The organization of rules that hold for all."""
-_ASK = f"ask the operator to list it in the file that {EGRESS_SETTING} names"
+"""The key of the rules that apply to every organization."""
+_ASK = f"ask the operator to add it to the file that {EGRESS_SETTING} names"
 
 
 @dataclass(frozen=True, slots=True)
 class EgressRules:
-    """What one organization may connect: folders with all below them, and hosts with their ports."""
+    """The places to which one organization may connect: folders with all below them, and hosts with their ports."""
 
     folders: tuple[PurePosixPath, ...] = ()
     hosts: tuple[HostRule, ...] = ()
 
     def root(self, folder: PurePosixPath) -> PurePosixPath | None:
-        """Return the allowed folder that a folder is or lies below; the deepest of several. None if there is none."""
+        """Return the deepest allowed folder that is the folder or contains it. None if there is none, or the path has `..`."""
         roots = (each for each in self.folders if folder.is_relative_to(each))
         return None if ".." in folder.parts else max(roots, key=lambda each: len(each.parts), default=None)
 
     def folder_refusal(self, folder: PurePosixPath) -> str:
-        """Return why a folder without an allowed root may not be connected."""
-        return f"the folder `{folder}` may not be connected; {_ASK}"
+        """Return the refusal for a folder without an allowed root."""
+        return f"the egress policy does not allow connections to the folder `{folder}`; {_ASK}"
 
     def host_fault(self, host: str, port: int) -> str | None:
-        """Return why a host may not be connected whatever it resolves to, or None.
+        """Return why a host is not allowed, whatever addresses it resolves to, or None.
 
         A name that is not listed may still resolve to an address that is.
         """
@@ -49,18 +49,18 @@ class EgressRules:
         return self._fault(host, port)
 
     def address_refusal(self, host: str, port: int) -> str:
-        """Return why a host none of whose addresses is allowed may not be connected."""
+        """Return the refusal for a host that has no allowed address."""
         if self._lists(host, port):
             return (
                 f"`{host}` is allowed at port {port}, but resolves to no public address; a private, loopback or link-local "
-                f"address is connected only where its network is listed: {_ASK}"
+                f"address is allowed only if its network is listed; {_ASK}"
             )
         return self._fault(host, port)
 
     def select_allowed(self, addresses: Sequence[Address], host: str, port: int) -> tuple[Address, ...]:
-        """Return those of a host's addresses that may be connected.
+        """Return the allowed addresses of a host.
 
-        One may if its network is listed, or if it is public and the host's name is listed.
+        An address is allowed if its network is listed, or if it is public and the host's name is listed.
         """
         is_listed = self._lists(host, port)
         plain = map(plain_address, addresses)
@@ -74,14 +74,14 @@ class EgressRules:
         return any(each.allows_port(port) and each.allows_address(address) for each in self.hosts)
 
     def _fault(self, host: str, port: int) -> str:
-        return f"`{host}` may not be connected at port {port}; {_ASK}"
+        return f"the egress policy does not allow connections to `{host}` at port {port}; {_ASK}"
 
 
 @dataclass(frozen=True, slots=True)
 class EgressPolicy:
-    """The rules of each organization, by its id; those of `*` hold for all. Without any nothing is allowed.
+    """The rules of each organization, by its id; those of `*` apply to all. Without rules nothing is allowed.
 
-    Not by its name: an owner may change that to the name of another one.
+    The key is not the name, because an owner could rename an organization to the name of another one.
     """
 
     organizations: Mapping[str, EgressRules] = field(default_factory=dict[str, EgressRules])
