@@ -1,4 +1,4 @@
-"""The one way to write: decide on the newest snapshot, append if it is still the newest, else decide again."""
+"""Optimistic writes: decide a command on the newest snapshot, append if it is still the newest, otherwise decide again."""
 
 import threading
 from collections.abc import Callable, Generator
@@ -46,14 +46,14 @@ from headgate.facts.snapshot import SUSPENDED, Snapshot
 from headgate.model.model import Model
 
 CHECKPOINT_EVERY = 1000
-"""So many revisions after the newest checkpoint there is to be another one."""
+"""The number of revisions after the newest checkpoint at which the next one is written."""
 _TRIES: Final = 10
-"""So many times a write is decided again that the store refuses while nothing else is written."""
+"""The number of tries of a write that the store refuses although no other entry is written."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoricalView:
-    """What answers questions about a revision, at the time (seconds since the epoch) when that was written."""
+    """The answers on a past revision, and the time (seconds since the epoch) of that revision."""
 
     answers: Answers
     now: float
@@ -61,7 +61,7 @@ class HistoricalView:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """A command that was written: the snapshot that it gave, and what was."""
+    """The result of a written command: the snapshot after it, and its effect."""
 
     facts: Snapshot
     plan: CommandEffect
@@ -70,7 +70,7 @@ class WriteResult:
 class Control:
     """Commands and questions of one organization, over its store. Safe to use from several threads.
 
-    Every method raises `LogRefusedError` while the newest facts are not known: see `catch_up`.
+    Every method raises `LogRefusedError` while the newest facts cannot be read: see `catch_up`.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Control:
 
     @property
     def model(self) -> Model:
-        """The home model. There is none before the organization is created: `KeyError`."""
+        """The home model. Raises `KeyError` before the organization is created."""
         return self.models[self.snapshot.model]
 
     @property
@@ -101,7 +101,7 @@ class Control:
 
     @property
     def position(self) -> tuple[int, Head]:
-        """How often the log was opened again, and its newest entry: what was worked out at another position may be wrong."""
+        """The number of times the log was reopened, and its newest entry. Results computed at another position may be outdated."""
         known = self._follower.followed
         return known.reopened, known.head
 
@@ -120,31 +120,31 @@ class Control:
 
     @property
     def answers(self) -> Answers:
-        """What answers every question on the newest snapshot."""
+        """The answers on the newest snapshot."""
         return self._engine
 
     def as_of(self, revision: int) -> Snapshot:
-        """Return the facts of a past revision, by what was written up to it. Raises `NotFoundError` for a later one."""
+        """Return the facts of a past revision. Raises `NotFoundError` for a revision that does not exist yet."""
         newest = self.snapshot
         if revision > newest.revision:
             raise NotFoundError(f"there is no revision {revision} yet; the newest is {newest.revision}")
         return newest if revision == newest.revision else replay(self._store, revision).facts
 
     def past(self, revision: int) -> HistoricalView:
-        """Return what answers questions about a revision. Raises `NotFoundError` if there is none."""
+        """Return the answers on a past revision. Raises `NotFoundError` if the revision does not exist."""
         return self._pasts(self._follower.followed.reopened, revision)
 
     def revision_at(self, at: float) -> int:
         """Return the revision that was the newest at a time. Raises `NotFoundError` if there was none."""
         revision = self._store.revision_at(at)
         if not revision:
-            raise NotFoundError("there was no revision yet at that time")
+            raise NotFoundError("the log has no revision that is as old as the requested time; choose a later time")
         return revision
 
     def catch_up(self, head: Head | None = None) -> None:
-        """Take over what other processes have written, where the newest entry is `head` or not known.
+        """Read the entries that other processes have written. `head` is the newest entry, None if it is not known.
 
-        A log that has lost entries that are known here is opened again. Raises `LogRefusedError` if it cannot be read; then
+        A log that has lost entries that this process knows is reopened. Raises `LogRefusedError` if it cannot be read; then
         every question is refused until a later call has read it.
         """
         if head is None or not self._follower.is_at(head):
@@ -152,7 +152,7 @@ class Control:
                 self._follower.catch_up()
 
     def write_checkpoint(self) -> None:
-        """Write a checkpoint if there is none of late, so that the next start has little to replay."""
+        """Write a checkpoint if the newest one is old, so that the next start has little to replay."""
         known, log = self._follower.followed, self._follower
         facts = known.engine.facts
         if facts.revision - log.kept < CHECKPOINT_EVERY:
@@ -164,13 +164,14 @@ class Control:
 
     @property
     def now(self) -> float:
-        """The time of a question asked now, in seconds since the epoch."""
+        """The current time of decisions, in seconds since the epoch."""
         return self._clock()
 
     def execute(self, command: Command, caller: Caller | None, call: CommandMetadata = INTERNAL) -> WriteResult:
         """Decide a command and write it.
 
-        Raises a `CommandError` if it is refused, and `StoreError` if it cannot be written; then nothing is. `caller` is None for the deployment itself.
+        Raises a `CommandError` if it is refused, and `StoreError` if it cannot be written; then nothing is written. `caller` is
+        None for the deployment itself.
         """
         with self._lock:
             tries = 0
@@ -181,8 +182,8 @@ class Control:
                     return written
                 tries = tries + 1 if self.position == before else 0
         raise StoreError(
-            f"the log `{self._follower.name}` takes no entry behind its newest revision {self.snapshot.revision}; "
-            "run `headgate log verify`, and restore a copy if it fails"
+            f"the log `{self._follower.name}` accepts no entry after its newest revision {self.snapshot.revision}; nothing was "
+            "written; run `headgate log verify`, and restore a backup if it fails"
         )
 
     def preview(self, command: Command, caller: Caller | None, call: CommandMetadata = INTERNAL) -> CommandEffect:
@@ -196,17 +197,17 @@ class Control:
         return decision
 
     def require(self, question: Question) -> None:
-        """Raise `PermissionDeniedError`, or `NotFoundError` for what is hidden, unless it is allowed on the newest facts."""
+        """Raise `PermissionDeniedError`, or `NotFoundError` for a hidden resource, unless it is allowed on the newest facts."""
         with self._counted():
             self.view(question.caller).require(question)
         self.counts.count_decision(allowed=True)
 
     def is_visible(self, caller: Caller, resource: ResourceId) -> bool:
-        """Say whether the caller may discover the resource."""
+        """Return whether the caller may discover the resource."""
         return self._engine.is_discoverable(caller, resource, self._clock())
 
     def view(self, caller: Caller | None) -> CommandContext:
-        """Return what a command of the caller may look at, on the newest facts. Raises `CallerGoneError`."""
+        """Return the context of a command of the caller, on the newest facts. Raises `CallerGoneError` or `SuspendedError`."""
         engine, now = self._engine, self._clock()
         missing = caller_invalid(engine.facts, caller, now) if caller is not None else None
         if missing is not None:
@@ -225,17 +226,20 @@ class Control:
         with self._counted():
             plan = evaluate(command, view)
         self.counts.allowed += len(plan.decisions)
-        # After the decision: who may not do it, hears nothing of versions.
+        # Checked after the decision: a caller without the privilege must not learn about versions.
         expected = call.expected
         if expected is not None and self._version(view, expected.resource) != expected.version:
-            raise ChangedError("it has changed since the version that this was meant for; read it again")
+            raise ChangedError(
+                "the resource has changed since the expected version; nothing was written; read the resource again, and "
+                "retry with its new version"
+            )
         return plan
 
     def _version(self, view: CommandContext, resource: ResourceId) -> str:
         return resource_version(view.facts, self._store, resource, name_visibility(view.engine, view.caller, view.now))
 
     def _attempt(self, command: Command, caller: Caller | None, call: CommandMetadata) -> WriteResult | None:
-        """Decide a command and write it; return None if the log has another head by now, which is taken over."""
+        """Decide a command and write it; return None, after a catch-up, if the log has another head meanwhile."""
         view = self.view(caller)
         plan = self._decided(command, view, call)
         try:
@@ -280,19 +284,21 @@ class Control:
 
 
 def _invalid_caller(missing: DenyReason) -> CommandError:
-    """Return the error for a caller that the organization does not know, or, while it is suspended, for any."""
+    """Return the error for an invalid caller, or for any caller while the organization is suspended."""
     if missing.code == SUSPENDED:
         return SuspendedError()
-    return CallerGoneError("the token or run has ended; ask for a new one")
+    if missing.code == "no-run":
+        return CallerGoneError("the run has ended, so its secret is no longer valid")
+    return CallerGoneError("the token or session has expired or was revoked; log in again, or use another token")
 
 
 def _why(revision: int, why: str) -> tuple[DocumentPut, ...]:
-    """Return prose as a document: it can be erased, which the log cannot."""
+    """Return the reason (prose) as a document: unlike the log, a document can be erased."""
     return (DocumentPut("why", str(revision), {"text": why}),) if why else ()
 
 
 def _ground(view: CommandContext, question: Question) -> Authorization:
-    """Return what allowed a command; of what the command itself makes, the facts before it name no role."""
+    """Return the authorization of a command. For a resource that the command creates, the facts before it name no role."""
     decision = decide(view.models, view.facts, question, view.now)
     path = next(iter(decision.paths), None)
     held = (path.assigned_role, path.assigned_on) if path else ("", None)

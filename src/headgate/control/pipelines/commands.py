@@ -1,4 +1,4 @@
-"""Pipelines: what they declare, and whose rights their runs use. The runs themselves are in `runs`."""
+"""Commands for pipelines: their definition, what they declare, and their run-as principal. Runs are in `runs`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,15 +25,15 @@ _TARGETS = {
     "target": ("database",),
     "catalog": ("catalog",),
 }
-"""What a pipeline may name by each relation."""
+"""The types of resources that a pipeline may name in each relation."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavePipeline:
-    """Make a pipeline at a place, or replace the definition of one.
+    """Create a pipeline at a place, or replace the definition of an existing one.
 
-    Its runs use the rights of who saved it last, or of the service principal `run_as`. `attributes` are the words that
-    decide about it, as the kind of a table service.
+    Its runs have the privileges of the principal that saved it last, or of the service principal `run_as`. `attributes` are
+    those that decisions depend on, such as the kind of a table service.
     """
 
     pipeline: ResourceId
@@ -47,15 +47,18 @@ class SavePipeline:
     name: str = "pipeline.save"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Making needs what the model says; changing needs `edit` on the pipeline as it is and as it would be.
+        """Creating requires what the model says; changing requires `edit` on the pipeline before and after the change.
 
-        Either way `connection.use` on each connection, to act as `run_as`, and that one needs all that is declared.
+        Both require `connection.use` on each connection and the privilege to act as `run_as`, which must be allowed all
+        that the pipeline declares.
         """
         kinds = shipped_vocabulary().pipeline_kinds
         if self.kind not in kinds:
-            raise InvalidError(f"`{self.kind}` is not a kind of pipeline; there are {', '.join(kinds)}")
+            raise InvalidError(f"`{self.kind}` is not a kind of pipeline; choose from {', '.join(kinds)}")
         if view.caller is None:
-            raise InvalidError("a pipeline is saved by a principal, whose rights its runs use")
+            raise InvalidError(
+                "a pipeline must be saved by a user or a service principal, because its runs use the privileges of that principal"
+            )
         self._know_targets(view)
         exists = self.pipeline in view.facts.resources
         changes = self._replace(view) if exists else self._created(view)
@@ -76,7 +79,7 @@ class SavePipeline:
         for each in (view, view.with_changes(*changes)):
             each.require_action(f"{self.kind}.edit", found.id)
         self._remade(view, found)
-        # An attempt reads the definition when it begins, with the rights of whoever had saved it then.
+        # A running attempt has read the old definition, and has the privileges of its run-as principal at that time.
         require_not_running(view, self.pipeline, self.title)
         return changes
 
@@ -87,7 +90,10 @@ class SavePipeline:
         return relations, AttributesSet(found.id, {**found.attributes, **self.attributes})
 
     def _remade(self, view: CommandContext, found: Resource) -> None:
-        """Require what making it so needs, where the model asks about what it names only then; and to move it."""
+        """Require the privileges for moving the pipeline, and for creating it as changed.
+
+        Creation matters where the model checks the new relations only then.
+        """
         model = view.model_for(found.type, found.id)
         named = targets(self.relations)
         added = {name for name, ids in named.items() if not set(ids) <= set(targets(found.relations).get(name, ()))}
@@ -102,31 +108,31 @@ class SavePipeline:
     def _know_targets(self, view: CommandContext) -> None:
         for relation, edges in self.relations.items():
             if relation not in _TARGETS:
-                raise InvalidError(f"a pipeline has no relation `{relation}`; it has {', '.join(_TARGETS)}")
+                raise InvalidError(f"a pipeline has no relation `{relation}`; choose from {', '.join(_TARGETS)}")
             for edge in edges:
                 view.resource(edge.target, *_TARGETS[relation])
 
 
 @dataclass(frozen=True, slots=True)
 class DeletePipeline:
-    """The pipeline goes; the tables it wrote stay."""
+    """Delete a pipeline; the tables that it wrote stay."""
 
     pipeline: ResourceId
     name: str = "pipeline.delete"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `delete` on the pipeline."""
+        """Require `delete` on the pipeline."""
         view.target(self.pipeline, *shipped_vocabulary().pipeline_kinds)
         return DeleteResource(self.pipeline).decide(view)
 
 
 def targets(relations: Relations) -> Mapping[str, tuple[ResourceId, ...]]:
-    """Return what relations name."""
+    """Return the targets of relations, by relation."""
     return {relation: tuple(edge.target for edge in edges) for relation, edges in relations.items()}
 
 
 def use_connections(view: CommandContext, pipeline: Resource) -> None:
-    """Require the use of every connection that a pipeline declares, by itself or by its source."""
+    """Require `connection.use` on every connection that a pipeline or its source declares."""
     for edge in declared_edges(view.facts, pipeline, "connections"):
         view.require_action("connection.use", edge.target)
 
@@ -134,4 +140,4 @@ def use_connections(view: CommandContext, pipeline: Resource) -> None:
 def require_not_running(view: CommandContext, pipeline: ResourceId, name: str) -> None:
     """Raise `InvalidError` if a run of the pipeline is under way."""
     if any(each.pipeline == pipeline for each in view.facts.runs.values()):
-        raise InvalidError(f"`{name}` is running; wait for that run to end")
+        raise InvalidError(f"a run of `{name}` is under way; wait until it has ended, or cancel it")

@@ -1,4 +1,4 @@
-"""What a run has committed: noted in the transaction that moves the table's pointer, so that no attempt does it twice."""
+"""Idempotent commits of runs: a note in the transaction that moves the table's pointer, so that no attempt commits twice."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -8,18 +8,18 @@ from headgate.control.kernel.ports import DocumentPut, Store
 from headgate.facts.ids import ResourceId, RunId
 
 KIND = "run_commit"
-"""The kind of document that says what one run has added to one table so far."""
+"""The kind of document with the figures that one run has added to one table so far."""
 
 FIGURES = ("snapshots", "rows", "bytes")
-"""What is counted over all commits of a run to a table: snapshots, and the rows and bytes of the files they added."""
+"""The figures over all commits of a run to a table: snapshots, and the rows and bytes of the added files."""
 
 
 def commit_note(
     store: Store, run: RunId, table: ResourceId, added: Mapping[str, int], columns: Mapping[str, str]
 ) -> DocumentPut:
-    """Return what is written together with a commit that adds rows, after those that the run has made there before.
+    """Return the document to write with a commit that adds rows: the figures of this and the earlier commits of the run.
 
-    `columns` are those of the table then, with their types.
+    `columns` are the table's columns after the commit, with their types.
     """
     before = committed_figures(store, run, table) or {}
     figures = {each: before.get(each, 0) + added.get(each, 0) for each in FIGURES}
@@ -32,15 +32,15 @@ def committed_figures(store: Store, run: RunId, table: ResourceId) -> Mapping[st
 
 
 def committed_among(store: Store, run: RunId, tables: Iterable[ResourceId]) -> Mapping[ResourceId, Mapping[str, Any]]:
-    """Return the same of those of these tables that the run has committed to."""
+    """Return the figures of those of these tables to which the run has committed."""
     wanted = {_id(run, table): table for table in tables}
     return {wanted[id]: body for id, body in store.documents(KIND, tuple(wanted)).items()}
 
 
 def has_committed(control: Control, store: Store, run: RunId, names: Sequence[str]) -> bool:
-    """Say whether any attempt of a run has committed rows to the table of this full name, as far as is known by now.
+    """Return whether any attempt of a run has committed rows to the table of this full name.
 
-    Another process may have made the table, so what it has written is read first.
+    Another process may have created the table, so the log is read first.
     """
     control.catch_up()
     there = control.snapshot.find(names)

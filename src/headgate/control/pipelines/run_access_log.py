@@ -1,4 +1,4 @@
-"""What runs really touched: what the guard allowed each of them, kept while it happens and for as long as its run is."""
+"""Access log of runs: the actions that the guard allowed each run, stored as they happen and kept as long as the run."""
 
 import threading
 from collections import OrderedDict
@@ -10,35 +10,35 @@ from headgate.control.organizations.organization import Organization
 from headgate.facts.ids import ResourceId, RunId
 
 KIND = "touched"
-"""The kind of document that says which actions a run was allowed, by the id of the resource."""
+"""The kind of document with the actions that a run was allowed, by the id of the resource."""
 
 COLUMNS = "touched_columns"
-"""The kind of document that says of the tables that a run wrote, by name, which columns came of which."""
+"""The kind of document with the column lineage of the tables that a run wrote, by name."""
 
 READING = "table.select"
 _AT_HAND = 1000
-"""Of so many runs it is known here what is kept already; of others it is read again."""
+"""The number of runs whose stored actions are cached; those of others are read again."""
 
 _MOST_TABLES = 100
 
 Asked = tuple[str, Sequence[str]]
-"""An action, and the full name that it was asked about."""
+"""An action, and the full name on which it was checked."""
 
 ColumnSources = Mapping[str, Sequence[tuple[str, str]]]
-"""By the name of a column: the full names of tables, and the columns of them, that it is made of."""
+"""The sources of each column: full names of tables and their columns."""
 
 
 class RunAccessLog:
-    """Keeps what runs were allowed, each action on each resource once. Safe to use from several threads."""
+    """Stores the actions that runs were allowed, each action on each resource once. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[RunId, frozenset[tuple[ResourceId, str]]] = OrderedDict()
 
     def record(self, organization: Organization, run: RunId, asked: Iterable[Asked]) -> None:
-        """Keep what a run of this organization was allowed. It is written when this returns, and only if it is new.
+        """Store the actions that a run of this organization was allowed; only new ones are written, before the return.
 
-        Raises `StoreError` if it cannot be.
+        Raises `StoreError` if they cannot be written.
         """
         facts = organization.control.snapshot
         found = {(there.id, action) for action, names in asked if (there := find_by_name(facts, names)) is not None}
@@ -57,7 +57,7 @@ class RunAccessLog:
                 self._kept.popitem(last=False)
 
     def record_columns(self, store: Store, run: RunId, table: str, came: ColumnSources) -> None:
-        """Keep of what the columns of a table are made that a run writes. Raises `StoreError`."""
+        """Store the sources of the columns of a table that a run writes. Raises `StoreError`."""
         with self._lock:
             kept = read_written_columns(store, run)
             if table in kept or len(kept) < _MOST_TABLES:
@@ -66,7 +66,7 @@ class RunAccessLog:
 
 
 def read_written_columns(store: Store, run: RunId) -> Mapping[str, Mapping[str, Sequence[Sequence[str]]]]:
-    """Return of what the columns of tables are made that a run has written, by the table's full name then."""
+    """Return the sources of the columns of the tables that a run has written, by the table's full name at that time."""
     return store.document(COLUMNS, run) or {}
 
 

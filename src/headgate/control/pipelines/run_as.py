@@ -1,4 +1,4 @@
-"""Run-as: the principal whose rights the runs of a pipeline use, and what it must hold for a run to begin and go on."""
+"""Run-as: the principal whose privileges the runs of a pipeline use, and those that it needs for a run to begin and continue."""
 
 from collections.abc import Iterator, Mapping
 
@@ -20,24 +20,29 @@ REQUIRED_ACTIONS: Mapping[tuple[str, str], str] = {
     ("outputs", "database"): "database.create_table",
     ("connections", "connection"): "connection.use",
 }
-"""The least that a run does with what is declared, by relation and type. What else it does is decided when it does it."""
+"""The minimum that a run does with a declared resource, by relation and type. Other actions are decided when they happen."""
 
 
 def resolve_run_as(view: CommandContext, pipeline: Resource, service: PrincipalId | None) -> PrincipalId:
-    """Return whose rights the runs of a pipeline use that the caller has saved: the caller's, or a service principal's.
+    """Return the run-as principal of a pipeline that the caller saves: the caller's principal, or a service principal.
 
-    That one the caller must be able to act as, and it must be allowed all that is declared. So must a narrowed token, for
-    the runs have all rights of its principal. Raises `InvalidError` where they are not.
+    The caller must be able to act as the service principal, which must be allowed all that the pipeline declares. A narrowed
+    token must be allowed all of it too, because the runs have all privileges of its principal. Otherwise raises
+    `InvalidError`.
     """
     caller = view.caller
     if caller is None:
-        raise InvalidError("a pipeline is changed by a principal, whose rights its runs use")
+        raise InvalidError(
+            "a pipeline must be changed by a user or a service principal, because its runs use the privileges of that principal"
+        )
     if service is not None and service != caller.principal:
         found = view.facts.principals.get(service)
         if found is None or found.kind != "service_principal":
-            raise InvalidError("runs use the rights of who saves the pipeline, or of a service principal")
+            raise InvalidError(
+                "`run_as` is not a service principal of this organization; choose one, or leave `run_as` out to use your own privileges"
+            )
         require_may_act_as(view, service)
-        _require_all_privileges(view, pipeline, Caller(service), "the service principal that it is to run as")
+        _require_all_privileges(view, pipeline, Caller(service), "the service principal in `run_as`")
     elif is_restricted(view, caller):
         _require_all_privileges(view, pipeline, caller, "the narrowed token that you use")
     return service or caller.principal
@@ -50,13 +55,13 @@ def _require_all_privileges(view: CommandContext, pipeline: Resource, caller: Ca
 
 
 def find_start_refusal(view: CommandContext, pipeline: Resource, run_as: PrincipalId) -> str | None:
-    """Return why no run of the pipeline may go on, or begin, with the rights of this principal; None where one may."""
+    """Return why no run of the pipeline may begin or continue with the privileges of this principal, or None."""
     lost = next(missing_privileges(view, pipeline, Caller(run_as)), None)
     return None if lost is None else f"its run-as principal may not do {lost}"
 
 
 def find_continuation_refusal(answers: Answers, run: RunId, now: float) -> str | None:
-    """Return why a run that is under way may not go on; None where it may, or is not under way."""
+    """Return why a run that is under way may not continue; None if it may, or is not under way."""
     found = answers.facts.runs.get(run)
     pipeline = answers.facts.resources.get(found.pipeline) if found else None
     return (
@@ -65,9 +70,9 @@ def find_continuation_refusal(answers: Answers, run: RunId, now: float) -> str |
 
 
 def missing_privileges(view: CommandContext, pipeline: Resource, caller: Caller) -> Iterator[str]:
-    """Yield, in words, what the caller may not do of what the pipeline declares, and why not; nothing if all is allowed.
+    """Yield, in words, each action on a declared resource that the caller may not do, and why not.
 
-    Where the model asks who makes such a pipeline about what that names, its runs need what making it needs.
+    If the model requires privileges on the declared resources for creating such a pipeline, its runs require them too.
     """
     for question in (*_on_what_it_touches(view, pipeline, caller), *_recreate_privileges(view, pipeline, caller)):
         decision = view.engine.check(question, view.now)
@@ -89,7 +94,7 @@ def _recreate_privileges(view: CommandContext, pipeline: Resource, caller: Calle
     model = view.model_for(pipeline.type, pipeline.id)
     place = view.facts.resources[pipeline.parent]
     action = f"{place.type}.create_{pipeline.type}"
-    # A derived type is as open as what it touches, about which is asked already.
+    # Access to a derived type is computed from its declared resources, which are checked already.
     if pipeline.type not in model.derived and action in model.needs:
         on = _places(pipeline)
         yield Question(caller, action, place.id, on, given=pipeline.attributes)

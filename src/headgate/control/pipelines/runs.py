@@ -1,7 +1,7 @@
-"""Runs of pipelines: queued by who may, begun and ended by the deployment, cancelled by who may.
+"""Runs of pipelines: users and schedules queue them, the deployment starts and ends them, and users may cancel them.
 
-A command is given the run as it was read (`RunRow`), and is written only if it still is so. Between `StartRun` and what ends
-the attempt the run's identity exists, and its secret is good.
+A command has the run as it was read (`RunRow`), and is written only if the run is unchanged. The run's identity exists, and
+its secret is valid, from `StartRun` until the attempt ends.
 """
 
 from collections.abc import Mapping
@@ -31,21 +31,21 @@ from headgate.facts.changes import Change, RunEnded, RunStarted
 from headgate.facts.ids import ResourceId, RunId
 from headgate.facts.snapshot import Resource, Snapshot
 
-SECRET = "run_secret"  # noqa: S105 (the kind of a document, which keeps the hash)
-"""The kind of document that keeps the hash of a run's secret, while an attempt is under way."""
+SECRET = "run_secret"  # noqa: S105 (the kind of a document with the hash)
+"""The kind of document with the hash of a run's secret, while an attempt is under way."""
 
 TRIGGER = ("trigger", "create_run", "create_job", "resume")
-"""What lets somebody run a pipeline: the first that the access model knows on its type."""
+"""The actions that allow running a pipeline: the first one that the access model has for its type counts."""
 
 CANCEL = ("cancel", *TRIGGER[:-1], "pause")
-"""What lets somebody cancel a run, likewise."""
+"""The actions that allow cancelling a run: the first one that the access model has for its pipeline's type counts."""
 
 LOST = "lost"
-"""How an attempt ended whose worker was not heard of any more."""
+"""The end state of an attempt whose worker stopped renewing its lease."""
 
 
 class RunNotReadyError(InvalidError):
-    """The run cannot begin yet; the message says what it waits for."""
+    """The run cannot begin yet; the message says for what it waits."""
 
 
 class PipelineWaitingError(RunNotReadyError):
@@ -54,7 +54,7 @@ class PipelineWaitingError(RunNotReadyError):
 
 @dataclass(frozen=True, slots=True)
 class QueueRun:
-    """A run of the pipeline is to be carried out, not before `due` (seconds since the epoch; None = now).
+    """Queue a run of the pipeline, which begins not before `due` (seconds since the epoch; None = now).
 
     `since` and `until` are the range of a backfill.
     """
@@ -68,15 +68,17 @@ class QueueRun:
     name: str = "run.queue"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `trigger`, or what the model calls it; a pipeline that is paused or inactive takes no runs."""
+        """Require `trigger`, or the model's equivalent. A paused or inactive pipeline accepts no runs."""
         found = view.target(self.pipeline)
         view.require_action(view.action(found, *TRIGGER), found.id)
         if self.trigger not in TRIGGERS:
-            raise InvalidError(f"a run is begun by {', '.join(TRIGGERS)}, not by `{self.trigger}`")
+            raise InvalidError(f"`{self.trigger}` is not a trigger of runs; choose from {', '.join(TRIGGERS)}")
         view.free_id(self.run)
         state = _state(found)
         if state != "active":
-            raise InvalidError(f"`{found.name}` is {state}; it takes no runs before it is active again")
+            raise InvalidError(
+                f"the pipeline `{found.name}` is {state} and accepts no runs; activate or resume it first"
+            )
         row = RunRow(
             run=self.run,
             pipeline=found.id,
@@ -94,11 +96,11 @@ class QueueRun:
 
 @dataclass(frozen=True, slots=True)
 class StartRun:
-    """An attempt of a queued run begins: its identity may touch what is declared and what the run-as principal may touch.
+    """Start an attempt of a queued run. Its identity may use declared resources only, with the run-as principal's privileges.
 
-    `worker` executes it and is believed to until `lease` (seconds since the epoch); `secret` is its identity's.
-    `at_once` is how many runs of the pipeline may be under way. Where the run-as principal may not use any more what is
-    declared, the run ends as `refused`; where the pipeline is gone, as `cancelled`.
+    `worker` executes it, with a lease until `lease` (seconds since the epoch); `secret` is the secret of its identity.
+    `at_once` is the maximum number of concurrent runs of the pipeline. If the run-as principal may no longer use a declared
+    resource, the run ends as `refused`; if the pipeline was deleted, as `cancelled`.
     """
 
     row: RunRow
@@ -110,15 +112,15 @@ class StartRun:
     name: str = "run.start"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the deployment begins a run. Raises `RunNotReadyError` for one that cannot begin yet."""
+        """Require that the deployment starts it. Raises `RunNotReadyError` if the run cannot begin yet."""
         _only_deployment(view)
         if view.facts.is_suspended:
             raise RunNotReadyError("the organization is suspended")
         if self.row.state != QUEUED:
-            raise InvalidError(f"a run that is {self.row.state} does not begin")
+            raise InvalidError(f"a run in the state {self.row.state} cannot begin; only a queued run can")
         found = view.facts.resources.get(self.row.pipeline)
         if found is None:
-            return _end_run(view, self.row, CANCELLED, "the pipeline is gone")
+            return _end_run(view, self.row, CANCELLED, "the pipeline was deleted")
         self._may_begin(view, found)
         run_as = view.facts.run_as[found.id]
         why = find_start_refusal(view, found, run_as)
@@ -139,7 +141,7 @@ class StartRun:
 
     def _may_begin(self, view: CommandContext, found: Resource) -> None:
         if self.row.due > view.now:
-            raise RunNotReadyError("it is not due yet")
+            raise RunNotReadyError("the run is not due yet")
         state = _state(found)
         if state != "active":
             raise PipelineWaitingError(f"`{found.name}` is {state}")
@@ -148,14 +150,16 @@ class StartRun:
             raise PipelineWaitingError(fault)
         running = sum(each.pipeline == found.id for each in view.facts.runs.values())
         if running >= self.at_once:
-            raise PipelineWaitingError(f"`{found.name}` is running, and {self.at_once} of its runs may at once")
+            raise PipelineWaitingError(
+                f"`{found.name}` is running; at most {self.at_once} of its runs may run at the same time"
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class EndRun:
-    """The attempt is over, and its identity with it. With the state `queued` there is another one, not before `due`.
+    """End an attempt and delete its identity. With the state `queued` another attempt follows, not before `due`.
 
-    A run that is queued still can be ended too.
+    A run that is still queued can be ended too.
     """
 
     row: RunRow
@@ -166,57 +170,59 @@ class EndRun:
     name: str = "run.end"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the deployment ends a run."""
+        """Require that the deployment ends it."""
         _only_deployment(view)
         _not_ended(self.row)
         row = replace(self.row, figures=self.row.figures if self.figures is None else self.figures)
         if self.state == QUEUED:
             return _again(view, row, FAILED, self.why, self.due)
         if self.state not in ENDED_STATES:
-            raise InvalidError(f"a run ends as {', '.join(ENDED_STATES)}, not as `{self.state}`")
+            raise InvalidError(f"`{self.state}` is not an end state of runs; choose from {', '.join(ENDED_STATES)}")
         return _end_run(view, row, self.state, self.why)
 
 
 @dataclass(frozen=True, slots=True)
 class ReclaimRun:
-    """The worker was not heard of any more: its attempt is over, whatever it still does, and the run is queued again."""
+    """Queue a run again whose worker stopped renewing its lease. The old attempt is over, even if its worker still works."""
 
     row: RunRow
-    why: str = "its worker was not heard of any more"
+    why: str = "its worker stopped renewing its lease"
     due: float | None = None
     name: str = "run.take_over"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the deployment, and only after the lease."""
+        """Require that the deployment does it, after the lease has ended."""
         _only_deployment(view)
         if self.row.state != RUNNING or (self.row.lease is not None and self.row.lease >= view.now):
-            raise InvalidError(f"the run `{self.row.run}` is not lost")
+            raise InvalidError(
+                f"the run `{self.row.run}` is not lost: it is not running, or its worker's lease has not ended"
+            )
         return _again(view, self.row, LOST, self.why, self.due)
 
 
 @dataclass(frozen=True, slots=True)
 class EndOrphanedRun:
-    """An identity ends that no run of the queue has: a Headgate from before there was one left it."""
+    """Delete the identity of a run that is not in the queue: a version of Headgate before the queue left it behind."""
 
     run: RunId
     name: str = "run.end_stray"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Only the deployment, which has looked for the run."""
+        """Require that the deployment does it, after it has searched the queue for the run."""
         _only_deployment(view)
         return CommandEffect(_identity_ended(view.facts, self.run, LOST))
 
 
 @dataclass(frozen=True, slots=True)
 class CancelRun:
-    """The run is over before its time, and its identity with it: what it does next is refused."""
+    """Cancel a run and delete its identity: its next call is refused."""
 
     row: RunRow
     why: str = ""
     name: str = "run.cancel"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `cancel` on the pipeline, or, where the model has no such word, what runs it."""
+        """Require `cancel` on the pipeline, or, if the model does not have that action, the action that runs it."""
         found = view.facts.resources.get(self.row.pipeline)
         if found is None:
             raise NotFoundError(f"there is no run `{self.row.run}` that you may see")
@@ -226,18 +232,18 @@ class CancelRun:
 
 
 def requeue(view: CommandContext, row: RunRow, why: str) -> CommandEffect:
-    """Return what ends the attempt of a run and queues the run again."""
+    """Return the effect that ends the attempt of a run and queues the run again."""
     return _again(view, row, CANCELLED, why, None)
 
 
 def _only_deployment(view: CommandContext) -> None:
     if view.caller is not None:
-        raise InvalidError("runs are begun and ended by the deployment")
+        raise InvalidError("only the deployment itself may start or end runs")
 
 
 def _not_ended(row: RunRow) -> None:
     if row.state in ENDED_STATES:
-        raise InvalidError(f"the run has ended already: it {row.state if row.state != CANCELLED else 'was cancelled'}")
+        raise InvalidError(f"the run has ended already, in the state {row.state}")
 
 
 def _end_run(view: CommandContext, row: RunRow, state: str, why: str) -> CommandEffect:
@@ -265,7 +271,7 @@ def _state(found: Resource) -> str:
 
 
 def has_no_run_as(facts: Snapshot, pipeline: ResourceId, now: float) -> bool:
-    """Say whether a pipeline's runs would have nobody's rights: its run-as principal is gone."""
+    """Return whether a pipeline has no valid run-as principal: it was removed or has expired."""
     run_as = facts.run_as.get(pipeline)
     return run_as is None or caller_invalid(facts, Caller(run_as), now) is not None
 
@@ -273,4 +279,4 @@ def has_no_run_as(facts: Snapshot, pipeline: ResourceId, now: float) -> bool:
 def _describe_run_as_fault(view: CommandContext, found: Resource) -> str | None:
     if not has_no_run_as(view.facts, found.id, view.now):
         return None
-    return f"the run-as principal of `{found.name}` is gone; somebody who may edit it has to save it"
+    return f"the run-as principal of `{found.name}` was removed or has expired; a user who may edit the pipeline must save it again"

@@ -1,4 +1,4 @@
-"""States of pipelines and of what runs on a cluster, and the cluster that it runs on."""
+"""Commands that change the state of a pipeline or another resource that runs on a cluster, and its cluster."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,20 +23,20 @@ STATES: Mapping[str, str] = {
 """The state after each of these actions."""
 
 CLEANED = "cleaned"
-"""The attribute that counts how often a pipeline began anew."""
+"""The attribute that counts how often a pipeline was cleaned and restarted."""
 _CLEANING = "clean_and_restart"
 _STOPPING = ("pause", _CLEANING)
 _BEGINNING = ("resume", _CLEANING)
 _LASTING = "stream_capture"
-"""The type whose run goes on until it is stopped: there is one under way whenever it is active."""
+"""The type with a continuous run: while a resource of it is active, one run is under way."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeState:
-    """The resource is activated, deactivated, paused, resumed, or cleaned and restarted.
+    """Activate, deactivate, pause, resume, or clean and restart a resource.
 
-    `rows` are its runs that have not ended: those under way are stopped by a pause and a restart, and wait in the queue.
-    Where there is none of a stream capture that is to go on, `run` is queued.
+    `rows` are its runs that have not ended: a pause and a restart stop the running ones and queue them again. If a stream
+    capture is to continue and has no such run, `run` is queued.
     """
 
     resource: ResourceId
@@ -46,10 +46,10 @@ class ChangeState:
     name: str = "resource.change_state"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need the action of that name on it."""
+        """Require the action of that name on the resource."""
         found = view.target(self.resource)
         if self.verb not in STATES:
-            raise InvalidError(f"there is no `{self.verb}`; there are {', '.join(STATES)}")
+            raise InvalidError(f"`{self.verb}` is not a change of state; choose from {', '.join(STATES)}")
         view.require_action(f"{found.type}.{self.verb}", found.id)
         change = AttributesSet(found.id, self._attributes(found))
         plans = [CommandEffect((change,)), *self._stopped(view), *self._queue_next(view.with_changes(change), found)]
@@ -81,14 +81,14 @@ def count_cleanings(found: Resource) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MoveToCluster:
-    """The resource, or the services of the table, run on this cluster from now on."""
+    """Move a resource, or the services of a table, to a cluster."""
 
     resource: ResourceId
     cluster: ResourceId
     name: str = "resource.move_to_cluster"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need the action that moves it, which asks about the cluster too."""
+        """Require the action that moves it, which is decided with the cluster as a parameter."""
         found = view.target(self.resource)
         relation = next((relation for type, relation in MOVED_BY if type == found.type), "cluster")
         verb = MOVED_BY.get((found.type, relation), "move_to_cluster")

@@ -1,4 +1,4 @@
-"""Streams of a source: added to its definition, switched on and off. Who makes more be read, has it read with their rights."""
+"""Streams of a source: adding, enabling and disabling them. A caller that adds or enables a stream becomes the run-as principal."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -19,9 +19,9 @@ _WRITTEN = ("outputs", "output_layers")
 
 @dataclass(frozen=True, slots=True)
 class AddStream:
-    """The source writes one more table. Its runs use the caller's rights from now on.
+    """Add a stream to a source, which then writes one more table. Its runs use the caller's privileges from now on.
 
-    `relations` are the edges that come with the stream, `definition` what the pipeline's says with it.
+    `relations` are the edges of the stream, `definition` the pipeline's new definition.
     """
 
     pipeline: ResourceId
@@ -30,10 +30,10 @@ class AddStream:
     name: str = "pipeline.add_stream"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `add_stream` with what it writes, and to use the connection."""
+        """Require `add_stream` with the tables that it writes, and to use the connection."""
         found = view.target(self.pipeline)
         places = {name: tuple(edge.target for edge in self.relations.get(name, ())) for name in _WRITTEN}
-        # What is not there yet is asked about by the layer that it will lie in.
+        # A table that does not exist yet is checked by the database in which it will be created.
         on = {
             "outputs": places["outputs"],
             "output_layers": tuple(set(places["output_layers"]) & set(places["outputs"])),
@@ -50,9 +50,9 @@ class AddStream:
 
 @dataclass(frozen=True, slots=True)
 class SwitchStream:
-    """A stream of the source counts, or does not. By one that is switched on, its runs use the caller's rights.
+    """Enable or disable a stream of a source. After enabling, its runs use the caller's privileges.
 
-    `layer` and `titles` say which tables it writes.
+    `layer` and `titles` are the database and the names of the tables that it writes.
     """
 
     pipeline: ResourceId
@@ -63,7 +63,7 @@ class SwitchStream:
     name: str = "pipeline.switch_stream"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `enable_stream` with what it writes, and to use the connection; or `disable_stream`."""
+        """Require `enable_stream` with the tables that it writes, and to use the connection; or `disable_stream`."""
         found = view.target(self.pipeline)
         within = view.facts.children.get(self.layer, NO_NAMES)
         tables = {within[title] for title in self.titles if title in within}
@@ -71,7 +71,9 @@ class SwitchStream:
         verb = "enable_stream" if self.enabled else "disable_stream"
         view.require_action(f"{found.type}.{verb}", found.id, on={"outputs": written})
         if not written:
-            raise NotFoundError(f"`{found.name}` writes no table `{self.titles[0]}` there")
+            raise NotFoundError(
+                f"`{found.name}` has no stream that writes the table `{self.titles[0]}` in the database"
+            )
         switched = {
             name: tuple(self._switch_edge(edge, tables) for edge in found.relations.get(name, ())) for name in _WRITTEN
         }
@@ -87,7 +89,7 @@ class SwitchStream:
 
 
 def _take_over_runs(view: CommandContext, found: Resource, change: Change) -> tuple[Change, ...]:
-    """Return who its runs run as from now on: the caller, or still the service principal that it names for that."""
+    """Return the change of the run-as principal: the caller's, or the service principal that the pipeline already has."""
     after = view.with_changes(change)
     saved = after.facts.resources[found.id]
     use_connections(after, saved)

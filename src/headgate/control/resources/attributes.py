@@ -1,7 +1,7 @@
-"""Attributes of resources that have a meaning of their own."""
+"""Attributes of resources with a fixed meaning."""
 
 KIND_ATTRIBUTE = "kind"
-"""The attribute that tells what a resource is among those of its type; without it, it is what the type is called."""
+"""The attribute with the kind of a resource within its type; without it, the kind is the type itself."""
 
 STATE = "state"
-"""The attribute that actions of its own change."""
+"""The attribute with the state, which only its own actions change."""

@@ -1,4 +1,4 @@
-"""Another name for a resource, and other relations: who makes the change gains nothing by it."""
+"""Commands that change the name or the relations of a resource, without privilege escalation for the caller."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,24 +22,28 @@ MOVED_BY: Mapping[tuple[str, str], str] = {
     ("stream_capture", "cluster"): "move_to_cluster",
     ("table", "services_cluster"): "change_services_cluster",
 }
-"""Relations that an action of their own changes, by type and relation."""
+"""The action that changes a relation, for relations with their own action: by type and relation."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenameResource:
-    """The resource is called otherwise. What was assigned on it stays."""
+    """Rename a resource. Its assignments stay."""
 
     resource: ResourceId
     title: str
     name: str = "resource.rename"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need to edit it; a table is renamed as SQL does it, by `RenameTable`."""
+        """Require to edit it. A table is renamed by `RenameTable`, as in SQL."""
         found = view.target(self.resource)
         require_generic_type(found.type)
         view.require_action(view.action(found, "edit", "alter"), found.id)
-        if found.id == view.root or found.type == "table":
-            raise InvalidError(f"this is not how a `{found.type}` is renamed")
+        if found.type == "table":
+            raise InvalidError("a `table` cannot be renamed by this command; use `ALTER TABLE ... RENAME TO ...`")
+        if found.id == view.root:
+            raise InvalidError(
+                f"the `{found.type}` itself cannot be renamed by this command; rename it as an organization"
+            )
         view.new_name(found.id, found.parent, self.title)
         change = ResourceRenamed(found.id, found.parent, self.title)
         require_no_escalation(view, found.id, change)
@@ -48,16 +52,16 @@ class RenameResource:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRelations:
-    """These relations of the resource have these edges from now on; the others stay."""
+    """Replace the edges of these relations of a resource; the other relations stay."""
 
     resource: ResourceId
     relations: Relations
     name: str = "resource.change_relations"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need to edit it as it is and as it would be, to see what is newly named, and to give what that opens.
+        """Require to edit it before and after the change, to see newly named resources, and to grant the access that they open.
 
-        Where making it is a matter of one of these relations, making it so is needed too.
+        If creating the resource depends on one of these relations, the privilege to create it so is required too.
         """
         found = view.target(self.resource)
         require_generic_type(found.type)
@@ -80,15 +84,21 @@ class ChangeRelations:
 
     def _have_no_way_of_their_own(self, view: CommandContext, found: Resource) -> None:
         if found.id in view.facts.run_as:
-            raise InvalidError("what a pipeline touches follows from its definition; save that instead")
+            raise InvalidError(
+                "the relations of a pipeline follow from its definition; change and save the definition instead"
+            )
         for relation in self.relations:
             if relation in view.model_for(found.type, found.id).lineage:
-                raise InvalidError(f"`{relation}` says where it belongs; move it instead")
+                raise InvalidError(
+                    f"the relation `{relation}` is the parent of the resource; move the resource instead"
+                )
             if (found.type, relation) in MOVED_BY:
-                raise InvalidError(f"`{relation}` is changed by `{MOVED_BY[found.type, relation]}`")
+                raise InvalidError(
+                    f"the relation `{relation}` cannot be set directly; use the action `{MOVED_BY[found.type, relation]}`"
+                )
 
     def _list_added(self, found: Resource) -> Mapping[str, tuple[ResourceId, ...]]:
-        """Return what is named, or counts, only after the change."""
+        """Return the targets that are named, or enabled, only after the change."""
         added = {
             relation: tuple(edge.target for edge in edges if not _counts_already(found, relation, edge))
             for relation, edges in self.relations.items()

@@ -1,4 +1,4 @@
-"""Making, moving, changing and deleting resources of any type that the model knows."""
+"""Commands that create, move, change and delete resources of any type of the model."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -36,10 +36,10 @@ from headgate.model.model import Model
 
 @dataclass(frozen=True, slots=True)
 class CreateResource:
-    """A new resource under its parent, with what its model puts implicitly below it.
+    """Create a resource under its parent, with the implicit children of its model.
 
-    `author` is who made it, where it is not the caller but the deployment that says so. `made_as` is the word of the
-    action that is needed, where it is another than the type.
+    `author` is the creator, if the deployment sends the command. `made_as` replaces the type in the name of the required
+    action `create_...`.
     """
 
     resource: ResourceId
@@ -53,9 +53,9 @@ class CreateResource:
     name: str = "resource.create"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need the parent's action for it, or, where a relation of it carries roles down, that of what this names.
+        """Require the parent's action for it, or, if a relation of it carries roles down, the action on that relation's target.
 
-        Who makes it is assigned what the model gives to makers.
+        The creator is assigned the roles that the model gives to creators.
         """
         parent = view.target(self.parent)
         require_generic_type(self.type)
@@ -81,7 +81,7 @@ class CreateResource:
             self.relations,
             self.attributes,
         )
-        if self.type == "organization":  # what is below it, and who holds what there, its own log says
+        if self.type == "organization":  # its children and assignments are in its own log
             return CommandEffect((created,))
         if self.type == PORT:
             require_adding_access(view.with_changes(created), self.resource, self.attributes, {})
@@ -96,19 +96,21 @@ class CreateResource:
 
 @dataclass(frozen=True, slots=True)
 class DeleteResource:
-    """The resource goes, with everything below it and every assignment and document of them."""
+    """Delete a resource, with everything below it and all their assignments and documents."""
 
     resource: ResourceId
     name: str = "resource.delete"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need to delete or drop it."""
+        """Require to delete or drop it."""
         found = view.target(self.resource)
         require_generic_type(found.type)
         view.require_action(view.action(found, "delete", "drop"), found.id)
         if found.id == view.root:
-            raise InvalidError("the organization itself does not go by a command of its own")
-        # Each by itself, so that whatever else is kept for it goes too.
+            raise InvalidError(
+                "the organization itself cannot be deleted as a resource; delete the organization instead"
+            )
+        # A change for each resource, so that all other data of it is deleted too.
         gone = [view.facts.resources[id] for id in (*view.facts.list_below(found.id), found.id)]
         erased = tuple(put for each in gone for put in _erase_documents(each))
         return CommandEffect(tuple(ResourceDeleted(each.id) for each in gone), erased)
@@ -116,21 +118,21 @@ class DeleteResource:
 
 @dataclass(frozen=True, slots=True)
 class MoveResource:
-    """The resource gets another parent; where a relation of it carries roles down, that names the new one instead."""
+    """Move a resource to another parent; if a relation of it carries roles down, that relation is changed instead."""
 
     resource: ResourceId
     parent: ResourceId
     name: str = "resource.move"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need to edit and to delete it where it is, and to create it there. The caller and the teams there gain nothing by it."""
+        """Require to edit and delete it at its old place, and to create it at the new one. The caller and the teams gain nothing."""
         found, place = view.target(self.resource), view.target(self.parent)
         require_generic_type(found.type)
         view.require_action(view.action(found, "edit", "alter"), found.id)
         view.require_action(view.action(found, "delete", "drop"), found.id)
         view.require_action(f"{place.type}.create_{found.type}", place.id, on=_targets(found), given=found.attributes)
         if place.id == found.id or any(each.id == found.id for each in view.facts.ancestors(place.id)):
-            raise InvalidError("nothing can be moved below itself")
+            raise InvalidError("a resource cannot be moved below itself; choose another parent")
         change = self._change(view, found, place)
         require_no_escalation(view, found.id, change)
         require_no_escalation_below(view, found.id, change)
@@ -143,7 +145,10 @@ class MoveResource:
         if carrying:
             return RelationsSet(found.id, {**found.relations, carrying[0]: (Edge(place.id),)})
         if view.model_for(found.type, place.id) is not model:
-            raise InvalidError("another access model is in force there, under which its assignments mean nothing")
+            raise InvalidError(
+                "another access model is in force at the new parent, under which the resource's assignments have no effect; "
+                "choose another parent"
+            )
         _may_lie(model, found.type, place)
         if place.id != found.parent:
             view.free_name(place.id, found.name)
@@ -152,14 +157,14 @@ class MoveResource:
 
 @dataclass(frozen=True, slots=True)
 class SetAttributes:
-    """These attributes of the resource have these words from now on; the others stay."""
+    """Set these attributes of a resource; the others stay."""
 
     resource: ResourceId
     attributes: Attributes
     name: str = "resource.set_attributes"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need to edit it as it is and as it would be; who changes it gains nothing on it."""
+        """Require to edit it before and after the change; the caller gains no privilege on it."""
         found = view.target(self.resource)
         if view.caller is not None:
             require_generic_type(found.type)
@@ -168,11 +173,13 @@ class SetAttributes:
         for each in (view, view.with_changes(change)):
             each.require_action(action, found.id, given=self.attributes)
         if view.caller is not None and found.id == view.root:
-            raise InvalidError("what the organization is, the deployment says; its settings are what can be changed")
+            raise InvalidError("an organization's attributes are managed by the operator; change its settings instead")
         if view.caller is not None and STATE in self.attributes:
-            raise InvalidError("the state is changed by activating, pausing and the like")
+            raise InvalidError(
+                "the attribute `state` cannot be set directly; use an action such as `activate`, `deactivate`, `pause` or `resume`"
+            )
         if view.caller is not None and found.type == "table" and KIND_ATTRIBUTE in self.attributes:
-            raise InvalidError("whether it is a table or a view does not change")
+            raise InvalidError("a table cannot become a view, or a view a table; leave the attribute `kind` out")
         require_no_escalation(view, found.id, change)
         if found.type == PORT:
             require_adding_access(view.with_changes(change), found.id, change.attributes, found.attributes)
@@ -180,7 +187,7 @@ class SetAttributes:
 
 
 def list_needed_relations(model: Model) -> frozenset[str]:
-    """Return the relations that the model's needs are about, and only they: what they may name, the model has said."""
+    """Return the relations that only the model's requirements refer to: the model itself decides what they may name."""
     needed = {role.relation for ways in model.needs.values() for way in ways for role in way.roles if role.relation}
     along = {rule.along for rule in model.spread}
     opening = {each.relation for each in (*model.bridges, *model.named_in)}
@@ -201,5 +208,5 @@ def _may_lie(model: Model, type: str, parent: Resource) -> None:
     if parent.type not in parents:
         words = " or ".join(f"`{model.local_name(each)}`" for each in parents) or "nothing"
         raise InvalidError(
-            f"a `{model.local_name(type)}` lies under {words}, not under a `{model.local_name(parent.type)}`"
+            f"a `{model.local_name(type)}` must be under {words}, not under a `{model.local_name(parent.type)}`"
         )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from headgate.control.kernel.vocabulary import shipped_vocabulary
 
 _KEPT_BY_RUNS: Mapping[str, tuple[str, ...]] = {"visualization": ("shown",)}
-"""The kinds of documents that runs of a kind of pipeline keep."""
+"""The kinds of documents that the runs of a kind of pipeline write."""
 
 DESCRIPTION = "description"
 """The kind of document that describes a resource of any type."""

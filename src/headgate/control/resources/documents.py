@@ -1,4 +1,4 @@
-"""What describes a resource and decides nothing: its description, and the document that a contract or a policy is."""
+"""Documents of resources, on which no decision depends: descriptions, and the content of a contract, a policy and the like."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ DOCUMENTED = (
     "tag",
     "source_system",
 )
-"""Types whose resources have a document of any form."""
+"""Types whose resources have a free-form document."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetDescription:
-    """The resource is described by this text; an empty one takes the description away."""
+    """Set the description of a resource; an empty text removes it."""
 
     resource: ResourceId
     text: str
     name: str = "resource.describe"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need `change_description` on it, or to edit it where the model has no such action."""
+        """Require `change_description` on it, or to edit it if the model does not have that action."""
         found = view.target(self.resource)
         require_generic_type(found.type)
         view.require_action(view.action(found, "change_description", "edit", "alter"), found.id)
@@ -42,16 +42,16 @@ class SetDescription:
 
 @dataclass(frozen=True, slots=True)
 class ChangeDocument:
-    """The resource's document is this one."""
+    """Replace the document of a resource."""
 
     resource: ResourceId
     document: Mapping[str, Any]
     name: str = "resource.change_document"
 
     def decide(self, view: CommandContext) -> CommandEffect:
-        """Need to edit it."""
+        """Require to edit it."""
         found = view.target(self.resource)
         view.require_action(view.action(found, "edit", "alter"), found.id)
         if found.type not in DOCUMENTED:
-            raise InvalidError(f"a `{found.type}` has no document; there are some of {', '.join(DOCUMENTED)}")
+            raise InvalidError(f"a `{found.type}` cannot have a document; types that can are {', '.join(DOCUMENTED)}")
         return CommandEffect((), (DocumentPut(found.type, found.id, dict(self.document)),))

@@ -1,4 +1,4 @@
-"""Types of resources that are made and changed by the commands of every resource, and those that have commands of their own."""
+"""Generic resource types, which the commands for any resource create and change, and types that have their own commands."""
 
 from collections.abc import Mapping
 
@@ -8,13 +8,15 @@ _OTHERWISE: Mapping[str, str] = {
     "group": "group",
     "service_principal": "service principal",
     "token": "token",
-    "access": "access",
+    "access": "access agreement",
     "change_request": "change request",
 }
-"""Types that are more than a resource, and whose commands make and change them."""
+"""Types with their own commands, which create and change more than the resource."""
 
 
 def require_generic_type(type: str) -> None:
-    """Raise `InvalidError` for a type that has commands of its own."""
+    """Raise `InvalidError` for a type that has its own commands."""
     if type in _OTHERWISE:
-        raise InvalidError(f"a `{type}` is not only a resource; there are commands for {_OTHERWISE[type]}s")
+        raise InvalidError(
+            f"a `{type}` cannot be created or changed as a generic resource; use the commands for {_OTHERWISE[type]}s"
+        )

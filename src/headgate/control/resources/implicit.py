@@ -1,4 +1,4 @@
-"""What comes with a new resource: its implicit children, and what its creator is assigned."""
+"""Implicit children of a new resource, and the roles that its creator is assigned."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from headgate.model.model import Model
 
 
 def implicit_children(model: Model, parent: ResourceId, type: str) -> Iterator[ResourceCreated]:
-    """Yield what a model puts implicitly below a resource of a type: one of each implicit type, under a derived id."""
+    """Yield the implicit children of a resource of a type: one of each implicit type, with a derived id."""
     for each in model.types.values():
         if each.implicit and type in each.parents:
             id = ResourceId(f"{parent}/{each.name}")
@@ -18,7 +18,7 @@ def implicit_children(model: Model, parent: ResourceId, type: str) -> Iterator[R
 
 
 def creator_assignments(view: CommandContext, resource: ResourceId, type: str, model: Model) -> Iterator[RoleAssigned]:
-    """Yield what who makes a resource of a type is assigned on it; nothing for the deployment itself."""
+    """Yield the roles that the creator of a resource is assigned on it; none for the deployment itself."""
     for creator in model.creators:
         if view.actor is not None and type in creator.types:
             yield RoleAssigned(view.actor, creator.role, resource, model.name, view.actor)

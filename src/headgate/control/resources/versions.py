@@ -1,4 +1,4 @@
-"""The version of a resource: another one after a fact or a document has changed that a caller states of it."""
+"""Versions of resources (ETags): the version changes with every fact or document that a caller can change."""
 
 import hashlib
 import json
@@ -12,11 +12,11 @@ from headgate.facts.ids import PrincipalId, ResourceId
 from headgate.facts.snapshot import AccessRequest, Agreement, ChangeRequest, Snapshot
 
 _NOT_STATED = frozenset(("shown", "table"))
-"""Kinds of documents that runs and commits write: nothing in them is stated by a caller."""
+"""Kinds of documents that runs and commits write, and no caller: they do not count for the version."""
 
 
 class Documents(Protocol):
-    """Where documents are read, as a store is."""
+    """A source of documents, such as a store."""
 
     def document(self, kind: str, id: str) -> Mapping[str, Any] | None:
         """Return one document, or None."""
@@ -37,7 +37,7 @@ class _Upcoming:
 
 
 def has_version(facts: Snapshot, id: str) -> bool:
-    """Return whether a write about this id is answered with its version."""
+    """Return whether the response to a write on this id has its version."""
     return ResourceId(id) in facts.resources or id in facts.requests
 
 
@@ -47,11 +47,11 @@ def compute_upcoming_version(outcome: CommandOutcome, store: Documents, resource
 
 
 def resource_version(facts: Snapshot, store: Documents, resource: ResourceId, may_know: MayKnow = no_name) -> str:
-    """Return the version of a resource, the same on every replica: none is kept.
+    """Return the version of a resource. It is computed, not stored, and is the same on every replica.
 
-    The version of an approval contains the names that the reader may know, and no others: a reader could guess a hidden name
-    from a version.
-    A caller that shows documents of the resource reads them after this: what changes in between makes the version an old one.
+    The version of an approval depends on the names that the reader may know, and on no others, because a reader could guess
+    a hidden name from a version. A caller that shows documents of the resource must read them after this call: a change in
+    between then makes the version outdated.
     """
     documents = dict(_documents(facts, store, resource))
     records = (facts.groups, facts.principals, facts.tokens)
@@ -70,7 +70,7 @@ def resource_version(facts: Snapshot, store: Documents, resource: ResourceId, ma
 def _approval(
     facts: Snapshot, store: Documents, id: ResourceId, documents: Mapping[str, Any], may_know: MayKnow
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield what waits for approval under this id, and the names of what its record and its documents refer to."""
+    """Yield the approval record with this id, and the names of the objects to which the record and its documents refer."""
     for kind in (facts.agreements, facts.change_requests, facts.requests):
         found: Agreement | ChangeRequest | AccessRequest | None = _of(kind, id)
         if found is not None:
