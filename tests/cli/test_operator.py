@@ -236,7 +236,7 @@ class TestOrganization:
         result = run("organization", "import", file, "--data", folder)
 
         assert result.exit_code == 1
-        assert "there is an organization `acme` already" in result.stderr
+        assert "the organization `acme` exists already" in result.stderr
 
     def test_an_import_under_the_name_of_another_organization_is_refused(self, file: Path, tmp_path: Path) -> None:
         with deployment_in(tmp_path / "other"):
@@ -245,7 +245,7 @@ class TestOrganization:
         result = run("organization", "import", file, "--name", "main", "--data", tmp_path / "other")
 
         assert result.exit_code == 1
-        assert "there is a `main` already" in result.stderr
+        assert "`main` exists already" in result.stderr
         with deployment_in(tmp_path / "other") as deployment:
             assert ACME not in deployment.stores.logs()
 
@@ -301,7 +301,7 @@ class TestOrganization:
         result = run("organization", "import", file, "--data", tmp_path / "other")
 
         assert result.exit_code == 1
-        assert "is that of something in another organization" in result.stderr
+        assert "is in use by a resource of another organization" in result.stderr
 
     def test_an_import_of_an_altered_file_is_refused(self, file: Path, tmp_path: Path) -> None:
         lines = file.read_text().splitlines()

@@ -34,7 +34,7 @@ VERSION = {"version-id": 1, "schema-id": 0, "timestamp-ms": 1, "summary": {}, "d
 LOOK_ALIKES = {
     "s\u0435cret": "it mixes letters of Cyrillic and Latin",
     "\uff33\uff25\uff23\uff32\uff25\uff34": "write it in the Unicode form NFKC, `SECRET`",
-    "\u0441\u043e\u0440\u0435": "every letter of it looks like a Latin one",
+    "\u0441\u043e\u0440\u0435": "all its letters look like Latin letters",
 }
 """New names that readers would take for others, and what the refusals of each say."""
 NAMING: dict[str, Callable[[SparkSession, str], object]] = {

@@ -105,4 +105,4 @@ def test_a_missing_vault_key_is_reported(world: DeploymentHarness) -> None:
         key.write_text(kept)
 
     assert told["allowed"] is False
-    assert "bring it back, or put the secrets in again" in told["message"]
+    assert "restore it, or enter the secrets again" in told["message"]

@@ -62,7 +62,7 @@ class TestAnUnknownWord:
         ),
         "scope": ([{"create_token": {"id": "k", "by": "m", "scope": "galaxy"}}], "m see L", {}, "no scope `galaxy`"),
         "time": ([{"clock": "tomorrow"}], "m see L", {}, "`tomorrow` is no time"),
-        "setting's value": ([{"set": {"on": "workspace", "plan": "gold"}}], "m see L", {}, "`plan` is one of"),
+        "setting's value": ([{"set": {"on": "workspace", "plan": "gold"}}], "m see L", {}, "`plan` must be one of"),
     }
 
     @pytest.mark.parametrize("about", UNKNOWN)
@@ -162,8 +162,8 @@ class TestACase:
             ({"expect": "perhaps"}, "`perhaps` is no answer"),
             ({"system": "y42"}, "`system` is not `nekt`"),
             ({"id": None}, "`id` is missing"),
-            ({"given": ["step"]}, "`step` should be a mapping"),
-            ({"ask": None}, "`None` should be a mapping"),
+            ({"given": ["step"]}, "`step` must be a mapping of names to values"),
+            ({"ask": None}, "`None` must be a mapping of names to values"),
         ],
     )
     def test_a_document_that_is_no_case_is_refused(self, change: dict[str, Any], sentence: str) -> None:

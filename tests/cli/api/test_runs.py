@@ -71,7 +71,7 @@ def test_a_pipeline_is_saved_shown_switched_and_deleted(run: Run, tmp_path: Path
     assert "other" in run("pipeline", "list")
     run("pipeline", "deactivate", "other")
     assert "inactive" in run("pipeline", "list")
-    assert "it takes no runs before it is active again" in run("pipeline", "run", "other", fails=True)
+    assert "inactive and accepts no runs; activate or resume it first" in run("pipeline", "run", "other", fails=True)
     run("pipeline", "activate", "other")
     assert "clean_and_restart" in run("pipeline", "clean-and-restart", "other", fails=True)
     assert "other is deleted" in run("pipeline", "delete", "other")

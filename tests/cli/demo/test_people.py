@@ -23,7 +23,7 @@ def owner(world: DeploymentHarness) -> Iterator[Person]:
 
 
 def test_a_call_that_fails_raises_the_detail_of_the_problem(owner: Person) -> None:
-    with pytest.raises(DemoError, match="there is a `raw` already"):
+    with pytest.raises(DemoError, match="`raw` exists already"):
         owner.call("POST", "/databases", {"name": "raw"})
 
 
@@ -37,5 +37,5 @@ def test_ensuring_an_existing_resource_does_nothing(owner: Person) -> None:
 
 
 def test_ensuring_raises_the_detail_of_any_other_problem(owner: Person) -> None:
-    with pytest.raises(DemoError, match="a name has 1 to 255 letters"):
+    with pytest.raises(DemoError, match="a name must have 1 to 255 letters"):
         owner.ensure("POST", "/databases", {"name": "a b"})

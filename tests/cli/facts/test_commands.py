@@ -207,8 +207,8 @@ class TestExplain:
         result = ask("explain", "group.delete", "All", "--principal", "owner")
 
         assert result.output.splitlines()[1:] == [
-            "├── the access model asks that `self.built_in is not true`, and that is not so",
-            "└── nothing that anybody could assign would change that",
+            "├── the access model requires `self.built_in is not true`, and this condition does not hold",
+            "└── no role assignment would allow it",
         ]
 
     @pytest.mark.parametrize("options", [(), ("--json",)])

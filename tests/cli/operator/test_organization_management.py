@@ -78,11 +78,14 @@ class TestCreate:
         ("words", "said"),
         [
             (("beta", "--owner", "nosuch"), "there is no user with the login name `nosuch`"),
-            (("acme", "--owner", "ada"), "there is a `acme` already"),
-            (("beta", "--owner", "ada", "--model", "deployment"), "there is no access model `deployment` in force"),
-            (("organization", "--owner", "ada"), "`organization` is the id of something here; choose another name"),
-            (("deployment", "--owner", "ada"), "`deployment` is the id of something here; choose another name"),
-            ((f"o_{'0' * 32}", "--owner", "ada"), "it is written like an id and could be taken for what has that id"),
+            (("acme", "--owner", "ada"), "`acme` exists already; choose another name"),
+            (("beta", "--owner", "ada", "--model", "deployment"), "the access model `deployment` is not available"),
+            (("organization", "--owner", "ada"), "`organization` is the id of another resource; choose another name"),
+            (("deployment", "--owner", "ada"), "`deployment` is the id of another resource; choose another name"),
+            (
+                (f"o_{'0' * 32}", "--owner", "ada"),
+                "it has the form of an id and could be confused with the object that has that id",
+            ),
         ],
     )
     def test_an_organization_with_an_invalid_owner_name_or_model_is_not_created(
@@ -271,7 +274,7 @@ class TestOperators:
         done(folder, "organization", "suspend", "acme", "--reason", "x")
         done(folder, "organization", "delete", "acme", "--yes")
 
-        assert (refused.exit_code, f"`{model}`, has no operators" in refused.stderr) == (1, True)
+        assert (refused.exit_code, f"`{model}`, has no role `operator`" in refused.stderr) == (1, True)
 
 
 def test_a_deployment_of_an_earlier_version_gets_the_deployment_model_once(tmp_path: Path) -> None:

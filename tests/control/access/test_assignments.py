@@ -114,20 +114,22 @@ class TestAssigning:
     def test_the_deployment_alone_assigns_under_a_model_other_than_the_governing_one(self) -> None:
         world = OrganizationHarness("nekt", tree="datamesh")
         given = AssignRole(FOUNDER, "member", ROOT, model="datamesh")
-        world.refuse(given, InvalidError, "not of `datamesh`", by=FOUNDER)
-        world.refuse(AssignRole(FOUNDER, "member", ROOT, model="dream"), InvalidError, "not of `dream`")
+        world.refuse(given, InvalidError, "not to `datamesh`", by=FOUNDER)
+        world.refuse(AssignRole(FOUNDER, "member", ROOT, model="dream"), InvalidError, "not to `dream`")
 
         facts = world.do(given)
         assert {each.model for each in facts.assignments[FOUNDER].values()} == {"nekt", "datamesh"}
 
     def test_the_role_and_the_subject_must_exist(self) -> None:
-        nekt().refuse(role(ANN, "lord", "raw"), InvalidError, "no role `lord`; on this there are editor, manager")
+        nekt().refuse(
+            role(ANN, "lord", "raw"), InvalidError, "no role `lord`; its roles on this resource are editor, manager"
+        )
         nekt().refuse(role("nobody", "viewer", "raw"), NotFoundError)
 
     def test_an_assignment_that_ends_before_it_begins_is_refused(self) -> None:
         for starts, ends in ((None, 1_000.0), (2_000.0, 2_000.0)):
             given = AssignRole(ANN, "viewer", ResourceId("raw"), ends, starts)
-            nekt().refuse(given, InvalidError, "end before it begins", by=FOUNDER)
+            nekt().refuse(given, InvalidError, "the end of the assignment is", by=FOUNDER)
 
     def test_an_assignment_for_another_reason_is_separate(self) -> None:
         world = nekt()
@@ -212,8 +214,10 @@ def test_the_last_owner_cannot_lose_or_limit_their_role(name: str) -> None:
     world = OrganizationHarness(name)
     founding = next(iter(world.roles(FOUNDER, ROOT)))
 
-    world.refuse(taken(FOUNDER, founding), InvalidError, "somebody always stays", by=FOUNDER)
-    world.refuse(AssignRole(FOUNDER, founding, ROOT, 9_000.0), InvalidError, "somebody always stays", by=FOUNDER)
+    world.refuse(taken(FOUNDER, founding), InvalidError, "the change would leave no owner", by=FOUNDER)
+    world.refuse(
+        AssignRole(FOUNDER, founding, ROOT, 9_000.0), InvalidError, "the change would leave no owner", by=FOUNDER
+    )
 
 
 def test_an_owner_may_leave_if_another_owner_remains() -> None:
@@ -228,7 +232,7 @@ def test_an_expiring_role_or_a_service_principal_does_not_replace_the_last_owner
     world = y42()
     world.do(AssignRole(ANN if ends else BOT, "administrator", ROOT, ends))
 
-    world.refuse(taken(FOUNDER, "administrator"), InvalidError, "somebody always stays", by=FOUNDER)
+    world.refuse(taken(FOUNDER, "administrator"), InvalidError, "the change would leave no owner", by=FOUNDER)
 
 
 def test_the_deployment_may_revoke_the_role_of_the_last_owner() -> None:

@@ -84,7 +84,7 @@ class TestRoles:
         for permission in ("DREAMS", "owner"):
             command = DefineRole("keeper", (permission,))
             datamesh().refuse(command, PermissionDeniedError, by=FOUNDER)
-            datamesh().refuse(command, InvalidError, f"`{permission}` is no permission")
+            datamesh().refuse(command, InvalidError, f"`{permission}` is not a permission of custom roles")
 
     def test_a_custom_role_may_take_the_name_of_a_replaced_role_only(self) -> None:
         world = datamesh()
@@ -109,7 +109,7 @@ class TestRoles:
         world.do(KEEPER, DefineRole("other", ()), CUSTOM)
 
         world.do(DeleteRole("keeper"), by=FOUNDER)
-        world.refuse(DeleteRole("other"), InvalidError, "the last role", by=FOUNDER)
+        world.refuse(DeleteRole("other"), InvalidError, "the last custom role", by=FOUNDER)
         world.do(ChangeSetting(ROOT, "role_mode", "default"), by=FOUNDER)
         assert world.do(DeleteRole("other"), by=FOUNDER)
 

@@ -113,7 +113,7 @@ class TestGroups:
         world.do(RevokeRole(FOUNDER, "administrator", ROOT), by=FOUNDER)
 
         for command in (leaving(CREW, FOUNDER), DeleteGroup(CREW)):
-            world.refuse(command, InvalidError, "somebody always stays", by=FOUNDER)
+            world.refuse(command, InvalidError, "the change would leave no owner", by=FOUNDER)
         world.do(joining(CREW, ANN), by=FOUNDER)
         assert world.do(leaving(CREW, FOUNDER), by=FOUNDER)
 
@@ -171,7 +171,7 @@ class TestSigningUp:
         nekt().refuse(SignUp(PrincipalId(CREW), "crew"), AlreadyExistsError)
 
     def test_sign_up_is_refused_if_the_model_allows_none(self) -> None:
-        y42().refuse(SignUp(NEW, "new"), InvalidError, "nobody joins alone")
+        y42().refuse(SignUp(NEW, "new"), InvalidError, "does not let users join by themselves")
 
     def test_a_user_that_left_the_organization_may_sign_up_again(self) -> None:
         world = nekt()
@@ -200,7 +200,7 @@ class TestRemoving:
         assert world.do(RemovePrincipal(EVE), by=ANN)
 
     def test_the_last_owner_cannot_be_removed(self) -> None:
-        datamesh().refuse(RemovePrincipal(FOUNDER), InvalidError, "somebody always stays", by=FOUNDER)
+        datamesh().refuse(RemovePrincipal(FOUNDER), InvalidError, "the change would leave no owner", by=FOUNDER)
 
 
 class TestServicePrincipals:
@@ -247,9 +247,10 @@ class TestServicePrincipals:
         world.refuse(CreateServicePrincipal(NOBODY, "x", scope="organization"), PermissionDeniedError, by=ANN)
 
     def test_an_unknown_scope_or_a_scope_with_a_role_is_refused(self) -> None:
-        for role_, scope in ((None, "galaxy"), ("owner", "organization")):
-            key = CreateServicePrincipal(NEW, "new", role_, scope)
-            datamesh().refuse(key, InvalidError, "the scopes here are organization, team, team_read")
+        unknown = CreateServicePrincipal(NEW, "new", scope="galaxy")
+        datamesh().refuse(unknown, InvalidError, "no scope `galaxy`; its scopes are organization, team, team_read")
+        both = CreateServicePrincipal(NEW, "new", "owner", "organization")
+        datamesh().refuse(both, InvalidError, "cannot have both a role and a scope")
 
     def test_a_service_principal_needs_a_new_id(self) -> None:
         onehouse().refuse(CreateServicePrincipal(BOT, "bot"), AlreadyExistsError, by=FOUNDER)

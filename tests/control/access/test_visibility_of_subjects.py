@@ -88,7 +88,7 @@ class TestAName:
         world = datamesh()
         world.do(role(ANN, "owner", "shop"))
 
-        with pytest.raises(NotFoundError, match="nobody is called `zoe`"):
+        with pytest.raises(NotFoundError, match="the name `zoe` matches no user"):
             resolve_subject_for(
                 world.control.view((self.asked(ANN, "shop", "editor")).caller),
                 self.asked(ANN, "shop", "editor"),

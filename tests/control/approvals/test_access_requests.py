@@ -66,7 +66,7 @@ class TestAsking:
         assert world.store.bodies["request", R] == {"name": "lake.secret.salaries", "purpose": "a private reason"}
 
     def test_a_request_without_a_purpose_or_for_an_allowed_action_is_refused(self) -> None:
-        nekt().refuse(filed(purpose=" "), InvalidError, "for a purpose", by=ANN)
+        nekt().refuse(filed(purpose=" "), InvalidError, "has no purpose", by=ANN)
         nekt().refuse(filed(), InvalidError, "already", by=FOUNDER)
 
     def test_a_request_needs_a_new_id_and_a_user_as_its_author(self) -> None:
@@ -103,7 +103,7 @@ class TestWhoIsAsked:
 
         for id in (R, RequestId("gone")):
             for command in (ApproveRequest(id), RejectRequest(id)):
-                world.refuse(command, NotFoundError, f"no request `{id}` that waits for you", by=EVE)
+                world.refuse(command, NotFoundError, f"no open request `{id}` that you may approve or reject", by=EVE)
 
 
 class TestDeciding:
@@ -156,7 +156,7 @@ class TestDeciding:
         world = nekt()
         world.do(filed(), by=ANN)
 
-        world.refuse(ApproveRequest(R, 1_000.0), InvalidError, "ended already", by=FOUNDER)
+        world.refuse(ApproveRequest(R, 1_000.0), InvalidError, "in the past", by=FOUNDER)
 
     def test_the_deployment_may_approve_a_request(self) -> None:
         world = nekt()

@@ -138,7 +138,7 @@ class TestDeciding:
         found = world()
         found.do(request("a", "ops"))
 
-        found.refuse(approve(2_000.0, 2_000.0), InvalidError, "end before it begins", by=ANN)
+        found.refuse(approve(2_000.0, 2_000.0), InvalidError, "not after its start", by=ANN)
 
     def test_the_provider_or_the_consumer_terminates_an_agreement_and_its_access(self) -> None:
         for who in (ANN, EVE):
@@ -218,7 +218,7 @@ class TestEditing:
         found = world()
         found.do(request("a", EVE))
 
-        found.refuse(EditAccess(A, 0.0, None, ""), InvalidError, "for a purpose", by=ANN)
+        found.refuse(EditAccess(A, 0.0, None, ""), InvalidError, "has no purpose", by=ANN)
 
 
 class TestAdding:

@@ -67,7 +67,7 @@ class TestALookAlike:
         ann = world.user("strasse@acme.com")
 
         assert world.logins.user_of("Strasse@ACME.com").principal == ann
-        with pytest.raises(InvalidError, match="is not the login name"):
+        with pytest.raises(InvalidError, match="is not spelled like the login name"):
             world.logins.user_of("straße@acme.com")
 
     @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ class TestALookAlike:
         user = world.user(there)
 
         assert world.logins.user_of(there.upper()).principal == user
-        with pytest.raises(InvalidError, match=f"is not the login name `{there}`"):
+        with pytest.raises(InvalidError, match=f"is not spelled like the login name `{there}`"):
             world.logins.user_of(meant)
 
     @pytest.mark.parametrize(("there", "proved"), LOOK_ALIKES)
@@ -87,9 +87,9 @@ class TestALookAlike:
         world = Deployment()
         world.user("victim", email=there, verified=True)
 
-        with pytest.raises(LoginError, match="looks like that of another user"):
+        with pytest.raises(LoginError, match="looks like the address of another user"):
             outsiders(world).user(known(proved))
-        with pytest.raises(LoginError, match="looks like that of another user"):
+        with pytest.raises(LoginError, match="looks like the address of another user"):
             outsiders(world).user(known(proved, "t"))
         assert len(world.logins.users()) == 1
 
@@ -144,7 +144,7 @@ class TestAnAddressKeptByTheFormerVersion:
         world = Deployment()
         kept_by_the_former_version(world, there)
 
-        with pytest.raises(LoginError, match="looks like that of another user"):
+        with pytest.raises(LoginError, match="looks like the address of another user"):
             outsiders(world).user(known(proved))
         with pytest.raises(AlreadyExistsError):
             world.user("eve", email=proved, verified=True)

@@ -86,10 +86,10 @@ def test_every_listed_property_bounds_its_values(key: str) -> None:
 
 def test_a_refusal_names_the_values_that_are_allowed() -> None:
     assert describe_property_fault("commit.retry.num-retries", "x") == (
-        "the property `commit.retry.num-retries` is a whole number from 0 to 100, not `x`"
+        "the property `commit.retry.num-retries` must be a whole number from 0 to 100, not `x`"
     )
     assert describe_property_fault("write.delete.mode", "x") == (
-        "the property `write.delete.mode` is one of `copy-on-write`, `merge-on-read`, not `x`"
+        "the property `write.delete.mode` must be one of `copy-on-write`, `merge-on-read`, not `x`"
     )
 
 

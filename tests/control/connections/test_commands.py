@@ -79,7 +79,7 @@ def test_each_kind_of_connection_has_its_own_form_of_secret() -> None:
 
 @pytest.mark.parametrize("name", sorted(RESERVED_HEADERS))
 def test_a_header_of_the_transport_is_refused_with_the_reason(name: str) -> None:
-    with pytest.raises(InvalidError, match="says how a request is sent, which Headgate decides; leave it out"):
+    with pytest.raises(InvalidError, match="because Headgate sets it for the transport of requests; leave it out"):
         secret_of("http", None, {name.title(): "x"})
 
 

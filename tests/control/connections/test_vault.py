@@ -50,7 +50,7 @@ def test_a_missing_key_is_not_created_anew_to_open_a_secret(vault: Vault) -> Non
     kept = vault.encrypt("c1", SECRET)
     vault.file.unlink()
 
-    with pytest.raises(VaultError, match="bring it back, or put the secrets in again"):
+    with pytest.raises(VaultError, match="restore it, or enter the secrets again"):
         vault.decrypt("c1", kept)
     assert not vault.file.exists()
 
@@ -59,7 +59,7 @@ def test_a_secret_of_another_key_is_reported_as_such(vault: Vault) -> None:
     kept = vault.encrypt("c1", SECRET)
     vault.file.write_text("00" * 32)
 
-    with pytest.raises(VaultError, match="encrypted with another key"):
+    with pytest.raises(VaultError, match="encrypted with a key that is not in"):
         vault.decrypt("c1", kept)
 
 

@@ -38,7 +38,7 @@ def test_the_id_of_a_removed_user_is_no_name_of_another_user(change_case: Callab
     imposter = change_case(removed)
     world.do(AddPrincipal(removed, "Zo\xeb", "member"), RemovePrincipal(removed))
 
-    world.refuse(AddPrincipal(PrincipalId("new"), imposter, "member"), InvalidError, "like an id", by=FOUNDER)
+    world.refuse(AddPrincipal(PrincipalId("new"), imposter, "member"), InvalidError, "the form of an id", by=FOUNDER)
     # The deployment, and an earlier version, may have called a user so.
     world.do(AddPrincipal(PrincipalId("new"), imposter, "member"))
 

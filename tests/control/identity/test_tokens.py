@@ -58,7 +58,7 @@ class TestOnesOwn:
         world.do(token(ANN, ends=2_000.0))
 
         for ends in (None, 2_001.0):
-            world.refuse(token(ANN, U, ends=ends), InvalidError, "end no later", by=Caller(ANN, T))
+            world.refuse(token(ANN, U, ends=ends), InvalidError, "your token expires earlier", by=Caller(ANN, T))
         assert world.do(token(ANN, U, ends=2_000.0), by=Caller(ANN, T))
 
     def test_a_token_needs_an_end_in_the_future_and_a_new_id(self) -> None:

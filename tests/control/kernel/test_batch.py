@@ -35,4 +35,4 @@ class TestSeveralCommands:
         world.refuse(several(role(BEN, "viewer", "raw"), role(BEN, "viewer", "secret")), PermissionDeniedError, by=ANN)
 
     def test_an_empty_batch_is_refused(self) -> None:
-        nekt().refuse(several(), InvalidError, "nothing is to be different", by=ANN)
+        nekt().refuse(several(), InvalidError, "the request changes nothing", by=ANN)

@@ -63,8 +63,8 @@ def test_a_name_that_readers_would_mistake_is_refused_to_every_principal_and_gro
 def test_a_group_or_service_principal_name_of_letters_that_look_latin_is_refused(name: str) -> None:
     world = nekt()
 
-    world.refuse(CreateGroup(GroupId("new"), name), InvalidError, "looks like a Latin one", by=FOUNDER)
-    world.refuse(CreateServicePrincipal(PrincipalId("new"), name), InvalidError, "looks like a Latin one", by=FOUNDER)
+    world.refuse(CreateGroup(GroupId("new"), name), InvalidError, "look like Latin letters", by=FOUNDER)
+    world.refuse(CreateServicePrincipal(PrincipalId("new"), name), InvalidError, "look like Latin letters", by=FOUNDER)
 
 
 @pytest.mark.parametrize(

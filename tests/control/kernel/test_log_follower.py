@@ -215,7 +215,7 @@ class TestALogThatCannotBeRead:
         store.log.clear()
         store.write(OrganizationCreated(ROOT, "nekt", "another"))
 
-        with pytest.raises(StoreError, match="start Headgate again"):
+        with pytest.raises(StoreError, match="restart Headgate"):
             control.catch_up()
 
 

@@ -46,7 +46,7 @@ class TestBeginning:
         control = Control(FakeStore(), MODELS, lambda: 0.0)
 
         for command in (CreateOrganization(FOUNDER, "f", "dream"), CreateOrganization(FOUNDER, "f", "nekt", "dream")):
-            with pytest.raises(InvalidError, match="no access model `dream` in force"):
+            with pytest.raises(InvalidError, match="the access model `dream` is not available"):
                 control.execute(command, None)
 
     def test_the_ownership_tree_has_a_model_beside_the_home_model(self) -> None:
@@ -102,7 +102,7 @@ class TestGoverning:
 
     def test_the_deployment_alone_governs_a_project_and_with_a_known_model(self) -> None:
         onehouse().refuse(GovernProject(ResourceId("project"), "nekt"), InvalidError, by=FOUNDER)
-        onehouse().refuse(GovernProject(ResourceId("project"), "dream"), InvalidError, "`dream` in force")
+        onehouse().refuse(GovernProject(ResourceId("project"), "dream"), InvalidError, "`dream` is not available")
         onehouse().refuse(GovernProject(ROOT, "nekt"), NotFoundError)
 
     def test_a_move_to_a_project_of_another_model_is_refused(self) -> None:

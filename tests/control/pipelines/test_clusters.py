@@ -58,5 +58,5 @@ def test_a_cluster_without_a_configured_name_is_the_embedded_one(facts: Snapshot
 def test_a_pipeline_of_a_deleted_cluster_has_no_cluster_to_run_on(facts: Snapshot) -> None:
     gone = fold(facts, (RelationsSet(STREAM, {"cluster": ON_IT}), ResourceDeleted(CLUSTER)), 2)
 
-    with pytest.raises(NotFoundError, match="move it to another"):
+    with pytest.raises(NotFoundError, match="move the pipeline to another"):
         cluster_of(gone, STREAM)

@@ -106,7 +106,7 @@ class TestUnderNekt:
         world.refuse(save("visualization", inputs="flights"), NotFoundError, by=FOUNDER)
         world.store.write(RunStarted(RunId("run"), NEW, FOUNDER))
         world.reopen()
-        world.refuse(save("destination", inputs="flights"), InvalidError, "running", by=FOUNDER)
+        world.refuse(save("destination", inputs="flights"), InvalidError, "under way", by=FOUNDER)
 
     @pytest.mark.parametrize(
         ("command", "error"),
@@ -145,7 +145,7 @@ class TestConnections:
         world.do(load, by=ANN)
         world.do(RevokeRole(ANN, "connection_user", FILES))
 
-        assert lacks(world, ANN) == ["`connection.use` on `files`: it does not hold any role that gives it"]
+        assert lacks(world, ANN) == ["`connection.use` on `files`: it does not hold any role that allows this action"]
         world.refuse(load, NotFoundError, "files", by=ANN)
 
     def test_a_connection_of_the_source_counts_for_a_stream_capture(self) -> None:

@@ -91,10 +91,10 @@ class TestQueueing:
 
         with pytest.raises(RunConflictError):
             queue.control.execute(QueueRun(RUN, DELAYS), None)
-        queue.refused(QueueRun(RunId(FLIGHTS), DELAYS), AlreadyExistsError, "taken")
+        queue.refused(QueueRun(RunId(FLIGHTS), DELAYS), AlreadyExistsError, "is in use")
 
     def test_a_run_with_an_unknown_trigger_is_refused(self) -> None:
-        Queue().refused(QueueRun(RUN, DELAYS, "magic"), InvalidError, "not by `magic`")
+        Queue().refused(QueueRun(RUN, DELAYS, "magic"), InvalidError, "`magic` is not a trigger")
 
     def test_queueing_a_run_of_an_inactive_pipeline_is_refused(self) -> None:
         queue = Queue()
@@ -103,7 +103,7 @@ class TestQueueing:
         queue.refused(QueueRun(RUN, DELAYS), InvalidError, "inactive")
 
     def test_a_queued_run_reports_that_its_run_as_principal_was_removed(self) -> None:
-        assert "somebody who may edit it has to save it" in Queue((PrincipalRemoved(ADMIN),)).queued().why
+        assert "a user who may edit the pipeline must save it again" in Queue((PrincipalRemoved(ADMIN),)).queued().why
 
     def test_a_batch_of_queued_runs_is_one_write(self) -> None:
         queue = Queue()
@@ -140,8 +140,8 @@ class TestBeginning:
     @pytest.mark.parametrize(
         ("given", "match"),
         [
-            ((PrincipalRemoved(ADMIN),), "somebody who may edit it has to save it"),
-            ((PrincipalExpires(ADMIN, NOW - 1),), "somebody who may edit it has to save it"),
+            ((PrincipalRemoved(ADMIN),), "a user who may edit the pipeline must save it again"),
+            ((PrincipalExpires(ADMIN, NOW - 1),), "a user who may edit the pipeline must save it again"),
             ((RunStarted(RunId("other"), DELAYS, ADMIN),), "is running"),
         ],
     )
@@ -182,7 +182,7 @@ class TestBeginning:
 
     def test_a_running_run_cannot_be_started_again(self) -> None:
         queue = Queue()
-        queue.refused(start(queue.begun()), InvalidError, "does not begin")
+        queue.refused(start(queue.begun()), InvalidError, "cannot begin")
 
 
 class TestEnding:
@@ -215,7 +215,7 @@ class TestEnding:
 
     def test_a_run_cannot_end_in_an_unknown_state(self) -> None:
         queue = Queue()
-        queue.refused(EndRun(queue.begun(), "bored"), InvalidError, "not as `bored`")
+        queue.refused(EndRun(queue.begun(), "bored"), InvalidError, "`bored` is not an end state")
 
     def test_a_worker_that_lost_its_run_cannot_end_it(self) -> None:
         queue = Queue()
@@ -266,7 +266,7 @@ def test_a_caller_cannot_start_end_or_reclaim_a_run(command: Callable[[RunRow], 
     queue = Queue()
     row = queue.queued()
 
-    with pytest.raises(InvalidError, match="by the deployment"):
+    with pytest.raises(InvalidError, match="only the deployment itself"):
         queue.control.execute(command(row), Caller(OWNER))
 
 
@@ -280,7 +280,7 @@ class TestCancelling:
 
         assert (queue.row.state, queue.row.ended) == ("cancelled", NOW)
         assert RUN not in queue.control.snapshot.runs
-        queue.refused(CancelRun(queue.row), InvalidError, "was cancelled")
+        queue.refused(CancelRun(queue.row), InvalidError, "in the state cancelled")
 
     def test_a_run_of_a_hidden_pipeline_is_refused_like_one_of_a_missing_pipeline(self) -> None:
         queue = Queue()

@@ -55,8 +55,8 @@ class TestAdding:
         world.store.write(RunStarted(RunId("run"), LOAD, FOUNDER))
         world.reopen()
 
-        world.refuse(AddStream(LOAD, MORE, {}), InvalidError, "running", by=FOUNDER)
-        world.refuse(AddStream(LOAD, MORE, {}), InvalidError, "by a principal")
+        world.refuse(AddStream(LOAD, MORE, {}), InvalidError, "under way", by=FOUNDER)
+        world.refuse(AddStream(LOAD, MORE, {}), InvalidError, "by a user or a service principal")
 
 
 class TestSwitching:

@@ -42,7 +42,10 @@ class TestAReason:
     def test_a_reason_repeats_any_other_condition_as_the_model_writes_it(self) -> None:
         missing = DenyReason("condition", FLIGHTS, what="self.name is not {x}")
 
-        assert denial_text(FACTS, missing) == "the access model asks that `self.name is not {x}`, and that is not so"
+        assert (
+            denial_text(FACTS, missing)
+            == "the access model requires `self.name is not {x}`, and this condition does not hold"
+        )
 
     def test_a_reason_names_the_weakest_missing_role_and_its_resource(self) -> None:
         missing = DenyReason("no-role", FLIGHTS, ("editor", "manager"))
@@ -52,7 +55,8 @@ class TestAReason:
 
     def test_a_reason_without_a_resource_still_names_the_missing_role(self) -> None:
         assert (
-            denial_text(FACTS, DenyReason("no-role", None, ("editor",))) == "you do not hold `editor` on what is named"
+            denial_text(FACTS, DenyReason("no-role", None, ("editor",)))
+            == "you do not hold `editor` on the named resource"
         )
 
     @pytest.mark.parametrize(
@@ -94,5 +98,5 @@ class TestTheFixOfARefusal:
         wording = RefusalMessages(_Names())
 
         assert wording.refusal(FACTS, "table.select", ("lake", "raw", "flights"), explained).endswith(
-            f"; it needs `viewer` on `lake.raw.flights`, which {named} can give"
+            f"; ask {named} to assign `viewer` on `lake.raw.flights`"
         )

@@ -114,7 +114,7 @@ class TestRelations:
     def test_the_owner_relation_is_changed_by_moving_the_resource_only(self) -> None:
         world = datamesh()
 
-        world.refuse(ChangeRelations(id("product"), {"owner": edges("web")}), InvalidError, "move it instead")
+        world.refuse(ChangeRelations(id("product"), {"owner": edges("web")}), InvalidError, "move the resource instead")
 
     def test_the_cluster_relation_is_changed_by_moving_to_the_cluster_only(self) -> None:
         world = onehouse()

@@ -113,11 +113,11 @@ class TestCreating:
 
     @pytest.mark.parametrize("type", ["group", "service_principal", "token", "access", "change_request"])
     def test_a_type_with_its_own_commands_is_not_created_as_a_resource(self, type: str) -> None:
-        datamesh().refuse(resource("new", type, ROOT), InvalidError, "there are commands for")
+        datamesh().refuse(resource("new", type, ROOT), InvalidError, "use the commands for")
 
     def test_a_type_that_the_model_does_not_know_under_the_parent_is_refused(self) -> None:
-        nekt().refuse(resource("new", "dream", "raw"), InvalidError, "no access model .* knows the type `dream`")
-        nekt().refuse(resource("new", "table", LAKE), InvalidError, "`table` lies under `layer`, not under a `lake`")
+        nekt().refuse(resource("new", "dream", "raw"), InvalidError, "no access model .* has the type `dream`")
+        nekt().refuse(resource("new", "table", LAKE), InvalidError, "`table` must be under `layer`, not under a `lake`")
 
     def test_an_id_that_exists_or_is_still_named_cannot_be_reused(self) -> None:
         world = nekt()
@@ -210,7 +210,7 @@ class TestMoving:
             datamesh().refuse(MoveResource(ResourceId("sales"), ResourceId(place)), InvalidError, "below itself")
 
     def test_a_move_to_a_parent_that_the_model_does_not_allow_is_refused(self) -> None:
-        datamesh().refuse(MoveResource(ResourceId("sales"), ResourceId("ops")), InvalidError, "`domain` lies under")
+        datamesh().refuse(MoveResource(ResourceId("sales"), ResourceId("ops")), InvalidError, "`domain` must be under")
 
     def test_a_move_to_where_the_name_is_taken_is_refused(self) -> None:
         world = onehouse()
@@ -299,7 +299,9 @@ class TestAttributes:
     def test_the_deployment_alone_sets_attributes_of_a_group_or_an_organization(self) -> None:
         world = onehouse()
 
-        y42().refuse(SetAttributes(ROOT, {"domain": ("acme.com",)}), InvalidError, "the deployment says", by=FOUNDER)
+        y42().refuse(
+            SetAttributes(ROOT, {"domain": ("acme.com",)}), InvalidError, "managed by the operator", by=FOUNDER
+        )
         for id in ("crew", ROOT):
             change = SetAttributes(ResourceId(id), {"domain": ("acme.com",)})
             world.refuse(change, InvalidError if id == "crew" else PermissionDeniedError, by=FOUNDER)

@@ -14,7 +14,7 @@ from headgate.endpoints.iceberg_rest.messages import (
 @pytest.mark.parametrize(
     ("kind", "body", "said"),
     [
-        (CreateNamespace, b'{"namespace": ["a b"]}', "`namespace.0` cannot be used: a name has 1 to 255 letters"),
+        (CreateNamespace, b'{"namespace": ["a b"]}', "`namespace.0` cannot be used: a name must have 1 to 255 letters"),
         (CreateNamespace, b'{"namespace": "a"}', "`namespace` cannot be used: the value must be a list"),
         (CreateNamespace, b"{}", "`namespace` cannot be used: the field is missing; add it"),
         (CreateNamespace, b"{", "the request cannot be used: the JSON cannot be read"),

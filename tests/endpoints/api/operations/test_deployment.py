@@ -206,7 +206,7 @@ class TestASuspendedOrganization:
 
         assert [(each.status_code, each.json()["title"]) for each in answers] == [(403, "suspended")] * 4
         assert {each.json()["detail"] for each in answers} == {
-            "this organization is suspended; ask the operator of this deployment"
+            "this organization is suspended; ask the operator of this deployment to resume it"
         }
         assert [(each.status_code, "is suspended" in each.text) for each in (evaluated, at_once)] == [(403, True)] * 2
         assert (catalog.status_code, catalog.json()["error"]["type"]) == (403, "ForbiddenException")
